@@ -11,10 +11,10 @@ import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { collectedRows } from '../derive/collected-spans.ts';
 import { PipelineError } from '../error.ts';
 import { sha256 } from '../files.ts';
-import type { UndatedSegment } from '../publish/undated.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
+import type { UndatedSegment } from '../publish/undated.ts';
 import type { Collection, FeedFile, FeedItems, ReceivedItem } from './define-feed.ts';
 
 /** Items this near to the turn of a month decide about rows of the other month: corrections, products of a watch. */

@@ -1,11 +1,28 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../api/catalog.ts';
+import { openEngine } from '../../api/duckdb.ts';
+import { type Found, type Live, openLive, type Storm } from '../../api/live.ts';
+import { createObservers, type Observer } from '../../api/observers.ts';
+import { selectList } from '../../api/queries/select.ts';
 import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
+import { pixelQuality } from '../../api/rules/place-quality.ts';
+import { openTerrain } from '../../api/terrain.ts';
+import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
+import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
+import { openRoot } from '../../pipeline/publish/root.ts';
+import type { FeedState } from '../../schemas/collections.ts';
+import type { Table } from '../../schemas/columns.ts';
+import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
+import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { copyFolder } from '../support/data/prepared.ts';
-import { publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
+import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import { ingest, midnight, NOW_MS, onRoot, preparedMonth, publishedRoot, scratch } from '../support/data/world.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
@@ -456,4 +473,441 @@ test('a catalog that is closed waits for the observer that reacts, and offers no
   t.is(await closing, 1);
   await new Promise(setImmediate);
   t.is(begun, 1);
+});
+
+const EVERYWHERE = { lat: 35, lon: -97 };
+
+async function openLiveOn(t: ExecutionContext, root: string): Promise<{ live: Live; catalog: Catalog }> {
+  const catalog = await openCatalog(root, 0);
+  t.teardown(() => catalog.close());
+  return { live: await openLive(root, catalog), catalog };
+}
+
+/** Rows of a table as it is published, of the scans since an instant: what the snapshot must agree with. */
+async function published<Row>(
+  t: ExecutionContext,
+  root: string,
+  catalog: Catalog,
+  table: Table,
+  since_ms: number,
+): Promise<Row[]> {
+  const engine = await openEngine(root);
+  t.teardown(() => engine.close());
+  const edition = catalog.edition();
+  return engine.rows<Row>(
+    `SELECT ${selectList(table)} FROM read_parquet($1::VARCHAR[]) WHERE epoch_ms(scan_time) >= $2 ORDER BY ${table.order}`,
+    [edition.paths(table.name, edition.dates), since_ms],
+  );
+}
+
+test('an empty root has a snapshot of nothing', async (t) => {
+  const snapshot = (await openLiveOn(t, await scratch(t))).live.snapshot();
+  t.is(snapshot.newest_scan_ms, null);
+  t.deepEqual(snapshot.placesWithin(EVERYWHERE, 1000, 0), []);
+  t.deepEqual(snapshot.stormsWithin(EVERYWHERE, 1000, 0), []);
+  t.is(snapshot.oldestSince(0), null);
+});
+
+test('every place with a detection in the half hour is there, as the published rows say', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const { live, catalog } = await openLiveOn(t, root);
+  const snapshot = live.snapshot();
+  const newest_ms = snapshot.newest_scan_ms as number;
+  const rows = await published<Detection>(t, root, catalog, detections, newest_ms - 30 * 60_000);
+  t.is(snapshot.detections.length, rows.length);
+  t.deepEqual(snapshot.detections.at(7), rows[7]);
+
+  const byPlace = Map.groupBy(rows, (row) => row.geohash5);
+  const places = snapshot.placesWithin(EVERYWHERE, 1000, 0);
+  t.is(places.length, byPlace.size);
+  t.true(places.length > 20);
+  for (const { item, distance_km } of places) {
+    const own = byPlace.get(item.geohash5) as Detection[];
+    const scans = [...new Set(own.map((row) => row.scan_time))].sort((a, b) => a - b);
+    const ofNewest = own.filter((row) => row.scan_time === scans.at(-1));
+    const largest = ofNewest.reduce((best, row) => (row.estimated_size_mm > best.estimated_size_mm ? row : best));
+    t.deepEqual(
+      item.scans.map(({ scan_time }) => scan_time),
+      scans,
+    );
+    t.like(item, { lat: largest.lat, lon: largest.lon, last_detected: scans.at(-1) });
+    t.is(distance_km, distanceKm(EVERYWHERE, largest));
+    for (const scan of item.scans) {
+      const seen = own.filter((row) => row.scan_time === scan.scan_time);
+      t.is(
+        snapshot.detections.at(scan.largest).estimated_size_mm,
+        Math.max(...seen.map((row) => row.estimated_size_mm)),
+      );
+      t.is(scan.max_ml_mm, Math.max(...seen.map((row) => row.ml_predicted_size_mm)));
+      t.is(scan.max_confidence, Math.max(...seen.map((row) => row.confidence)));
+    }
+  }
+});
+
+test('places come nearest first, the radius included', async (t) => {
+  const { live } = await openLiveOn(t, await publishedRoot(t, await midnight()));
+  const snapshot = live.snapshot();
+  const all = snapshot.placesWithin(EVERYWHERE, 1000, 0);
+  const distances = all.map(({ distance_km }) => distance_km);
+  t.deepEqual(
+    distances,
+    distances.toSorted((a, b) => a - b),
+  );
+  const middle = distances[Math.floor(distances.length / 2)];
+  const inside = distances.filter((km) => km <= middle).length;
+  t.is(snapshot.placesWithin(EVERYWHERE, middle, 0).length, inside);
+  t.is(
+    snapshot.placesWithin(EVERYWHERE, middle - 1e-9, 0).length,
+    distances.filter((km) => km <= middle - 1e-9).length,
+  );
+});
+
+test('places whose last hail is older than the look-back are left out', async (t) => {
+  const { live } = await openLiveOn(t, await publishedRoot(t, await midnight()));
+  const snapshot = live.snapshot();
+  const newest_ms = snapshot.newest_scan_ms as number;
+  const all = snapshot.placesWithin(EVERYWHERE, 1000, 0);
+  const fresh = snapshot.placesWithin(EVERYWHERE, 1000, newest_ms);
+  t.deepEqual(
+    fresh.map(({ item }) => item.geohash5),
+    all.filter(({ item }) => item.last_detected >= newest_ms).map(({ item }) => item.geohash5),
+  );
+  t.true(fresh.length < all.length && fresh.length > 0);
+  t.deepEqual(snapshot.placesWithin(EVERYWHERE, 1000, newest_ms + 1), []);
+});
+
+test('storms are the tracks that go on and were seen twice, with the newest row that saw them', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const { live, catalog } = await openLiveOn(t, root);
+  const snapshot = live.snapshot();
+  const rows = await published<TrackPoint>(t, root, catalog, tracks, (snapshot.newest_scan_ms as number) - 30 * 60_000);
+  const expected = [...Map.groupBy(rows, (row) => row.track_id).values()].flatMap((own) => {
+    const newest = own.at(-1) as TrackPoint;
+    const seen = own.filter((row) => row.state === 'tracked').at(-1);
+    if (seen === undefined || seen.scan_count < 2 || newest.state === 'merged' || newest.state === 'ended') return [];
+    return [{ seen, newest }];
+  });
+  const storms = snapshot.stormsWithin(EVERYWHERE, 1000, 0);
+  t.true(storms.length > 0);
+  t.deepEqual(
+    storms.map(({ item }) => item).sort((a, b) => (a.seen.track_id < b.seen.track_id ? -1 : 1)),
+    expected.sort((a, b) => (a.seen.track_id < b.seen.track_id ? -1 : 1)),
+  );
+  const [{ item }] = storms as [(typeof storms)[0]];
+  t.deepEqual(snapshot.storm(item.seen.track_id), item);
+  t.is(snapshot.storm('no-such-track'), undefined);
+});
+
+test('cells and their detections are found by scan and index', async (t) => {
+  const { live } = await openLiveOn(t, await publishedRoot(t, await midnight()));
+  const snapshot = live.snapshot();
+  const [storm] = snapshot.stormsWithin(EVERYWHERE, 1000, 0) as [Found<Storm>];
+  const { scan_time, cell_index, track_id, estimated_size_mm } = storm.item.seen;
+  const cell = snapshot.cells.at(snapshot.cellIndex(scan_time, cell_index as number) as number);
+  t.like(cell, { scan_time, cell_index, track_id, estimated_size_mm });
+  const pixels = snapshot
+    .detectionsOfCell(scan_time, cell_index as number)
+    .map((index) => snapshot.detections.at(index));
+  t.is(Math.max(...pixels.map((pixel) => pixel.estimated_size_mm)), estimated_size_mm);
+  const own = snapshot.detectionsOfTrack(track_id);
+  t.true(own.length >= pixels.length && own.every((index) => snapshot.detections.at(index).track_id === track_id));
+  t.is(snapshot.cellIndex(scan_time, 99_999), undefined);
+});
+
+test('a new scan swaps the snapshot whole; one that is held stays as it was', async (t) => {
+  const scans = await midnight();
+  const root = await publishedRoot(t, scans.slice(0, -1));
+  const { live, catalog } = await openLiveOn(t, root);
+  const held = live.snapshot();
+  const before = held.placesWithin(EVERYWHERE, 1000, 0);
+  await ingest(root, scans.slice(-1));
+  await catalog.refresh();
+  const next = live.snapshot();
+  t.not(next.version, held.version);
+  t.is(next.newest_scan_ms, scans.at(-1)?.time_ms ?? null);
+  t.deepEqual(held.placesWithin(EVERYWHERE, 1000, 0), before);
+  t.is(next.oldestSince(scans.at(-1)?.time_ms ?? 0), scans.at(-1)?.time_ms ?? null);
+});
+
+test('a root that lost a file of its snapshot answers nothing instead of too little', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const current = JSON.parse(await fs.readFile(join(root, 'current.json'), 'utf8'));
+  await fs.rm(join(root, current.live.detections));
+  const { live, catalog } = await openLiveOn(t, root);
+  t.throws(() => live.snapshot(), { instanceOf: DataUnavailable, message: /detections\.arrow is named by the switch/ });
+  t.regex(catalog.failure() ?? '', /detections\.arrow/);
+});
+
+const NOW = Date.parse('2026-05-01T23:00:00Z');
+const LIST =
+  'Time,Size,Location,County,State,Lat,Lon,Comments\n2010,175,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL. (OUN)\n';
+
+async function publishReports(path: string, text = LIST, name = '260501_rpts_hail.csv'): Promise<void> {
+  const root = await openRoot(path, 'test', 0, NOW);
+  try {
+    const file = { name, bytes: Buffer.from(text), received_ms: NOW };
+    await ingestFeedFiles(root, WEB_FEEDS, [file], { now_ms: NOW, provenance: 'observed' });
+  } finally {
+    await root.close();
+  }
+}
+
+function folder(t: ExecutionContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'hail-collections-'));
+  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function catalogOf(t: ExecutionContext, path: string) {
+  const catalog = await openCatalog(path, 0);
+  t.teardown(() => catalog.close());
+  return catalog;
+}
+
+function feed(fields: Partial<FeedState>): FeedState {
+  return {
+    name: 'spc-reports',
+    collection: 'reports',
+    every_s: 120,
+    last_attempt_at: '2026-05-01T22:58:00Z',
+    last_success_at: '2026-05-01T22:58:00Z',
+    failure: null,
+    source: 'observed',
+    ...fields,
+  };
+}
+
+function writeStates(path: string, ...feeds: FeedState[]): void {
+  writeFileSync(join(path, layout.feeds), JSON.stringify({ manifest_version: 1, feeds }));
+}
+
+test('a collection that was never fed is null, one that holds nothing is not', async (t) => {
+  const path = folder(t);
+  await publishReports(path, LIST.split('\n')[0]);
+  const edition = (await catalogOf(t, path)).edition();
+  t.is(edition.collection('warnings'), null);
+  t.deepEqual(edition.collection('reports')?.paths(), []);
+});
+
+test('files of a collection come oldest month first, from the month asked for', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  await publishReports(path, LIST, '260315_rpts_hail.csv');
+  const collection = (await catalogOf(t, path)).edition().collection('reports');
+  t.is(collection?.paths().length, 2);
+  t.regex(collection?.paths('2026-04')[0] ?? '', /collection=reports\/2026-05-/);
+  t.regex(collection?.paths()[0] ?? '', /2026-03-/);
+});
+
+test('the one file of a collection that is replaced as a whole is there without months', async (t) => {
+  const path = folder(t);
+  await publishForecast(path, forecastRows({ geohash4: '9y68' }, '2026-05-01T18:00:00Z', 2), NOW);
+  const collection = (await catalogOf(t, path)).edition().collection('forecast');
+  t.is(collection?.paths().length, 1);
+  t.regex(collection?.paths()[0] ?? '', /collection=forecast\/newest-/);
+});
+
+test('a collection is complete until the oldest last success of its feeds', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  writeStates(path, feed({}), feed({ name: 'lsr', last_success_at: '2026-05-01T21:00:00Z' }));
+  const catalog = await catalogOf(t, path);
+  t.is(catalog.edition().collection('reports')?.as_of_ms, Date.parse('2026-05-01T21:00:00Z'));
+  writeStates(path, feed({}));
+  await catalog.refresh();
+  t.is(catalog.edition().collection('reports')?.as_of_ms, Date.parse('2026-05-01T22:58:00Z'));
+});
+
+test('a feed that never succeeded makes its collection as old as it was followed, whatever others brought since', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  const silent = { name: 'lsr', followed_since: '2026-05-01T20:30:00Z', last_success_at: null } as const;
+  writeStates(path, feed({}), feed(silent));
+  const catalog = await catalogOf(t, path);
+  const asOf = async (...states: FeedState[]) => {
+    writeStates(path, ...states);
+    await catalog.refresh();
+    return catalog.edition().collection('reports')?.as_of_ms;
+  };
+  t.is(catalog.edition().collection('reports')?.as_of_ms, Date.parse('2026-05-01T20:30:00Z'));
+  t.is(await asOf(feed(silent)), Date.parse('2026-05-01T20:30:00Z'), 'no feed succeeded');
+  const later = { ...silent, followed_since: '2026-05-01T23:30:00Z' };
+  t.is(await asOf(feed(later)), NOW, 'filled before the feed was followed');
+  t.is(await asOf(feed({ last_success_at: '2026-05-01T23:40:00Z' }), feed(later)), NOW);
+  const { followed_since: _, ...earlier } = silent;
+  t.is(await asOf(feed({ last_success_at: '2026-05-01T23:40:00Z' }), feed(earlier)), NOW, 'a list of earlier versions');
+});
+
+test('without states of feeds a collection is complete until it was committed', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  t.is((await catalogOf(t, path)).edition().collection('reports')?.as_of_ms, NOW);
+});
+
+test('the version of a collection changes with its rows', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  const catalog = await catalogOf(t, path);
+  const before = catalog.edition().collection('reports')?.version;
+  await publishReports(path);
+  await catalog.refresh();
+  t.is(catalog.edition().collection('reports')?.version, before);
+  await publishReports(path, LIST.replace('175', '200'));
+  await catalog.refresh();
+  t.not(catalog.edition().collection('reports')?.version, before);
+});
+
+test('a collection that was there and is gone is a failure, never a collection that holds nothing', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  const catalog = await catalogOf(t, path);
+  rmSync(join(path, layout.manifestFolder(layout.collectionPartition('reports'))), { recursive: true });
+  await catalog.refresh();
+  t.regex(catalog.failure() ?? '', /holds nothing, and held 1 partitions before/);
+});
+
+test('states of feeds that cannot be read are a failure that names the file', async (t) => {
+  const path = folder(t);
+  await publishReports(path);
+  writeStates(path, feed({}));
+  const text = readFileSync(join(path, layout.feeds), 'utf8');
+  writeFileSync(join(path, layout.feeds), text.slice(0, 20));
+  t.regex((await catalogOf(t, path)).failure() ?? '', /feeds\.json is not JSON/);
+});
+
+async function runPending(): Promise<void> {
+  for (let iteration = 0; iteration < 5; iteration++) await new Promise(setImmediate);
+}
+
+test('observers react in the order in which they were added, one at a time', async (t) => {
+  const observers = createObservers<number>();
+  const seen: string[] = [];
+  const observer = (name: string): Observer<number> => ({
+    react: async (item) => {
+      seen.push(`${name} begins ${item}`);
+      await new Promise(setImmediate);
+      seen.push(`${name} ends ${item}`);
+    },
+    failed: unexpected,
+  });
+  observers.add(observer('a'));
+  observers.add(observer('b'));
+  observers.publish(1);
+  await runPending();
+  t.deepEqual(seen, ['a begins 1', 'a ends 1', 'b begins 1', 'b ends 1']);
+});
+
+test('an observer that fails keeps none of the others from reacting', async (t) => {
+  const observers = createObservers<number>();
+  const [seen, failures]: [number[], unknown[]] = [[], []];
+  observers.add({
+    react: () => {
+      throw new Error('at once');
+    },
+    failed: (error) => failures.push(error),
+  });
+  observers.add({ react: () => Promise.reject(new Error('later')), failed: (error) => failures.push(error) });
+  observers.add({ react: async (item) => void seen.push(item), failed: unexpected });
+  observers.publish(1);
+  await runPending();
+  observers.publish(2);
+  await runPending();
+  t.deepEqual(seen, [1, 2]);
+  t.deepEqual(failures.map(String), ['Error: at once', 'Error: later', 'Error: at once', 'Error: later']);
+});
+
+test('an observer behind a slow one is not passed over, however often items come', async (t) => {
+  const observers = createObservers<number>();
+  const seen: number[] = [];
+  observers.add({ react: async (item) => void (item < 5 && observers.publish(item + 1)), failed: unexpected });
+  observers.add({ react: async (item) => void seen.push(item), failed: unexpected });
+  observers.publish(1);
+  await runPending();
+  t.deepEqual(seen, [1, 2, 3, 4, 5]);
+});
+
+test('an observer that is removed while it reacts is waited for, and told nothing more', async (t) => {
+  const observers = createObservers<number>();
+  const reacting = Promise.withResolvers<void>();
+  const [begun, ended]: [number[], number[]] = [[], []];
+  const remove = observers.add({
+    react: async (item) => {
+      begun.push(item);
+      await reacting.promise;
+      ended.push(item);
+    },
+    failed: unexpected,
+  });
+  observers.publish(1);
+  await runPending();
+  observers.publish(2);
+  const removed = remove().then(() => [...ended]);
+  reacting.resolve();
+  t.deepEqual(await removed, [1]);
+  await runPending();
+  t.deepEqual(begun, [1]);
+});
+
+async function openTerrainOn(t: ExecutionContext, root: string) {
+  await fs.mkdir(root, { recursive: true });
+  const catalog = await openCatalog(root, 0);
+  const engine = await openEngine(root);
+  t.teardown(async () => {
+    await catalog.close();
+    await engine.close();
+  });
+  return { catalog, terrain: await openTerrain(engine, catalog) };
+}
+
+const HALF = raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.5 }], 90, 90);
+
+test('without a table there is no terrain model', async (t) => {
+  const { terrain } = await openTerrainOn(t, await scratch(t));
+  t.is(terrain.model(), null);
+});
+
+test('the model answers what the table says, and names its file', async (t) => {
+  const root = await scratch(t);
+  await publishBlockage(root, HALF, { terrain_file: 'conus.tif', terrain_step_arcsec: 3 });
+  const { terrain } = await openTerrainOn(t, root);
+  const model = terrain.model();
+  t.like(model, { file: 'conus.tif', step_arcsec: 3 });
+  t.deepEqual(
+    [19, 20].map((km) => model?.blocked('KTLX', 90, km, 0.5)),
+    [0, 0.5],
+  );
+  t.deepEqual([...(model?.radars ?? [])], ['KTLX']);
+});
+
+test('the model stays the same object until the table changes', async (t) => {
+  const root = await scratch(t);
+  await publishBlockage(root, HALF);
+  const { catalog, terrain } = await openTerrainOn(t, root);
+  const first = terrain.model();
+  await publishBlockage(root, HALF);
+  await catalog.refresh();
+  t.is(terrain.model(), first);
+  await publishBlockage(root, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.7 }], 90, 90));
+  await catalog.refresh();
+  t.is(terrain.model()?.blocked('KTLX', 90, 20, 0.5), 0.7);
+  t.not(terrain.model()?.version, first?.version);
+});
+
+test('what is remembered of a place is that of the terrain asked with', async (t) => {
+  const root = await scratch(t);
+  await publishBlockage(root, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.3 }], 90, 90));
+  const { terrain } = await openTerrainOn(t, root);
+  const place = destination(KTLX, 90, 40);
+  const shares = [null, terrain.model(), null].map((model) => pixelQuality(place, 5, model).components.beam_blockage);
+  t.deepEqual(shares, [1, 0.7, 1]);
+  t.is(pixelQuality(place, 5, terrain.model()), pixelQuality(place, 5, terrain.model()));
+});
+
+test('a table that is listed and gone is no answer rather than a wrong one', async (t) => {
+  const root = await scratch(t);
+  const { file } = await publishBlockage(root, HALF);
+  await fs.rm(join(root, file.path));
+  const { catalog } = await openTerrainOn(t, root);
+  t.regex(catalog.failure() ?? '', /blockage-[0-9a-f]+\.parquet is listed and cannot be read/);
+  t.throws(() => catalog.edition());
 });

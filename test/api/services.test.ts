@@ -1,13 +1,30 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
 import type { CollectionEdition } from '../../api/catalog.ts';
+import { readConfig, SettingsError } from '../../api/config.ts';
+import { ApiError } from '../../api/errors.ts';
 import { forecastOfCell } from '../../api/queries/hail-forecast.ts';
 import { journalPath } from '../../api/records/database.ts';
+import { verifyLedger } from '../../api/records/verify.ts';
 import { RootState } from '../../api/root-memory.ts';
+import { livez, readyz } from '../../api/routes/health.ts';
+import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
+import { openThread } from '../../api/thread.ts';
+import { startWorkers, type Worker } from '../../api/workers.ts';
+import type { Health } from '../../schemas/resources/health.ts';
 import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { startServe } from '../support/service/serve-child.ts';
+import { type CallInit, type RunningService, type ServiceOptions, startService } from '../support/service/service.ts';
+import { testUnknownSettings } from '../support/service/unknown-settings.ts';
 
 const CONFIG = {
   database_url: null,
@@ -93,3 +110,551 @@ test('a forecast that somebody asked for is read again once a new one is publish
   await ask();
   t.is(statements, read);
 });
+
+/** Characters of a key that are secret: what follows the kind and the public id. */
+const SECRET_FROM = 'hs_live_'.length + 8;
+
+/** Requests that carry a key where none belongs, and those that carry it where it does. */
+function misplaced(key: string): string[] {
+  const authorized = `Authorization: Bearer ${key}`;
+  const json = 'Content-Type: application/json';
+  const request = (line: string, ...headers: string[]) => {
+    const [head = '', body = ''] = line.split('\n');
+    const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+    return `${[`${head} HTTP/1.1`, 'Host: x', 'Connection: close', ...headers, ...length].join('\r\n')}\r\n\r\n${body}`;
+  };
+  return [
+    request('GET /v1/health', authorized),
+    request('GET /v1/usage', authorized),
+    request(`GET /v1/usage?key=${key}`),
+    request(`GET /v1/usage?api_key=${key}`, authorized),
+    request(`GET /v1/usage?period=${key}`, authorized),
+    request(`GET /v1/hail/current?lat=${key}&lon=1`, authorized),
+    request(`GET /v1/portfolio/locations?cursor=${key}`, authorized),
+    request(`GET /v1/storms/${key}`, authorized),
+    request(`GET /v1/${key}`, authorized),
+    request(`GET /${key}`),
+    request(`GET /%68s%5flive${key.slice('hs_live'.length)}`),
+    request(`GET /tiles/${key}`),
+    request(`GET /tiles/daily/${key}.pmtiles`),
+    request(`${key} /v1/usage`, authorized),
+    request('GET /v1/usage', `X-Api-Key: ${key}`),
+    request('GET /v1/usage', `Authorization: ${key}`),
+    request('GET /v1/usage', `Authorization: Basic ${key}`),
+    request('GET /v1/usage', `Authorization: Bearer ${key}x`),
+    request('GET /v1/usage', authorized, authorized),
+    request('GET /v1/usage', authorized, `X-Request-Id: ${key}`),
+    request('GET /v1/usage', authorized, `Accept: ${key}`),
+    request('GET /v1/usage', authorized, `Cookie: key=${key}`),
+    request(`POST /v1/portfolio/locations\n{"format":"json","data":"${key}`, authorized, json),
+    request(`POST /v1/portfolio/locations\n${key}`, authorized, json),
+    request(`POST /v1/portfolio/locations\n{"format":"${key}","data":[]}`, authorized, json),
+    request('POST /v1/portfolio/locations\n{"format":"json","data":[]}', authorized, `Content-Type: ${key}`),
+    request('POST /v1/portfolio/locations\n{"format":"json","data":[]}', authorized, json, `Content-Encoding: ${key}`),
+    request(`GET /v1/usage?a=%${key}`, authorized),
+    request(
+      'POST /v1/portfolio/locations\n{"format":"json","data":[{"name":"Depot","lat":35,"lon":-97}]}',
+      authorized,
+      json,
+      `Idempotency-Key: ${key}`,
+    ),
+  ];
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+const SIGNATURE = 'Zq3_'.repeat(11).slice(1);
+
+/** Addresses of files whose question mark a client, or something on its way, wrote in another way. */
+const mangled = (signature: string) =>
+  ['%3F', '%253F', ';', '/?'].map(
+    (mark) => `GET /v1/files/exp_01KAJ4D2M8N6P4R2T0V8X6Z4B2${mark}exp=1&sig=${signature} HTTP/1.1\r\nHost: x\r\n\r\n`,
+  );
+
+test('no secret of a key stands in the log, in an answer or in the records, wherever clients put it', async (t) => {
+  const folder = await scratch(t);
+  const server = await startServe(folder);
+  t.teardown(() => server.end('SIGKILL'));
+  if (server.keys === null) throw new Error('the first start shows no keys');
+  const secrets = Object.values(server.keys).map((key) => key.slice(SECRET_FROM));
+  const holds = (text: string) => secrets.some((secret) => text.includes(secret));
+  const told: string[] = [];
+  for (const key of Object.values(server.keys))
+    for (const request of misplaced(key)) {
+      const answer = await sendRaw(server.url, request);
+      const line = request.split('\r\n')[0]?.replaceAll(key, 'KEY');
+      t.true(answer.status >= 200 && answer.status < 500, `${line} is ${answer.status}`);
+      if (holds(answer.body) || holds([...answer.headers.values()].join())) told.push(`${line}: ${answer.body}`);
+    }
+  t.deepEqual(told, [], 'answers');
+  for (const request of mangled(SIGNATURE)) t.true((await sendRaw(server.url, request)).status >= 400);
+  await server.end('SIGTERM');
+  const log = server.log();
+  t.true(log.includes('Request:Answer:Sent'));
+  t.deepEqual(log.split('\n').filter(holds), [], 'log');
+  t.true(log.includes('&sig=…') && !log.includes(SIGNATURE), 'signatures in the log');
+  const files = filesUnder(folder);
+  t.true(files.some((file) => file.endsWith('hail.sqlite')));
+  t.deepEqual(
+    files.filter((file) => holds(readFileSync(file, 'latin1'))),
+    [],
+    'files',
+  );
+});
+
+const COVERAGE = '/v1/coverage?lat=35&lon=-97';
+const LOCATIONS = '/v1/portfolio/locations';
+const UPLOAD = {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ format: 'json', data: [{ name: 'Depot', lat: 35.2, lon: -97.4 }] }),
+};
+/** Everything that has to answer while nothing can be metered. */
+const ALIVE = ['/livez', '/readyz', '/v1/health'];
+
+async function start(t: ExecutionContext, options: Partial<ServiceOptions> = {}): Promise<RunningService> {
+  const service = await startService({
+    endpoints: ENDPOINTS,
+    public_routes: (services) => [livez, readyz(services)],
+    ...options,
+  });
+  t.teardown(service.close);
+  return service;
+}
+
+/** Another process that holds the records' write lock from when this returns until it is released. */
+async function lock({ records }: RunningService): Promise<() => Promise<void>> {
+  const script = `
+    const database = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
+    database.exec('pragma busy_timeout = 5000; begin exclusive');
+    process.stdout.write('locked');
+    process.stdin.once('data', () => { database.exec('commit'); database.close(); process.exit(); });`;
+  const child: ChildProcess = spawn(process.execPath, ['-e', script, records.store.name], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  if (child.stdin === null || child.stdout === null) throw new Error('the child has no pipes');
+  const { stdin, stdout } = child;
+  await once(stdout, 'data');
+  return async () => {
+    stdin.write('release');
+    await once(child, 'exit');
+  };
+}
+
+/** Lets calls wait longer for the lock than they usually do, so that on a busy machine they still wait when the test looks. */
+function waitForLocks({ records }: RunningService, lock_ms: number): void {
+  records.store.setWaits({ lock_ms, statement_ms: lock_ms });
+}
+
+/** Waits for a call to be answered 200. */
+async function recovers(service: RunningService, path: string, init?: CallInit): Promise<boolean> {
+  while ((await service.call(path, init)).status !== 200) await sleep(20);
+  return true;
+}
+
+async function rowsOf({ records }: RunningService) {
+  const ledger = await records.reader.selectFrom('ledger').selectAll().execute();
+  const locations = await records.reader.selectFrom('portfolio_locations').selectAll().execute();
+  return [ledger.length, locations.length];
+}
+
+test.serial(
+  'billed calls that find the records locked are refused together, nothing served or charged; probes answer meanwhile',
+  async (t) => {
+    const service = await start(t);
+    waitForLocks(service, 2_500);
+    const release = await lock(service);
+    const waiting = Promise.all([
+      ...Array.from({ length: 4 }, () => service.call(LOCATIONS, UPLOAD)),
+      ...Array.from({ length: 4 }, (_, k) =>
+        service.call(LOCATIONS, { ...UPLOAD, headers: { ...UPLOAD.headers, 'Idempotency-Key': `key ${k}` } }),
+      ),
+      ...Array.from({ length: 4 }, () => service.call(COVERAGE)),
+    ]);
+    await sleep(200);
+    for (const path of ALIVE) {
+      t.is((await service.call(path)).status, 200);
+    }
+    for (const reply of await waiting) {
+      t.is(reply.status, 503);
+      t.is(((await reply.json()) as { error: string }).error, 'metering_unavailable');
+      t.is(reply.headers.get('Retry-After'), '5');
+    }
+    await release();
+    t.true(await recovers(service, COVERAGE));
+    t.deepEqual(await rowsOf(service), [1, 0]);
+    t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
+  },
+);
+
+test.serial(
+  'while the records are known to be locked, billed calls are refused, and probes and free calls answer',
+  async (t) => {
+    const service = await start(t);
+    t.is((await service.call(COVERAGE)).status, 200);
+    const release = await lock(service);
+    t.is((await service.call(COVERAGE)).status, 503);
+    for (let round = 0; round < 3; round++) {
+      const refusals = await Promise.all([service.call(COVERAGE), service.call(LOCATIONS, UPLOAD)]);
+      for (const { status } of refusals) t.is(status, 503);
+      const alive = await Promise.all([...ALIVE, '/v1/usage'].map((path) => service.call(path)));
+      t.deepEqual(
+        alive.map((reply) => reply.status),
+        [200, 503, 200, 200],
+      );
+      const [, ready, health] = await Promise.all(alive.map((reply) => reply.json()));
+      t.like(ready, { status: 'unavailable', records: false });
+      const { status, components } = health as Health;
+      t.deepEqual(
+        [status, components.database.status, components.metering.status],
+        ['degraded', 'degraded', 'degraded'],
+      );
+    }
+    await release();
+    t.true(await recovers(service, '/readyz'));
+    t.true(await recovers(service, COVERAGE));
+    t.is((await rowsOf(service))[0], 2);
+  },
+);
+
+test.serial('a command that holds the lock of the records for a moment costs no call its answer', async (t) => {
+  const service = await start(t);
+  waitForLocks(service, 60_000);
+  const release = await lock(service);
+  const waiting = Promise.all([
+    ...Array.from({ length: 5 }, () => service.call(COVERAGE)),
+    service.call(LOCATIONS, UPLOAD),
+  ]);
+  await sleep(300);
+  await release();
+  for (const { status } of await waiting) t.is(status, 200);
+  t.deepEqual(await rowsOf(service), [6, 1]);
+});
+
+test.serial(
+  'a write that found the records locked after its key was claimed is made once, with the same key, soon after',
+  async (t) => {
+    let lockNext = false;
+    const locks: Promise<() => Promise<void>>[] = [];
+    const service: RunningService = await start(t, {
+      records: (records) => ({
+        ...records,
+        claim: async (request) => {
+          const claim = await records.claim(request);
+          if (lockNext) locks.push(lock(service));
+          lockNext = false;
+          await Promise.all(locks);
+          return claim;
+        },
+      }),
+    });
+    const keyed = { ...UPLOAD, headers: { ...UPLOAD.headers, 'Idempotency-Key': 'upload 1' } };
+    lockNext = true;
+    t.is((await service.call(LOCATIONS, keyed)).status, 503);
+    t.deepEqual(await rowsOf(service), [0, 0]);
+    await (await locks[0])?.();
+    t.true(await recovers(service, LOCATIONS, keyed));
+    const replay = await service.call(LOCATIONS, keyed);
+    t.deepEqual([replay.status, replay.headers.get('Idempotent-Replay')], [200, 'true']);
+    t.deepEqual(await rowsOf(service), [1, 1]);
+  },
+);
+
+const LOST_UPLOAD = {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ format: 'json', data: [{ name: 'Depot', lat: 35.2, lon: -97.4 }] }),
+};
+
+test('with its records file moved away, the service is not ready and refuses billed calls, until the file is back', async (t) => {
+  const service = await startService({
+    endpoints: ENDPOINTS,
+    public_routes: (services) => [livez, readyz(services)],
+  });
+  t.teardown(service.close);
+  const { name } = service.records.store;
+  t.is((await service.call(COVERAGE)).status, 200);
+  t.is((await service.call('/readyz')).status, 200);
+
+  renameSync(name, `${name}.away`);
+  for (const refused of [
+    await service.call(COVERAGE),
+    await service.call('/v1/portfolio/locations', LOST_UPLOAD),
+    await service.call('/v1/portfolio/locations', {
+      ...LOST_UPLOAD,
+      headers: { ...LOST_UPLOAD.headers, 'Idempotency-Key': 'a' },
+    }),
+  ]) {
+    t.is(refused.status, 503);
+    t.is(((await refused.json()) as { error: string }).error, 'metering_unavailable');
+  }
+  const ready = await service.call('/readyz');
+  t.is(ready.status, 503);
+  t.like(await ready.json(), { status: 'unavailable', records: false });
+  const health = (await service.json('/v1/health')) as Health;
+  t.deepEqual(
+    [health.status, health.components.database.status, health.components.metering.status],
+    ['degraded', 'degraded', 'degraded'],
+  );
+  t.is((await service.call('/livez')).status, 200);
+
+  renameSync(`${name}.away`, name);
+  for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(50))
+    if ((await service.call('/readyz')).status === 200) break;
+  t.is((await service.call('/readyz')).status, 200);
+  t.is((await service.call(COVERAGE)).status, 200);
+  t.is((await service.records.reader.selectFrom('ledger').selectAll().execute()).length, 2);
+  t.deepEqual((await verifyLedger(service.records.reader)).faults, []);
+});
+
+test('a server whose records file is moved away says so in its log, as an error, and when it is back', async (t) => {
+  const root = await scratch(t);
+  const server = await startServe(root, undefined, 'info');
+  t.teardown(() => server.end('SIGKILL'));
+  const file = join(root, 'records', 'hail.sqlite');
+  const told = async (pattern: RegExp) => {
+    for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(50))
+      if (
+        server
+          .log()
+          .split('\n')
+          .some((line) => pattern.test(line))
+      )
+        return true;
+    return false;
+  };
+  renameSync(file, `${file}.away`);
+  t.true(await told(/"level":50.*hail\.sqlite is not there any more.*Records:Store:Failed/));
+  t.is((await fetch(`${server.url}/readyz`)).status, 503);
+  renameSync(`${file}.away`, file);
+  t.true(await told(/hail\.sqlite is in its place again/));
+  await server.end('SIGTERM');
+});
+
+const LONG_MS = 60_000;
+
+/** Services over an empty root, and a log that is kept. */
+async function open(t: ExecutionContext) {
+  const { services, close } = await openServices({
+    data_root: await scratch(t),
+    database_url: null,
+    storm_day_start_hour: 0,
+    base_url: 'http://127.0.0.1:8080/v1',
+    now: () => 0,
+  });
+  t.teardown(close);
+  const lines: string[] = [];
+  const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) });
+  return { services, log, logged: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+test('every worker is started with the services, and ended once', async (t) => {
+  const { services, log, logged } = await open(t);
+  const told: string[] = [];
+  const worker = (name: string): Worker => ({
+    name,
+    start: (given) => {
+      t.is(given, services);
+      told.push(`${name} starts`);
+      return async () => {
+        told.push(`${name} ends`);
+      };
+    },
+  });
+  const { stop } = await startWorkers(services, log, [worker('jobs'), worker('alerts')]);
+  await stop(LONG_MS);
+  t.deepEqual(told, ['jobs starts', 'alerts starts', 'jobs ends', 'alerts ends']);
+  t.deepEqual(
+    logged().map(({ msg }) => msg),
+    ['Workers:Start:Done', 'Workers:Stop:Done'],
+  );
+});
+
+test('stopping waits for what is under way', async (t) => {
+  const { services, log } = await open(t);
+  const job = Promise.withResolvers<void>();
+  let done = false;
+  const { stop } = await startWorkers(services, log, [{ name: 'jobs', start: () => () => job.promise }]);
+  const stopped = stop(LONG_MS).then(() => done);
+  await new Promise(setImmediate);
+  done = true;
+  job.resolve();
+  t.true(await stopped);
+});
+
+test('a worker that fails to end, or does not end in time, is named in the log and keeps nobody else from ending', async (t) => {
+  const { services, log, logged } = await open(t);
+  let ended = false;
+  const end = async () => {
+    ended = true;
+  };
+  const { stop } = await startWorkers(services, log, [
+    { name: 'stuck', start: () => () => new Promise(() => {}) },
+    { name: 'broken', start: () => () => Promise.reject(new Error('no')) },
+    { name: 'sound', start: () => end },
+  ]);
+  await stop(20);
+  t.true(ended);
+  const told = logged().flatMap(({ worker, msg }) => (worker === undefined ? [] : [`${worker} ${msg}`]));
+  t.deepEqual(told.sort(), ['broken Worker:Stop:Failed', 'stuck Worker:Stop:Late']);
+});
+
+test('workers that had started are ended when a later one cannot start', async (t) => {
+  const { services, log } = await open(t);
+  let ended = false;
+  const end = async () => {
+    ended = true;
+  };
+  const starting = startWorkers(services, log, [
+    { name: 'sound', start: () => end },
+    {
+      name: 'broken',
+      start: () => {
+        throw new Error('no queue');
+      },
+    },
+  ]);
+  await t.throwsAsync(starting, { message: 'no queue' });
+  t.true(ended);
+});
+
+/** What the thread of these tests does with a question: a number is squared, the rest goes wrong in its own way. */
+type Question = number | 'hang' | 'throw' | 'exit';
+
+function openWorker(limit_ms = 60_000) {
+  return openThread<Question, number>({
+    entry: new URL('../support/service/sample-thread.ts', import.meta.url),
+    subject: 'a sample',
+    limit_ms,
+  });
+}
+
+test('questions are answered in order, one after the other', async (t) => {
+  const ask = openWorker();
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, k) => ask(k)));
+  t.deepEqual(
+    answers,
+    Array.from({ length: 50 }, (_, k) => k * k),
+  );
+});
+
+test('a question that takes too long is 503 overloaded, and those behind it are answered by another thread', async (t) => {
+  const ask = openWorker(300);
+  const [slow, ...others] = await Promise.allSettled([ask('hang'), ask(3), ask(4)]);
+  if (slow?.status !== 'rejected') return t.fail('the slow question was answered');
+  t.true(slow.reason instanceof ApiError);
+  t.like(slow.reason, { code: 'overloaded', message: 'a sample takes longer than 300 ms' });
+  t.deepEqual(
+    others.map((other) => other.status === 'fulfilled' && other.value),
+    [9, 16],
+  );
+});
+
+test('a question that fails, or ends the thread, fails alone and with its reason', async (t) => {
+  const ask = openWorker();
+  await t.throwsAsync(ask('throw'), { message: /a sample failed: Error: no answer to throw/ });
+  const [ended, next] = await Promise.allSettled([ask('exit'), ask(5)]);
+  t.is(ended?.status === 'rejected' && (ended.reason as Error).message, 'the thread for a sample ended with code 7');
+  t.is(next?.status === 'fulfilled' && next.value, 25);
+});
+
+test('more questions than may wait are 503 overloaded at once', async (t) => {
+  const ask = openWorker();
+  const asked = await Promise.allSettled(Array.from({ length: 300 }, (_, k) => ask(k)));
+  const refused = asked.filter((outcome) => outcome.status === 'rejected');
+  t.is(refused.length, 300 - 256);
+  t.true(refused.every(({ reason }) => reason instanceof ApiError && reason.code === 'overloaded'));
+});
+
+test('a thread that cannot be started fails what waits for it, and is tried again', async (t) => {
+  const ask = openThread<number, number>({
+    entry: new URL('./no-such-thread.ts', import.meta.url),
+    subject: 'nothing',
+    limit_ms: 60_000,
+  });
+  for (const message of ['first', 'second'])
+    await t.throwsAsync(Promise.all([ask(1), ask(2)]), { message: 'the thread for nothing failed' }, message);
+});
+
+test('without any setting the service listens on this machine alone, on port 8080', (t) => {
+  const { host, port, base_url, database_url, trusted_proxies, metrics_port } = readConfig({});
+  t.deepEqual(
+    { host, port, base_url, database_url, trusted_proxies, metrics_port },
+    { host: '127.0.0.1', port: 8080, base_url: null, database_url: null, trusted_proxies: [], metrics_port: null },
+  );
+});
+
+test('an empty setting is one left out', (t) => {
+  t.is(readConfig({ HAIL_PORT: '', HAIL_BASE_URL: '' }).port, 8080);
+});
+
+test('settings are read as what they mean', (t) => {
+  const config = readConfig({
+    HAIL_PORT: '9000',
+    HAIL_BASE_URL: 'https://hail.example/api/v1/',
+    HAIL_TRUST_PROXY: '10.0.0.0/8, ::1',
+    HAIL_METRICS_PORT: '9001',
+    HAIL_NOW: '2026-05-01T20:00:00Z',
+    HAIL_DATABASE_URL: 'postgres://u@localhost/hail',
+  });
+  t.is(config.port, 9000);
+  t.is(config.base_url, 'https://hail.example/api/v1');
+  t.deepEqual(config.trusted_proxies, ['10.0.0.0/8', '::1']);
+  t.is(config.metrics_port, 9001);
+  t.is(config.now(), Date.parse('2026-05-01T20:00:00Z'));
+});
+
+test('settings of webhooks and mail are read, and have usual values', (t) => {
+  const { master_keys, webhooks, smtp_url } = readConfig({});
+  t.deepEqual(webhooks, { allow_cidrs: [], ca_file: null, time_scale: 1 });
+  t.deepEqual([master_keys, smtp_url], [null, null]);
+  const [hex, base64] = ['ab'.repeat(32), Buffer.alloc(32, 7).toString('base64')];
+  const config = readConfig({
+    HAIL_MASTER_KEY: `${hex},${base64}`,
+    HAIL_WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8,::1',
+    HAIL_WEBHOOK_CA_FILE: '/etc/ca.pem',
+    HAIL_WEBHOOK_TIME_SCALE: '0.01',
+    HAIL_SMTP_URL: 'smtps://u:p@mail.example:465?from=hail@example.com',
+  });
+  t.deepEqual(config.master_keys, [Buffer.from(hex, 'hex'), Buffer.alloc(32, 7)]);
+  t.deepEqual(config.webhooks, { allow_cidrs: ['127.0.0.0/8', '::1'], ca_file: '/etc/ca.pem', time_scale: 0.01 });
+  t.is(config.smtp_url, 'smtps://u:p@mail.example:465?from=hail@example.com');
+});
+
+for (const [name, value] of [
+  ['HAIL_MASTER_KEY', 'ab'.repeat(31)],
+  ['HAIL_MASTER_KEY', `${'ab'.repeat(32)},s3cret`],
+  ['HAIL_SMTP_URL', 'http://u:s3cret@mail.example'],
+] as const)
+  test(`${name} is refused without repeating its ${value.length} characters`, (t) => {
+    const error = t.throws(() => readConfig({ [name]: value }), { instanceOf: SettingsError });
+    t.true(error?.message.startsWith(`${name} is set: `));
+    t.false(error?.message.includes('s3cret') || error?.message.includes('abab'));
+  });
+
+for (const [name, value] of [
+  ['HAIL_WEBHOOK_TIME_SCALE', '0'],
+  ['HAIL_WEBHOOK_TIME_SCALE', '2'],
+  ['HAIL_WEBHOOK_ALLOW_CIDRS', 'localhost'],
+  ['HAIL_PORT', '70000'],
+  ['HAIL_PORT', '80 80'],
+  ['HAIL_BASE_URL', 'https://hail.example'],
+  ['HAIL_BASE_URL', 'ftp://hail.example/v1'],
+  ['HAIL_DATABASE_URL', 'mysql://localhost/hail'],
+  ['HAIL_TRUST_PROXY', '10.0.0.0/33'],
+  ['HAIL_TRUST_PROXY', 'proxy.example'],
+] as const)
+  test(`${name}=${value} is refused by name`, (t) => {
+    const error = t.throws(() => readConfig({ [name]: value }), { instanceOf: SettingsError });
+    t.true(error?.message.startsWith(`${name} is '${value}'`));
+  });
+
+test('every setting that does not fit is named', (t) => {
+  t.throws(() => readConfig({ HAIL_PORT: 'x', HAIL_METRICS_PORT: 'y' }), { message: /HAIL_PORT.*; HAIL_METRICS_PORT/ });
+});
+
+testUnknownSettings(readConfig, SettingsError);

@@ -1,5 +1,3 @@
-import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { HailField } from '../../pipeline/grid.ts';
 import { MAX_TENTHS } from '../../pipeline/simulate/column.ts';
 import { coverageOf } from '../../pipeline/simulate/coverage.ts';
@@ -7,6 +5,8 @@ import { uniformOf } from '../../pipeline/simulate/random.ts';
 import type { Scenario } from '../../pipeline/simulate/scenario.ts';
 import { boxAround, coreDistance, coreFall, coreReach, SKEW, stormCore } from '../../pipeline/simulate/storm-core.ts';
 import { type StormState, stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
+import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 
 /** Amplitude of the pixel noise of hail, as a share of the core's value. */
 const GRAIN = 0.15;

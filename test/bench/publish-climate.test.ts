@@ -3,7 +3,6 @@ import { predictedSize } from '../../pipeline/detect/predict.ts';
 import { tablePaths } from '../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../pipeline/publish/root.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
-import { type Climate, publishClimate } from './publish-climate.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
@@ -11,6 +10,7 @@ import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { addDays } from '../../schemas/time.ts';
 import { scratch } from '../support/data/world.ts';
 import { faultsOf } from '../support/kill/killed.ts';
+import { type Climate, publishClimate } from './publish-climate.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 /** A date of early spring with some hail, so that little is to be made. */

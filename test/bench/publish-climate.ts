@@ -1,10 +1,3 @@
-import type { Table } from '../../schemas/columns.ts';
-import { layout } from '../../schemas/layout.ts';
-import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { CELL_GROW_MM } from '../../schemas/size.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
-import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time.ts';
 import { findDetections } from '../../pipeline/detect/detections.ts';
 import { emptyDetectionHistory } from '../../pipeline/detect/history.ts';
 import { labelHail } from '../../pipeline/detect/label.ts';
@@ -15,10 +8,17 @@ import { DERIVED_SEGMENT, deriveTables } from '../../pipeline/publish/day-produc
 import { allRows, mergedDayMax } from '../../pipeline/publish/merge.ts';
 import type { Root } from '../../pipeline/publish/root.ts';
 import { type Coverage, stageTable } from '../../pipeline/publish/stage.ts';
-import { climateField } from './climate-field.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { conusScenario, type Scenario } from '../../pipeline/simulate/scenario.ts';
 import { emptyMaximum, maximumRows, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
+import type { Table } from '../../schemas/columns.ts';
+import { layout } from '../../schemas/layout.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { dayMax } from '../../schemas/tables/day-max.ts';
+import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time.ts';
+import { climateField } from './climate-field.ts';
 
 /** Segment of a date that the climate wrote: no scans, only their sum. */
 const COVERAGE: Coverage = { segment: 'climate', first_scan: null, last_scan: null };

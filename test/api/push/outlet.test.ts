@@ -1,23 +1,32 @@
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import {
+  type AddressInfo,
   createServer,
   getDefaultAutoSelectFamily,
   type Server,
   type Socket,
   setDefaultAutoSelectFamily,
 } from 'node:net';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { Webhook } from 'standardwebhooks';
+import { z } from 'zod';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { SettingsError } from '../../../api/config.ts';
+import { isPublic, networks, readReceiver, refusalOf } from '../../../api/push/address.ts';
 import { type Outlet, type OutletOptions, openOutlet } from '../../../api/push/outlet.ts';
-import type { NameResolver } from '../../../api/push/resolver.ts';
+import { type NameResolver, openResolver } from '../../../api/push/resolver.ts';
+import { SAMPLES } from '../../../api/push/samples.ts';
+import { signatureFault, signatureHeaders } from '../../../api/push/sign.ts';
+import { sizeCategory } from '../../../schemas/size.ts';
+import { threatLevel } from '../../../schemas/webhook-events.ts';
+import { PROJECT } from '../../support/data/markdown.ts';
 import { flood, trickle } from '../../support/service/hostile.ts';
+import { type Known, startNameServer } from '../../support/service/name-server.ts';
 import { type Received, type Receiver, startReceiver } from '../../support/service/receiver.ts';
 
 const HOOKS = 'hooks.example.com';
@@ -453,3 +462,388 @@ test('an answer that arrived in time counts, also when the service was held up u
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_UP_MS);
   t.like(await posted, { status_code: 200, error_class: null });
 });
+
+const NOT_PUBLIC = {
+  'IPv4, this network (0/8)': ['0.0.0.0', '0.255.255.255'],
+  'IPv4, private (10/8)': ['10.0.0.0', '10.255.255.255'],
+  'IPv4, carrier-grade NAT (100.64/10)': ['100.64.0.0', '100.127.255.255'],
+  'IPv4, loopback (127/8)': ['127.0.0.0', '127.0.0.1', '127.255.255.255'],
+  'IPv4, link-local and metadata (169.254/16)': ['169.254.0.0', '169.254.169.254', '169.254.255.255'],
+  'IPv4, private (172.16/12)': ['172.16.0.0', '172.31.255.255'],
+  'IPv4, protocol assignments (192.0.0/24)': ['192.0.0.0', '192.0.0.255'],
+  'IPv4, documentation (192.0.2/24)': ['192.0.2.0', '192.0.2.255'],
+  'IPv4, 6to4 relays (192.88.99/24)': ['192.88.99.0', '192.88.99.255'],
+  'IPv4, private (192.168/16)': ['192.168.0.0', '192.168.255.255'],
+  'IPv4, benchmarks (198.18/15)': ['198.18.0.0', '198.19.255.255'],
+  'IPv4, documentation (198.51.100/24)': ['198.51.100.0', '198.51.100.255'],
+  'IPv4, documentation (203.0.113/24)': ['203.0.113.0', '203.0.113.255'],
+  'IPv4, multicast (224/4)': ['224.0.0.0', '239.255.255.255'],
+  'IPv4, reserved and broadcast (240/4)': ['240.0.0.0', '255.255.255.255'],
+  'IPv4, the host of Azure': ['168.63.129.16'],
+  'IPv6, unspecified (::)': ['::'],
+  'IPv6, loopback (::1)': ['::1'],
+  'IPv6, private IPv4 mapped (::ffff:0:0/96)': ['::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:10.1.2.3', '::ffff:0:0'],
+  'IPv6, IPv4 in its compatible form (::/96)': ['::127.0.0.1', '::8.8.8.8'],
+  'IPv6, NAT64 (64:ff9b::/96)': ['64:ff9b::', '64:ff9b::8.8.8.8', '64:ff9b::7f00:1'],
+  'IPv6, local NAT64 (64:ff9b:1::/48)': ['64:ff9b:1::', '64:ff9b:1:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, discard (100::/64)': ['100::', '100::ffff:ffff:ffff:ffff'],
+  'IPv6, Teredo (2001::/32)': ['2001::', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, documentation (2001:db8::/32)': ['2001:db8::', '2001:db8:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, 6to4 (2002::/16)': ['2002::', '2002:7f00:1::', '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, documentation (3fff::/20)': ['3fff::', '3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, segment routing (5f00::/16)': ['5f00::', '5f00:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, unique local (fc00::/7)': ['fc00::', 'fd12:3456:789a::1', 'fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, link-local (fe80::/10)': ['fe80::', 'fe80::1', 'febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, site-local (fec0::/10)': ['fec0::', 'feff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'IPv6, multicast (ff00::/8)': ['ff00::', 'ff02::1', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+  'no address': ['', 'localhost', '1.2.3', '1.2.3.4.5', '[::1]', 'fe80::1%lo'],
+};
+for (const [range, addresses] of Object.entries(NOT_PUBLIC))
+  test(`not public: ${range}`, (t) => {
+    for (const address of addresses) t.false(isPublic(address, []), address);
+  });
+
+test('public: what lies just outside of the ranges that are not', (t) => {
+  for (const address of [
+    ...['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0'],
+    ...['168.63.129.15', '168.63.129.17', '169.253.255.255', '169.255.0.0', '172.15.255.255', '172.32.0.0'],
+    ...['192.0.1.0', '192.0.3.0', '192.88.98.255', '192.88.100.0', '192.167.255.255', '192.169.0.0'],
+    ...['198.17.255.255', '198.20.0.0', '198.51.99.255', '198.51.101.0', '203.0.112.255', '203.0.114.0'],
+    ...['223.255.255.255', '::ffff:8.8.8.8', '2001:4860:4860::8888', '2001:db7::1', '2001:db9::1', '2003::', '2600::'],
+  ])
+    t.true(isPublic(address, []), address);
+});
+
+test('not public: addresses of this machine itself, however public their numbers are', (t) => {
+  t.true(isPublic('8.8.8.8', ['9.9.9.9']));
+  t.false(isPublic('8.8.8.8', ['8.8.8.8']));
+  t.false(isPublic('::ffff:8.8.8.8', ['8.8.8.8']));
+  t.false(isPublic('2600:0::1', ['2600::1']));
+  for (const { address } of Object.values(networkInterfaces()).flatMap((each) => each ?? []))
+    t.false(isPublic(address));
+});
+
+for (const [form, host] of [
+  ['one decimal number', '2130706433'],
+  ['hexadecimal', '0x7f.1'],
+  ['octal', '017700000001'],
+  ['two parts', '127.1'],
+  ['percent signs', '%31%32%37.0.0.1'],
+  ['circled digits', '①②⑦.⓪.⓪.①'],
+  ['nothing but 0', '0'],
+  ['IPv6, unspecified', '[::]'],
+  ['IPv6, mapped', '[::ffff:7f00:1]'],
+  ['IPv6, mapped, with dots', '[::ffff:127.0.0.1]'],
+] as const)
+  test(`refused: an address of this machine written as ${form}`, (t) => {
+    const receiver = readReceiver(`https://${host}/hook`);
+    if (typeof receiver === 'string') return t.fail(receiver);
+    t.is(receiver.host_is, 'address');
+    t.is(refusalOf(receiver, [receiver.host], []), 'must not lead to a private address');
+  });
+
+for (const [what, url, reason] of [
+  ['plain HTTP', 'http://example.com/', 'must be an https URL, found http'],
+  ['another scheme', 'file:///etc/passwd', 'must be an https URL, found file'],
+  ['no URL', 'example.com/hook', 'must be a URL'],
+  ['an IPv4 address of five parts', 'https://1.2.3.4.5/', 'must be a URL'],
+  ['a user name', 'https://me@example.com/', 'must not contain a user name or a password'],
+  ['a password', 'https://:secret@example.com/', 'must not contain a user name or a password'],
+  ...['https://@example.com/', 'https:@example.com/', 'https:\\\\@example.com/', 'HTTPS://:@example.com/'].map(
+    (url) => [`an empty user name (${url})`, url, 'must not contain a user name or a password'] as const,
+  ),
+  ['a fragment', 'https://example.com/#top', 'must not contain a fragment'],
+  ['an empty fragment', 'https://example.com/#', 'must not contain a fragment'],
+  ['a line feed, which the parser would drop', 'https://127.0.\n0.1/', 'must not contain control characters'],
+  ['a carriage return', 'https://example.com/\r', 'must not contain control characters'],
+  ['a tab', 'https://exam\tple.com/', 'must not contain control characters'],
+  ['NUL', 'https://example.com/\0', 'must not contain control characters'],
+  ['an empty label', 'https://example..com/', 'must have a host name without empty labels'],
+  ['two dots at the end', 'https://example.com../', 'must have a host name without empty labels'],
+  ['2049 characters', `https://example.com/${'a'.repeat(2029)}`, 'must have at most 2048 characters, found 2049'],
+] as const)
+  test(`refused: a URL with ${what}`, (t) => t.is(readReceiver(url), reason));
+
+test('taken: a URL of 2048 characters, with port, path and query', (t) => {
+  const url = `https://hooks.example.com:8443/a/b?c=${'d'.repeat(2011)}`;
+  t.is(url.length, 2048);
+  const receiver = readReceiver(url);
+  if (typeof receiver === 'string') return t.fail(receiver);
+  t.like(receiver, { host: 'hooks.example.com', host_is: 'name', port: 8443, local: null });
+  t.is(receiver.url.href, url);
+});
+
+for (const [host, reason] of [
+  ['localhost', 'must have a full host name'],
+  ['localhost.', 'must have a full host name'],
+  ['LOCALHOST', 'must have a full host name'],
+  ['intranet', 'must have a full host name'],
+  ['app.localhost', 'must not have a host name that ends in .localhost'],
+  ['app.localhost.', 'must not have a host name that ends in .localhost'],
+  ['printer.local', 'must not have a host name that ends in .local'],
+  ['metadata.google.internal', 'must not have a host name that ends in .internal'],
+  ['nobody.invalid', 'must not have a host name that ends in .invalid'],
+  ['receiver.test', 'must not have a host name that ends in .test'],
+  ['hidden.onion', 'must not have a host name that ends in .onion'],
+  ['router.home.arpa', 'must not have a host name that ends in .home.arpa'],
+  ['example.com:22', 'must not lead to port 22'],
+  ['example.com:25', 'must not lead to port 25'],
+  ['example.com:0', 'must not lead to port 0'],
+  ['example.com:6379', 'must not lead to port 6379'],
+  ['8.8.8.8:5432', 'must not lead to port 5432'],
+] as const)
+  test(`refused, unless its network is allowed: ${host}`, (t) => {
+    const receiver = readReceiver(`https://${host}/`);
+    if (typeof receiver === 'string') return t.fail(receiver);
+    const allowed = networks('192.168.1.0/24', 'fd00::/8');
+    t.is(receiver.local, reason);
+    t.is(refusalOf(receiver, ['93.184.215.14'], allowed), reason);
+    t.is(refusalOf(receiver, ['192.168.1.7', '93.184.215.14'], allowed), reason);
+    t.is(refusalOf(receiver, ['192.168.1.7', 'fd00::7'], allowed), null);
+  });
+
+test('one private address among public ones is enough to be refused', (t) => {
+  const receiver = readReceiver('https://example.com/');
+  if (typeof receiver === 'string') return t.fail(receiver);
+  t.is(refusalOf(receiver, ['93.184.215.14', '2600::1'], []), null);
+  t.is(refusalOf(receiver, ['93.184.215.14', '10.0.0.1'], []), 'must not lead to a private address');
+  t.is(refusalOf(receiver, ['2600::1', '::1'], []), 'must not lead to a private address');
+});
+
+test('an allowed network makes up for its own addresses alone', (t) => {
+  const receiver = readReceiver('https://example.com/');
+  if (typeof receiver === 'string') return t.fail(receiver);
+  const allowed = networks('10.1.0.0/16');
+  t.is(refusalOf(receiver, ['10.1.2.3', '93.184.215.14'], allowed), null);
+  t.is(refusalOf(receiver, ['::ffff:10.1.2.3'], allowed), null);
+  t.is(refusalOf(receiver, ['10.2.0.1'], allowed), 'must not lead to a private address');
+});
+
+for (const cidr of ['10.0.0.0', '10.0.0.0/33', 'ten/8', ''])
+  test(`networks are read in one form, not ${JSON.stringify(cidr)}`, (t) => {
+    t.throws(() => networks('127.0.0.0/8', cidr));
+  });
+
+async function openWith(t: ExecutionContext, names: Readonly<Record<string, Known>>, own_names = false) {
+  const server = await startNameServer(t);
+  for (const [name, known] of Object.entries(names)) server.names.set(name, known);
+  const resolver = openResolver({ servers: [server.address], own_names });
+  t.teardown(resolver.close);
+  return { server, resolver };
+}
+
+test('a name has the addresses of both families', async (t) => {
+  const v6 = '2600:0001:0000:0000:0000:0000:0000:0007';
+  const { resolver } = await openWith(t, { 'hooks.example.com': { A: ['93.184.215.14', '10.0.0.1'], AAAA: [v6] } });
+  t.deepEqual(await resolver.addressesOf('hooks.example.com'), ['93.184.215.14', '10.0.0.1', '2600:1::7']);
+});
+
+test('a name that does not exist, or that has no address, has none', async (t) => {
+  const { resolver } = await openWith(t, { 'mail.example.com': {} });
+  t.deepEqual(await resolver.addressesOf('gone.example.com'), []);
+  t.deepEqual(await resolver.addressesOf('mail.example.com'), []);
+});
+
+test('a name whose server is silent has no address in the end', async (t) => {
+  const { resolver, server } = await openWith(t, { 'hangs.example.com': 'silent' });
+  t.deepEqual(await resolver.addressesOf('hangs.example.com'), []);
+  t.is(server.questions.filter((question) => question === 'hangs.example.com A').length, 2);
+});
+
+test('a name of this machine counts where own names do, and there alone', async (t) => {
+  const { resolver: own } = await openWith(t, {}, true);
+  t.true((await own.addressesOf('localhost')).some((address) => ['127.0.0.1', '::1'].includes(address)));
+  const { resolver: others } = await openWith(t, {});
+  t.deepEqual(await others.addressesOf('localhost'), []);
+});
+
+test.serial('name servers work when the root has some, which is asked once a minute', async (t) => {
+  const { resolver, server } = await openWith(t, { '': { NS: true } });
+  t.true(await resolver.works());
+  t.true(await resolver.works());
+  t.deepEqual(server.questions, [' NS']);
+});
+
+test('name servers do not work when they are silent about the root', async (t) => {
+  const { resolver } = await openWith(t, { '': 'silent' });
+  t.false(await resolver.works());
+});
+
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const OLD_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+const ID = 'evt_01JT5N0F6QH7Q2Y2W5W0Q3Z8KD';
+const SIGN_BODY = `{"id":"${ID}","schema_version":1,"event":"alert.created","data":{"location_name":"Zürich"}}`;
+const AT_MS = 1_780_000_000_999;
+const SIGNED = { id: ID, event: 'alert.created', body: SIGN_BODY, secrets: [SECRET], at_ms: AT_MS };
+/** Of body and secret, by OpenSSL: `openssl dgst -sha256 -hmac` and `-mac HMAC -macopt hexkey:`. */
+const MAC = 'bfa7b6f5387c8b7b77c78108fe3d48f92ff18ad04d8e26be65395b0239f8cd1c';
+const OLD_MAC = '09b1e12a58e161e265f2870e81cde176ebc2d7f4774c1899e79e655a0ede2fda';
+const STANDARD_MAC = '2ryOKxSMuAtHfp++DsnrFIb6PKWYLsvVebW2h44EoFY=';
+const OLD_STANDARD_MAC = 'CSjUiOzm++eG1vGhr+CbMqoiJI+g7LSGVvO+wS3ss6E=';
+
+test('the headers of an attempt are those that OpenSSL makes of secret, time and body', (t) => {
+  t.deepEqual(signatureHeaders(SIGNED), {
+    'X-Service-Event': 'alert.created',
+    'X-Service-Timestamp': '1780000000',
+    'X-Service-Delivery-Id': ID,
+    'X-Service-Signature': `t=1780000000,v1=${MAC}`,
+    'webhook-id': ID,
+    'webhook-timestamp': '1780000000',
+    'webhook-signature': `v1,${STANDARD_MAC}`,
+  });
+});
+
+test('while two secrets live, both sign in both families', (t) => {
+  t.like(signatureHeaders({ ...SIGNED, secrets: [SECRET, OLD_SECRET] }), {
+    'X-Service-Signature': `t=1780000000,v1=${MAC},v1=${OLD_MAC}`,
+    'webhook-signature': `v1,${STANDARD_MAC} v1,${OLD_STANDARD_MAC}`,
+  });
+});
+
+test('the package standardwebhooks takes our deliveries, with either of two secrets', (t) => {
+  const headers = signatureHeaders({ ...SIGNED, secrets: [SECRET, OLD_SECRET], at_ms: Date.now() });
+  for (const secret of [SECRET, OLD_SECRET])
+    t.deepEqual(new Webhook(secret).verify(SIGN_BODY, { ...headers }), JSON.parse(SIGN_BODY));
+  t.throws(() => new Webhook(SECRET).verify(SIGN_BODY.replace('Zürich', 'Zurich'), { ...headers }));
+  t.throws(() => new Webhook('whsec_aGFpbGhhaWxoYWlsaGFpbGhhaWxoYWls').verify(SIGN_BODY, { ...headers }));
+});
+
+test('a receiver finds our signature good for five minutes, before and after', (t) => {
+  const signature = signatureHeaders({ ...SIGNED, secrets: [OLD_SECRET, SECRET] })['X-Service-Signature'] ?? '';
+  const signed_ms = Math.floor(AT_MS / 1000) * 1000;
+  for (const off_ms of [-300_000, 0, 300_000])
+    t.is(signatureFault(signature, SIGN_BODY, SECRET, signed_ms + off_ms), null);
+  for (const off_ms of [-300_001, 300_001])
+    t.is(
+      signatureFault(signature, SIGN_BODY, SECRET, signed_ms + off_ms),
+      'signature is of 2026-05-28T20:26:40.000Z, expected one of the last 300 s',
+    );
+});
+
+const SIGNATURE = `t=1780000000,v1=${MAC}`;
+for (const [what, signature, body, secret, fault] of [
+  ['another body', SIGNATURE, `${SIGN_BODY} `, SECRET, 'does not match'],
+  ['another secret', SIGNATURE, SIGN_BODY, OLD_SECRET, 'does not match'],
+  ['another time', SIGNATURE.replace('0000,', '0001,'), SIGN_BODY, SECRET, 'does not match'],
+  ['a changed digit', SIGNATURE.replace('bfa7', 'bfa8'), SIGN_BODY, SECRET, 'does not match'],
+  ['a signature cut short', SIGNATURE.slice(0, -2), SIGN_BODY, SECRET, 'does not match'],
+  ['another version', SIGNATURE.replace('v1', 'v0'), SIGN_BODY, SECRET, 'does not match'],
+  ['no signature', 't=1780000000', SIGN_BODY, SECRET, 'does not match'],
+  ['no time', `v1=${MAC}`, SIGN_BODY, SECRET, 'begins with'],
+  ['nothing at all', '', SIGN_BODY, SECRET, 'begins with ""'],
+] as const)
+  test(`a receiver refuses ${what}`, (t) => {
+    t.regex(signatureFault(signature, body, secret, AT_MS) ?? '', new RegExp(fault));
+  });
+
+test('a secret of another form signs nothing, and is not repeated', (t) => {
+  const error = t.throws(() => signatureHeaders({ ...SIGNED, secrets: ['whsec_not base64!'] }), {
+    instanceOf: TypeError,
+  });
+  t.false(error.message.includes('not base64'));
+});
+
+const Vectors = z.object({
+  now_s: z.int(),
+  vectors: z.array(
+    z.object({
+      what: z.string(),
+      secrets: z.array(z.string()).min(1),
+      body: z.string(),
+      headers: z.record(z.string(), z.string()),
+    }),
+  ),
+  forged: z.array(
+    z.object({ what: z.string(), secret: z.string(), body: z.string(), signature: z.string(), now_s: z.int() }),
+  ),
+});
+const { now_s, vectors, forged } = Vectors.parse(
+  JSON.parse(readFileSync(`${PROJECT}data/reference/webhook-vectors.json`, 'utf8')),
+);
+
+const EXAMPLES = `${PROJECT}data/examples`;
+
+/** What receivers are asked: a delivery, a secret, the time, and whether it is ours. */
+const QUESTIONS = [
+  ...vectors.flatMap(({ what, secrets, body, headers }) =>
+    secrets.map((secret) => ({
+      what,
+      body,
+      signature: headers['X-Service-Signature'] ?? '',
+      secret,
+      now_s,
+      ours: true,
+    })),
+  ),
+  ...forged.map((each) => ({ ...each, ours: false })),
+];
+
+function folder(t: ExecutionContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'hail-vectors-'));
+  t.teardown(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** Skipped, with its reason in the title, where a program is not there to be run. */
+function testWhere(program: string, title: string, body: (t: ExecutionContext) => void): void {
+  const isThere = spawnSync(program, ['--version']).error === undefined;
+  (isThere ? test : test.skip)(`${title} (needs ${program})`, body);
+}
+
+for (const { what, secrets, body, headers } of vectors)
+  test(`the published vector of ${what} is what is sent`, (t) => {
+    const { 'X-Service-Event': event = '', 'X-Service-Delivery-Id': id = '' } = headers;
+    t.deepEqual(signatureHeaders({ id, event, body, secrets, at_ms: now_s * 1000 }), headers);
+    t.is(JSON.parse(body).id, id);
+  });
+
+test('our own check takes every published vector, and none of the forged ones', (t) => {
+  for (const { what, body, signature, secret, now_s: at_s, ours } of QUESTIONS)
+    t.is(signatureFault(signature, body, secret, at_s * 1000) === null, ours, what);
+});
+
+test('the TypeScript of the examples takes every published vector, and none of the forged ones', async (t) => {
+  const { verify } = await import(pathToFileURL(`${EXAMPLES}/verify-webhook.ts`).href);
+  for (const { what, body, signature, secret, now_s: at_s, ours } of QUESTIONS)
+    t.is(verify(body, signature, secret, at_s), ours, what);
+});
+
+testWhere('python3', 'the Python of the examples takes every published vector, and none of the forged ones', (t) => {
+  const path = folder(t);
+  copyFileSync(`${EXAMPLES}/verify-webhook.py`, join(path, 'verify.py'));
+  writeFileSync(join(path, 'questions.json'), JSON.stringify(QUESTIONS));
+  const ask = [
+    'import json; from verify import verify',
+    "asked = json.load(open('questions.json', encoding='utf-8'))",
+    "print(json.dumps([verify(q['body'].encode(), q['signature'], q['secret'], q['now_s']) for q in asked]))",
+  ].join('\n');
+  const { stdout, stderr } = spawnSync('python3', ['-B', '-c', ask], { cwd: path, encoding: 'utf8' });
+  t.is(stderr, '');
+  t.deepEqual(
+    JSON.parse(stdout),
+    QUESTIONS.map(({ ours }) => ours),
+  );
+});
+
+testWhere(
+  'openssl',
+  'the shell of the examples takes every published vector, and none of the forged ones of that time',
+  (t) => {
+    const path = folder(t);
+    copyFileSync(`${EXAMPLES}/verify-webhook.sh`, join(path, 'verify.sh'));
+    for (const { what, body, signature, secret, ours } of QUESTIONS.filter((each) => each.now_s === now_s)) {
+      writeFileSync(join(path, 'body'), body);
+      const { status } = spawnSync('sh', ['verify.sh', 'body', signature, secret], { cwd: path });
+      t.is(status, ours ? 0 : 1, what);
+    }
+  },
+);
+
+for (const type of ['alert.created', 'alert.updated'] as const)
+  test(`the sample of ${type} has the category and the threat level of its size`, (t) => {
+    const { estimated_size_mm, size_category, threat_level } = SAMPLES[type];
+    t.deepEqual(
+      { size_category, threat_level },
+      { size_category: sizeCategory(estimated_size_mm), threat_level: threatLevel(estimated_size_mm) },
+    );
+  });

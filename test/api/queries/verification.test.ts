@@ -1,32 +1,55 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
-import { openEngine } from '../../../api/duckdb.ts';
+import { type Engine, openEngine } from '../../../api/duckdb.ts';
+import { ApiError } from '../../../api/errors.ts';
+import { type CollectionView, openCollectionRows } from '../../../api/queries/collection-rows.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
+import { readHailPixels } from '../../../api/queries/impacts.ts';
+import { type CoverageEdition, radarCoverage } from '../../../api/queries/radar-coverage.ts';
+import {
+  coverageOf,
+  readScanCoverage,
+  readUncovered,
+  type Uncovered,
+  type Uncovered as UncoveredRuns,
+} from '../../../api/queries/scan-coverage.ts';
 import {
   type ReadVerification,
   readVerification,
   type VerificationQuestion,
 } from '../../../api/queries/verification.ts';
+import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { openTerrain } from '../../../api/terrain.ts';
+import { uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
+import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
+import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
-import type { Position } from '../../../schemas/geo/position.ts';
+import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import type { Bbox, Position } from '../../../schemas/geo/position.ts';
 import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
-import { timestamp } from '../../../schemas/time.ts';
+import { frames } from '../../../schemas/tables/frames.ts';
+import { uncovered } from '../../../schemas/tables/uncovered.ts';
+import { type Watch, watches } from '../../../schemas/tables/watches.ts';
+import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';
-import { publishFeeds } from '../../support/data/feeds.ts';
+import { publishFeeds, watchFile } from '../../support/data/feeds.ts';
+import { frameRow } from '../../support/data/frame-row.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
 import { type ListedReport, reportList } from '../../support/data/report-list.ts';
+import { archiveOf } from '../../support/data/uncovered-archive.ts';
 import {
+  ingest,
   MONTH_LATER_MS,
   midnight,
   NOW_MS,
   onRoot,
   preparedMonth,
   publish,
+  publishedRoot,
   SCRATCH,
   scratch,
 } from '../../support/data/world.ts';
@@ -334,3 +357,433 @@ for (const [minutes, corroborated] of [
     t.is(verification.events[0]?.ground_truth.corroborated, corroborated);
     t.is(verification.events[0]?.verdict, corroborated ? 'hit' : 'marginal');
   });
+
+const DATE = '2026-05-01';
+const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
+/** Four blocks of 0.1 degree from 36 N, 98 W, as in `frameRow`. */
+const GRID = { north: 36, west: -98, step_deg: 0.1, rows: 2, cols: 2 };
+const [ROW, COL] = [latRow(35.995), lonCol(-97.995)];
+/** What scans do not cover, by letter: `x` the eastern column, `?` is not known, `.` nothing. */
+const RUNS: Readonly<Record<string, UncoveredRuns['runs']>> = {
+  x: [
+    [0, 1, 2],
+    [1, 1, 2],
+  ],
+  '.': [],
+};
+const COVERED = { lat: 35.95, lon: -97.95 };
+const BARE = { lat: 35.95, lon: -97.85 };
+
+const patchesOf = (letter: string) =>
+  RUNS[letter]?.map(([row, start, end]) => ({
+    row_first: ROW + 10 * row,
+    row_last: ROW + 10 * row + 9,
+    col_first: COL + 10 * start,
+    col_last: COL + 10 * end - 1,
+  })) ?? null;
+
+interface Published {
+  /** A letter for each scan, two minutes apart from the beginning of the date; a blank is no scan. */
+  readonly [date: string]: string;
+}
+
+interface Settings {
+  /** Scans say in their archives alone what they do not cover. */
+  readonly old?: boolean;
+  readonly closed?: boolean;
+  /** Scans of a file. */
+  readonly cut?: number;
+}
+
+/** Coverage of dates by their scans. */
+async function asking(
+  t: ExecutionContext,
+  dates: Published,
+  { old = false, closed = true, cut = 9999 }: Settings = {},
+) {
+  const root = await scratch(t);
+  await mkdir(root, { recursive: true });
+  for (const letter of ['x', '.', '?'])
+    await writeFile(
+      join(root, `${letter}.pmtiles`),
+      archiveOf(RUNS[letter] === undefined ? null : { ...GRID, runs: RUNS[letter] }),
+    );
+  const writer = await openWriter(root);
+  const listed = new Map<string, string[]>();
+  for (const [date, letters] of Object.entries(dates)) {
+    const start_ms = Date.parse(`${date}T00:00:00Z`);
+    const scans = [...letters].flatMap((letter, k) =>
+      letter === ' ' ? [] : [{ letter, storm_date: date, scan_time: start_ms + 2 * k * MS_PER_MIN }],
+    );
+    for (let from = 0; from < scans.length; from += cut) {
+      const part = scans.slice(from, from + cut).map((scan) => ({
+        ...scan,
+        uncovered: old ? null : patchesOf(scan.letter),
+      }));
+      const rows = part.map(({ scan_time, letter, uncovered: patches }) => ({
+        ...frameRow(date, scan_time, `${letter}.pmtiles`),
+        uncovered_blocks: patches?.length ?? null,
+      }));
+      const stage = async (table: typeof frames | typeof uncovered, content: Iterable<Record<string, unknown>>) => {
+        const path = join(root, `${table.name}-${date}-${from}.parquet`);
+        await stageRows(writer, table, content, path, 'simulated');
+        listed.set(`${table.name} ${date}`, [...(listed.get(`${table.name} ${date}`) ?? []), path]);
+      };
+      await stage(frames, rows);
+      if (!old) await stage(uncovered, uncoveredRows(part));
+    }
+  }
+  writer.close();
+  const engine = await openEngine(root);
+  t.teardown(() => engine.close());
+  const newest = Object.keys(dates).toSorted().at(-1) as string;
+  const edition: CoverageEdition = {
+    paths: (table, asked) => asked.flatMap((date) => listed.get(`${table} ${date}`) ?? []),
+    absolute: (path) => join(root, path),
+    datesBetween: (first, last) =>
+      Object.keys(dates)
+        .filter((date) => date >= first && date <= last)
+        .toSorted(),
+    isClosed: () => closed,
+    newest_scan_ms: Date.parse(`${newest}T00:00:00Z`) + 2 * ((dates[newest]?.length ?? 0) - 1) * MS_PER_MIN,
+    holdsOlder: () => false,
+  };
+  const cover = (first = DATE, last = DATE) => radarCoverage(engine, edition, first, last, 0);
+  return { root, cover, at: async (point: typeof COVERED) => (await cover()).at(point).get(DATE) };
+}
+
+const HALF = 'x'.repeat(360) + '.'.repeat(360);
+
+for (const [what, settings] of [
+  ['in one file', {}],
+  ['in files of a few scans', { cut: 50 }],
+  ['whose archives alone say what they do not cover', { old: true }],
+] as const)
+  test(`a point is seen by scans ${what} that cover its block, and outside the grid nothing is`, async (t) => {
+    const { at } = await asking(t, { [DATE]: HALF }, settings);
+    t.like(await at(COVERED), { share: 1, scans: 720, uncovered: 0, gaps: [], until_ms: null });
+    t.like(await at(BARE), {
+      ...{ share: 0.5, scans: 720, uncovered: 360 },
+      gaps: [{ from_ms: DAY_MS, to_ms: DAY_MS + 720 * MS_PER_MIN }],
+    });
+    for (const outside of [
+      { lat: 40, lon: -97.95 },
+      { lat: 35.95, lon: 170 },
+    ])
+      t.like(await at(outside), { share: 0, scans: 720, uncovered: 720 });
+  });
+
+test('scans that are missing are a gap everywhere, and scans without coverage only there', async (t) => {
+  const { at } = await asking(t, { [DATE]: `${'.'.repeat(300)}${' '.repeat(60)}${'x'.repeat(30)}${'.'.repeat(330)}` });
+  const gap = (from: number, to: number) => ({ from_ms: DAY_MS + from * MS_PER_MIN, to_ms: DAY_MS + to * MS_PER_MIN });
+  t.deepEqual((await at(COVERED))?.gaps, [gap(608, 720)]);
+  t.deepEqual((await at(BARE))?.gaps, [gap(608, 780)]);
+});
+
+test('archives that say nothing tell of no gap: what they cover is not known', async (t) => {
+  const { at } = await asking(t, { [DATE]: '?'.repeat(720) }, { old: true });
+  t.like(await at(BARE), { share: 1, uncovered: 0 });
+});
+
+test('an archive that is gone is an error, and not a covered scan', async (t) => {
+  const { root, at } = await asking(t, { [DATE]: HALF }, { old: true });
+  await rm(join(root, 'x.pmtiles'));
+  await t.throwsAsync(at(BARE), { name: 'DataUnavailable', message: /x\.pmtiles is gone/ });
+});
+
+test('a file that has gone is an error although it was read', async (t) => {
+  const { root, at } = await asking(t, { [DATE]: HALF });
+  await at(BARE);
+  await rm(join(root, `uncovered-${DATE}-0.parquet`));
+  await t.throwsAsync(at(BARE), { message: /uncovered-2026-05-01-0\.parquet/ });
+});
+
+test('a date that still runs counts up to its newest scan; one that is closed, or followed by another, to its end', async (t) => {
+  const running = await asking(t, { [DATE]: '.'.repeat(60) }, { closed: false });
+  t.like(await running.at(COVERED), { share: 1, until_ms: DAY_MS + 118 * MS_PER_MIN });
+  const closed = await asking(t, { [DATE]: '.'.repeat(60) });
+  t.like(await closed.at(COVERED), { share: 128 / 1440, until_ms: null });
+  const followed = await asking(t, { [DATE]: '.'.repeat(60), '2026-05-02': '.' }, { closed: false });
+  t.like(await followed.at(COVERED), { share: 128 / 1440, until_ms: null });
+});
+
+test('the first minutes of a date belong to the last scan of the date before, and of no other', async (t) => {
+  const late = `  ${'.'.repeat(718)}`;
+  const share = async (before: Published) => (await (await asking(t, { ...before, [DATE]: late })).at(BARE))?.share;
+  t.is(await share({ '2026-04-30': '.'.repeat(720) }), 1);
+  t.is(await share({ '2026-04-30': 'x'.repeat(720) }), 1436 / 1440);
+  t.is(await share({ '2026-04-30': '.'.repeat(700) }), 1436 / 1440);
+  t.is(await share({ '2026-04-29': '.'.repeat(720) }), 1436 / 1440);
+});
+
+test('a date that came without scans is of unknown coverage', async (t) => {
+  const { cover } = await asking(t, { [DATE]: '', '2026-05-02': '.'.repeat(720) });
+  const { at } = await cover(DATE, '2026-05-02');
+  t.is(at(COVERED).get(DATE), null);
+  t.is(at(COVERED).get('2026-05-02')?.share, 1);
+});
+
+/** Blocks of 0.1 degree from 36 N, 98 W: `x` uncovered. */
+const PICTURE = ['......', '..xx..', '..xxx.', '......', '......'];
+const UNCOVERED: Uncovered = {
+  north: 36,
+  west: -98,
+  step_deg: 0.1,
+  rows: PICTURE.length,
+  cols: 6,
+  runs: [
+    [1, 2, 4],
+    [2, 2, 5],
+  ],
+};
+
+/** A box inside of the block of a row and a column. */
+function blockBox(row: number, col: number): Bbox {
+  const [north, west] = [36 - 0.1 * row, -98 + 0.1 * col];
+  return [west + 0.04, north - 0.06, west + 0.06, north - 0.04];
+}
+
+/** Covered blocks around a block, counted in the picture. */
+function counted(row: number, col: number): number {
+  let found = 0;
+  for (let r = row - 1; r <= row + 1; r++)
+    for (let c = col - 1; c <= col + 1; c++) if (PICTURE[r]?.[c] === '.') found += 1;
+  return found;
+}
+
+test('covered blocks are those that a box touches and their neighbours, inside the grid', (t) => {
+  const { blocksOver } = coverageOf(UNCOVERED);
+  for (let row = 0; row < PICTURE.length; row++)
+    for (let col = 0; col < 6; col++) t.is(blocksOver(blockBox(row, col)), counted(row, col), `${row} ${col}`);
+  t.is(blocksOver([-98, 35.5, -97.4, 36]), 25);
+});
+
+test('nothing is covered outside the grid', (t) => {
+  const { blocksOver } = coverageOf(UNCOVERED);
+  t.is(blocksOver([-90, 35, -89, 36]), 0);
+  t.is(blocksOver([-97.9, 40, -97.8, 40.1]), 0);
+});
+
+async function archiveWith(t: ExecutionContext, uncovered: Uncovered | null): Promise<string> {
+  const path = await scratch(t, 'scan.pmtiles');
+  await writeFile(path, archiveOf(uncovered));
+  return path;
+}
+
+test('the coverage of a scan is read from its archive', async (t) => {
+  const coverage = await readScanCoverage(await archiveWith(t, UNCOVERED));
+  t.is(coverage?.blocksOver([-98, 35.5, -97.4, 36]), 25);
+});
+
+test('of an archive that says nothing of coverage, or is gone, it is not known', async (t) => {
+  t.is(await readScanCoverage(await archiveWith(t, null)), null);
+  t.is(await readScanCoverage(await scratch(t, 'gone.pmtiles')), null);
+});
+
+test('an archive whose metadata lie behind what is read at once is read all the same', async (t) => {
+  // Blocks without a pattern, which do not shrink when they are compressed.
+  const runs = Array.from({ length: 9000 }, (_, k): [number, number, number] => [
+    k,
+    (k * 7919) % 3001,
+    3001 + ((k * k) % 65_521),
+  ]);
+  const archive = archiveOf({ ...UNCOVERED, rows: 9000, cols: 65_522, runs });
+  t.true(archive.length > 20_000);
+  const path = await scratch(t, 'scan.pmtiles');
+  await writeFile(path, archive);
+  t.deepEqual((await readUncovered(path))?.runs, runs);
+  await truncate(path, 17_000);
+  await t.throwsAsync(readUncovered(path), { message: /ends in its metadata/ });
+});
+
+test('runs that are no three whole numbers are refused', async (t) => {
+  for (const run of [[0, 1], [0, 1, 2.5], [0, -1, 2], [0, 1, '2'], null]) {
+    const wrong: Uncovered = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
+    await t.throwsAsync(readScanCoverage(await archiveWith(t, wrong)), { message: /expected runs of three/ });
+  }
+});
+
+test('a file that is no archive, or is cut, is told', async (t) => {
+  const text = await scratch(t, 'text.pmtiles');
+  await writeFile(text, 'no archive');
+  await t.throwsAsync(readScanCoverage(text), { message: /no PMTiles archive/ });
+});
+
+type Row = Pick<Watch, 'number' | 'issued_at' | 'geometry'>;
+const NUMBERS: CollectionView<Row, number[]> = {
+  table: watches,
+  columns: ['number', 'issued_at', 'geometry'],
+  time: 'issued_at',
+  make: (rows) => rows.map(({ number }) => number),
+};
+
+/** One more than stay in memory. */
+const MANY = ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05', '2026-06', '2026-07'];
+
+/** Paths of a watch in each of some months, and an engine that counts its statements. */
+async function monthsOf(t: ExecutionContext, months: readonly string[]) {
+  const root = await scratch(t);
+  for (const [index, month] of months.entries()) {
+    const received_ms = Date.parse(`${month}-01T19:00:00Z`);
+    await publishFeeds(
+      root,
+      [watchFile({ number: index + 1, from: '011900', to: '020100' }, [-98, 35, -97, 36], received_ms)],
+      received_ms,
+    );
+  }
+  const engine = await openEngine(root);
+  const catalog = await openCatalog(root, 0);
+  t.teardown(async () => {
+    await catalog.close();
+    await engine.close();
+  });
+  const asked: unknown[] = [];
+  const rows = async <R>(...given: Parameters<Engine['rows']>): Promise<R[]> => {
+    asked.push(given[1]);
+    return engine.rows<R>(...given);
+  };
+  const paths = catalog.edition().collection('watches')?.paths() ?? [];
+  return { root, asked, paths, collections: openCollectionRows({ ...engine, rows }) };
+}
+
+test('rows come in the order of their files, with instants in milliseconds and geometries as text', async (t) => {
+  const { collections, paths } = await monthsOf(t, ['2026-03', '2026-04']);
+  const rows = await collections.of({ ...NUMBERS, make: (all) => all }, paths);
+  t.deepEqual(
+    rows.map(({ number, issued_at, geometry }) => [number, issued_at, geometry?.slice(0, 9)]),
+    [
+      [1, Date.parse('2026-03-01T19:00:00Z'), 'POLYGON ('],
+      [2, Date.parse('2026-04-01T19:00:00Z'), 'POLYGON ('],
+    ],
+  );
+  t.deepEqual(await collections.of(NUMBERS, []), []);
+});
+
+test('a file is read once, however often and with whatever others it is asked for, also at the same time', async (t) => {
+  const { collections, paths, asked } = await monthsOf(t, ['2026-03', '2026-04']);
+  const both = await Promise.all([collections.of(NUMBERS, paths), collections.of(NUMBERS, paths)]);
+  t.deepEqual(both, [
+    [1, 2],
+    [1, 2],
+  ]);
+  t.deepEqual(await collections.of(NUMBERS, paths.slice(1)), [2]);
+  t.is(asked.length, 2);
+});
+
+test('what a view makes of the same files is made once', async (t) => {
+  const { collections, paths } = await monthsOf(t, ['2026-03']);
+  t.is(await collections.of(NUMBERS, paths), await collections.of(NUMBERS, paths));
+});
+
+test('rows from an instant on are those at that instant and later, read for themselves', async (t) => {
+  const { collections, paths, asked } = await monthsOf(t, ['2026-03', '2026-04']);
+  const from_ms = Date.parse('2026-04-01T19:00:00Z');
+  t.deepEqual(await collections.of(NUMBERS, paths, from_ms), [2]);
+  t.deepEqual(await collections.of(NUMBERS, paths, from_ms + 1), []);
+  t.deepEqual(await collections.of(NUMBERS, paths), [1, 2]);
+  t.deepEqual(await collections.of(NUMBERS, paths, from_ms), [2]);
+  t.is(asked.length, 6);
+});
+
+test('of many months those asked for last stay in memory', async (t) => {
+  const { collections, paths, asked } = await monthsOf(t, MANY);
+  for (const path of paths) await collections.of(NUMBERS, [path]);
+  t.is(asked.length, 7);
+  await collections.of(NUMBERS, paths.slice(6));
+  t.is(asked.length, 7);
+  await collections.of(NUMBERS, paths.slice(0, 1));
+  t.is(asked.length, 8);
+});
+
+test('a failure is not remembered: the next question reads again', async (t) => {
+  const { root, collections, paths } = await monthsOf(t, ['2026-03']);
+  const engine = await openEngine(root);
+  t.teardown(() => engine.close());
+  let refused = 0;
+  const rows = async <R>(...given: Parameters<Engine['rows']>): Promise<R[]> => {
+    if (refused++ === 0) throw new ApiError('overloaded', 'too many questions wait to be answered');
+    return engine.rows<R>(...given);
+  };
+  const busy = openCollectionRows({ ...engine, rows });
+  await t.throwsAsync(busy.of(NUMBERS, paths), { message: /too many questions/ });
+  t.deepEqual(await busy.of(NUMBERS, paths), [1]);
+  rmSync(paths[0] as string);
+  await t.throwsAsync(collections.of(NUMBERS, paths), { message: /No files found|cannot open/i });
+});
+
+interface Pixel {
+  readonly lat: number;
+  readonly lon: number;
+  readonly mm: number;
+}
+
+const MILE_M = 1609.344;
+
+async function detectionsOf(engine: Engine, paths: readonly string[]): Promise<Pixel[]> {
+  const sql = 'SELECT lat, lon, estimated_size_mm AS mm FROM read_parquet($1::VARCHAR[]) ORDER BY ALL';
+  return await engine.rows<Pixel>(sql, [paths]);
+}
+
+/** What the interface asks for, detection by detection. */
+function slowImpact(lat: number, lon: number, detections: readonly Pixel[]) {
+  const within = detections
+    .map((pixel) => ({
+      mm: pixel.mm,
+      metres:
+        1000 *
+        distanceKm(
+          { lat, lon },
+          {
+            lat: Math.min(Math.max(lat, pixel.lat - 0.005), pixel.lat + 0.005),
+            lon: Math.min(Math.max(lon, pixel.lon - 0.005), pixel.lon + 0.005),
+          },
+        ),
+    }))
+    .filter(({ metres }) => metres <= MILE_M);
+  if (within.length === 0) return null;
+  return {
+    nearest_m: Math.round(Math.min(...within.map(({ metres }) => metres))),
+    max_mm: Math.max(...within.map(({ mm }) => mm)),
+    detections: within.length,
+  };
+}
+
+for (const [state, closed] of [
+  ['running', false],
+  ['over and joined into its month', true],
+] as const)
+  test(`impacts of a date that is ${state} are those of its detections, counted one by one`, async (t) => {
+    const root = await publishedRoot(t, await midnight());
+    if (closed) await ingest(root, [], { now_ms: MONTH_LATER_MS });
+    const catalog = await openCatalog(root, 0);
+    const engine = await openEngine(root);
+    t.teardown(async () => {
+      await catalog.close();
+      await engine.close();
+    });
+    const edition = catalog.edition();
+    const detections = await detectionsOf(engine, edition.paths('detections', [DATE]));
+    t.true(detections.length > 100);
+    const locations = Array.from({ length: 60 }, (_, k) => {
+      const { lat, lon } = detections[(k * 7919) % detections.length] as Pixel;
+      return { lat: lat + ((k % 7) - 3) * 0.0081, lon: lon + ((k % 5) - 2) * 0.0123 };
+    });
+    const pixels = await readHailPixels(engine, edition.paths('day-max', [DATE]), DATE, locations);
+    const found = await findImpacts(locations, pixels);
+    const expected = locations
+      .map((location) => ({ location, slow: slowImpact(location.lat, location.lon, detections) }))
+      .filter(({ slow }) => slow !== null);
+    t.deepEqual(
+      found.map(({ nearest_m, ...rest }) => ({ ...rest, nearest_m: Math.round(nearest_m) })),
+      expected.map(({ location, slow }) => ({ location, ...slow }) as never),
+    );
+    t.true(found.length > 20 && found.length < 60);
+  });
+
+test('a date without files, and a portfolio without locations, have no hail', async (t) => {
+  const root = await publishedRoot(t, await midnight());
+  const engine = await openEngine(root);
+  t.teardown(() => engine.close());
+  t.is((await readHailPixels(engine, [], DATE, [{ lat: 36, lon: -97 }])).size, 0);
+  t.is((await readHailPixels(engine, ['gone.parquet'], DATE, [])).size, 0);
+});

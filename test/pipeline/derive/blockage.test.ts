@@ -1,8 +1,22 @@
-import test from 'ava';
-import { type RadarBlockage, radarBlockage } from '../../../pipeline/derive/blockage.ts';
-import type { HeightAt } from '../../../pipeline/derive/height-window.ts';
+import { readFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import {
+  type ExaminedRadar,
+  examineRadars,
+  type RadarBlockage,
+  radarBlockage,
+} from '../../../pipeline/derive/blockage.ts';
+import { type HeightAt, heightWindow } from '../../../pipeline/derive/height-window.ts';
+import type { HeightGrid } from '../../../pipeline/grid.ts';
+import { openDem } from '../../../pipeline/read/dem.ts';
 import type { Antenna } from '../../../schemas/geo/beam.ts';
 import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import { demFile } from '../../support/data/dem.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { scratch } from '../../support/data/world.ts';
 
 const SITE: Antenna = { id: 'KAAA', lat: 40, lon: -95, antenna_m: 300, ground_m: 270 };
 const CELL_KM = 0.25;
@@ -138,3 +152,122 @@ test('a ray over the date line meets what lies behind it', (t) => {
   t.true(Math.abs((first?.[0] ?? 0) - 104.65) < 0.3, `${first}`);
   t.is(stepsOf(found, 90).length, 1);
 });
+
+/** Ten rows of eight cells of one degree, the first centre at 49.5 N 109.5 W; 100 m for each degree north of 40. */
+function grid(changes: Partial<HeightGrid> = {}) {
+  const read: number[] = [];
+  const made: HeightGrid = {
+    rows: 10,
+    cols: 8,
+    north_lat: 49.5,
+    west_lon: -109.5,
+    lat_step_deg: 1,
+    lon_step_deg: 1,
+    readRows: async (first, count) =>
+      Array.from({ length: count }, (_, k) => {
+        read.push(first + k);
+        return new Float32Array(8).fill(100 * (9.5 - first - k));
+      }),
+    ...changes,
+  };
+  return { made, read };
+}
+
+test('heights between cells are bilinear', async (t) => {
+  const at = await heightWindow(grid().made)([-109, 41, -103, 49]);
+  t.is(at(45.5, -106.5), 550);
+  t.is(at(45.75, -106.2), 575);
+});
+
+test('a longitude counted from 0 to 360 is the same place', async (t) => {
+  const sloping = grid({
+    west_lon: 250.5,
+    readRows: async (_, count) =>
+      Array.from({ length: count }, () => Float32Array.from({ length: 8 }, (_, col) => col)),
+  });
+  const at = await heightWindow(sloping.made)([-109, 41, -103, 49]);
+  t.is(at(45, -109.5), 0);
+  t.is(at(45, -107.25), 2.25);
+});
+
+test('outside the outermost centres, and beside an unknown cell, the height is not known', async (t) => {
+  const at = await heightWindow(grid().made)([-120, 30, -90, 60]);
+  for (const [lat, lon] of [
+    [49.6, -106],
+    [40.4, -106],
+    [45, -109.6],
+    [45, -102.4],
+    [45, 70],
+  ] as const)
+    t.true(Number.isNaN(at(lat, lon)), `${lat} ${lon}`);
+  t.is(Math.round(at(49.4, -102.6)), 940);
+  const void_ = grid({
+    readRows: async (_, count) => Array.from({ length: count }, () => new Float32Array(8).fill(Number.NaN)),
+  });
+  t.true(Number.isNaN((await heightWindow(void_.made)([-109, 41, -103, 49]))(45, -106)));
+});
+
+test('boxes from north to south read every row once', async (t) => {
+  const { made, read } = grid();
+  const windowOf = heightWindow(made);
+  for (const [south, north] of [
+    [47, 49],
+    [45, 48],
+    [45.2, 47],
+    [41, 44],
+  ] as const) {
+    const at = await windowOf([-109, south, -103, north]);
+    t.is(Math.round(at((south + north) / 2, -106)), Math.round(100 * ((south + north) / 2 - 40)));
+  }
+  t.deepEqual(
+    read,
+    read.toSorted((a, b) => a - b),
+  );
+  t.is(new Set(read).size, read.length);
+});
+
+/** The real heights of the earth at 20 arc-minutes, south first, from 20 E on; the last column repeats the first. */
+function etopo(): number[][] {
+  const text = gunzipSync(readFileSync(sharedData('terrain', 'etopo20data.gz'))).toString('latin1');
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number));
+}
+
+async function asGeotiff(t: ExecutionContext): Promise<string> {
+  const south = etopo();
+  const height = (lat: number, lon: number) =>
+    (south[Math.floor((lat + 90) * 3)] as number[])[Math.floor((lon - 20) * 3)];
+  const path = `${await scratch(t, 'etopo')}.tif`;
+  const world = { rows: 540, cols: 1080, west: 20, north: 90, step_deg: 1 / 3 };
+  await fs.writeFile(path, demFile({ ...world, height, type: 'float32', deflate: true }));
+  return path;
+}
+
+const SITES = ['KTLX', 'KAMX', 'KTBW', 'KMLB', 'KBYX', 'KJAX', 'KICT', 'KHNX', 'KBBX', 'KPDT', 'KHDX', 'KMTX', 'KIWA'];
+
+sharedTest(
+  'real heights, though far too coarse, shade radars below western ranges and none on the Gulf coast',
+  async (t) => {
+    const dem = await openDem(await asGeotiff(t), false);
+    t.teardown(() => dem.close());
+    const sites = WSR88D.filter(({ id }) => SITES.includes(id));
+    const found = new Map<string, ExaminedRadar>();
+    for await (const radar of examineRadars(sites, dem, () => {})) found.set(radar.id, radar);
+    t.deepEqual([...found.keys()].sort(), SITES.toSorted());
+    const shadowed = (id: string) => found.get(id)?.shadowed_share ?? Number.NaN;
+    for (const id of ['KAMX', 'KTBW', 'KMLB', 'KBYX', 'KJAX', 'KTLX', 'KICT']) {
+      t.is(shadowed(id), 0, id);
+      t.true(
+        found.get(id)?.steps.every(({ blocked }) => blocked === 0),
+        id,
+      );
+    }
+    // Below the Sierra Nevada, the Blue Mountains and the Sacramento Mountains.
+    for (const id of ['KHNX', 'KBBX', 'KPDT', 'KHDX']) t.true(shadowed(id) > 0.2, `${id} ${shadowed(id)}`);
+    const isEast = ({ azimuth_deg }: { azimuth_deg: number }) => azimuth_deg > 0 && azimuth_deg < 160;
+    const deep = (found.get('KHNX')?.steps ?? []).filter(({ tilt_deg, blocked }) => tilt_deg === 0.5 && blocked > 0.5);
+    t.true(deep.length > 0 && deep.every(isEast), 'the Sierra lies east of the San Joaquin valley');
+  },
+);

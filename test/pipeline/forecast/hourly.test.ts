@@ -1,11 +1,24 @@
 import test from 'ava';
+import fc from 'fast-check';
+import {
+  conditionalSizeMm,
+  hailGivenStorm,
+  publishedSize,
+  riskCategory,
+  riskScore,
+  stormProbability,
+} from '../../../pipeline/forecast/hail-law.ts';
 import { hourlyForecast } from '../../../pipeline/forecast/hourly.ts';
 import { type CellHour, cellHour } from '../../../pipeline/forecast/model-cells.ts';
+import { type ShipInput, ship } from '../../../pipeline/forecast/ship.ts';
+import { type CellLattice, gaussianMean } from '../../../pipeline/forecast/smooth.ts';
+import type { ModelGrid } from '../../../pipeline/grid.ts';
 import { readModelHour } from '../../../pipeline/read/model.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_HOUR, scanTime } from '../../../schemas/time.ts';
 import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
 
@@ -200,4 +213,301 @@ test('every row of a real run of the chain fits the table', async (t) => {
   const [rows = []] = rowsOf(simulatedHours(EVENING_MS, [1, 2]));
   t.true(rows.length > 100);
   for (const row of rows) t.notThrows(() => Forecast.parse(row));
+});
+
+const known = (min: number, max: number) => fc.double({ min, max, noNaN: true });
+
+for (const [helicity, ship, hail_mm, cape, expected] of [
+  [0, 0, 0, 0, 0.154],
+  [0, 0, 0, 1000, 0.25],
+  [75, 1, 0, 2000, 0.502],
+  [75, 1, 30, 2000, 0.692],
+  [150, 2, 50, 3000, 0.853],
+  [300, 4, 50, 4000, 0.929],
+] as const)
+  test(`helicity ${helicity}, SHIP ${ship}, stones of ${hail_mm} mm and CAPE ${cape} make hail from a storm ${expected} likely`, (t) => {
+    const p = hailGivenStorm({ updraft_helicity_m2_s2: helicity, ship, hail_mm, cape_j_kg: cape });
+    t.is(Math.round(p * 1000) / 1000, expected);
+  });
+
+for (const [hail_mm, ship, expected] of [
+  [25, 0, 25],
+  [25, 1, 29],
+  [50, 2, 46.1],
+  [75, 4, 67.1],
+  [100, 4, 77.5],
+] as const)
+  test(`stones of ${hail_mm} mm in the model and SHIP ${ship} make a median of ${expected} mm`, (t) => {
+    t.is(Math.round((conditionalSizeMm({ hail_mm, ship }) ?? 0) * 10) / 10, expected);
+  });
+
+test('a size comes from what there is: one of the two alone, null without both', (t) => {
+  t.is(conditionalSizeMm({ hail_mm: 40, ship: null }), 40);
+  t.is(conditionalSizeMm({ hail_mm: null, ship: 1 }), 33.75);
+  t.is(conditionalSizeMm({ hail_mm: null, ship: null }), null);
+});
+
+test('sizes stay between 10 and 110 mm', (t) => {
+  t.is(conditionalSizeMm({ hail_mm: 0, ship: 0 }), 10);
+  t.is(conditionalSizeMm({ hail_mm: 300, ship: 40 }), 110);
+});
+
+test('without echoes and without helicity nothing is known of storms: null, not zero', (t) => {
+  t.is(stormProbability({ reflectivity_dbz: null, updraft_helicity_m2_s2: null }), null);
+});
+
+test('air without CAPE and without echo has a chance of at most .01', (t) => {
+  const storm = stormProbability({ reflectivity_dbz: -20, updraft_helicity_m2_s2: 0 }) ?? 1;
+  const hail = hailGivenStorm({ updraft_helicity_m2_s2: 0, ship: 0, hail_mm: 0, cape_j_kg: 0 });
+  t.true(storm * hail <= 0.01, `${storm * hail}`);
+});
+
+test('more echo, rotation, stones or SHIP never lowers a chance or a size, and chances lie between 0 and 1', (t) => {
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.record({
+          reflectivity_dbz: known(-30, 80),
+          updraft_helicity_m2_s2: known(-500, 1000),
+          hail_mm: known(0, 200),
+          cape_j_kg: known(0, 6000),
+          ship: known(0, 10),
+        }),
+        fc.constantFrom('reflectivity_dbz', 'updraft_helicity_m2_s2', 'hail_mm', 'cape_j_kg', 'ship'),
+        known(0, 100),
+        (low, name, more) => {
+          const high = { ...low, [name]: low[name] + more };
+          const chances = [low, high].map((each) => (stormProbability(each) ?? 0) * hailGivenStorm(each)) as [
+            number,
+            number,
+          ];
+          const sizes = [low, high].map((each) => conditionalSizeMm(each) ?? 0) as [number, number];
+          return chances[0] >= 0 && chances[1] <= 1 && chances[1] >= chances[0] && sizes[1] >= sizes[0];
+        },
+      ),
+    ),
+  );
+});
+
+for (const [p, size_mm, score] of [
+  [0.05, 25, 15],
+  [0.15, 25, 38],
+  [0.15, 50, 48],
+  [0.3, 25, 62],
+  [0.3, 50, 72],
+  [0.45, 50, 86],
+  [0.6, 75, 96],
+] as const)
+  test(`a chance of ${p} of ${size_mm} mm scores ${score}`, (t) => t.is(riskScore(p, size_mm), score));
+
+test('a score without a size is that of 25 mm, and no chance scores 0', (t) => {
+  t.is(riskScore(0.3, null), 62);
+  t.is(riskScore(0, null), 0);
+});
+
+for (const [p, word] of [
+  [0, 'minimal'],
+  [0.0199, 'minimal'],
+  [0.02, 'low'],
+  [0.05, 'moderate'],
+  [0.15, 'elevated'],
+  [0.3, 'high'],
+  [0.45, 'severe'],
+] as const)
+  test(`a chance of ${p} in ordinary air is ${word}`, (t) => {
+    t.is(riskCategory(p, null), word);
+    t.is(riskCategory(p, 1.49), word);
+  });
+
+test('SHIP of 1.5 lifts the category by one from a chance of .10 on, never above severe', (t) => {
+  t.is(riskCategory(0.0999, 1.5), 'moderate');
+  t.is(riskCategory(0.1, 1.5), 'elevated');
+  t.is(riskCategory(0.3, 2), 'severe');
+  t.is(riskCategory(0.9, 9), 'severe');
+});
+
+test('a size is published from a chance of .02 on', (t) => {
+  t.is(publishedSize(0.0199, 40), null);
+  t.is(publishedSize(0.02, 40), 40);
+  t.is(publishedSize(0.5, null), null);
+});
+
+/** A grid whose points are whole kilometres east and north of the origin; a degree is a kilometre. */
+function kilometreGrid(rows: number, cols: number, step_km: number): ModelGrid {
+  return {
+    rows,
+    cols,
+    locate: ({ lat, lon }) => ({ row: lat / step_km, col: lon / step_km }),
+    stepsAt: () => ({ row_km: step_km, col_km: step_km }),
+  };
+}
+
+/** Hail of an hour at places, from the hail on the grid of a model. */
+function largestAround(grid: ModelGrid, places: readonly Position[], hail_mm: Float32Array): number[] {
+  const hour = { run_time: 0, valid_time: 0, simulated: false, grid, fields: { hail_mm } };
+  return [...(cellHour(hour, places).largest.hail_mm ?? [])];
+}
+
+test('the largest value around a place is that of the points within 40 km', (t) => {
+  const grid = kilometreGrid(30, 30, 5);
+  const places = [
+    { lat: 60, lon: 60 },
+    { lat: 61.7, lon: 58.2 },
+    { lat: 2, lon: 3 },
+    { lat: 145, lon: 0 },
+  ];
+  const values = Float32Array.from({ length: 900 }, (_, k) => (k * 7919) % 1009);
+  const expected = places.map((place) => {
+    let most = Number.NaN;
+    for (const [k, value] of values.entries()) {
+      const distance_km = Math.hypot(5 * Math.floor(k / 30) - place.lat, 5 * (k % 30) - place.lon);
+      if (distance_km <= 40 && !(most >= value)) most = value;
+    }
+    return most;
+  });
+  t.deepEqual(largestAround(grid, places, values), expected);
+});
+
+test('on a grid coarser than the radius the nearest point counts', (t) => {
+  const values = Float32Array.from([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  t.deepEqual(largestAround(kilometreGrid(3, 3, 100), [{ lat: 145, lon: 60 }], values), [4]);
+});
+
+test('places outside the grid have no value', (t) => {
+  const places = [
+    { lat: -5, lon: 50 },
+    { lat: 50, lon: 500 },
+  ];
+  const grid = kilometreGrid(20, 20, 5);
+  t.deepEqual(largestAround(grid, places, new Float32Array(400)), [Number.NaN, Number.NaN]);
+});
+
+test('points without a value are passed over, and a place with none of them has none', (t) => {
+  const grid = kilometreGrid(20, 20, 5);
+  const values = new Float32Array(400).fill(Number.NaN);
+  values[10 * 20 + 10] = -7;
+  const places = [
+    { lat: 50, lon: 50 },
+    { lat: 5, lon: 5 },
+  ];
+  t.deepEqual(largestAround(grid, places, values), [-7, Number.NaN]);
+});
+
+const ROWS = 21;
+const COLS = 23;
+const LATTICE: CellLattice = { rows: ROWS, cols: COLS, row_km: 20, col_km: new Array(ROWS).fill(20) };
+const EVERYWHERE = new Uint8Array(ROWS * COLS).fill(1);
+const MIDDLE = 10 * COLS + 11;
+
+test('a single value spreads as a Gaussian of the asked width', (t) => {
+  const values = new Float64Array(ROWS * COLS);
+  values[MIDDLE] = 1;
+  const mean = gaussianMean(values, EVERYWHERE, LATTICE, 40);
+  for (const [steps, at] of [
+    [1, MIDDLE + 1],
+    [2, MIDDLE - 2],
+    [3, MIDDLE + 3 * COLS],
+  ] as const)
+    t.true(
+      Math.abs((mean[at] ?? 0) / (mean[MIDDLE] ?? 1) - Math.exp(-0.5 * ((20 * steps) / 40) ** 2)) < 0.01,
+      `${steps}`,
+    );
+});
+
+test('a constant stays what it is, at the edges too', (t) => {
+  const mean = gaussianMean(new Float64Array(ROWS * COLS).fill(0.3), EVERYWHERE, LATTICE, 60);
+  t.true(mean.every((value) => Math.abs(value - 0.3) < 1e-12));
+});
+
+test('cells that do not count take no part, and the mean stays between the values that do', (t) => {
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.boolean()), {
+          minLength: ROWS * COLS,
+          maxLength: ROWS * COLS,
+        }),
+        (cells) => {
+          const weights = Uint8Array.from(cells, ([, counts]) => (counts ? 1 : 0));
+          const values = Float64Array.from(cells, ([value, counts]) => (counts ? value : 99));
+          const counted = cells.filter(([, counts]) => counts).map(([value]) => value);
+          const [low, high] = [Math.min(...counted), Math.max(...counted)];
+          return gaussianMean(values, weights, LATTICE, 40).every(
+            (mean) => mean === 0 || (mean >= low - 1e-12 && mean <= high + 1e-12),
+          );
+        },
+      ),
+      { numRuns: 30 },
+    ),
+  );
+});
+
+test('where nothing counts the mean is 0', (t) => {
+  t.true(
+    gaussianMean(new Float64Array(ROWS * COLS).fill(5), new Uint8Array(ROWS * COLS), LATTICE, 40).every((v) => v === 0),
+  );
+});
+
+function parameter([
+  cape_j_kg,
+  mixing_ratio_g_kg,
+  lapse_rate_c_km,
+  temperature_500_c,
+  shear_ms,
+  freezing_level_m,
+]: readonly [number, number, number, number, number, number]): number {
+  return ship({ cape_j_kg, mixing_ratio_g_kg, lapse_rate_c_km, temperature_500_c, shear_ms, freezing_level_m });
+}
+
+for (const [input, expected] of [
+  [[3000, 14, 7.8, -12, 25, 3800], 2.273],
+  [[1000, 10, 6.5, -15, 30, 2200], 0.486],
+  [[2500, 15, 7, -10, 20, 4200], 1.133],
+  [[500, 12, 5.5, -8, 10, 4500], 0.023],
+  [[4500, 16, 8.5, -14, 30, 3900], 4.682],
+] as const)
+  test(`the significant hail parameter of ${input.join(', ')} is ${expected}`, (t) => {
+    t.is(Math.round(parameter(input) * 1000) / 1000, expected);
+  });
+
+const AIR: ShipInput = {
+  cape_j_kg: 2000,
+  mixing_ratio_g_kg: 12,
+  lapse_rate_c_km: 7,
+  temperature_500_c: -12,
+  shear_ms: 20,
+  freezing_level_m: 3500,
+};
+
+test('moisture, shear and a warm 500 hPa level count within their bounds only', (t) => {
+  t.is(ship({ ...AIR, mixing_ratio_g_kg: 5 }), ship({ ...AIR, mixing_ratio_g_kg: 11 }));
+  t.is(ship({ ...AIR, mixing_ratio_g_kg: 20 }), ship({ ...AIR, mixing_ratio_g_kg: 13.6 }));
+  t.is(ship({ ...AIR, shear_ms: 2 }), ship({ ...AIR, shear_ms: 7 }));
+  t.is(ship({ ...AIR, shear_ms: 60 }), ship({ ...AIR, shear_ms: 27 }));
+  t.is(ship({ ...AIR, temperature_500_c: 3 }), ship({ ...AIR, temperature_500_c: -5.5 }));
+});
+
+test('negative CAPE, a rising temperature or a frozen ground give 0, never less', (t) => {
+  t.is(ship({ ...AIR, cape_j_kg: -50 }), 0);
+  t.is(ship({ ...AIR, lapse_rate_c_km: -1 }), 0);
+  t.is(ship({ ...AIR, freezing_level_m: -200 }), 0);
+});
+
+for (const name of ['cape_j_kg', 'mixing_ratio_g_kg', 'lapse_rate_c_km', 'shear_ms', 'freezing_level_m'] as const)
+  test(`more ${name} never lowers the significant hail parameter`, (t) => {
+    t.notThrows(() =>
+      fc.assert(
+        fc.property(
+          fc.double({ min: 0, max: 6000, noNaN: true }),
+          fc.double({ min: 0, max: 500, noNaN: true }),
+          (low, more) => {
+            return ship({ ...AIR, [name]: low + more }) >= ship({ ...AIR, [name]: low });
+          },
+        ),
+      ),
+    );
+  });
+
+test('an unknown input makes the parameter unknown', (t) => {
+  for (const name of Object.keys(AIR)) t.is(ship({ ...AIR, [name]: Number.NaN }), Number.NaN, name);
 });

@@ -1,13 +1,20 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
-import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
+import { isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
+import { readCurrent, readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
-import { MS_PER_HOUR } from '../../../schemas/time.ts';
+import { sweepRaw } from '../../../pipeline/publish/sweep-raw.ts';
+import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-pool.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
+import { layout } from '../../../schemas/layout.ts';
+import type { Manifest } from '../../../schemas/manifest.ts';
+import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
-import { scansBetween } from '../../support/data/small-world.ts';
-import { ingest, onRoot, scratch } from '../../support/data/world.ts';
+import { midnight, scansBetween } from '../../support/data/small-world.ts';
+import { ingest, MONTH_LATER_MS, NOW_MS, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
@@ -97,4 +104,257 @@ test('staging of a dead run is removed by the next one', async (t) => {
   await fs.writeFile(join(root, 'staging', 'dead', 'cells.parquet'), 'half');
   await ingest(root, []);
   t.deepEqual(await fs.readdir(join(root, 'staging')), []);
+});
+
+/** Sweeps every six hours for so many days from now. */
+async function sweepFor(root: Root, days: number, raw_keep_days: number | null): Promise<number> {
+  let files = 0;
+  const from_ms = Date.now();
+  for (let quarter = 0; quarter <= 4 * days; quarter++)
+    files += (await root.sweep(from_ms + (quarter * MS_PER_DAY) / 4, raw_keep_days)).files;
+  return files;
+}
+
+const rawOf = async (root: string) =>
+  (await filesBelow(join(root, 'archive'))).map((name) => name.replace(/^simulated\//, ''));
+
+test('raw files stay while a storm date around them is open, however old they are', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight());
+  const before = await rawOf(root);
+  t.true(before.length > 0);
+  await onRoot(root, {}, async ({ root: open }) => {
+    await sweepFor(open, 10, 2);
+  });
+  t.deepEqual(await rawOf(root), before);
+});
+
+test('raw files of closed dates go so many days after they came, and stay for ever without a setting', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const content = await logicalContent(root);
+  const before = await rawOf(root);
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+    await sweepFor(open, 10, null);
+    t.deepEqual(await rawOf(root), before);
+    await fs.rm(join(root, layout.deletions));
+    await sweepFor(open, 10.5, 10);
+    t.deepEqual(await rawOf(root), before, 'marked');
+    await fs.rm(join(root, layout.deletions));
+    t.true((await sweepFor(open, 12.5, 10)) >= before.length);
+  });
+  t.deepEqual(await rawOf(root), []);
+  sameContent(t, await logicalContent(root), content);
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('the companions that the first scans of a date take from before midnight stay as long as that date', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const late = join(root, 'archive', 'simulated', 'date=2026-05-02', '.came-late');
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+    await fs.writeFile(late, '');
+    // Only the younger date has a file that came after the limit.
+    const { ctimeMs } = await fs.stat(late);
+    await sweepRaw(root, open.heads, 10, ctimeMs - 0.5 + 10 * MS_PER_DAY);
+  });
+  const names = (await rawOf(root)).filter((name) => name.startsWith('date=2026-05-01/'));
+  t.true(names.length > 0);
+  for (const name of names) t.regex(name, /_20260501-235[789]\d\d|PROBSEVERE_20260501_23[45]\d\d\d/);
+  t.false(names.some((name) => name.includes('MRMS_MESH_')));
+});
+
+test('a clock of the sweep that cannot be read is made anew: no file goes for a day, and no run fails', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const before = await rawOf(root);
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+    await sweepFor(open, 10, 10);
+    for (const text of ['', '{"trusted_ms":', '{}']) {
+      await fs.writeFile(join(root, layout.deletions), text);
+      await open.sweep(Date.now() + 30 * MS_PER_DAY, 10);
+    }
+  });
+  t.deepEqual(await rawOf(root), before);
+});
+
+test('a clock that is years ahead, in this process or from its start on, deletes no raw file', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  const before = await rawOf(root);
+  const wrong_ms = Date.now() + 2 * 365 * MS_PER_DAY;
+  const sweepAhead = (open: Root) =>
+    Array.from({ length: 40 }, (_, quarter) => wrong_ms + (quarter * MS_PER_DAY) / 4).reduce(
+      (sweeping, now_ms) => sweeping.then(() => open.sweep(now_ms, 2)),
+      open.sweep(wrong_ms, 2),
+    );
+  // At the first look of all, and in a process that was started by the right clock.
+  for (const first_ms of [wrong_ms, Date.now()])
+    await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
+      await open.sweep(first_ms, 2);
+      await sweepAhead(open);
+      t.deepEqual(await rawOf(root), before);
+      await fs.rm(join(root, layout.deletions));
+    });
+});
+
+for (const [title, raw_keep_days] of [
+  ['swept by their age is put aside with the reason', 1],
+  ['lost waits for them, and says so', undefined],
+] as const)
+  test(`a scan that comes after the raw files around it were ${title}; new ones are published`, async (t) => {
+    const scans = await midnight();
+    const root = await scratch(t);
+    const [late, newest] = [scans[3] as RawScan, scans.at(-1) as RawScan];
+    await publish(
+      root,
+      scans.filter((scan) => scan !== late && scan !== newest),
+    );
+    const before = await logicalContent(root);
+    await fs.rm(join(root, 'archive', 'simulated', 'date=2026-05-01'), { recursive: true });
+    const settings = { now_ms: MONTH_LATER_MS, ...(raw_keep_days === undefined ? {} : { raw_keep_days }) };
+    const run = await ingest(root, [late, newest], settings);
+    t.deepEqual([run.scans, run.redone], [1, 0]);
+    const [told, other] = raw_keep_days === undefined ? [run.postponed, run.rejected] : [run.rejected, run.postponed];
+    t.true(told.length > 0);
+    t.deepEqual(other, []);
+    for (const { reason } of told) t.regex(reason, /raw files are gone/);
+    const after = await logicalContent(root);
+    t.deepEqual(after['2026-05-01 detections'], before['2026-05-01 detections']);
+    t.deepEqual(await faultsOf(root), []);
+    t.deepEqual((await ingest(root, [late], settings)).rejected, [], 'said once');
+  });
+
+const KEEP = { reflectivity_keep_hours: 48 };
+const isComposite = ({ product }: SourceFile) => product === 'MergedReflectivityQCComposite';
+
+const listOf = async (root: string) => (await readNewest(root, DATE)) as Manifest;
+const archivesOf = ({ files }: Manifest) => files.filter(({ kind }) => kind === 'reflectivity-tiles');
+const scansOf = (list: Manifest) => archivesOf(list).map(({ first_scan }) => first_scan);
+const inFolder = async (root: string) =>
+  (await filesBelow(join(root, 'tiles'))).filter((name) => /^reflectivity/.test(name));
+
+/** A pool that notes the scans whose reflectivity it paints. */
+function notingPool(): { readonly painted: string[]; readonly readPool: ReadPool } {
+  const painted: string[] = [];
+  const read: ReadPool['read'] = (request) => {
+    if (request.paints_reflectivity === true) painted.push(scanId(request.scan_time));
+    return readAndPaint(request);
+  };
+  return { painted, readPool: { read, close: async () => {} } };
+}
+
+/** Four scans, and the composite of the second, which comes late. */
+async function lateComposite(t: ExecutionContext) {
+  const scans = await scansBetween('00:00', '00:09');
+  const late = (scans[1] as RawScan).files.find(isComposite) as SourceFile;
+  const files = scans.flatMap((scan) => scan.files).filter((file) => file !== late);
+  return { root: await scratch(t), files, late, ids: scans.map(({ scan_id }) => scan_id) };
+}
+
+test('each scan with the product has an archive of its reflectivity, one without has none', async (t) => {
+  const scans = await scansBetween('00:00', '00:09');
+  const root = await scratch(t);
+  const [first, ...rest] = scans as [RawScan, ...RawScan[]];
+  await ingest(
+    root,
+    [...first.files.filter((file) => !isComposite(file)), ...rest.flatMap(({ files }) => files)],
+    KEEP,
+  );
+  const list = await listOf(root);
+  t.deepEqual(
+    scansOf(list),
+    rest.map(({ scan_id }) => scan_id),
+  );
+  t.deepEqual(
+    list.scans.map(({ reflectivity }) => reflectivity !== undefined),
+    scans.map((scan) => scan !== first),
+  );
+  for (const { path } of archivesOf(list))
+    t.regex(path, /^tiles\/reflectivity\/date=2026-05-02\/\d{8}T\d{6}Z-[0-9a-f]{8}\.pmtiles$/);
+  t.is((await readHead(root, DATE))?.reflectivity_archives, rest.length);
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('a composite that comes late is painted, and those of the scans made again with it are not', async (t) => {
+  const { root, files, late, ids } = await lateComposite(t);
+  await ingest(root, files, KEEP);
+  const before = await listOf(root);
+  const older = (before.scans.find(({ scan_id }) => scan_id === ids[1]) as Manifest['scans'][number]).reflectivity;
+  const { painted, readPool } = notingPool();
+  const run = await ingest(root, [late], { ...KEEP, readPool });
+  t.is(run.redone, ids.length);
+  t.deepEqual(painted, [ids[1]]);
+  const after = await listOf(root);
+  t.deepEqual(scansOf(after).sort(), ids);
+  t.not((after.scans.find(({ scan_id }) => scan_id === ids[1]) as Manifest['scans'][number]).reflectivity, older);
+  const others = (list: Manifest) => archivesOf(list).filter(({ first_scan }) => first_scan !== ids[1]);
+  t.deepEqual(others(after), others(before));
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('a date that is closed keeps its archives, until they are off its manifest and nobody can still read them', async (t) => {
+  const scans = await scansBetween('00:00', '00:09');
+  const root = await scratch(t);
+  await ingest(root, scans, KEEP);
+  const closed_ms = Date.parse('2026-05-03T01:00:00Z');
+  await ingest(root, [], { ...KEEP, now_ms: closed_ms });
+  const closed = await listOf(root);
+  t.true(closed.closed);
+  t.is(archivesOf(closed).length, scans.length);
+
+  const timeOf = (scan: RawScan | undefined) => scanTime((scan as RawScan).scan_id);
+  const keep_hours = (timeOf(scans.at(-1)) - timeOf(scans[1])) / MS_PER_HOUR;
+  // Counted from the newest scan: a clock that is years ahead takes none of the others off the manifest.
+  const now_ms = closed_ms + 2 * 365 * 24 * MS_PER_HOUR;
+  await onRoot(root, { now_ms }, async ({ root: open }) => {
+    const months = async () => (await readNewest(root, 'month-2026-05'))?.commit;
+    const joined = await open.compactMonth('2026-05', now_ms);
+    const month = await months();
+    t.is(await open.expireReflectivity(keep_hours, now_ms), 2);
+    t.is(await open.expireReflectivity(keep_hours, now_ms), 0);
+    t.deepEqual(
+      scansOf(await listOf(root)),
+      scans.slice(2).map(({ scan_id }) => scan_id),
+    );
+    t.true(joined);
+    t.false(await open.compactMonth('2026-05', now_ms), 'no row of the month has changed');
+    t.is(await months(), month);
+    t.false([...open.heads.values()].some(isDerivationDue));
+    const listed_ms = Date.now();
+    await open.sweep(listed_ms, null);
+    t.is((await inFolder(root)).length, scans.length, 'a reader may hold the list before');
+    await open.sweep(listed_ms + (READERS_GRACE_MIN + 1) * 60_000, null);
+    t.is((await inFolder(root)).length, scans.length - 2);
+  });
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('nothing is painted when none is kept, nor of scans that are too old; what was painted goes at the next look', async (t) => {
+  const scans = await scansBetween('00:00', '00:09');
+  const root = await scratch(t);
+  await ingest(root, scans.slice(0, 2), { reflectivity_keep_hours: 0 });
+  t.deepEqual(await inFolder(root), []);
+  t.false('reflectivity_archives' in ((await readHead(root, DATE)) ?? {}));
+  await ingest(root, scans, { ...KEEP, now_ms: NOW_MS + 48 * MS_PER_HOUR });
+  t.deepEqual(await inFolder(root), []);
+  await onRoot(root, KEEP, ({ session }) => session.rebuild(DATE));
+  t.is(scansOf(await listOf(root)).length, scans.length);
+  await onRoot(root, { reflectivity_keep_hours: 0 }, ({ session }) => session.expireReflectivity());
+  t.deepEqual(scansOf(await listOf(root)), []);
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('an archive of reflectivity that is of no scan of its manifest is a fault', async (t) => {
+  const root = await scratch(t);
+  await ingest(root, await scansBetween('00:00', '00:09'), KEEP);
+  const list = await listOf(root);
+  const [archive] = archivesOf(list) as [Manifest['files'][number]];
+  const other = { ...archive, first_scan: '20260502T003000Z' };
+  const path = join(root, `manifests/${DATE}/${String(list.commit).padStart(6, '0')}.json`);
+  await fs.writeFile(
+    path,
+    JSON.stringify({ ...list, files: list.files.map((file) => (file === archive ? other : file)) }),
+  );
+  t.deepEqual(await faultsOf(root), [`${archive.path}: is of scan 20260502T003000Z, expected one of the list`]);
 });

@@ -9,12 +9,12 @@ import { takeLock } from '../../../pipeline/publish/lock.ts';
 import { planIngest } from '../../../pipeline/run/plan-ingest.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import { startBucket } from '../../support/data/bucket-server.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { scansBetween } from '../../support/data/small-world.ts';
+import { put, tinyGrid } from '../../support/data/source-files.ts';
 import { altered, deliver, filesOf, ingest, NOW_MS, type RawScan, scratch } from '../../support/data/world.ts';
 import { command } from '../../support/kill/killed.ts';
-import { startBucket } from '../../support/data/bucket-server.ts';
-import { put, tinyGrid } from '../../support/data/source-files.ts';
 
 const evening = () => scansBetween('00:00', '00:10');
 

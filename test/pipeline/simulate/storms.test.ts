@@ -1,8 +1,13 @@
 import test from 'ava';
+import { bearingOf, supercellMotion, windTowards } from '../../../pipeline/simulate/hodograph.ts';
+import { between, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from '../../../pipeline/simulate/random.ts';
+import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import { conusScenario, defaultScenario } from '../../../pipeline/simulate/scenario.ts';
 import { lifeCurve, type Storm, stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { truthAt, truthCsv } from '../../../pipeline/simulate/truth.ts';
+import { deviationAt, strengthAt, type Walk } from '../../../pipeline/simulate/walk.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from '../../support/data/small-evening.ts';
 
 const DAY = 24 * 60 * MS_PER_MINUTE;
@@ -126,4 +131,150 @@ test('the truth has a row per scan and storm', (t) => {
   t.is(lines.length, 1 + times.reduce((sum, time_ms) => sum + truthAt(SMALL, time_ms).length, 0));
   t.true(lines.every((line) => line.split(',').length === 13));
   t.true(lines[1]?.startsWith('2026-05-01T22:00:00Z,'));
+});
+
+const HOUR = 60 * MS_PER_MINUTE;
+const walkOf = (key: number): Walk => ({
+  key,
+  from_ms: EVENING_MS,
+  to_ms: EVENING_MS + 2 * HOUR,
+  bearing_deg: 90,
+  speed_ms: 10,
+});
+const walks = Array.from({ length: 2000 }, (_, key) => walkOf(key));
+const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const spread = (values: readonly number[]) => Math.sqrt(mean(values.map((value) => value ** 2)));
+
+test('a walk at an instant is the same whatever was asked before', (t) => {
+  const [asked, fresh] = [walkOf(5), walkOf(5)];
+  for (let n = 20; n > 0; n -= 1) deviationAt(asked, EVENING_MS + n * 7 * MS_PER_MINUTE);
+  const at = EVENING_MS + 31 * MS_PER_MINUTE;
+  t.deepEqual(deviationAt(fresh, at), deviationAt(asked, at));
+  t.is(strengthAt(fresh, at), strengthAt(asked, at));
+});
+
+test('the way of a walk is the sum of its velocities', (t) => {
+  for (const walk of walks.slice(0, 20)) {
+    const steps = Array.from({ length: 1200 }, (_, n) => deviationAt(walk, EVENING_MS + (n + 0.5) * 3000));
+    const from = deviationAt(walk, EVENING_MS);
+    const to = deviationAt(walk, EVENING_MS + HOUR);
+    t.true(Math.abs(to.east_km - from.east_km - 3.6 * mean(steps.map(({ east_ms }) => east_ms))) < 1e-3);
+    t.true(Math.abs(to.north_km - from.north_km - 3.6 * mean(steps.map(({ north_ms }) => north_ms))) < 1e-3);
+  }
+});
+
+test('velocity deviates by 24 % along the course and 72 % across it, and forgets in a quarter of an hour', (t) => {
+  const at = (minutes: number) => walks.map((walk) => deviationAt(walk, EVENING_MS + minutes * MS_PER_MINUTE));
+  const [now, later] = [at(40), at(60)];
+  const north = now.map(({ north_ms }) => north_ms);
+  t.true(Math.abs(spread(now.map(({ east_ms }) => east_ms)) - 2.4) < 0.1);
+  t.true(Math.abs(spread(north) - 7.2) < 0.3);
+  const together = mean(north.map((value, i) => value * (later[i]?.north_ms ?? 0))) / 7.2 ** 2;
+  t.true(Math.abs(together - Math.exp(-20 / 15)) < 0.07, `${together}`);
+});
+
+test('strength is about standard normal, apart from the velocity', (t) => {
+  const at = EVENING_MS + HOUR;
+  const strengths = walks.map((walk) => strengthAt(walk, at));
+  t.true(Math.abs(mean(strengths)) < 0.07 && Math.abs(spread(strengths) - 1) < 0.05);
+  const together = mean(walks.map((walk, i) => (strengths[i] as number) * deviationAt(walk, at).north_ms)) / 7.2;
+  t.true(Math.abs(together) < 0.07, `${together}`);
+});
+
+const KNOTS_PER_MS = 1 / 0.514444;
+const PRESSURE = [1000, 925, 850, 700, 500, 400];
+const HEIGHT = [250, 700, 1500, 3100, 5720, 7120];
+const FROM_DEG = [165, 180, 190, 210, 220, 250];
+const SPEED_KT = [5, 15, 20, 30, 50, 60];
+
+test('supercell motion of the reference sounding, weighted by pressure thickness, agrees with an independent computation in knots', (t) => {
+  const profile = PRESSURE.map((pressure_hpa, i) => ({
+    pressure_hpa,
+    height_m: HEIGHT[i],
+    ...windTowards(FROM_DEG[i] + 180, SPEED_KT[i]),
+  }));
+  const motion = supercellMotion(profile, 7.5 * KNOTS_PER_MS);
+  const rounded = ({ east, north }: { east: number; north: number }) => [east, north].map((v) => Number(v.toFixed(3)));
+  t.deepEqual(rounded(motion.mean), [14.188, 24.632]);
+  t.deepEqual(rounded(motion.right), [22.151, 12.421]);
+  t.deepEqual(rounded(motion.left), [6.225, 36.844]);
+});
+
+test('without shear both movers go with the mean wind', (t) => {
+  const level = (height_m: number) => ({ pressure_hpa: 1000 - height_m / 12, height_m, east: 8, north: 3 });
+  const { mean, right, left } = supercellMotion([0, 2000, 4000, 7000].map(level));
+  t.deepEqual(right, mean);
+  t.deepEqual(left, mean);
+});
+
+for (const towards of [0, 45, 179, 300])
+  test(`a wind towards ${towards} degrees has that bearing`, (t) => {
+    t.true(Math.abs(bearingOf(windTowards(towards, 12)) - towards) < 1e-9);
+  });
+
+test('the same key gives the same number on every machine', (t) => {
+  t.deepEqual([hashOf(1), hashOf(1, 2, 3), hashOf(-5, 2 ** 40)], [2031924701, 2796823407, 3488929027]);
+  const draw = drawsOf(7, 1);
+  t.deepEqual([draw(), draw(), draw()], [0.6288583385758102, 0.026964002987369895, 0.5970295034348965]);
+});
+
+test('keys that differ in one bit, in order or beyond 32 bits give other numbers', (t) => {
+  const keys = [[1, 2], [2, 1], [1, 3], [1], [1, 2, 0], [1, 2 + 2 ** 32], [-1, 2]];
+  t.is(new Set(keys.map((key) => hashOf(...key))).size, keys.length);
+});
+
+const COUNT = 20_000;
+const moments = (values: readonly number[]) => {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  return { mean, sd: Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length) };
+};
+const sample = (one: (draw: () => number) => number) => {
+  const draw = drawsOf(3);
+  return Array.from({ length: COUNT }, () => one(draw));
+};
+
+for (const [name, one, mean, sd] of [
+  ['uniform in [2, 4)', (draw) => between(draw, 2, 4), 3, 0.577],
+  ['standard normal', normal, 0, 1],
+  ['gamma of shape 2 with mean 24', (draw) => gamma2(draw, 24), 24, 16.97],
+  ['Poisson with mean 3', (draw) => poisson(draw, 3), 3, 1.732],
+  ['logarithm of a lognormal with median 10', (draw) => Math.log(lognormal(draw, 10, 0.6)), Math.log(10), 0.6],
+] as const satisfies readonly (readonly [string, (draw: () => number) => number, number, number])[])
+  test(`mean and spread are right: ${name}`, (t) => {
+    const found = moments(sample(one));
+    t.true(Math.abs(found.mean - mean) < 0.03 * sd, `mean ${found.mean}`);
+    t.true(Math.abs(found.sd / sd - 1) < 0.03, `spread ${found.sd}`);
+  });
+
+test('a Poisson draw with mean 0 is 0', (t) => {
+  t.deepEqual(new Set(sample((draw) => poisson(draw, 0))), new Set([0]));
+});
+
+const START = Date.parse('2026-05-01T20:00:00Z');
+
+test('the scans of two adjoining stretches are the scans of the whole', (t) => {
+  for (const cut of [START + 1, START + MS_PER_HOUR + 17_000, START + 2 * MS_PER_HOUR])
+    t.deepEqual(
+      [...scanTimes(5, START, cut), ...scanTimes(5, cut, START + 3 * MS_PER_HOUR)],
+      scanTimes(5, START, START + 3 * MS_PER_HOUR),
+    );
+});
+
+test('a scan at the first instant belongs to the stretch, one at its end does not', (t) => {
+  const [first, second] = scanTimes(5, START, START + MS_PER_HOUR) as [number, number];
+  t.deepEqual(scanTimes(5, first, second), [first]);
+});
+
+test('scans come about every 120 s at whole seconds, not aligned with the clock, and one in a hundred is missing', (t) => {
+  const times = scanTimes(5, START, START + 240 * MS_PER_HOUR);
+  const gaps = times.slice(1).map((time, i) => (time - times[i]) / 1000);
+  t.true(times.every((time) => time % 1000 === 0));
+  t.true(gaps.every((gap) => [120, 240, 360].some((turn) => Math.abs(gap - turn) <= 10)));
+  t.true(new Set(times.map((time) => time % 60_000)).size > 5);
+  const missed = 1 - times.length / (240 * 30);
+  t.true(missed > 0.005 && missed < 0.016, `missed ${missed}`);
+});
+
+test('another number scans at other seconds', (t) => {
+  t.notDeepEqual(scanTimes(5, START, START + MS_PER_HOUR), scanTimes(6, START, START + MS_PER_HOUR));
 });

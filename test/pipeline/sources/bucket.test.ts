@@ -4,13 +4,16 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { type BucketFile, downloadAll, downloadFile, listBucket } from '../../../pipeline/sources/bucket.ts';
 import type { Network } from '../../../pipeline/sources/http.ts';
+import { parseListing } from '../../../pipeline/sources/listing.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
+import { inParallel } from '../../../pipeline/sources/parallel.ts';
 import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
-import { Unavailable } from '../../../pipeline/sources/retry.ts';
+import { retryPlan, Transient, Unavailable, withRetries } from '../../../pipeline/sources/retry.ts';
 import { type BucketServer, type StartBucket, startBucket } from '../../support/data/bucket-server.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { instant, put, scratch, tinyGrid } from '../../support/data/source-files.ts';
@@ -443,4 +446,173 @@ sharedTest('real files come through the bucket byte for byte, connections breaki
   for (const [key, content] of Object.entries(objects)) t.true(content.equals(await readFile(join(folder, key))), key);
   await rm(join(folder, vil));
   t.is((await downloadAll({ files, folder, network })).files.length, 3);
+});
+
+const contents = (key: string, size: string) => `<Contents><Key>${key}</Key><Size>${size}</Size></Contents>`;
+const page = (inner: string) => `<?xml version="1.0"?><ListBucketResult>${inner}</ListBucketResult>`;
+
+test('reads keys, sizes, entity tags and the token of a page as S3 writes it', (t) => {
+  const xml = `<?xml version="1.0" encoding="UTF-8"?>
+<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Name>noaa-mrms-pds</Name><Prefix>CONUS/</Prefix><NextContinuationToken>1ueG&amp;==</NextContinuationToken><KeyCount>1</KeyCount><MaxKeys>1</MaxKeys><IsTruncated>true</IsTruncated><Contents><Key>CONUS/a.grib2.gz</Key><LastModified>2024-02-28T02:54:01.000Z</LastModified><ETag>&quot;0cc175b9c0f1b6a831c399e269772661&quot;</ETag><Size>362811</Size><StorageClass>INTELLIGENT_TIERING</StorageClass></Contents></ListBucketResult>`;
+  t.deepEqual(parseListing(xml), {
+    objects: [
+      {
+        key: 'CONUS/a.grib2.gz',
+        bytes: 362811,
+        etag: '"0cc175b9c0f1b6a831c399e269772661"',
+        modified_ms: 1_709_088_841_000,
+      },
+    ],
+    next_token: '1ueG&==',
+  });
+});
+
+test('order, white space, attributes, name-space prefixes and unknown elements do not matter', (t) => {
+  const xml = `<s3:ListBucketResult
+    xmlns:s3="x"> <s3:Contents note="a"><s3:Owner><s3:ID>7</s3:ID></s3:Owner><s3:Size>5</s3:Size>
+      <s3:Key >k</s3:Key ></s3:Contents> <s3:CommonPrefixes><s3:Prefix>p/</s3:Prefix></s3:CommonPrefixes>
+    </s3:ListBucketResult >`;
+  t.deepEqual(parseListing(xml), {
+    objects: [{ key: 'k', bytes: 5, etag: null, modified_ms: null }],
+    next_token: null,
+  });
+});
+
+test('a listing of nothing has no objects', (t) => {
+  t.deepEqual(parseListing(page('<IsTruncated>false</IsTruncated>')), { objects: [], next_token: null });
+});
+
+for (const [written, key] of [
+  ['a&amp;b', 'a&b'],
+  ['&lt;&gt;&quot;&apos;', '<>"\''],
+  ['a&#43;b&#x2B;c&#X2b;d', 'a+b+c+d'],
+  ['&amp;lt;', '&lt;'],
+  ['&unknown; &#xFFFFFF;', '&unknown; &#xFFFFFF;'],
+  ['gr&#252;n &#x1F327;', 'grün 🌧'],
+] as const)
+  test(`the key written ${written} is ${key}`, (t) =>
+    t.is(parseListing(page(contents(written, '1')))?.objects[0]?.key, key));
+
+for (const [title, xml] of [
+  ['cut off', page(contents('k', '1')).slice(0, -3)],
+  ['an error document', '<Error><Code>AccessDenied</Code></Error>'],
+  ['a web page', '<html><body>Welcome to the airport</body></html>'],
+  ['continued without a token', page('<IsTruncated>true</IsTruncated>')],
+  ['an object without a key', page('<Contents><Size>1</Size></Contents>')],
+  ['an object of size -1', page(contents('k', '-1'))],
+  ['empty', ''],
+] as const)
+  test(`no listing: ${title}`, (t) => t.is(parseListing(xml), null));
+
+test('any cut of a listing is refused, whatever its keys', (t) => {
+  const whole = page(contents('a', '1') + contents('b', '2'));
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: whole.length - 1 }), (length) => {
+      t.is(parseListing(whole.slice(0, length)), null);
+    }),
+  );
+});
+
+test('waits double up to the longest', (t) => {
+  t.deepEqual(retryPlan({ retries: 5, first_ms: 500, longest_ms: 3000 }), [500, 1000, 2000, 3000, 3000]);
+  t.deepEqual(retryPlan({ retries: 0, first_ms: 500, longest_ms: 3000 }), []);
+});
+
+const patience = { retries: 2, first_ms: 100, longest_ms: 1000 };
+
+/** Runs attempts that fail as listed and then succeed; tells the waits and the outcome. */
+async function play(failures: readonly Error[]) {
+  const left = [...failures];
+  const waits: number[] = [];
+  const attempt = async () => {
+    const failure = left.shift();
+    if (failure) throw failure;
+    return 'done';
+  };
+  const sleep = async (ms: number) => void waits.push(ms);
+  const outcome = await withRetries(attempt, { patience, sleep }).catch((error: Error) => error);
+  return { waits, outcome };
+}
+
+const busy = (wait_ms?: number) => new Transient('url', 'busy', wait_ms === undefined ? {} : { wait_ms });
+
+test('a passing failure is tried again after the planned waits', async (t) => {
+  t.deepEqual(await play([busy(), busy()]), { waits: [100, 200], outcome: 'done' });
+});
+
+test('a server that asks for a longer wait gets it, up to the longest of ours', async (t) => {
+  t.deepEqual(await play([busy(700), busy(60_000)]), { waits: [700, 1000], outcome: 'done' });
+  t.deepEqual((await play([busy(5)])).waits, [100]);
+});
+
+test('after the last retry the failure is unavailable, with its cause and the number of attempts', async (t) => {
+  const { waits, outcome } = await play([busy(), busy(), busy()]);
+  t.deepEqual(waits, [100, 200]);
+  t.true(outcome instanceof Unavailable);
+  t.is(String(outcome), 'Unavailable: sources url: busy, after 3 attempts');
+  t.true(outcome instanceof Error && outcome.cause instanceof Transient);
+});
+
+test('any other failure is thrown at once', async (t) => {
+  const bug = new TypeError('a bug');
+  t.deepEqual(await play([bug]), { waits: [], outcome: bug });
+});
+
+test('an abort between attempts ends the retries with its reason', async (t) => {
+  const stop = new AbortController();
+  const reason = new Error('stopped by hand');
+  const attempt = async () => {
+    stop.abort(reason);
+    throw busy();
+  };
+  const error = await t.throwsAsync(withRetries(attempt, { patience, signal: stop.signal, sleep: async () => {} }));
+  t.is(error, reason);
+});
+
+/** Work that stays open until it is told how to end; `log` shows what began. */
+function workshop() {
+  const log: number[] = [];
+  const open = new Map<number, PromiseWithResolvers<string>>();
+  const work = (item: number) => {
+    log.push(item);
+    const job = Promise.withResolvers<string>();
+    open.set(item, job);
+    return job.promise;
+  };
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const finish = async (item: number) => {
+    open.get(item)?.resolve(`done ${item}`);
+    await turn();
+  };
+  const fail = async (item: number) => {
+    open.get(item)?.reject(new Error(`failed ${item}`));
+    await turn();
+  };
+  return { log, work, finish, fail };
+}
+
+test('at most so many are under way, the next begins when one ends, and results keep the order of the items', async (t) => {
+  const { log, work, finish } = workshop();
+  const all = inParallel([1, 2, 3, 4], 2, work);
+  t.deepEqual(log, [1, 2]);
+  await finish(2);
+  t.deepEqual(log, [1, 2, 3]);
+  await finish(3);
+  t.deepEqual(log, [1, 2, 3, 4]);
+  await finish(4);
+  await finish(1);
+  t.deepEqual(await all, ['done 1', 'done 2', 'done 3', 'done 4']);
+});
+
+test('after a failure nothing new begins, what is under way settles, and the first failure is thrown', async (t) => {
+  const { log, work, finish, fail } = workshop();
+  const all = inParallel([1, 2, 3, 4], 2, work);
+  await fail(2);
+  await finish(1);
+  await t.throwsAsync(all, { message: 'failed 2' });
+  t.deepEqual(log, [1, 2]);
+});
+
+test('nothing to do is done', async (t) => {
+  t.deepEqual(await inParallel([], 3, async () => 'never'), []);
 });

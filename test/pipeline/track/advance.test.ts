@@ -5,9 +5,23 @@ import { advanceTracks, type TrackScan, type TrackStep } from '../../../pipeline
 import { type LiveTracks, noLiveTracks, type TrackPointShape } from '../../../pipeline/track/live-tracks.ts';
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { TrackPoint } from '../../../schemas/tables/tracks.ts';
+import { trackId } from '../../../pipeline/track/track-id.ts';
+import { growthRate, nextTrend, recentSizes, type SizeAt, STEADY, trendWord } from '../../../pipeline/track/trend.ts';
+import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
+import { TrackPoint, type Trend } from '../../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
+import {
+  START as DRAWN_START,
+  disc,
+  frame as drawnFrame,
+  faults,
+  follow as followDrawn,
+  type Parting,
+  type Patch,
+  SCANS,
+} from '../../support/data/parting.ts';
+import { square } from '../../support/data/square.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
 const START = Date.parse('2026-05-01T20:00:39Z');
@@ -434,4 +448,324 @@ test('nothing in, nothing out', (t) => {
     trackOfCell: [],
     reshaped: new Set(),
   });
+});
+
+const FRAMES = 30;
+const SIDE = 300;
+const ROW0 = 1500;
+const COL0 = 3500;
+
+/** Place in the first frame, motion in pixels per frame, amplitude and width of a synthetic storm. */
+interface Storm {
+  readonly row: number;
+  readonly col: number;
+  readonly south: number;
+  readonly east: number;
+  readonly amplitude: number;
+  readonly sigma: number;
+}
+
+/** The storms on which tobac finds 116 of 120 features, 4 cells and no id switch. */
+const STORMS: readonly Storm[] = [
+  { row: 60, col: 40, south: 1.2, east: 0.3, amplitude: 40, sigma: 4 },
+  { row: 80, col: 200, south: -0.9, east: 0.5, amplitude: 55, sigma: 5 },
+  { row: 200, col: 60, south: 1.0, east: -0.2, amplitude: 30, sigma: 3.5 },
+  { row: 150, col: 150, south: 0.8, east: 0.8, amplitude: 65, sigma: 6 },
+];
+
+/** Two storms whose paths cross, the second passing behind the first by four frames. */
+const CROSSING: readonly Storm[] = [
+  { row: 100, col: 100, south: 1.5, east: 1.5, amplitude: 50, sigma: 3 },
+  { row: 130, col: 88, south: -1.2, east: 1.6, amplitude: 50, sigma: 3 },
+];
+
+/** Standard normal numbers from a fixed generator (Box-Muller). */
+function gauss(seed: number): () => number {
+  let state = seed;
+  const uniform = () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return (state + 0.5) / 2 ** 32;
+  };
+  return () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+}
+
+function frame(storms: readonly Storm[], k: number, noise: () => number) {
+  const life = Math.sin((Math.PI * (k + 3)) / 36);
+  const values = Array.from({ length: SIDE }, () => new Array<number>(SIDE).fill(0));
+  for (const { row, col, south, east, amplitude, sigma } of storms)
+    for (let r = 0; r < SIDE; r++)
+      for (let c = 0; c < SIDE; c++) {
+        const d2 = (r - row - south * k) ** 2 + (c - col - east * k) ** 2;
+        const mm = d2 < 25 * sigma ** 2 ? amplitude * life * Math.exp(-d2 / (2 * sigma ** 2)) : 0;
+        const line = values[r] as number[];
+        line[c] = Math.max(line[c], mm);
+      }
+  const tenths = values.map((line) => line.map((mm) => (mm > 2 ? Math.max(0, Math.round(10 * (mm + noise()))) : 0)));
+  return drawTenths(tenths, { row0: ROW0, col0: COL0 });
+}
+
+/** Follows the storms at 10 mm; for each storm, the track nearest to it in each frame, null beyond 5 km. */
+function followCrossing(storms: readonly Storm[]): { steps: TrackStep[]; trackOfStorm: (string | null)[][] } {
+  const noise = gauss(1);
+  let live: LiveTracks = noLiveTracks;
+  const steps: TrackStep[] = [];
+  const trackOfStorm: (string | null)[][] = storms.map(() => []);
+  for (let k = 0; k < FRAMES; k++) {
+    const field = frame(storms, k, noise);
+    const cells = trackCells(field, findObjects(field, 100, 8));
+    const step = advanceTracks(live, { scan_time: 1_760_000_000_000 + 120_000 * k, cells, pattern_motion: null });
+    live = step.live;
+    steps.push(step);
+    const tracked = live.tracks.filter((track) => track.missed_scans === 0);
+    storms.forEach(({ row, col, south, east }, i) => {
+      const truth = { lat: rowLat(ROW0 + row + south * k), lon: colLon(COL0 + col + east * k) };
+      const distances = tracked.map((track) => {
+        const off = offsetKm(truth, { lat: track.centroid_lat, lon: track.centroid_lon });
+        return { track_id: track.track_id, km: Math.hypot(off.east, off.north) };
+      });
+      const nearest = distances.sort((a, b) => a.km - b.km)[0];
+      trackOfStorm[i]?.push(nearest && nearest.km < 5 ? nearest.track_id : null);
+    });
+  }
+  return { steps, trackOfStorm };
+}
+
+test('four storms over an hour are four tracks, without an id switch, and nearly every appearance is found', (t) => {
+  const { steps, trackOfStorm } = followCrossing(STORMS);
+  const ids = new Set(steps.flatMap((step) => step.points.map((point) => point.track_id)));
+  t.is(ids.size, 4);
+  const found = trackOfStorm.map((tracks) => tracks.filter((track_id) => track_id !== null));
+  t.deepEqual(
+    found.map((tracks) => new Set(tracks).size),
+    [1, 1, 1, 1],
+  );
+  t.true(found.flat().length >= 114, `${found.flat().length} of 120`);
+});
+
+test('velocities of mature tracks are within 5 km/h of the truth in the median', (t) => {
+  const { steps, trackOfStorm } = followCrossing(STORMS);
+  const errors = STORMS.flatMap(({ south, east }, i) =>
+    steps.slice(10).flatMap((step, k) => {
+      const point = step.points.find((p) => p.track_id === trackOfStorm[i]?.[k + 10] && p.state === 'tracked');
+      if (point?.speed_kmh == null || point.direction_deg == null) return [];
+      const radians = (point.direction_deg * Math.PI) / 180;
+      const km = offsetKm(
+        { lat: point.lat, lon: point.lon },
+        { lat: point.lat - 0.01 * south, lon: point.lon + 0.01 * east },
+      );
+      const north_error = point.speed_kmh * Math.cos(radians) - 30 * km.north;
+      return [Math.hypot(point.speed_kmh * Math.sin(radians) - 30 * km.east, north_error)];
+    }),
+  );
+  t.true(errors.length > 70);
+  t.true(errors.sort((a, b) => a - b)[errors.length >> 1] < 5);
+});
+
+test('two storms whose paths cross keep their ids', (t) => {
+  const { trackOfStorm } = followCrossing(CROSSING);
+  const [first, second] = trackOfStorm.map((tracks) => new Set(tracks.filter((track_id) => track_id !== null)));
+  t.is(first?.size, 1);
+  t.is(second?.size, 1);
+  t.notDeepEqual(first, second);
+});
+
+const PAIRS = {
+  'equal discs': [disc(5, 40), disc(5, 40)],
+  'a large and a small disc': [disc(7, 40), disc(4.5, 40)],
+  'a large weak and a small strong disc': [disc(7, 30), disc(4.5, 60)],
+} as const satisfies Record<string, readonly [Patch, Patch]>;
+
+for (const [name, patches] of Object.entries(PAIRS))
+  for (const drift_kmh of [0, 45])
+    test(`${name} that part at +-17 to +-67 km/h, drifting at ${drift_kmh} km/h, are the old track and its child`, (t) => {
+      const drift = { kmh: drift_kmh, towards_deg: 70 };
+      for (const kmh of [17, 33, 50, 67])
+        for (const towards_deg of [0, 45, 110])
+          t.deepEqual(
+            faults({ patches, apart: { kmh, towards_deg }, drift }),
+            [],
+            `${kmh} km/h towards ${towards_deg}`,
+          );
+    });
+
+test('the branch that goes on keeps growth, age and the motion of the whole', (t) => {
+  const patches = [disc(5, 40), disc(5, 40)] as const;
+  const parting: Parting = { patches, apart: { kmh: 33, towards_deg: 0 }, drift: { kmh: 45, towards_deg: 90 } };
+  const followed = followDrawn(Array.from({ length: SCANS }, (_, scan) => drawnFrame(parting, scan)));
+  const broken = followed.findIndex(({ cells }) => cells.length > 1);
+  const [whole, branch] = [followed[broken - 1], followed[broken]].map((at) =>
+    at?.step.points.find(({ track_id }) => track_id === followed[0]?.step.trackOfCell[0]),
+  );
+  t.is(branch?.scan_count, (whole?.scan_count ?? 0) + 1);
+  t.is(branch?.first_detected, DRAWN_START);
+  t.is(branch?.size_growth_rate_mm_per_min, 0);
+  t.true(
+    Math.abs((branch?.speed_kmh ?? 0) - (whole?.speed_kmh ?? 0)) < 0.1,
+    `${whole?.speed_kmh} ${branch?.speed_kmh}`,
+  );
+});
+
+const SCAN = Date.parse('2024-02-28T23:59:39Z');
+
+test('an id is the UTC date of the first scan and a base36 hash', (t) => {
+  t.regex(trackId(SCAN, 0), /^20240228-[0-9a-z]{1,13}$/);
+  t.regex(trackId(SCAN + 60_000, 0), /^20240229-/);
+});
+
+test('an id has the form the interface asks for', (t) => {
+  for (let cell = 0; cell < 1000; cell++) t.regex(trackId(SCAN + cell * 117_001, cell), /^[A-Za-z0-9_-]{1,64}$/);
+});
+
+test('the same beginning gives the same id', (t) => {
+  t.is(trackId(SCAN, 17), trackId(SCAN, 17));
+});
+
+test('two beginnings of a day never share an id: scans, cells and parts of a cell', (t) => {
+  const ids = new Set<string>();
+  for (let scan = 0; scan < 100; scan++)
+    for (let cell = 0; cell < 50; cell++)
+      for (let part = 0; part < 4; part++) ids.add(trackId(SCAN - scan * 120_000, cell, part));
+  t.is(ids.size, 100 * 50 * 4);
+});
+
+const TREND_START = Date.parse('2026-05-01T20:00:00Z');
+
+/** Sizes two minutes apart. */
+function every2Minutes(sizes: readonly number[]): SizeAt[] {
+  return sizes.map((size_mm, i) => ({ scan_time: TREND_START + 2 * i * MS_PER_MIN, size_mm }));
+}
+
+/** The words published along a series of sizes, by the rules of a track. */
+function words(sizes: readonly number[]): Trend[] {
+  let state = STEADY;
+  const all = every2Minutes(sizes);
+  return all.map(({ scan_time, size_mm }, i) => {
+    const growth = growthRate(recentSizes(all.slice(0, i + 1), scan_time));
+    state = nextTrend(state, trendWord(growth, size_mm));
+    return state.word;
+  });
+}
+
+/** Uniform numbers in -1..1 from a fixed generator. */
+function noise(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 31 - 1;
+  };
+}
+
+for (const slope of [-2, -0.3, 0, 0.25, 1.5])
+  test(`a ramp of ${slope} mm/min has that growth rate`, (t) => {
+    const growth = growthRate(every2Minutes([0, 1, 2, 3, 4, 5].map((i) => 30 + slope * 2 * i)));
+    t.true(Math.abs((growth as number) - slope) < 1e-12);
+  });
+
+test('one wild scan does not turn the growth rate', (t) => {
+  t.is(growthRate(every2Minutes([20, 21, 22, 80, 24, 25])), 0.5);
+});
+
+test('there is no growth rate before four scans', (t) => {
+  t.is(growthRate(every2Minutes([10, 20, 30])), null);
+  t.is(growthRate(every2Minutes([10, 20, 30, 40])), 5);
+});
+
+test('growth looks back ten minutes, the tenth included', (t) => {
+  const sizes = every2Minutes([1, 2, 3, 4, 5, 6, 7]);
+  t.deepEqual(
+    recentSizes(sizes, TREND_START + 12 * MS_PER_MIN).map((size) => size.size_mm),
+    [2, 3, 4, 5, 6, 7],
+  );
+});
+
+for (const [growth, size_mm, word] of [
+  [-1, 40, 'rapidly_weakening'],
+  [-0.999, 40, 'weakening'],
+  [-0.25, 40, 'weakening'],
+  [-0.249, 40, 'steady'],
+  [0.249, 40, 'steady'],
+  [0.25, 40, 'intensifying'],
+  [0.999, 40, 'intensifying'],
+  [1, 19, 'rapidly_intensifying'],
+  [1, 18.9, 'intensifying'],
+  [null, 40, 'steady'],
+] as const)
+  test(`growth ${growth} mm/min at ${size_mm} mm calls for ${word}`, (t) => t.is(trendWord(growth, size_mm), word));
+
+test('the word changes only when two scans in a row call for the same new one', (t) => {
+  const once = nextTrend(STEADY, 'weakening');
+  t.is(once.word, 'steady');
+  t.is(nextTrend(once, 'weakening').word, 'weakening');
+  t.is(nextTrend(once, 'intensifying').word, 'steady');
+  t.is(nextTrend(nextTrend(once, 'steady'), 'weakening').word, 'steady');
+});
+
+for (const [amplitude, share] of [
+  [1.5, 0.97],
+  [2, 0.93],
+] as const)
+  test(`30 mm with +-${amplitude} mm of noise stays steady in ${share * 100} % of scans`, (t) => {
+    const next = noise(7);
+    const run = words(Array.from({ length: 5000 }, () => 30 + amplitude * next()));
+    t.true(run.filter((word) => word === 'steady').length >= share * run.length);
+  });
+
+test('a step of 15 mm makes at most one rise and one return', (t) => {
+  const run = words([...Array<number>(15).fill(20), ...Array<number>(15).fill(35)]);
+  const changes = run.filter((word, i) => i > 0 && word !== run[i - 1]);
+  t.true(changes.length <= 2);
+  t.is(run.at(-1), 'steady');
+});
+
+const BEFORE = 5;
+const ROW = 1500;
+const COL = 3500;
+
+/** Cells of the scans before and after a change, drifting two pixels east a scan. */
+function scans(before: (col: number) => TrackCell, after: (col: number) => TrackCell): TrackCell[][] {
+  return Array.from({ length: 2 * BEFORE }, (_, k) => [(k < BEFORE ? before : after)(COL + 2 * k)]);
+}
+
+function tracksOf(frames: readonly (readonly TrackCell[])[]): Set<string> {
+  return new Set(followDrawn(frames).flatMap(({ step }) => step.trackOfCell));
+}
+
+const long = (col: number) => square(ROW, col, 12, 30);
+const eastEnd = (col: number) => square(ROW, col + 18, 12, 12);
+
+test('a storm whose western half falls below the threshold in one scan stays the same track', (t) => {
+  t.is(tracksOf(scans(long, eastEnd)).size, 1);
+});
+
+test('a storm to which a western half rises above the threshold in one scan stays the same track', (t) => {
+  t.is(tracksOf(scans(eastEnd, long)).size, 1);
+});
+
+test('a change of shape is no motion: speed and direction stay, and the scan says so', (t) => {
+  const followed = followDrawn(scans(long, eastEnd));
+  const points = followed.map(({ step }) => step.points[0]);
+  const [last, changed] = [points[BEFORE - 1], points[BEFORE]];
+  t.true(
+    Math.abs((changed?.speed_kmh ?? 0) - (last?.speed_kmh ?? 0)) < 0.01,
+    `${last?.speed_kmh} ${changed?.speed_kmh}`,
+  );
+  t.deepEqual([...(followed[BEFORE]?.step.reshaped ?? [])], [changed?.track_id]);
+  t.is(followed[BEFORE - 1]?.step.reshaped.size, 0);
+});
+
+test('a scrap of less than a fifth of a storm is not the storm', (t) => {
+  t.is(tracksOf(scans(long, (col) => square(ROW, col + 25, 12, 5))).size, 2);
+});
+
+test('a storm of like size that rises where less than half of another was is a new track', (t) => {
+  t.is(tracksOf(scans(long, (col) => square(ROW, col + 16, 12, 30))).size, 2);
+});
+
+test('of two pieces in the place of a storm the one with the larger overlap is the storm', (t) => {
+  const frames = scans(long, eastEnd).map((cells, k) =>
+    k < BEFORE ? cells : [...cells, square(ROW + 40, COL, 12, 30)],
+  );
+  const followed = followDrawn(frames);
+  t.is(followed[BEFORE]?.step.trackOfCell[0], followed[0]?.step.trackOfCell[0]);
+  t.is(followed[BEFORE]?.step.points.length, 2);
 });

@@ -16,8 +16,15 @@ import {
   type Point,
   sameAsEcCodes,
 } from '../../../support/data/grib2-figures.ts';
+import {
+  bitmapSection,
+  gribFile,
+  latLonSection,
+  message,
+  productSection,
+  simplePacking,
+} from '../../../support/data/grib2-files.ts';
 import { sharedTest } from '../../../support/data/shared-data.ts';
-import { bitmapSection, gribFile, latLonSection, message, productSection, simplePacking } from '../../../support/data/grib2-files.ts';
 
 const PLAIN = { reference: 0, decimal_scale: 0 };
 

@@ -1,0 +1,740 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test from 'ava';
+import { growthFinding, growthOf } from '../../../api/commands/growth.ts';
+import { areaOf } from '../../../api/records/areas.ts';
+import { openRecords } from '../../../api/records/open.ts';
+import type { Records } from '../../../api/records/records.ts';
+import { readSunset } from '../../../api/records/sunset.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
+import { type Operator, operator } from '../../support/service/run-command.ts';
+
+test.serial('a business is made, listed, shown, suspended and resumed', async (t) => {
+  const { json, run } = operator(t);
+  const made = await json('business', 'create', 'acme');
+  t.regex(String(made.id), /^biz_/);
+  t.like(await json('business', 'list'), { businesses: [{ name: 'acme', status: 'active' }] });
+  t.like(await json('business', 'show', String(made.id)), {
+    name: 'acme',
+    plan: { name: 'self-hosted' },
+    members: [],
+    keys: [],
+  });
+  t.like(await json('business', 'suspend', 'acme'), { status: 'suspended', changed: true });
+  t.like(await json('business', 'suspend', 'acme'), { changed: false });
+  t.like(await json('business', 'resume', 'acme'), { status: 'active', changed: true });
+  t.regex((await run('business', 'list')).out, /^name +id +status +made\nacme +biz_/);
+});
+
+test.serial('a name that is taken is a conflict, an unknown business is not found', async (t) => {
+  const { run } = operator(t);
+  await run('business', 'create', 'acme');
+  t.like(await run('business', 'create', 'acme'), {
+    code: 4,
+    err: 'hail-api: business acme: exists, expected a new name\n',
+  });
+  for (const name of ['', 'a\nb', 'x'.repeat(101)]) t.is((await run('business', 'create', name)).code, 2);
+  t.like(await run('business', 'show', 'other'), { code: 3, err: 'hail-api: business other: does not exist\n' });
+});
+
+test.serial('without records every command but those that make them says so', async (t) => {
+  const { run } = operator(t);
+  const { code, err } = await run('business', 'list');
+  t.is(code, 3);
+  t.regex(err, /hail\.sqlite: no such file/);
+  t.is((await run('business', 'create', 'acme')).code, 0);
+});
+
+test.serial('delete insists on --purge, and leaves nothing but the audit log', async (t) => {
+  const { json, run, config } = operator(t);
+  const { id } = await json('business', 'create', 'acme');
+  await json('key', 'create', 'acme', '--live');
+  t.is((await run('business', 'delete', 'acme')).code, 2);
+  t.like(await json('business', 'delete', 'acme', '--purge'), { deleted: true });
+  const { acts } = await json('business', 'audit', String(id));
+  t.deepEqual(
+    (acts as { act: string }[]).map(({ act }) => act),
+    ['business.create', 'key.create', 'business.purge'],
+  );
+  const records = await openRecords(config);
+  t.deepEqual(await records.reader.selectFrom('keys').selectAll().execute(), []);
+  await records.close();
+});
+
+test.serial('members are added, change role, and are removed; addresses do not mind case', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  t.like(await json('member', 'add', 'acme', 'Ops@Example.com', '--role', 'admin'), { changed: true });
+  t.like(await json('member', 'add', 'acme', 'ops@example.com', '--role', 'manager'), { changed: true });
+  t.like(await json('member', 'list', 'acme'), { members: [{ email: 'ops@example.com', role: 'manager' }] });
+  t.like(await json('member', 'remove', 'acme', 'OPS@example.com'), { removed: true });
+  t.is((await run('member', 'remove', 'acme', 'ops@example.com')).code, 3);
+  t.is((await run('member', 'add', 'acme', 'ops@example.com\r\nBcc: x@example.com')).code, 2);
+  t.is((await run('member', 'add', 'acme', 'ops@example.com', '--role', 'owner')).code, 2);
+});
+
+test.serial('a plan changes in what is named and keeps the rest', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const set = await json(
+    'plan',
+    'set',
+    'acme',
+    '--limit',
+    '1000',
+    '--cap',
+    '500',
+    '--overage',
+    'block',
+    '--rate',
+    '600',
+    '--feature',
+    'exports',
+    '--quota',
+    'locations=20000',
+    '--quota',
+    'webhooks=0',
+  );
+  t.like(set, {
+    changed: true,
+    plan: {
+      name: 'self-hosted',
+      monthly_limit: 1000,
+      spend_cap: 500,
+      overage_policy: 'block',
+      rate_per_minute: 600,
+      features: ['exports'],
+      quotas: { locations: 20_000, webhooks: 0, subscriptions: 100 },
+    },
+  });
+  t.like(await json('plan', 'set', 'acme', '--cap', 'none'), { plan: { spend_cap: null, monthly_limit: 1000 } });
+  t.like(await json('plan', 'set', 'acme', '--cap', 'none'), { changed: false });
+  t.like(await json('plan', 'show', 'acme'), { monthly_limit: 1000, features: ['exports'] });
+  for (const wrong of [
+    ['--limit', '-1'],
+    ['--limit', '1.5'],
+    ['--rate', '0'],
+    ['--quota', 'hats=3'],
+    ['--quota', 'locations=none'],
+    ['--plan', 'gold'],
+    ['--feature', 'all'],
+    [],
+  ])
+    t.is((await run('plan', 'set', 'acme', ...wrong)).code, 2, wrong.join(' '));
+});
+
+for (const [name, rate_per_minute, requests_per_day, webhooks] of [
+  ['free', 10, 1_000, 1],
+  ['pro', 60, 10_000, 10],
+  ['business', 300, 100_000, 100],
+] as const)
+  test.serial(
+    `plan ${name} of the earlier variant bounds requests and webhooks and leaves credits alone`,
+    async (t) => {
+      const { json, run, path } = operator(t);
+      await run('business', 'create', 'acme');
+      await run('plan', 'set', 'acme', '--limit', '700', '--feature', 'none');
+      const plan = { name, monthly_limit: 700, rate_per_minute, features: ['real_time_delivery'] };
+      const quotas = { requests_per_day, webhooks, subscriptions: 100 };
+      t.like(await json('plan', 'set', 'acme', '--plan', name), { changed: true, plan: { ...plan, quotas } });
+      t.regex((await run('plan', 'show', 'acme')).out, new RegExp(`requests_per_day=${requests_per_day}\\b`));
+      await run('plan', 'set', 'acme', '--quota', 'requests_per_day=none');
+      t.like(await json('plan', 'show', 'acme'), { quotas: { requests_per_day: null, webhooks } });
+
+      writeFileSync(path('seed.yaml'), `businesses: [{ name: other, plan: ${name} }]`);
+      await json('seed', 'apply', path('seed.yaml'));
+      t.like(await json('plan', 'show', 'other'), { name, rate_per_minute, quotas });
+      t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
+    },
+  );
+
+test.serial('a key is printed once, and never again by any command', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { out } = await run(
+    'key',
+    'create',
+    'acme',
+    '--live',
+    '--name',
+    'dashboard',
+    '--scopes',
+    'hail:read,portfolio:*',
+  );
+  t.regex(out, /^hs_live_[0-9A-Za-z]{46}\n$/);
+  const secret = out.trim().slice(16);
+  for (const args of [
+    ['key', 'list', 'acme'],
+    ['business', 'show', 'acme'],
+    ['business', 'audit'],
+  ]) {
+    t.false(JSON.stringify(await json(...args)).includes(secret));
+    t.false((await run(...args)).out.includes(secret));
+  }
+  t.like(await json('key', 'list', 'acme'), {
+    keys: [
+      { name: 'dashboard', kind: 'live', status: 'active', scopes: ['hail:read', 'portfolio:*'], last_used_at: null },
+    ],
+  });
+});
+
+test.serial('a key may have a cap of its own, which its rotation keeps; none takes it away', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { id, public_id } = await json('key', 'create', 'acme', '--live');
+  t.is(
+    (await run('key', 'limit', String(id), '--cap', '5000')).out,
+    `Key ${public_id} now has a cap of 5,000 credits a month.\n`,
+  );
+  t.like(await json('key', 'limit', String(public_id), '--cap', '5000'), { changed: false, monthly_cap: 5000 });
+  const rotated = await json('key', 'rotate', String(id));
+  t.like(await json('key', 'list', 'acme'), {
+    keys: [
+      { id, monthly_cap: 5000 },
+      { id: rotated.id, monthly_cap: 5000 },
+    ],
+  });
+  t.like(await json('key', 'limit', String(rotated.id), '--cap', 'none'), { changed: true, monthly_cap: null });
+  t.like(await json('key', 'list', 'acme'), { keys: [{ monthly_cap: null }, { monthly_cap: null }] });
+  const { acts } = await json('business', 'audit', 'acme');
+  t.like((acts as object[]).at(-1), { act: 'key.limit', subject: rotated.id, detail: { before: 5000, after: null } });
+  t.is((await run('key', 'limit', 'nobody', '--cap', '1')).code, 3);
+  t.is((await run('key', 'limit', String(id), '--cap', '-1')).code, 2);
+});
+
+test.serial('rotation refuses a grace of more than a year', async (t) => {
+  const { run } = operator(t);
+  t.regex((await run('key', 'rotate', 'any', '--grace', '366d')).err, /Found '366d', expected at most 365d/);
+});
+
+test.serial('rotation prints the new key and ends the old one after the grace', async (t) => {
+  const { json, run, config } = operator(t);
+  await run('business', 'create', 'acme');
+  const old = await json('key', 'create', 'acme', '--live');
+  const rotated = await json('key', 'rotate', String(old.public_id), '--grace', '2d');
+  t.like(rotated, { status: 'active', old_key: { status: 'rotating', expires_at: '2026-05-22T12:00:00.000Z' } });
+  const records = await openRecords(config);
+  const opens = async (key: unknown, now_ms: number) => (await records.authenticate(String(key), now_ms)) !== null;
+  t.true(await opens(old.key, config.now_ms + 2 * MS_PER_DAY - 1));
+  t.false(await opens(old.key, config.now_ms + 2 * MS_PER_DAY));
+  t.true(await opens(rotated.key, config.now_ms + 2 * MS_PER_DAY));
+  await records.close();
+  t.like(await run('key', 'rotate', String(old.id)), {
+    code: 4,
+    err: `hail-api: key ${old.id}: is rotating, expected active\n`,
+  });
+});
+
+test.serial('grace 0 ends a leaked key at once, and the grace is 30 days when left out', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const leaked = await json('key', 'create', 'acme', '--live');
+  t.like(await json('key', 'rotate', String(leaked.id), '--grace', '0'), { old_key: { status: 'expired' } });
+  const other = await json('key', 'create', 'acme', '--live');
+  t.like(await json('key', 'rotate', String(other.id)), { old_key: { expires_at: '2026-06-19T12:00:00.000Z' } });
+});
+
+test.serial('a revoked key is listed as such; revoking it again changes nothing', async (t) => {
+  const { json, run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { id } = await json('key', 'create', 'acme', '--test');
+  t.like(await json('key', 'revoke', String(id)), { status: 'revoked', changed: true });
+  t.like(await json('key', 'revoke', String(id)), { changed: false });
+  t.is((await run('key', 'rotate', String(id))).code, 4);
+});
+
+test.serial('a key needs one kind, known scopes and an end to come', async (t) => {
+  const { run } = operator(t);
+  await run('business', 'create', 'acme');
+  for (const wrong of [
+    [],
+    ['--live', '--test'],
+    ['--live', '--scopes', 'hail:write'],
+    ['--live', '--scopes', 'hats:read'],
+    ['--live', '--scopes', 'hail:read,'],
+    ['--live', '--scopes', 'hail:read:more'],
+    ['--live', '--expires', '2026-05-20'],
+    ['--live', '--expires', '2026-02-30'],
+    ['--live', '--expires', 'soon'],
+  ])
+    t.is((await run('key', 'create', 'acme', ...wrong)).code, 2, wrong.join(' '));
+  t.is((await run('key', 'revoke', 'key_none')).code, 3);
+  t.is((await run('key', 'create', 'nobody', '--live')).code, 3);
+});
+
+test.serial('a key of the earlier variant stays one when it is rotated, and is listed as such', async (t) => {
+  const { json, run, config } = operator(t);
+  await run('business', 'create', 'acme');
+  const old = await json('key', 'create', 'acme', '--test', '--variant', 'legacy');
+  t.regex(String(old.key), /^test_/);
+  t.like(old, { kind: 'test', variant: 'legacy' });
+  const rotated = await json('key', 'rotate', String(old.id));
+  t.regex(String(rotated.key), /^test_/);
+  t.like(rotated, { variant: 'legacy', old_key: { variant: 'legacy' } });
+  await json('key', 'create', 'acme', '--live');
+  const { keys } = await json('key', 'list', 'acme');
+  t.deepEqual(
+    (keys as { variant: string }[]).map(({ variant }) => variant),
+    ['legacy', 'legacy', 'current'],
+  );
+  t.regex((await run('key', 'list', 'acme')).out, /variant/);
+  const records = await openRecords(config);
+  for (const { key } of [old, rotated])
+    t.like(await records.authenticate(String(key), config.now_ms), { kind: 'test', variant: 'earlier' });
+  await records.close();
+});
+
+test.serial('a variant that nobody knows is a usage error', async (t) => {
+  const { run } = operator(t);
+  await run('business', 'create', 'acme');
+  const { code, err } = await run('key', 'create', 'acme', '--live', '--variant', 'old');
+  t.is(code, 2);
+  t.regex(err, /current, legacy/);
+});
+
+/** A business with a key and one charge of 15 credits. */
+async function charged({ json, config }: Operator): Promise<void> {
+  await json('business', 'create', 'acme');
+  const { business_id, id } = await json('key', 'create', 'acme', '--live');
+  await within(config, (records) =>
+    records.charge({
+      business_id: String(business_id),
+      key_id: String(id),
+      operation: 'hail.current',
+      credits: 15,
+      count: 1,
+      at_ms: config.now_ms,
+    }),
+  );
+}
+
+async function within<T>(config: Operator['config'], work: (records: Records) => Promise<T>): Promise<T> {
+  const records = await openRecords(config);
+  try {
+    return await work(records);
+  } finally {
+    await records.close();
+  }
+}
+
+test.serial('usage shows a month, and an adjustment with its reason', async (t) => {
+  const it = operator(t);
+  await charged(it);
+  t.like(await it.json('usage', 'show', 'acme'), { period: '2026-05', used: 15, total_requests: 1 });
+  const { code, out } = await it.run('usage', 'adjust', 'acme', '--reason', 'outage', '--', '-5');
+  t.deepEqual([code, out], [0, 'acme now has used 10 credits this month.\n']);
+  t.like(await it.json('usage', 'show', 'acme', '--period', '2026-04'), { used: 0 });
+  const { acts } = await it.json('business', 'audit', 'acme');
+  t.like((acts as object[]).at(-1), {
+    act: 'usage.adjust',
+    detail: { credits: -5, reason: 'outage', period: '2026-05' },
+  });
+  t.is((await it.run('usage', 'adjust', 'acme', '5')).code, 2);
+  t.like(await it.run('usage', 'adjust', 'acme', '--reason', 'half', '1.5'), {
+    code: 2,
+    err: "hail-api: Found '1.5', expected a whole number from -1000000000 to 1000000000.\n",
+  });
+  t.is((await it.run('usage', 'adjust', 'acme', '0', '--reason', 'none')).code, 2);
+  t.is((await it.run('usage', 'show', 'acme', '--period', '2026-13')).code, 2);
+});
+
+test.serial('an adjustment without a reason that says something is refused, and nothing is written', async (t) => {
+  const it = operator(t);
+  await charged(it);
+  for (const reason of ['', '   ', '\t\n', 'x'.repeat(501)])
+    t.is((await it.run('usage', 'adjust', 'acme', '5', '--reason', reason)).code, 2);
+  t.like(await it.json('usage', 'show', 'acme'), { used: 15 });
+  await it.json('usage', 'adjust', 'acme', '5', '--reason', '  outage ');
+  const { acts } = await it.json('business', 'audit', 'acme');
+  t.like((acts as object[]).at(-1), { detail: { reason: 'outage' } });
+});
+
+test.serial('verify and doctor end with 5 when somebody changed a sum, and name it', async (t) => {
+  const it = operator(t);
+  await charged(it);
+  t.is((await it.run('usage', 'verify')).code, 0);
+  t.is((await it.run('doctor')).code, 0);
+  await within(it.config, (records) =>
+    records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute()),
+  );
+  const verified = await it.run('usage', 'verify');
+  t.is(verified.code, 5);
+  t.regex(verified.out, /2026-05: used says 14, the ledger 15/);
+  const doctor = await it.run('doctor');
+  t.is(doctor.code, 5);
+  t.regex(doctor.out, /^fault {2}ledger: /m);
+});
+
+test.serial('doctor finds records that others may read, and observed data that are old', async (t) => {
+  const it = operator(t);
+  await charged(it);
+  chmodSync(it.path('records/hail.sqlite'), 0o644);
+  const current = {
+    manifest_version: 1,
+    scan_id: '20260520T113000Z',
+    data_timestamp: '2026-05-20T11:30:00Z',
+    data_as_of: '2026-05-20T11:31:00Z',
+    source: 'observed',
+    open_dates: {},
+    live: { detections: 'd', cells: 'c', tracks: 't', first_scan: '20260520T113000Z' },
+  };
+  mkdirSync(it.config.data_root, { recursive: true });
+  writeFileSync(join(it.config.data_root, 'current.json'), JSON.stringify(current));
+  const { code, out } = await it.run('doctor');
+  t.is(code, 5);
+  t.regex(out, /fault {2}file mode: .*hail\.sqlite is 644, expected at most 600/);
+  t.regex(out, /fault {2}data: newest scan 20260520T113000Z \(observed\) is 30 minutes old/);
+});
+
+const SEED = `
+plans:
+  pro: { monthly_limit: 100000, overage_policy: block, features: [exports], quotas: { locations: 20000 } }
+businesses:
+  - name: acme
+    plan: pro
+    members: [{ email: ops@example.com, role: admin }]
+    keys:
+      - { name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'] }
+      - { name: ci, kind: test }
+  - name: late
+    suspended: true
+`;
+
+test.serial('a seed makes what it names, and a second time changes nothing and says so', async (t) => {
+  const { json, run, path, config } = operator(t);
+  writeFileSync(path('seed.yaml'), SEED);
+  const first = await json('seed', 'apply', path('seed.yaml'));
+  t.deepEqual(first.changes, [
+    'acme: made, on plan pro',
+    'acme: ops@example.com is admin',
+    'acme: made live key dashboard',
+    'acme: made test key ci',
+    'late: made, on plan self-hosted',
+    'late: is suspended',
+  ]);
+  const keys = first.keys as { name: string; key: string }[];
+  const records = await openRecords(config);
+  const caller = await records.authenticate(keys[0]?.key ?? '', config.now_ms);
+  t.like(caller, { kind: 'live', scopes: ['hail:read', 'portfolio:*'] });
+  t.like(caller?.plan, { name: 'pro', monthly_limit: 100_000, overage_policy: 'block', features: ['exports'] });
+  t.deepEqual([caller?.plan.quotas.locations, caller?.plan.quotas.webhooks], [20_000, 10]);
+  await records.close();
+
+  t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [], keys: [] });
+  t.is((await run('seed', 'apply', path('seed.yaml'))).out, 'Nothing to change: everything is as the file says.\n');
+  const { acts } = await json('business', 'audit');
+  t.is((acts as unknown[]).length, 6);
+});
+
+test.serial('what the file says differently is changed, what it does not name is left alone', async (t) => {
+  const { json, path } = operator(t);
+  writeFileSync(path('seed.yaml'), SEED);
+  await json('seed', 'apply', path('seed.yaml'));
+  await json('member', 'add', 'acme', 'bo@example.com');
+  await json('plan', 'set', 'acme', '--limit', '5');
+  const changed = SEED.replace("'portfolio:*'", "'storms:read'").replace('suspended: true', 'suspended: false');
+  writeFileSync(path('seed.yaml'), changed);
+  t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
+    'acme: plan is pro',
+    'acme: changed live key dashboard',
+    'late: is active',
+  ]);
+  const { members } = await json('member', 'list', 'acme');
+  t.is((members as unknown[]).length, 2);
+});
+
+test.serial('a seed sets the caps of keys that name one, and leaves those of others alone', async (t) => {
+  const { json, path } = operator(t);
+  const withCap = (cap: string) => SEED.replace("'portfolio:*'] }", `'portfolio:*']${cap} }`);
+  const caps = async () => (await json('key', 'list', 'acme')).keys;
+  const apply = async (seed: string) => {
+    writeFileSync(path('seed.yaml'), seed);
+    return (await json('seed', 'apply', path('seed.yaml'))).changes;
+  };
+  await apply(withCap(', monthly_cap: 20000'));
+  t.like(await caps(), [{ monthly_cap: 20_000 }, { monthly_cap: null }]);
+  t.deepEqual(await apply(withCap(', monthly_cap: 20000')), []);
+  t.deepEqual(await apply(SEED), []);
+  t.deepEqual(await apply(withCap(', monthly_cap: null')), ['acme: changed live key dashboard']);
+  t.like(await caps(), [{ monthly_cap: null }, { monthly_cap: null }]);
+});
+
+test.serial('a dry run says what it would do and does nothing', async (t) => {
+  const { json, run, path } = operator(t);
+  writeFileSync(path('seed.yaml'), SEED);
+  const { code, out } = await run('seed', 'apply', path('seed.yaml'), '--dry-run');
+  t.is(code, 0);
+  t.regex(out, /Would make 6 changes\.\n$/);
+  t.false(out.includes('hs_'));
+  t.deepEqual(await json('business', 'list'), { businesses: [] });
+});
+
+test.serial('with --secrets the keys go to a file that its owner alone reads, and are not printed', async (t) => {
+  const { run, path } = operator(t);
+  writeFileSync(path('seed.yaml'), SEED);
+  const { out } = await run('seed', 'apply', path('seed.yaml'), '--secrets', path('keys.json'));
+  t.false(out.includes('hs_'));
+  t.is(statSync(path('keys.json')).mode & 0o777, 0o600);
+  const { keys } = JSON.parse(readFileSync(path('keys.json'), 'utf8'));
+  t.regex(keys[0].key, /^hs_live_/);
+  t.is((await run('seed', 'apply', path('seed.yaml'), '--secrets', path('keys.json'))).code, 4);
+});
+
+test.serial('a file with a mistake is refused whole, and the mistake is named', async (t) => {
+  const { run, path } = operator(t);
+  for (const [text, reason] of [
+    ['businesses: [{ name: acme, plan: gold }]', "'gold' is no plan of this file"],
+    ['businesses: [{ name: acme }, { name: acme }]', "'acme' is there twice"],
+    ['businesses: [{ name: acme, colour: red }]', 'colour'],
+    ['plans: { pro: { monthly_limit: -1 } }', 'plans.pro.monthly_limit'],
+    ["businesses: [{ name: a, keys: [{ name: k, kind: live, scopes: ['x:read'] }] }]", 'expected a scope'],
+    ['businesses: [', 'seed'],
+  ] as const) {
+    writeFileSync(path('seed.yaml'), text);
+    const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+    t.is(code, 2, text);
+    t.true(err.includes(reason), err);
+  }
+  t.false(existsSync(path('records/hail.sqlite')));
+  t.is((await run('seed', 'apply', path('none.yaml'))).code, 3);
+});
+
+const AREAS = `
+businesses:
+  - name: acme
+    areas:
+      - name: yard
+        geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 36], [-97, 35]]] }
+        description: Where the cars stand.
+        tags: [cars, north]
+        priority: high
+        real_time: true
+        purpose: both
+      - { name: mast, geometry: { type: Point, coordinates: [-97.5, 35.5] }, group_id: masts }
+`;
+
+/** Areas that the records hold, by name. */
+async function areasIn(config: Parameters<typeof openRecords>[0]) {
+  const records = await openRecords(config);
+  const areas = (await records.reader.selectFrom('areas').selectAll().orderBy('name').execute()).map(areaOf);
+  await records.close();
+  return areas;
+}
+
+test.serial(
+  'areas of a seed are made with what the operator says of them, and a second time changes nothing',
+  async (t) => {
+    const { json, path, config } = operator(t);
+    writeFileSync(path('seed.yaml'), AREAS);
+    t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
+      'acme: made, on plan self-hosted',
+      'acme: made polygon area yard',
+      'acme: made point area mast',
+    ]);
+    const made = await areasIn(config);
+    t.like(made[0], { kind: 'point', name: 'mast', group_id: 'masts', priority: 'normal', tags: [], version: 1 });
+    t.like(made[1], {
+      kind: 'polygon',
+      name: 'yard',
+      description: 'Where the cars stand.',
+      tags: ['cars', 'north'],
+      priority: 'high',
+      real_time: true,
+      purpose: 'both',
+      bbox: [-97, 35, -96, 36],
+      version: 1,
+    });
+    config.now_ms += 60_000;
+    t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
+    t.deepEqual(await areasIn(config), made);
+  },
+);
+
+test.serial('areas that the file says differently are changed, and their version rises', async (t) => {
+  const { json, path, config } = operator(t);
+  writeFileSync(path('seed.yaml'), AREAS);
+  await json('seed', 'apply', path('seed.yaml'));
+  config.now_ms += 60_000;
+  const before = (await areasIn(config)).find(({ name }) => name === 'yard');
+  writeFileSync(path('seed.yaml'), AREAS.replace('high', 'critical').replace('[-97.5, 35.5]', '[-98, 35.5]'));
+  t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
+    'acme: changed polygon area yard',
+    'acme: changed point area mast',
+  ]);
+  const [mast, yard] = await areasIn(config);
+  t.like(mast, { point: { lat: 35.5, lon: -98 }, version: 2, geometry_at: '2026-05-20T12:01:00.000Z' });
+  t.like(yard, { priority: 'critical', version: 2, updated_at: '2026-05-20T12:01:00.000Z' });
+  t.is(yard?.geometry_at, before?.geometry_at ?? '');
+  const { acts } = await json('business', 'audit');
+  t.deepEqual(
+    (acts as { act: string }[]).map(({ act }) => act).filter((act) => act.startsWith('area.')),
+    ['area.create', 'area.create', 'area.change', 'area.change'],
+  );
+});
+
+test.serial('areas come from a GeoJSON file beside the seed', async (t) => {
+  const { json, run, path, config } = operator(t);
+  const geometry = { type: 'Point', coordinates: [-97.5, 35.5] };
+  const feature = { type: 'Feature', properties: { name: 'mast', tags: ['north'] }, geometry };
+  writeFileSync(path('areas.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [feature] }));
+  writeFileSync(path('seed.yaml'), 'businesses: [{ name: acme, areas: areas.geojson }]');
+  await json('seed', 'apply', path('seed.yaml'));
+  const [mast] = await areasIn(config);
+  t.like(mast, { name: 'mast', tags: ['north'], point: { lat: 35.5, lon: -97.5 } });
+  writeFileSync(path('seed.yaml'), 'businesses: [{ name: acme, areas: none.geojson }]');
+  t.is((await run('seed', 'apply', path('seed.yaml'))).code, 3);
+});
+
+test.serial(
+  'an area that is none, or that the plan does not allow, refuses the whole file with the reason',
+  async (t) => {
+    const { run, path, config } = operator(t);
+    const yard =
+      '{ name: yard, geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }';
+    const mast = '{ name: mast, geometry: { type: Point, coordinates: [-97, 35] }';
+    for (const [areas, code, reason] of [
+      [
+        '[{ name: bow-tie, geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-97, 36], [-96, 36], [-97, 35]]] } }]',
+        2,
+        'areas.0.geometry: /coordinates/0 crosses or touches itself',
+      ],
+      ['[{ name: far, geometry: { type: Point, coordinates: [97, 35] } }]', 2, 'areas.0.geometry: lon is 97'],
+      [`[${yard} }, ${yard} }]`, 2, 'areas: two have the same name and kind'],
+      [`[${yard}, colour: red }]`, 2, 'colour'],
+      [`[${yard}, priority: urgent }]`, 2, 'areas.0.priority'],
+      [`[${yard}, group_id: a }]`, 2, 'areas.0.group_id: is of point areas only'],
+      [`[${mast}, real_time: true }]`, 2, 'areas.0.real_time: is of polygon areas only'],
+      [`[${mast} }, ${mast.replace('mast', 'pole')} }]`, 4, 'point_areas: the plan allows 1 point areas'],
+    ] as const) {
+      writeFileSync(
+        path('seed.yaml'),
+        `plans: { small: { quotas: { point_areas: 1 } } }\nbusinesses: [{ name: acme, plan: small, areas: ${areas} }]`,
+      );
+      const { code: found, err } = await run('seed', 'apply', path('seed.yaml'));
+      t.is(found, code, err);
+      t.true(err.includes(reason), err);
+    }
+    t.deepEqual(await areasIn(config), []);
+  },
+);
+
+test.serial('two areas of one name that the seed could mean are a conflict', async (t) => {
+  const { json, run, path, config } = operator(t);
+  writeFileSync(path('seed.yaml'), AREAS);
+  await json('seed', 'apply', path('seed.yaml'));
+  const records = await openRecords(config);
+  await records.transaction(async (rows) => {
+    const area = await rows.selectFrom('areas').selectAll().where('name', '=', 'mast').executeTakeFirstOrThrow();
+    await rows
+      .insertInto('areas')
+      .values({ ...area, id: 'area_2' })
+      .execute();
+  });
+  await records.close();
+  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+  t.is(code, 4);
+  t.true(err.includes('business acme has 2 point areas named mast, expected one'), err);
+});
+
+test.serial('a seed sets the sunset of the earlier variant, moves it, and takes it back', async (t) => {
+  const { json, run, path, config } = operator(t);
+  const apply = async (earlier_variant: object) => {
+    writeFileSync(path('seed.yaml'), JSON.stringify({ earlier_variant }));
+    const { changes } = await json('seed', 'apply', path('seed.yaml'));
+    const records = await openRecords(config);
+    const set = await readSunset(records.reader);
+    await records.close();
+    return [changes, set];
+  };
+  const today = '2026-05-20';
+  t.deepEqual(await apply({ sunset: '2027-06-30' }), [
+    ['earlier variant: sunset on 2027-06-30'],
+    { sunset: '2027-06-30', deprecated: today },
+  ]);
+  t.deepEqual(await apply({ sunset: '2027-06-30' }), [[], { sunset: '2027-06-30', deprecated: today }]);
+  t.deepEqual(await apply({ sunset: '2027-12-31', deprecated: '2027-01-01' }), [
+    ['earlier variant: sunset on 2027-12-31'],
+    { sunset: '2027-12-31', deprecated: '2027-01-01' },
+  ]);
+  t.deepEqual(await apply({ sunset: null }), [['earlier variant: no sunset'], null]);
+  writeFileSync(path('seed.yaml'), 'earlier_variant: { sunset: 2027-06-30, deprecated: 2027-07-01 }');
+  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+  t.is(code, 2);
+  t.regex(err, /earlier_variant.deprecated: is after sunset/);
+});
+
+test.serial('a seed makes keys of the earlier variant, and does not change the variant of a key', async (t) => {
+  const { json, run, path } = operator(t);
+  const write = (variant: string) =>
+    writeFileSync(
+      path('seed.yaml'),
+      `businesses: [{ name: acme, keys: [{ name: ci, kind: test, variant: ${variant} }] }]`,
+    );
+  write('legacy');
+  const { keys } = await json('seed', 'apply', path('seed.yaml'));
+  t.regex((keys as { key: string }[])[0]?.key ?? '', /^test_/);
+  t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
+  write('current');
+  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
+  t.is(code, 4);
+  t.regex(err, /test key ci is of the variant legacy, expected current/);
+});
+
+const GB = 1e9;
+
+/** Dates from 1 May on with so many bytes each, raw and published. */
+function dates(...bytes: readonly (readonly [raw: number, published: number])[]) {
+  return new Map(bytes.map(([raw, published], k) => [`2026-05-${String(k + 1).padStart(2, '0')}`, { raw, published }]));
+}
+
+test('days are left by what a day takes, without the newest date, which may still be running', (t) => {
+  const growth = growthOf(dates([3 * GB, GB], [5 * GB, 3 * GB], [GB, 0]), 60 * GB, null);
+  t.deepEqual(growth, { per_day: { raw: 4 * GB, published: 2 * GB }, dates: 2, free_bytes: 60 * GB, days_left: 10 });
+});
+
+test('only the last seven whole dates count', (t) => {
+  const growth = growthOf(dates([90 * GB, 0], ...Array(8).fill([GB, GB])), 60 * GB, null);
+  t.deepEqual([growth.dates, growth.per_day.raw, growth.days_left], [7, GB, 30]);
+});
+
+test('raw files stop growing once as many days are full as they are kept', (t) => {
+  const three = dates([GB, GB], [GB, GB], [GB, GB]);
+  // 27 days more fill up with 2 GB each; the other 6 GB take 1 GB a day.
+  t.is(growthOf(three, 60 * GB, 30).days_left, 33);
+  t.is(growthOf(three, 60 * GB, 3).days_left, 60);
+  t.is(growthOf(three, 40 * GB, 30).days_left, 20);
+});
+
+test('without any date nothing tells how long the disk lasts', (t) => {
+  t.is(growthOf(new Map(), GB, null).days_left, null);
+});
+
+test('a date takes its raw files, tables, tiles and state, and what belongs to no date is not counted', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'hail-growth-'));
+  t.teardown(() => rmSync(root, { recursive: true }));
+  t.regex(growthFinding(root, null).message, /^no date has data yet, .* are free$/);
+  for (const [path, bytes] of [
+    ['archive/observed/date=2026-05-01/a', 4000],
+    ['tables/detections/date=2026-05-01/a.parquet', 1000],
+    ['tiles/scan/date=2026-05-01/a.pmtiles', 500],
+    ['state/date=2026-05-01/a', 500],
+    ['tables/day-max/month=2026-05/a.parquet', 9000],
+    ['archive/observed/date=2026-05-02/a', 10],
+  ] as const) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), Buffer.alloc(bytes));
+  }
+  t.regex(
+    growthFinding(root, null).message,
+    /^a day of data takes 6\.0 kB \(mean of 1 date\), 4\.0 kB of it raw files that are kept for ever; .* are free: [\d,]+ days left$/,
+  );
+  t.regex(growthFinding(root, 30).message, /raw files that are kept for 30 days; /);
+});
+
+test('a data root that is not there is noted, not an error', (t) => {
+  t.deepEqual(growthFinding('/nowhere/at/all', null), {
+    status: 'note',
+    message: '/nowhere/at/all is not there: nothing can be said of its disk',
+  });
+});

@@ -1,0 +1,285 @@
+import test from 'ava';
+import { localTimeAt } from '../../../api/rules/local-time.ts';
+import { retryAfter } from '../../../api/rules/retry-after.ts';
+import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';
+import { creditBalance, operationsCsv, operationsPage } from '../../../api/rules/usage.ts';
+import { earlierRetryWait, isDelivered, retryWait } from '../../../api/rules/webhook-retry.ts';
+import type { FeedState } from '../../../schemas/collections.ts';
+
+const NOW_MS = Date.parse('2026-05-20T12:00:00Z');
+const IN_90_S = NOW_MS + 90_000;
+
+for (const [header, wait_ms] of [
+  ['0', 0],
+  ['120', 120_000],
+  [' 7 ', 7_000],
+  ['9999999999', 9_999_999_999_000],
+  ['9'.repeat(400), Number.POSITIVE_INFINITY],
+  ['Wed, 20 May 2026 12:01:30 GMT', 90_000],
+  ['Wednesday, 20-May-26 12:01:30 GMT', 90_000],
+  ['Wed May 20 12:01:30 2026', 90_000],
+  ['Wed, 20 May 2026 11:00:00 GMT', 0],
+  ['Wednesday, 20-May-76 12:00:00 GMT', Date.UTC(2076, 4, 20, 12) - NOW_MS],
+  ['Friday, 20-May-77 12:00:00 GMT', 0],
+  ['Mon Jun  1 12:00:00 2026', 12 * 86_400_000],
+  ['', null],
+  [['7', '9'], 7_000],
+  ['-5', null],
+  ['1.5', null],
+  ['soon', null],
+  ['2026-05-20T12:01:30Z', null],
+  ['Wed, 20 May 2026 12:01:30 EST', null],
+  ['Wed May 20 2026 12:01:30', null],
+  ['Mon, 31 Feb 2026 12:00:00 GMT', null],
+  ['Wed, 20 May 2026 24:00:00 GMT', null],
+  [undefined, null],
+] as const)
+  test(`Retry-After ${header === undefined ? 'left out' : JSON.stringify(header).slice(0, 40)} asks for ${wait_ms ?? 'nothing'}`, (t) => {
+    t.is(retryAfter(typeof header === 'object' ? [...header] : header, NOW_MS), wait_ms);
+  });
+
+test('the asctime form is UTC in every time zone of the machine', (t) => {
+  const zone = process.env.TZ;
+  t.teardown(() => {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  });
+  process.env.TZ = 'America/Chicago';
+  t.is(retryAfter('Wed May 20 12:01:30 2026', NOW_MS), IN_90_S - NOW_MS);
+});
+
+test('whatever is longer than the longest wait counts as the longest wait', (t) => {
+  for (const header of ['601', '9999999999', '9'.repeat(400), 'Fri, 31 Dec 9999 23:59:59 GMT']) {
+    const failed = { attempt: 1, status_code: 503, retry_after_ms: retryAfter(header, NOW_MS), since_first_ms: 0 };
+    t.is(retryWait(failed), 600_000, header);
+  }
+});
+
+const FAILED = { status_code: 500, retry_after_ms: null, since_first_ms: 0 } as const;
+
+test('five retries wait 10, 20, 40, 80 and 160 s, and there is no sixth', (t) => {
+  const waits = [1, 2, 3, 4, 5, 6].map((attempt) => retryWait({ ...FAILED, attempt }));
+  t.deepEqual(waits, [10_000, 20_000, 40_000, 80_000, 160_000, null]);
+});
+
+test('in the earlier variant three retries wait 1 s, 30 s and 5 min, and there is no fourth', (t) => {
+  const waits = [1, 2, 3, 4].map((attempt) => earlierRetryWait({ attempt }));
+  t.deepEqual(waits, [1_000, 30_000, 300_000, null]);
+});
+
+for (const [status_code, retry_after_ms, wait_ms] of [
+  [503, 90_000, 90_000],
+  [429, 90_000, 90_000],
+  [503, 1_000, 10_000],
+  [503, 7_200_000, 600_000],
+  [500, 90_000, 10_000],
+] as const)
+  test(`a first ${status_code} that asks for ${retry_after_ms / 1000} s is waited for ${wait_ms / 1000} s`, (t) => {
+    t.is(retryWait({ attempt: 1, status_code, retry_after_ms, since_first_ms: 500 }), wait_ms);
+  });
+
+test('a retry that would come more than an hour after the first attempt is not made', (t) => {
+  const late = { attempt: 5, status_code: 503, retry_after_ms: 600_000 };
+  t.is(retryWait({ ...late, since_first_ms: 3_000_000 }), 600_000);
+  t.is(retryWait({ ...late, since_first_ms: 3_000_001 }), null);
+});
+
+test('where nobody knows how long ago the first attempt was, the number of attempts alone ends the retries', (t) => {
+  const waits = [1, 2, 3, 4, 5, 6].map((attempt) => retryWait({ ...FAILED, attempt, since_first_ms: null }));
+  t.deepEqual(waits, [10_000, 20_000, 40_000, 80_000, 160_000, null]);
+});
+
+test('a scale shortens the waits, not the hour', (t) => {
+  t.is(retryWait({ ...FAILED, attempt: 3 }, 0.01), 400);
+  t.is(retryWait({ ...FAILED, attempt: 3, since_first_ms: 3_000_000 }, 0.01), 400);
+});
+
+for (const [status, delivered] of [
+  [199, false],
+  [200, true],
+  [299, true],
+  [301, false],
+  [410, false],
+  [null, false],
+] as const)
+  test(`${status ?? 'no answer'} is ${delivered ? 'delivered' : 'a failure'}`, (t) =>
+    t.is(isDelivered(status), delivered));
+
+const plan = { name: 'p', monthly_limit: 1000, spend_cap: 1500, overage_policy: 'allow', overage_rate: 0.004 } as const;
+
+test('below the limit nothing is over', (t) => {
+  t.deepEqual(creditBalance(plan, 400, 1500), {
+    credits: { limit: 1000, used: 400, remaining: 600, spend_cap: 1500, until_cap: 1100 },
+    overage: { credits: 0, estimated_cost: 0, rate: 0.004 },
+    overage_policy: { policy: 'allow', spend_cap: 1500, per_key_overrides: [] },
+  });
+});
+
+test('above the limit the remainder is clamped, and the overage is not taken off twice', (t) => {
+  const { credits, overage } = creditBalance(plan, 1234, 1500);
+  t.deepEqual([credits.remaining, credits.until_cap], [0, 266]);
+  t.deepEqual(overage, { credits: 234, estimated_cost: 0.94, rate: 0.004 });
+});
+
+test('without a bound there is nothing left to count', (t) => {
+  const { credits, overage } = creditBalance({ ...plan, monthly_limit: null, spend_cap: null }, 1234, null);
+  t.deepEqual(credits, { limit: null, used: 1234, remaining: null, spend_cap: null, until_cap: null });
+  t.is(overage.credits, 0);
+});
+
+const rows = ['storms.list', 'hail.current', 'hail.history.30d'].map((operation) => ({
+  operation,
+  count: 2,
+  credits: 30,
+  cost_per_call: 15,
+}));
+
+test('operations come in name order, and the cursor is an exclusive bound', (t) => {
+  const names = (cursor: string | null, limit: number) => {
+    const page = operationsPage(rows, cursor, limit);
+    return [page.items.map(({ operation }) => operation), page.next_cursor, page.total_count];
+  };
+  t.deepEqual(names(null, 2), [['hail.current', 'hail.history.30d'], 'hail.history.30d', 3]);
+  t.deepEqual(names('hail.history.30d', 2), [['storms.list'], null, 3]);
+  t.deepEqual(names(null, 3), [['hail.current', 'hail.history.30d', 'storms.list'], null, 3]);
+  t.deepEqual(names('hail.d', 1), [['hail.history.30d'], 'hail.history.30d', 3]);
+  t.deepEqual(names('zzz', 1), [[], null, 3]);
+});
+
+test('the export is a header and a row each, in name order', (t) => {
+  t.is(
+    operationsCsv(rows),
+    'operation,count,credits,cost_per_call\r\nhail.current,2,30,15\r\nhail.history.30d,2,30,15\r\nstorms.list,2,30,15\r\n',
+  );
+});
+
+const SCAN_MS = Date.parse('2026-05-01T20:12:00Z');
+const SCANS: Feeds = {
+  newest_provenance: 'observed',
+  newest_scan_ms: SCAN_MS,
+  feeds: new Map([['MESH', SCAN_MS]]),
+  feedStates: [],
+};
+const WARNINGS: FeedState = {
+  name: 'warnings',
+  collection: 'warnings',
+  every_s: 120,
+  last_attempt_at: '2026-05-01T20:12:00Z',
+  last_success_at: '2026-05-01T20:12:00Z',
+  failure: null,
+  source: 'observed',
+};
+
+test('a scan of ten minutes ago is fresh, one second more is stale', (t) => {
+  t.is(ingestHealth(SCANS, SCAN_MS + 600_000).status, 'ok');
+  const late = ingestHealth(SCANS, SCAN_MS + 601_000);
+  t.deepEqual(
+    [late.status, late.stale, late.lag_seconds, late.last_scan_at],
+    ['degraded', true, 601, '2026-05-01T20:12:00Z'],
+  );
+});
+
+test('without any scan there is nothing fresh', (t) => {
+  const none = ingestHealth(
+    { newest_provenance: null, newest_scan_ms: null, feeds: new Map(), feedStates: [] },
+    SCAN_MS,
+  );
+  t.deepEqual([none.status, none.last_scan_at, none.lag_seconds, none.sources.length], ['degraded', null, null, 1]);
+});
+
+test('a scan from a clock ahead of ours has no negative lag', (t) => {
+  t.is(ingestHealth(SCANS, SCAN_MS - 5000).lag_seconds, 0);
+});
+
+test('a scan that lies more than ten minutes ahead of the clock is not taken for fresh', (t) => {
+  t.is(ingestHealth(SCANS, SCAN_MS - 600_000).status, 'ok');
+  const ahead = ingestHealth(SCANS, SCAN_MS - 601_000);
+  t.deepEqual([ahead.status, ahead.stale, ahead.lag_seconds], ['degraded', true, 0]);
+});
+
+test('a companion feed that stopped shows with its own lag, while the scans are fresh', (t) => {
+  const feeds = new Map([
+    ['VIL', SCAN_MS - 3_600_000],
+    ['MESH', SCAN_MS],
+    ['POSH', SCAN_MS - 120_000],
+  ]);
+  const { status, stale, lag_seconds, sources } = ingestHealth({ ...SCANS, feeds }, SCAN_MS + 60_000);
+  t.deepEqual([status, stale, lag_seconds], ['degraded', false, 60]);
+  t.deepEqual(
+    sources.map((feed) => [feed.name, feed.status, feed.lag_seconds, feed.stale, feed.last_success_at]),
+    [
+      ['MESH', 'ok', 60, false, '2026-05-01T20:12:00Z'],
+      ['POSH', 'ok', 180, false, '2026-05-01T20:10:00Z'],
+      ['VIL', 'degraded', 3660, true, '2026-05-01T19:12:00Z'],
+    ],
+  );
+});
+
+test('a feed beside the scans that was never read shows, and makes the service degraded', (t) => {
+  const dead = { ...WARNINGS, last_success_at: null, failure: 'server answers 503' };
+  const { status, stale, sources } = ingestHealth({ ...SCANS, feedStates: [dead] }, SCAN_MS);
+  t.deepEqual([status, stale], ['degraded', false]);
+  t.deepEqual(sources[1], {
+    name: 'warnings',
+    status: 'degraded',
+    last_success_at: null,
+    lag_seconds: null,
+    stale: true,
+  });
+});
+
+test('a feed of every two minutes is stale after ten, one of every hour after three hours', (t) => {
+  const staleAt = (every_s: number, age_s: number) =>
+    ingestHealth({ ...SCANS, feedStates: [{ ...WARNINGS, every_s }] }, SCAN_MS + age_s * 1000).sources[1]?.stale;
+  t.deepEqual([staleAt(120, 600), staleAt(120, 601)], [false, true]);
+  t.deepEqual([staleAt(3600, 10_800), staleAt(3600, 10_801)], [false, true]);
+});
+
+const at = (lat: number, lon: number, time: string) => {
+  const local = localTimeAt({ lat, lon });
+  return local === null ? null : { zone: local.zone, ...local.at(Date.parse(time)) };
+};
+
+for (const [where, lat, lon, time, expected] of [
+  ['Kansas City in summer', 39.1, -94.6, '2026-05-02T00:31:00Z', ['America/Chicago', '2026-05-01', '7:31 p.m.', 'CDT']],
+  [
+    'Kansas City in winter',
+    39.1,
+    -94.6,
+    '2026-01-02T06:05:00Z',
+    ['America/Chicago', '2026-01-02', '12:05 a.m.', 'CST'],
+  ],
+  [
+    'the last minute of winter time',
+    39.1,
+    -94.6,
+    '2026-03-08T07:59:00Z',
+    ['America/Chicago', '2026-03-08', '1:59 a.m.', 'CST'],
+  ],
+  [
+    'the first of summer time',
+    39.1,
+    -94.6,
+    '2026-03-08T08:00:00Z',
+    ['America/Chicago', '2026-03-08', '3:00 a.m.', 'CDT'],
+  ],
+  [
+    'Phoenix, without summer time',
+    33.45,
+    -112.07,
+    '2026-07-01T19:00:00Z',
+    ['America/Phoenix', '2026-07-01', '12:00 p.m.', 'MST'],
+  ],
+  ['Denver', 39.74, -104.99, '2026-07-01T19:00:00Z', ['America/Denver', '2026-07-01', '1:00 p.m.', 'MDT']],
+  ['New York', 40.71, -74.01, '2026-07-01T19:00:00Z', ['America/New_York', '2026-07-01', '3:00 p.m.', 'EDT']],
+  ['western Kansas', 39.35, -101.71, '2026-07-01T19:00:00Z', ['America/Denver', '2026-07-01', '1:00 p.m.', 'MDT']],
+] as const)
+  test(`local time: ${where}`, (t) => {
+    const [zone, date, clock, abbreviation] = expected;
+    t.deepEqual(at(lat, lon, time), { zone, date, clock, abbreviation });
+  });
+
+test('local time: far out at sea there is none', (t) => {
+  t.is(at(35, -140, '2026-07-01T19:00:00Z'), null);
+  t.is(at(0, 0, '2026-07-01T19:00:00Z'), null);
+});

@@ -1,0 +1,277 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { UsageError } from '../../pipeline/error.ts';
+import { type NowcastCase, nowcastModelText } from '../../pipeline/train/nowcast-fit.ts';
+import { weighed } from '../../schemas/nowcast/probability.ts';
+import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
+import { sharedTest } from '../support/data/shared-data.ts';
+import { nowcast } from './nowcast.ts';
+import { type RainFrame, rainFrames } from './nowcast-frames.ts';
+import { leadScores, type Material } from './nowcast-material.ts';
+import { fitModel } from './nowcast-model-file.ts';
+import { crossValidated, recalibration, reliability, scoresOf, twoProbabilities } from './nowcast-scores.ts';
+import { leadTable, shown } from './nowcast-table.ts';
+import { reliabilityDiagram } from './reliability-diagram.ts';
+
+test('a folder without two PrecipRate files is an error that counts them', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hail-frames-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'MRMS_MESH_00.50_20240228-025239.grib2'), '');
+  t.throws(() => rainFrames(folder), {
+    instanceOf: UsageError,
+    message: `--real ${folder} holds 0 PrecipRate files, expected at least 2`,
+  });
+});
+
+for (const [args, message] of [
+  [['--evenings', '0'], "--evenings is '0', expected a whole number from 1 to 999"],
+  [['--seed', '-1'], "--seed is '-1', expected a whole number from 0 to 999999"],
+] as const)
+  test(`nowcast ${args.join(' ')} is a usage error`, async (t) => {
+    await t.throwsAsync(nowcast([...args]), { instanceOf: UsageError, message });
+  });
+
+/** A case so far from a storm, on the path of its hail where that is near, told `said`, and what came at 15 minutes. */
+function told(block: number, distance_km: number, said: number, came: boolean) {
+  const one: NowcastCase = {
+    block: String(block),
+    distance_km,
+    raw: { t15: 0.5, t30: 0.5, t45: 0.5 },
+    course: { now_km: distance_km, path_km: { t15: distance_km, t30: distance_km, t45: distance_km } },
+    now: false,
+    struck: { t15: came, t30: null, t45: null },
+  };
+  return { one, forecast: { t15: said, t30: said, t45: said } };
+}
+
+function materialOf(rows: readonly ReturnType<typeof told>[]): Material {
+  const said = rows.map(({ forecast }) => forecast);
+  return { name: 'rows', cases: rows.map(({ one }) => one), said, published: said };
+}
+
+/** Ten blocks of four points: hail comes where its path is, in three of four blocks. */
+const ROWS = Array.from({ length: 10 }, (_, block) => [
+  told(block, 0.5, 0.8, block % 4 !== 0),
+  told(block, 8, 0.1, false),
+  told(block, 15, 0.1, block % 5 === 0),
+  told(block, 15.1, 0.3, false),
+]).flat();
+
+test('points farther than 15 km from a storm are counted beside the scores and not in them', (t) => {
+  const { scores, far } = leadScores('t15', materialOf(ROWS));
+  t.is(scores?.cases, 30);
+  t.deepEqual([far.cases, far.came], [10, 0]);
+  t.true(Math.abs(far.said - 0.3) < 1e-12);
+});
+
+test('advection says two probabilities, of points on the path of hail and of others, learnt on other blocks', (t) => {
+  const { scores } = leadScores('t15', materialOf(ROWS));
+  const bins = scores?.rival_bins.advection ?? [];
+  t.true(bins.length <= 4 && bins.every(({ said }) => said < 0.2 || said > 0.6));
+  t.true((scores?.rival_brier.advection as number) < (scores?.rival_brier['base rate'] as number));
+});
+
+test('persistence says that nothing comes where no hail is now', (t) => {
+  const { scores } = leadScores('t15', materialOf(ROWS));
+  t.is(scores?.rival_brier.persistence, scores?.base_rate);
+});
+
+test('a lead that no scan reaches is not scored, and says so', (t) => {
+  const { scores, why } = leadScores('t30', materialOf(ROWS));
+  t.is(scores, null);
+  t.is(why, 'the scans do not reach so far');
+});
+
+test('a lead at which nothing came is not scored, and says how many cases there were', (t) => {
+  const { scores, why } = leadScores('t15', materialOf([1, 2, 3].map((block) => told(block, 3, 0.1, false))));
+  t.is(scores, null);
+  t.is(why, '3 cases, 0 struck, expected some of both');
+});
+
+/** A hundred cases over ten blocks, near hail and far from it, of which a share near it is struck at both shorter leads. */
+function casesOf(share: number): NowcastCase[] {
+  return Array.from({ length: 100 }, (_, n) => {
+    const km = n % 2 === 0 ? 0.5 : 12;
+    const struck = km < 1 && (n * 0.6180339887) % 1 < share;
+    return {
+      block: String(n % 10),
+      distance_km: km,
+      raw: { t15: 0.3, t30: 0.3, t45: 0.3 },
+      course: { now_km: km, path_km: { t15: km, t30: km, t45: km } },
+      now: km < 1,
+      struck: { t15: struck, t30: struck, t45: null },
+    };
+  });
+}
+
+const RATES = {
+  window: { row0: 0, col0: 0, rows: 0, cols: 0 },
+  rowStart: new Uint32Array(1),
+  col: new Uint16Array(0),
+  tenths: new Uint16Array(0),
+  covered_px: 0,
+  uncovered_px: 0,
+};
+const FRAMES: RainFrame[] = ['00:00', '00:38'].map((clock) => ({
+  scan_time: Date.parse(`2019-06-10T${clock}:00Z`),
+  rates: RATES,
+}));
+
+test('the coefficient file is what the bench writes of it', (t) => {
+  t.is(
+    nowcastModelText(NOWCAST_MODEL),
+    readFileSync(new URL('../../data/reference/nowcast-model.json', import.meta.url), 'utf8'),
+  );
+});
+
+sharedTest(
+  'weights for observed data come from real cases alone, those for simulated data from simulated alone',
+  (t) => {
+    const cases = casesOf(0.4);
+    const said = cases.map(() => ({ t15: 0.2, t30: 0.2, t45: 0.2 }));
+    const real = { name: 'real hail', standIn: 'hail', cases, said } as const;
+    const { model, is_survival_new } = fitModel(FRAMES, real, casesOf(0.9), '2 simulated evenings');
+    const near = cases[0] as NowcastCase;
+    t.true(Math.abs(weighed(near, model.observed.leads).t15 - 0.4) < 0.1);
+    t.true(Math.abs(weighed(near, model.simulated.leads).t15 - 0.9) < 0.1);
+    t.deepEqual(model.observed.material, {
+      source: '38 minutes (2019-06-10) of MRMS rain rates in which the hail cap marks hail',
+      cases: 100,
+      blocks: 10,
+    });
+    t.is(model.simulated.material.source, '2 simulated evenings');
+    t.is(model.skill_over_advection.t45, null);
+    t.true((model.skill_over_advection.t15?.low ?? 0) < 0, 'a constant forecast has no skill over advection');
+    t.false(is_survival_new);
+  },
+);
+
+/** Forecasts p, each made 1000 times, of which a share `came(p)` comes true. */
+function recalibrated(came: (p: number) => number) {
+  const said = [0.01, 0.05, 0.2, 0.5, 0.8, 0.95];
+  return recalibration(said.map((p) => ({ logit: Math.log(p / (1 - p)), cases: 1000, came: 1000 * came(p) })));
+}
+
+test('forecasts that come true as often as they say are recalibrated with slope 1 and intercept 0', (t) => {
+  const { slope, intercept } = recalibrated((p) => p);
+  t.true(Math.abs(slope - 1) < 1e-9 && Math.abs(intercept) < 1e-9);
+});
+
+test('recalibration recovers the logistic that what came follows', (t) => {
+  const { slope, intercept } = recalibrated((p) => 1 / (1 + Math.exp(-(0.4 + 0.7 * Math.log(p / (1 - p))))));
+  t.true(Math.abs(slope - 0.7) < 1e-9 && Math.abs(intercept - 0.4) < 1e-9);
+});
+
+test('saying nothing anywhere has no reliability to show, and no skill', (t) => {
+  const came = Array.from({ length: 100 }, (_, n) => (n % 20 === 0 ? 1 : 0));
+  const zeros = came.map(() => 0);
+  const block = came.map((_, n) => String(n % 10));
+  const { bins, skill } = scoresOf({ block, came, said: zeros, rivals: { 'base rate': came.map(() => 0.05) } });
+  t.deepEqual(bins, []);
+  t.true((skill['base rate']?.value ?? 1) < 0);
+});
+
+test('reliability leaves out what is said with less than .02', (t) => {
+  t.deepEqual(reliability([0.019, 0.02, 0.04, 0.95], [1, 0, 1, 1]), [
+    { cases: 2, said: 0.03, came: { value: 0.5, low: null, high: null } },
+    { cases: 1, said: 0.95, came: { value: 1, low: null, high: null } },
+  ]);
+});
+
+test('how often forecasts of a bin came true lies between what its blocks say', (t) => {
+  const said = Array.from({ length: 300 }, () => 0.5);
+  const came = said.map((_, n) => (n % 3 === 0 || n < 60 ? 1 : 0));
+  const { bins } = scoresOf({ block: said.map((_, n) => String(Math.floor(n / 20))), came, said, rivals: {} });
+  const [{ value, low, high }] = bins.map(({ came }) => came) as [{ value: number; low: number; high: number }];
+  t.true(0.33 < low && low < value && value < high && high < 0.7);
+});
+
+test('the slope is that of single cases, though draws add up forecasts of about one logit', (t) => {
+  const said = Array.from({ length: 600 }, (_, n) => 0.03 + (0.9 * n) / 600);
+  const came = said.map((p, n) => ((n * 0.6180339887) % 1 < 0.1 + 0.7 * p ? 1 : 0));
+  const { slope, intercept } = scoresOf({ block: said.map((_, n) => String(n % 30)), came, said, rivals: {} });
+  const exact = recalibration(said.map((p, n) => ({ logit: Math.log(p / (1 - p)), cases: 1, came: came[n] })));
+  t.true(Math.abs(slope.value - exact.slope) < 1e-3 && Math.abs(intercept.value - exact.intercept) < 1e-3);
+  t.true((slope.low as number) < slope.value && slope.value < (slope.high as number));
+});
+
+test('skill is the share of the Brier score of a rival that is saved', (t) => {
+  const { brier, rival_brier, skill } = scoresOf({
+    block: ['a', 'a', 'b', 'b'],
+    came: [1, 0, 1, 0],
+    said: [0.8, 0.2, 0.8, 0.2],
+    rivals: { even: [0.5, 0.5, 0.5, 0.5] },
+  });
+  t.true(Math.abs(brier - 0.04) < 1e-12);
+  t.is(rival_brier.even, 0.25);
+  t.true(Math.abs((skill.even?.value ?? 0) - 0.84) < 1e-12);
+});
+
+test('an interval is wider where what came alike hangs together', (t) => {
+  const came = Array.from({ length: 400 }, (_, n) => (n < 200 ? 1 : 0));
+  const rivals = { even: came.map(() => 0.5) };
+  const width = (blockOf: (n: number) => number) => {
+    const { skill } = scoresOf({
+      block: came.map((_, n) => String(blockOf(n))),
+      came,
+      said: came.map(() => 0.7),
+      rivals,
+    });
+    return (skill.even?.high ?? 0) - (skill.even?.low ?? 0);
+  };
+  t.true(width((n) => Math.floor(n / 10)) > 3 * width((n) => n % 40));
+});
+
+test('no case is forecast by what learnt from its own block', (t) => {
+  const block = ['a', 'b', 'c', 'a', 'd', 'e', 'f'];
+  const said = crossValidated(block, (learn) => (index) => (learn.some((n) => block[n] === block[index]) ? 1 : 0.25));
+  t.deepEqual(
+    said,
+    block.map(() => 0.25),
+  );
+});
+
+test('two probabilities are how often it came where a forecast held and where it did not', (t) => {
+  const forecast = twoProbabilities([true, true, false, false, false], [1, 0, 0, 0, 1])([0, 1, 2, 3]);
+  t.deepEqual([0, 4].map(forecast), [0.5, 0]);
+});
+
+const came = Array.from({ length: 200 }, (_, n) => (n % 4 === 0 || n < 20 ? 1 : 0));
+const said = came.map((value, n) => 0.1 + 0.3 * value + 0.004 * ((n * 37) % 100));
+const rivals = Object.fromEntries(
+  ['as published', 'not weighed', 'advection', 'persistence', 'base rate'].map((name) => [name, came.map(() => 0.3)]),
+);
+const scores = scoresOf({ block: came.map((_, n) => String(n % 12)), came, said, rivals });
+const COLUMNS = [
+  { name: 'simulated', scores, why: null, far: { cases: 7, said: 0.01, came: 0 } },
+  { name: 'real hail', scores: null, why: 'the scans do not reach so far', far: { cases: 0, said: 0, came: 0 } },
+];
+
+test('the table of a lead has skill over advection and over persistence with intervals, and a slope with one', (t) => {
+  const table = leadTable('t15', COLUMNS);
+  for (const label of ['skill over advection', 'skill over persistence', 'slope from 0.02 on'])
+    t.regex(table, new RegExp(`^    ${label} .*-?\\d\\.\\d+ \\[-?\\d\\.\\d\\d, -?\\d\\.\\d\\d\\]$`, 'm'));
+});
+
+test('the table of a lead names what is not scored, and why', (t) => {
+  t.true(leadTable('t30', COLUMNS).includes('not scored on real hail: the scans do not reach so far'));
+});
+
+test('a lead that nothing can be scored on has no rows without figures', (t) => {
+  t.is(leadTable('t45', COLUMNS.slice(1)), '  t45\n    not scored on real hail: the scans do not reach so far');
+});
+
+test('a figure that is not to be had is a dash', (t) => {
+  t.is(shown({ value: Number.NaN, low: null, high: null }), '-');
+  t.is(shown({ value: 0.5, low: null, high: null }), '0.500');
+});
+
+test('the diagram of a lead has a panel for each material and a dot for each bin', (t) => {
+  const svg = reliabilityDiagram(15, COLUMNS);
+  t.is(svg.match(/<g transform/g)?.length, 2);
+  const legendDots = 1;
+  t.is(svg.match(/<circle/g)?.length, legendDots + scores.bins.length);
+  t.true(svg.includes('the scans do not reach so far') && svg.includes('next 15 minutes'));
+});

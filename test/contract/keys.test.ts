@@ -1,0 +1,397 @@
+import { randomUUID } from 'node:crypto';
+import test from 'ava';
+import { trustedProxies } from '../../api/http/address.ts';
+import { purgeBusiness, setStatus } from '../../api/records/businesses.ts';
+import { getHealth } from '../../api/routes/health.ts';
+import { creditsOf, openAccount } from '../support/service/account.ts';
+import { type DescribedOperation, exampleRequest, initOf } from '../support/service/document.ts';
+import { ownFor } from '../support/service/own-resources.ts';
+import { LOCATIONS, sending, upload } from '../support/service/portfolio.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+import { startWholeService, type WholeService } from '../support/service/whole-service.ts';
+
+const testKeys = testWith(
+  () => startService({ endpoints: [...sampleEndpoints().endpoints, getHealth] }),
+  closeWithoutFailures,
+);
+const FREE = '/v1/sample/items/known';
+
+/** Status and code of an answer. */
+async function outcome(reply: Response): Promise<string> {
+  const { error } = (await reply.json()) as { error?: string };
+  return error === undefined ? String(reply.status) : `${reply.status} ${error}`;
+}
+
+testKeys('a valid live key opens an endpoint', async (t) => {
+  t.is(await outcome(await t.context.call(FREE)), '200');
+});
+
+testKeys(
+  'a key that is remembered for a moment after its business was purged is 401, also on what is billed',
+  async (t) => {
+    const { records, services } = t.context;
+    const { business_id, key } = await openAccount(t.context);
+    const item = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name":"roof"}' };
+    t.is(await outcome(await t.context.call(FREE, { key })), '200');
+    await records.transaction((rows) =>
+      purgeBusiness(rows, records.store, { id: business_id, name: 'gone' }, services.now()),
+    );
+    t.is(await outcome(await t.context.call('/v1/sample/point?lat=35&lon=-97', { key })), '401 unauthorized');
+    const reply = await t.context.call('/v1/sample/locations', { ...item, key });
+    t.is(reply.headers.get('WWW-Authenticate'), 'Bearer realm="hail"');
+    t.is(await outcome(reply), '401 unauthorized');
+  },
+);
+
+testKeys('the scheme may be written in any case', async (t) => {
+  for (const scheme of ['bearer', 'BEARER', 'Bearer'])
+    t.is(
+      await outcome(
+        await t.context.call(FREE, { key: null, headers: { Authorization: `${scheme} ${t.context.live_key}` } }),
+      ),
+      '200',
+    );
+});
+
+testKeys('a request without a key is 401 with a challenge', async (t) => {
+  const reply = await t.context.call(FREE, { key: null });
+  t.is(reply.headers.get('WWW-Authenticate'), 'Bearer realm="hail"');
+  t.is(await outcome(reply), '401 unauthorized');
+});
+
+for (const [what, header] of [
+  ['another scheme', (key: string) => `Basic ${key}`],
+  ['no scheme', (key: string) => key],
+  ['two words after the scheme', (key: string) => `Bearer ${key} x`],
+  ['a key cut short', (key: string) => `Bearer ${key.slice(0, -1)}`],
+  [
+    'a key with one letter changed',
+    (key: string) => `Bearer ${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`,
+  ],
+  ['a key of nonsense', () => 'Bearer hs_live_'],
+  ['a very long key', () => `Bearer ${'x'.repeat(5000)}`],
+] as const)
+  testKeys(`${what} is 401`, async (t) => {
+    const reply = await t.context.call(FREE, { key: null, headers: { Authorization: header(t.context.live_key) } });
+    t.is(await outcome(reply), '401 unauthorized');
+  });
+
+testKeys('two Authorization headers are 401, even when one is valid', async (t) => {
+  const { url, live_key } = t.context;
+  const reply = await sendRaw(
+    url,
+    `GET ${FREE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${live_key}\r\nAuthorization: Bearer ${live_key}\r\nConnection: close\r\n\r\n`,
+  );
+  t.is(reply.status, 401);
+});
+
+testKeys('a key in the query string is refused', async (t) => {
+  t.is(await outcome(await t.context.call(`${FREE}?api_key=${t.context.live_key}`, { key: null })), '401 unauthorized');
+});
+
+testKeys('without a key nobody learns which routes exist', async (t) => {
+  const bodies = await Promise.all(
+    ['/v1/sample/point', '/v1/nothing', '/nothing', '/v1/sample/locations'].map(async (path) => {
+      const reply = await t.context.call(path, { key: null });
+      const { error, message } = (await reply.json()) as { error: string; message: string };
+      return `${reply.status} ${error} ${message}`;
+    }),
+  );
+  t.is(new Set(bodies).size, 1);
+});
+
+testKeys('a test key opens health and is 403 everywhere else', async (t) => {
+  const { call, test_key: key } = t.context;
+  t.is(await outcome(await call('/v1/health', { key })), '200');
+  const refused = await call('/v1/sample/point?lat=1&lon=1', { key });
+  const body = (await refused.json()) as { error: string; message: string };
+  t.deepEqual([refused.status, body.error], [403, 'forbidden']);
+  t.regex(body.message, /live key/);
+});
+
+testKeys('a key that has expired is 401', async (t) => {
+  const { key } = await openAccount(t.context, { expires_at: '2026-05-02T00:54:59.000Z' });
+  t.is(await outcome(await t.context.call(FREE, { key })), '401 unauthorized');
+});
+
+testKeys('a suspended business is 403 forbidden on every route', async (t) => {
+  const account = await openAccount(t.context);
+  const { records, services, call } = t.context;
+  await records.transaction((rows) =>
+    setStatus(rows, { id: account.business_id, name: '' }, 'suspended', services.now()),
+  );
+  for (const path of [FREE, '/v1/health', '/v1/nothing'])
+    t.is(await outcome(await call(path, account)), '403 forbidden');
+});
+
+testKeys('a key without the scope is 403 and told which one it lacks', async (t) => {
+  const { key } = await openAccount(t.context, { scopes: ['sample:write', 'hail:read'] });
+  const reply = await t.context.call(FREE, { key });
+  t.is(reply.headers.get('X-Required-Scope'), 'sample:read');
+  const body = (await reply.json()) as { error: string; message: string };
+  t.deepEqual([reply.status, body.error], [403, 'insufficient_scope']);
+  t.regex(body.message, /sample:read/);
+});
+
+for (const scope of ['*', 'sample:*', 'sample:read'])
+  testKeys(`the scope ${scope} opens what needs sample:read`, async (t) => {
+    const { key } = await openAccount(t.context, { scopes: [scope] });
+    t.is(await outcome(await t.context.call(FREE, { key })), '200');
+  });
+
+testKeys('health needs no scope', async (t) => {
+  const { key } = await openAccount(t.context, { scopes: [] });
+  t.is(await outcome(await t.context.call('/v1/health', { key })), '200');
+});
+
+testKeys('a plan without the feature is 403 feature_not_available, for a key with every scope too', async (t) => {
+  t.is(await outcome(await t.context.call('/v1/sample/featured')), '403 feature_not_available');
+});
+
+testKeys('the feature is checked before validation', async (t) => {
+  t.is(await outcome(await t.context.call('/v1/sample/featured?lat=nonsense')), '403 feature_not_available');
+});
+
+testKeys(
+  'twenty failures lock the address with 429 and Retry-After, and a valid key is served all the same',
+  async (t) => {
+    const { call } = t.context;
+    for (let n = 0; n < 20; n++)
+      t.is(
+        await outcome(await call(FREE, { key: `hs_live_guess${String(n).padStart(3, '0')}${'x'.repeat(38)}` })),
+        '401 unauthorized',
+      );
+    const locked = await call(FREE, { key: 'hs_live_anotherone' });
+    t.is(locked.headers.get('Retry-After'), '300');
+    t.is(await outcome(locked), '429 too_many_failed_attempts');
+    t.is(await outcome(await call(FREE)), '200');
+  },
+);
+
+testKeys('ten failures lock the guessed key, and its real text is served all the same', async (t) => {
+  const { call, live_key } = t.context;
+  const guess = live_key.slice(0, 16);
+  for (let n = 0; n < 10; n++)
+    t.is(await outcome(await call(FREE, { key: `${guess}${n}${'x'.repeat(37)}` })), '401 unauthorized');
+  const locked = await call(FREE, { key: `${guess}${'z'.repeat(38)}` });
+  t.is(locked.headers.get('Retry-After'), '900');
+  t.is(await outcome(locked), '429 too_many_failed_attempts');
+  t.is(await outcome(await call(FREE)), '200');
+});
+
+for (const [what, lines] of [
+  ['another scheme', ['Basic eDp5']],
+  ['no scheme', ['nonsense']],
+  ['an empty token', ['Bearer']],
+  ['nothing in it', ['']],
+  ['a second header', ['Bearer x', 'Bearer y']],
+] as const)
+  testKeys(
+    `twenty requests with ${what} for a key lock the address, and a valid key is served all the same`,
+    async (t) => {
+      const { url, call } = t.context;
+      const headers = lines.map((line) => `Authorization: ${line}\r\n`).join('');
+      const ask = () => sendRaw(url, `GET ${FREE} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+      for (let n = 0; n < 20; n++) t.is((await ask()).status, 401);
+      const locked = await ask();
+      t.deepEqual([locked.status, locked.headers.get('retry-after')], [429, '300']);
+      t.is((JSON.parse(locked.body) as { error: string }).error, 'too_many_failed_attempts');
+      t.is(await outcome(await call(FREE, { key: 'hs_live_anotherone' })), '429 too_many_failed_attempts');
+      t.is(await outcome(await call(FREE)), '200');
+    },
+  );
+
+testKeys('requests without a header lock nobody out', async (t) => {
+  for (let n = 0; n < 25; n++) t.is(await outcome(await t.context.call(FREE, { key: null })), '401 unauthorized');
+});
+
+testKeys('a forwarded address from a stranger changes nothing', async (t) => {
+  const fail = (n: number) =>
+    t.context.call(FREE, {
+      key: `hs_live_guess${String(n).padStart(3, '0')}${'x'.repeat(38)}`,
+      headers: { 'X-Forwarded-For': `192.0.2.${n}` },
+    });
+  for (let n = 0; n < 20; n++) await fail(n);
+  t.is(await outcome(await fail(20)), '429 too_many_failed_attempts');
+});
+
+testKeys('behind a trusted proxy each client has its own lock', async (t) => {
+  const service = await startService({
+    endpoints: sampleEndpoints().endpoints,
+    app: { trusted: trustedProxies(['127.0.0.1']) },
+  });
+  const fail = (n: number, client: string) =>
+    service.call(FREE, {
+      key: `hs_live_guess${String(n).padStart(3, '0')}${'x'.repeat(38)}`,
+      headers: { 'X-Forwarded-For': client },
+    });
+  for (let n = 0; n < 20; n++) await fail(n, '198.51.100.1');
+  t.is(await outcome(await fail(20, '198.51.100.1')), '429 too_many_failed_attempts');
+  t.is(await outcome(await fail(21, '198.51.100.2')), '401 unauthorized');
+  await service.close();
+});
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const HEALTH = 'GET /v1/health';
+
+let whole: WholeService;
+
+test.before(async () => {
+  whole = await startWholeService();
+});
+test.after.always(async (t) => {
+  t.deepEqual(whole.service.failures, []);
+  await whole.service.close();
+});
+
+function keyed(): DescribedOperation[] {
+  return whole.operations.filter((operation) => operation.keyed);
+}
+
+/** Sends an operation's example; `key` null: without one; `own` is what its path names. */
+async function ask(operation: DescribedOperation, key: string | null, own: Readonly<Record<string, string>> = {}) {
+  const request = exampleRequest(operation, { ...whole.known, ...own });
+  const response = await whole.service.call(request.target, { ...initOf(request), key });
+  const { error, message } = (await response.json()) as { error?: string; message?: string };
+  return { status: response.status, headers: response.headers, error, message };
+}
+
+test('every operation but health and the description needs a scope', (t) => {
+  const free = whole.operations.filter((operation) => operation['x-scope'] === null).map(({ title }) => title);
+  t.deepEqual(free.sort(), [HEALTH, 'GET /v1/openapi.json']);
+});
+
+test('every operation refuses a key without its scope, names the scope, and charges nothing', async (t) => {
+  const scopes = [...new Set(keyed().flatMap((operation) => operation['x-scope'] ?? []))];
+  for (const operation of keyed()) {
+    const scope = operation['x-scope'];
+    if (scope === null) continue;
+    const others = scopes.filter((other) => other !== scope);
+    const account = await openAccount(whole.service, { scopes: others });
+    const { status, headers, error, message } = await ask(operation, account.key);
+    t.deepEqual([status, error], [403, 'insufficient_scope'], operation.title);
+    t.is(headers.get('X-Required-Scope'), scope);
+    t.true(message?.includes(scope), message);
+    t.is(await creditsOf(whole.service, account.business_id), 0);
+  }
+});
+
+test('every operation is open to a key that has its scope alone, and to one of the whole resource', async (t) => {
+  for (const operation of keyed()) {
+    const scope = operation['x-scope'];
+    const [status, success] = Object.entries(operation.responses).find(([code]) => code.startsWith('2')) ?? [];
+    if (scope === null || success?.content['application/json'] === undefined) continue;
+    for (const scopes of [[scope], [`${scope.split(':')[0]}:*`]]) {
+      const { key, business_id } = await openAccount(whole.service, { scopes });
+      const own = await ownFor(operation, whole.service, business_id);
+      t.is((await ask(operation, key, own)).status, Number(status), `${operation.title} with ${scopes}`);
+    }
+  }
+});
+
+test('every operation but health refuses a test key that has every scope', async (t) => {
+  const { key } = await openAccount(whole.service, { kind: 'test' });
+  for (const operation of keyed()) {
+    const { status, headers, error } = await ask(operation, key);
+    if (operation.title === HEALTH) t.is(status, 200);
+    else {
+      t.deepEqual([status, error], [403, 'forbidden'], operation.title);
+      t.is(headers.get('X-Required-Scope'), null);
+    }
+    t.is(operation['x-test-key'], operation.title === HEALTH, operation.title);
+  }
+});
+
+test('every operation without a key is 401 with a challenge, like a path that does not exist', async (t) => {
+  for (const operation of keyed()) {
+    const { status, headers, error } = await ask(operation, null);
+    t.deepEqual([status, error], [401, 'unauthorized'], operation.title);
+    t.is(headers.get('WWW-Authenticate'), 'Bearer realm="hail"');
+  }
+  const nowhere = await whole.service.call('/v1/nothing/at/all', { key: null });
+  t.is(nowhere.status, 401);
+});
+
+test('every path refuses the methods it does not have with 405 and lists those it has', async (t) => {
+  const byPath = Map.groupBy(keyed(), ({ path }) => path);
+  for (const [path, operations] of byPath) {
+    const served = operations.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+    const target = path.replace(/\{(\w+)\}/g, (_, name: string) => whole.known[name] ?? 'unknown');
+    for (const method of METHODS.filter((name) => !served.includes(name))) {
+      const reply = await whole.service.call(target, { method });
+      t.is(reply.status, 405, `${method} ${path}`);
+      t.deepEqual(reply.headers.get('Allow')?.split(', ').sort(), [...served, 'OPTIONS'].sort(), path);
+      if (method !== 'HEAD') t.is(((await reply.json()) as { error: string }).error, 'method_not_allowed');
+    }
+    const options = await whole.service.call(target, { method: 'OPTIONS', key: null });
+    t.deepEqual(options.headers.get('Allow')?.split(', ').sort(), [...served, 'OPTIONS'].sort(), path);
+  }
+});
+
+test('every operation refuses the key of a suspended business, and charges nothing', async (t) => {
+  const { business_id, key } = await openAccount(whole.service);
+  await whole.service.records.transaction(async (rows) => {
+    await rows.updateTable('businesses').set({ status: 'suspended' }).where('id', '=', business_id).execute();
+  });
+  for (const operation of keyed()) {
+    const { status, error } = await ask(operation, key);
+    t.deepEqual([status, error], [403, 'forbidden'], operation.title);
+  }
+  t.is(await creditsOf(whole.service, business_id), 0);
+});
+
+test('locations of another business are as unknown as any: not listed, not deleted, no cursor', async (t) => {
+  const [owner, stranger] = [await openAccount(whole.service), await openAccount(whole.service)];
+  const { accepted } = await upload(
+    whole.service,
+    [
+      { name: 'a', lat: 35, lon: -97 },
+      { name: 'b', lat: 35, lon: -98 },
+    ],
+    owner.key,
+  );
+  const [first, second] = accepted.map(({ id }) => id) as [string, string];
+  const told = async (response: Promise<Response>) => {
+    const reply = await response;
+    const text = (await reply.text()).replace(/req_\w+/g, 'req_');
+    return { status: reply.status, text };
+  };
+  const unknown = `${first.slice(0, -4)}0000`;
+  for (const id of [first, unknown]) {
+    const reply = await told(whole.service.call(LOCATIONS, { ...sending('DELETE', { ids: [id] }), key: stranger.key }));
+    t.is(reply.status, 200);
+    t.deepEqual(JSON.parse(reply.text), { deleted_count: 0, not_found_count: 1, deleted: [], not_found: [id] });
+  }
+  const page = (id: string, key: string) => told(whole.service.call(`${LOCATIONS}?limit=1&cursor=${id}`, { key }));
+  const list = (await whole.service.json(`${LOCATIONS}?limit=1`, owner)) as { next_cursor: string };
+  t.is(list.next_cursor, first);
+  t.is((await page(first, owner.key)).status, 200);
+  const foreign = await page(first, stranger.key);
+  t.is(foreign.status, 400);
+  t.is(foreign.text.replaceAll(first, ''), (await page(unknown, stranger.key)).text.replaceAll(unknown, ''));
+  t.deepEqual(((await whole.service.json(LOCATIONS, stranger)) as { locations: unknown[] }).locations, []);
+  t.deepEqual(
+    ((await whole.service.json(LOCATIONS, owner)) as { locations: { id: string }[] }).locations.map(({ id }) => id),
+    [first, second],
+  );
+});
+
+test('an Idempotency-Key of another business opens nothing: each has an upload of its own', async (t) => {
+  const name = randomUUID();
+  const send = async () => {
+    const { business_id, key } = await openAccount(whole.service);
+    const data = [{ name: 'same', lat: 35, lon: -97 }];
+    const reply = await whole.service.call(LOCATIONS, {
+      ...sending('POST', { format: 'json', data }, { 'Idempotency-Key': name }),
+      key,
+    });
+    t.is(reply.status, 200);
+    t.is(reply.headers.get('Idempotent-Replay'), null);
+    t.is(await creditsOf(whole.service, business_id), 10);
+    return ((await reply.json()) as { accepted: { id: string }[] }).accepted[0]?.id;
+  };
+  t.not(await send(), await send());
+});

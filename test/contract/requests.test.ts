@@ -1,0 +1,961 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/failures.ts';
+import { getHealth, livez, readyz } from '../../api/routes/health.ts';
+import { getUsage } from '../../api/routes/usage.ts';
+import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
+import { midnight, NOW_MS, publishedRoot } from '../support/data/world.ts';
+import { type Account, creditsOf, openAccount } from '../support/service/account.ts';
+import { sendRaw } from '../support/service/raw-http.ts';
+import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
+import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+
+const test = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    return { samples, service: await startService({ endpoints: samples.endpoints }) };
+  },
+  (t, { service }) => closeWithoutFailures(t, service),
+);
+const POINT = '/v1/sample/point';
+
+/** Status, code and message of an answer. */
+async function told(reply: Response): Promise<string> {
+  const { error, message } = (await reply.json()) as { error?: string; message?: string };
+  return error === undefined ? String(reply.status) : `${reply.status} ${error}: ${message}`;
+}
+
+for (const [query, answer] of [
+  ['lat=35&lon=-97', '200'],
+  ['lat=35&lon=-97&unknown=1&lat2=2', '200'],
+  ['lat=3.5e1&lon=-97.0', '200'],
+  ['lon=-97', '400 invalid_parameter: lat is required, expected a number from -90 to 90'],
+  ['lat=&lon=-97', "400 invalid_parameter: lat is '', expected a number from -90 to 90"],
+  ['lat=+35&lon=-97', "400 invalid_parameter: lat is ' 35', expected a number from -90 to 90"],
+  ['lat=0x10&lon=-97', "400 invalid_parameter: lat is '0x10', expected a number from -90 to 90"],
+  ['lat=35&lat=36&lon=-97', '400 invalid_parameter: lat is given more than once, expected a number from -90 to 90'],
+  ['lat=35&lng=-97', '400 invalid_parameter: lon is required, expected a number from -180 to 180 (use lon)'],
+  [
+    'lat=-97&lon=35',
+    "400 invalid_parameter: lat is '-97', expected a number from -90 to 90 (lat and lon look swapped)",
+  ],
+  ['lat=35&lon=-97&radius_km=0', "400 invalid_parameter: radius_km is '0', expected a number above 0, up to 150"],
+  ['lat=35&lon=-97&radius_km=151', "400 invalid_parameter: radius_km is '151', expected a number above 0, up to 150"],
+  ['lat=35&lon=-97&radius_km=%FF', "400 invalid_parameter: radius_km is '%FF', expected percent-encoded UTF-8"],
+  [
+    'lat=35&lon=-97&radius_km=1%E2%80%A8%E2%80%AE%1B2',
+    String.raw`400 invalid_parameter: radius_km is '1\u{2028}\u{202e}\u{1b}2', expected a number above 0, up to 150`,
+  ],
+  ['lat=35&lon=-97&radius_km=%00', "400 invalid_parameter: radius_km is '%00', expected no NUL character"],
+  ['lat=35&lon=-97&unknown%00name', "400 invalid_parameter: query holds 'unknown%00name', expected no NUL character"],
+  ['lat=35&lon=-97&%', "400 invalid_parameter: query holds '%', expected percent-encoded UTF-8"],
+] as const)
+  test(`?${query} is ${answer.split(':')[0]}`, async (t) => {
+    t.is(await told(await t.context.service.call(`${POINT}?${query}`)), answer);
+  });
+
+test('a path id that cannot exist is 404 like one that does not', async (t) => {
+  const { service } = t.context;
+  const bodies = [];
+  for (const id of ['unknown', 'a.b', 'a%20b', 'x'.repeat(65), '%2e%2e'])
+    bodies.push(await service.call(`/v1/sample/items/${id}`));
+  t.deepEqual(
+    bodies.map(({ status }) => status),
+    [404, 404, 404, 404, 404],
+  );
+});
+
+test('a trailing slash is the same route, empty and dot segments are 404', async (t) => {
+  const { service } = t.context;
+  const raw = (path: string) =>
+    sendRaw(
+      service.url,
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.live_key}\r\nConnection: close\r\n\r\n`,
+    );
+  t.is((await raw('/v1/sample/items/known/')).status, 200);
+  t.is((await raw('http://example.com/v1/sample/items/known')).status, 200);
+  for (const path of [
+    '/v1//sample/items/known',
+    '/v1/sample/./items/known',
+    '/v1/x/../sample/items/known',
+    '/v1/sample/items/known//',
+  ])
+    t.is((await raw(path)).status, 404, path);
+});
+
+for (const [what, body, answer] of [
+  [
+    'a place out of range',
+    {
+      locations: [
+        { lat: 1, lon: 1 },
+        { lat: 91, lon: 1 },
+      ],
+    },
+    '/locations/1/lat: ',
+  ],
+  ['a number in quotes', { locations: [{ lat: '1', lon: 1 }] }, '/locations/0/lat: '],
+  ['no places', { locations: [] }, '/locations: '],
+  ['nothing of what is required', {}, '/locations: '],
+] as const)
+  test(`a body with ${what} is 400 bad_request, its message beginning with the pointer`, async (t) => {
+    const reply = await t.context.service.call('/v1/sample/batch', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const { error, message } = (await reply.json()) as { error: string; message: string };
+    t.deepEqual([reply.status, error], [400, 'bad_request']);
+    t.true(message.startsWith(answer), message);
+  });
+
+test('swapped coordinates in a body are recognised', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/batch', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ locations: [{ lat: -97.5, lon: 35.4 }] }),
+  });
+  t.regex(await told(reply), /\/locations\/0\/lat: .*\(lat and lon look swapped\)$/);
+});
+
+test('null in a POST body means absent, unknown fields are ignored', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/batch', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"locations":[{"lat":1,"lon":2,"id":null,"colour":"red"}],"more":{}}',
+  });
+  t.is(await told(reply), '200');
+});
+
+test('what is null and may not be absent is said to be null', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/batch', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{"locations":[{"lat":1,"lon":null}]}',
+  });
+  t.regex(await told(reply), /\/locations\/0\/lon: expected number, received null$/);
+});
+
+test('every answer has its own request id, errors in the body too, and never the client’s', async (t) => {
+  const { service } = t.context;
+  const headers = { 'X-Request-Id': 'mine' };
+  const good = await service.call('/v1/sample/items/known', { headers });
+  const bad = await service.call('/v1/nothing', { headers });
+  const { request_id } = (await bad.json()) as { request_id: string };
+  t.regex(good.headers.get('X-Request-Id') ?? '', /^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+  t.is(bad.headers.get('X-Request-Id'), request_id);
+  t.not(good.headers.get('X-Request-Id'), request_id);
+});
+
+test('answers above 1 KB are compressed when the client takes gzip, and say what they vary by', async (t) => {
+  const { service } = t.context;
+  const path = (pad: number) => `${POINT}?lat=1&lon=1&pad=${pad}`;
+  const large = await service.call(path(5000), { headers: { 'Accept-Encoding': 'gzip' } });
+  t.is(large.headers.get('Content-Encoding'), 'gzip');
+  t.is(large.headers.get('Vary'), 'Accept-Encoding, Authorization');
+  t.true(Number(large.headers.get('Content-Length')) < 500);
+  t.is(((await large.json()) as { pad: string }).pad.length, 5000);
+  const small = await service.call(path(500), { headers: { 'Accept-Encoding': 'gzip' } });
+  t.is(small.headers.get('Content-Encoding'), null);
+  const plain = await service.call(path(5000), { headers: { 'Accept-Encoding': 'identity' } });
+  t.is(plain.headers.get('Content-Encoding'), null);
+  t.is(((await plain.json()) as { pad: string }).pad.length, 5000);
+});
+
+test('answers may be read from any page, and are not to be sniffed, framed or run', async (t) => {
+  const { headers } = await t.context.service.call('/v1/sample/items/known');
+  t.is(headers.get('Access-Control-Allow-Origin'), '*');
+  t.regex(
+    headers.get('Access-Control-Expose-Headers') ?? '',
+    /ETag.*Retry-After.*X-RateLimit-Remaining.*Idempotent-Replay.*X-Request-Id/,
+  );
+  t.is(headers.get('X-Content-Type-Options'), 'nosniff');
+  t.is(headers.get('Content-Security-Policy'), "default-src 'none'; frame-ancestors 'none'");
+  t.is(headers.get('Server'), null);
+  t.is(headers.get('X-Powered-By'), null);
+});
+
+test('what is not market data is not stored by anyone', async (t) => {
+  t.is((await t.context.service.call('/v1/sample/items/known')).headers.get('Cache-Control'), 'no-store');
+  t.is((await t.context.service.call('/v1/nothing')).headers.get('Cache-Control'), 'no-store');
+});
+
+test('a public address of https asks for https from then on', async (t) => {
+  const { service, samples } = t.context;
+  const secure = await startService({
+    endpoints: samples.endpoints,
+    app: { services: { ...service.services, base_url: 'https://hail.example/v1' } },
+  });
+  t.is(
+    (await secure.call('/v1/nothing', { key: service.live_key })).headers.get('Strict-Transport-Security'),
+    'max-age=31536000',
+  );
+  await secure.close();
+});
+
+test('lng in place of lon in a body gets the hint', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/batch', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ locations: [{ lat: 35.4, lng: -97.5 }] }),
+  });
+  t.regex(await told(reply), /\/locations\/0\/lon: .*\(use lon\)$/);
+});
+
+const testErrors = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    const broken = new Set<string>();
+    const check = (name: string) => {
+      if (broken.has(name)) throw new RecordsUnavailable(`${name} is out of reach at /secret/path`);
+      if (broken.has(`${name} outcome`)) throw new OutcomeUnknown('mark of a commit');
+      if (broken.has(`${name} commit`)) throw new CommitFailed(`${name} failed at /secret/path`);
+    };
+    const service = await startService({
+      endpoints: [...samples.endpoints, getHealth, getUsage],
+      records: (records) => ({
+        ...records,
+        authenticate: async (...given) => {
+          check('authenticate');
+          return records.authenticate(...given);
+        },
+        charge: async (...given) => {
+          check('charge');
+          return records.charge(...given);
+        },
+        wouldExceed: async (...given) => {
+          check('wouldExceed');
+          return records.wouldExceed(...given);
+        },
+        write: async (...given) => {
+          check('write');
+          return records.write(...given);
+        },
+        health: async () => !broken.has('health') && records.health(),
+      }),
+      public_routes: (services) => [livez, readyz(services)],
+    });
+    return { service, samples, broken };
+  },
+  (_, { service }) => service.close(),
+);
+
+const JSON_BODY = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"name":"a"}' };
+
+/** Status and code, after the body has been found to have exactly the three members. */
+async function outcome(t: { is: (a: unknown, b: unknown) => unknown }, reply: Response): Promise<string> {
+  const body = await reply.json();
+  const parsed = ErrorBody.strict().parse(body);
+  t.is(reply.status, ERRORS[parsed.error].status);
+  t.is(reply.headers.get('Content-Type'), 'application/json; charset=utf-8');
+  return `${reply.status} ${parsed.error}`;
+}
+
+testErrors('a bug is 500 internal_error with one fixed sentence, reported whole and not charged', async (t) => {
+  const { service, samples } = t.context;
+  samples.failure = new Error('SELECT secret FROM /secret/path');
+  const account = await openAccount(service);
+  const reply = await service.call('/v1/sample/version', account);
+  const text = await reply.clone().text();
+  t.is(await outcome(t, reply), '500 internal_error');
+  t.false(text.includes('secret'));
+  t.deepEqual(service.failures, [samples.failure]);
+  t.is(await creditsOf(service, account.business_id), 0);
+});
+
+testErrors('a reply that departs from its schema is 500 in tests, and not charged', async (t) => {
+  const { service } = t.context;
+  const account = await openAccount(service);
+  t.is(await outcome(t, await service.call('/v1/sample/lying', account)), '500 internal_error');
+  t.is(await creditsOf(service, account.business_id), 0);
+});
+
+testErrors('a failure is forgotten: the next call is answered', async (t) => {
+  const { service, samples } = t.context;
+  samples.failure = new Error('once');
+  t.is((await service.call('/v1/sample/version')).status, 500);
+  samples.failure = null;
+  t.is((await service.call('/v1/sample/version')).status, 200);
+});
+
+for (const what of ['wouldExceed', 'charge', 'authenticate'])
+  testErrors(
+    `503 metering_unavailable with Retry-After and nothing served, while ${what} does not reach the records`,
+    async (t) => {
+      const { service, broken } = t.context;
+      broken.add(what);
+      const reply = await service.call('/v1/sample/version');
+      t.is(reply.headers.get('Retry-After'), '5');
+      t.is(await outcome(t, reply), '503 metering_unavailable');
+      broken.clear();
+      t.is((await service.call('/v1/sample/version')).status, 200);
+    },
+  );
+
+testErrors('a kept answer is not served without a charge', async (t) => {
+  const { service, broken } = t.context;
+  t.is((await service.call('/v1/sample/version')).status, 200);
+  broken.add('charge');
+  t.is(await outcome(t, await service.call('/v1/sample/version')), '503 metering_unavailable');
+});
+
+testErrors('502 upstream_write_failed when a write or its commit fails', async (t) => {
+  const { service, broken } = t.context;
+  broken.add('write commit');
+  t.is(await outcome(t, await service.call('/v1/sample/locations', JSON_BODY)), '502 upstream_write_failed');
+});
+
+testErrors(
+  '502 upstream_write_failed says so when it is not known whether a call was charged, and never that it was not',
+  async (t) => {
+    const { service, broken } = t.context;
+    for (const [name, path, init] of [
+      ['charge', '/v1/sample/version', {}],
+      ['write', '/v1/sample/locations', JSON_BODY],
+    ] as const) {
+      broken.clear();
+      broken.add(`${name} outcome`);
+      const reply = await service.call(path, init);
+      const { error, message } = ErrorBody.parse(await reply.json());
+      t.deepEqual([reply.status, error], [502, 'upstream_write_failed']);
+      t.regex(message, /whether it was made is not known yet/);
+      t.false(message.includes('nothing was charged'));
+    }
+  },
+);
+
+testErrors('no failure of the records tells where they are', async (t) => {
+  const { service, broken } = t.context;
+  for (const what of ['charge', 'charge commit', 'authenticate']) {
+    broken.clear();
+    broken.add(what);
+    t.false((await (await service.call('/v1/sample/version')).text()).includes('secret'));
+  }
+});
+
+testErrors('without records a key seen before opens health, degraded, and nothing else', async (t) => {
+  const { service, broken } = t.context;
+  t.is((await service.call('/v1/sample/items/known')).status, 200);
+  broken.add('authenticate').add('health');
+  const health = await service.call('/v1/health');
+  t.is(health.status, 200);
+  const { status, components } = (await health.json()) as {
+    status: string;
+    components: Record<string, { status: string }>;
+  };
+  t.deepEqual([status, components.database?.status, components.metering?.status], ['degraded', 'degraded', 'degraded']);
+  t.is(await outcome(t, await service.call('/v1/usage')), '503 metering_unavailable');
+  t.is(await outcome(t, await service.call('/v1/sample/items/known')), '503 metering_unavailable');
+  t.is(await outcome(t, await service.call('/v1/health', { key: service.test_key })), '503 metering_unavailable');
+});
+
+testErrors('without records keyless routes live on, and readyz is 503', async (t) => {
+  const { service, broken } = t.context;
+  broken.add('authenticate').add('health');
+  t.is((await service.call('/livez', { key: null })).status, 200);
+  t.is((await service.call('/readyz', { key: null })).status, 503);
+  broken.clear();
+  t.is((await service.call('/readyz', { key: null })).status, 200);
+});
+
+for (const [what, request, status, code] of [
+  [
+    'more than 64 headers',
+    `GET / HTTP/1.1\r\nHost: x\r\n${Array.from({ length: 70 }, (_, n) => `X-${n}: 1\r\n`).join('')}Connection: close\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  [
+    'headers above 16 KB',
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  [
+    'a target above 8 KB',
+    `GET /${'x'.repeat(9000)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    414,
+    'uri_too_long',
+  ],
+  ['a target above 16 KB', `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, 'uri_too_long'],
+  ['a target above 64 KB', `GET /${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414, 'uri_too_long'],
+  [
+    'headers above 64 KB',
+    `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`,
+    431,
+    'headers_too_large',
+  ],
+  ['a request of HTTP/1.1 without Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
+  ['a second Host', 'GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', 400, 'bad_request'],
+  ['a request of HTTP/2.0', 'GET / HTTP/2.0\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+  [
+    'a transfer coding beside chunked',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    400,
+    'bad_request',
+  ],
+  ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', 405, 'method_not_allowed'],
+  [
+    'both Transfer-Encoding and Content-Length',
+    'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n',
+    400,
+    'bad_request',
+  ],
+  [
+    'two Content-Length',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello',
+    400,
+    'bad_request',
+  ],
+  ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nX-A: 1\r\n folded\r\n\r\n', 400, 'bad_request'],
+  ['nonsense', 'HELLO\r\n\r\n', 400, 'bad_request'],
+] as const)
+  testErrors(`${what} is ${status} ${code} in the shape of every error`, async (t) => {
+    const reply = await sendRaw(t.context.service.url, request);
+    const body = ErrorBody.strict().parse(JSON.parse(reply.body));
+    t.deepEqual([reply.status, body.error], [status, code]);
+    t.is(reply.headers.get('x-request-id'), body.request_id);
+    t.truthy(reply.headers.get('x-ratelimit-remaining'));
+    t.is(reply.headers.get('connection'), 'close');
+  });
+
+for (const [what, pieces, status] of [
+  ['a target', ['GET /', 'x'.repeat(9000), 'x'.repeat(9000), ' HTTP/1.1\r\nHost: x\r\n\r\n'], 414],
+  ['a header', ['GET / HTTP/1.1\r\nHost: x\r\nX-Long: ', 'x'.repeat(9000), 'x'.repeat(9000), '\r\n\r\n'], 431],
+] as const)
+  testErrors(`${what} that is too large is ${status}, in however many pieces it comes`, async (t) => {
+    const [first, ...more] = pieces;
+    t.is((await sendRaw(t.context.service.url, first, ...more)).status, status);
+  });
+
+testErrors('a client that was refused a tunnel and leaves its side open is cut off', async (t) => {
+  const { url, server } = t.context.service;
+  const accepted = once(server, 'connection');
+  const { hostname, port } = new URL(url);
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+  socket.write('CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n');
+  socket.resume();
+  await once(socket, 'end');
+  await t.notThrowsAsync(once((await accepted)[0] as Socket, 'close', { signal: AbortSignal.timeout(20_000) }));
+  socket.destroy();
+});
+
+testErrors('an upload that breaks off counts as a fault of the client, and no claim on its key is left', async (t) => {
+  const statuses: number[] = [];
+  const { resolve: tell, promise: told } = Promise.withResolvers<void>();
+  const service = await startService({
+    endpoints: sampleEndpoints().endpoints,
+    app: {
+      telemetry: {
+        answered: (ctx) => {
+          statuses.push(ctx.status);
+          tell();
+        },
+        failed: (_, error) => t.fail(String(error)),
+        schemaMismatch: (_, faults) => t.fail(faults),
+      },
+    },
+  });
+  t.teardown(service.close);
+  const { hostname, port } = new URL(service.url);
+  const socket = connect({ port: Number(port), host: hostname });
+  const head = [
+    'POST /v1/sample/locations HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${service.live_key}`,
+    'Content-Type: application/json',
+    'Idempotency-Key: broken-off',
+    'Expect: 100-continue',
+    'Content-Length: 50',
+  ];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'data'); // told to go on: the body is being read
+  socket.write('{"name":');
+  socket.destroy();
+  await told;
+  t.deepEqual(statuses, [400]);
+  const again = await service.call('/v1/sample/locations', {
+    ...JSON_BODY,
+    headers: { ...JSON_BODY.headers, 'Idempotency-Key': 'broken-off' },
+  });
+  t.is(again.status, 200);
+  t.is(again.headers.get('Idempotent-Replay'), null);
+});
+
+const testMethods = testWith(() => startService({ endpoints: sampleEndpoints().endpoints }), closeWithoutFailures);
+const WRITE = '/v1/sample/locations';
+
+testMethods('HEAD answers with status and headers of the GET, without a body, and is billed like it', async (t) => {
+  const account = await openAccount(t.context);
+  const path = '/v1/sample/version';
+  const get = await t.context.call(path, account);
+  const head = await t.context.call(path, { ...account, method: 'HEAD' });
+  t.is(head.status, 200);
+  t.is(await head.text(), '');
+  for (const name of ['Content-Type', 'Content-Length', 'ETag', 'Cache-Control', 'Vary'])
+    t.is(head.headers.get(name), get.headers.get(name), name);
+  t.is(await creditsOf(t.context, account.business_id), 20);
+});
+
+testMethods('OPTIONS needs no key, is free, and is 204 with Allow and CORS', async (t) => {
+  const reply = await t.context.call('/v1/sample/items/known', { method: 'OPTIONS', key: null });
+  t.is(reply.status, 204);
+  t.is(reply.headers.get('Allow'), 'GET, HEAD, DELETE, OPTIONS');
+  t.is(reply.headers.get('Access-Control-Allow-Methods'), 'GET, HEAD, DELETE, OPTIONS');
+  t.is(reply.headers.get('Access-Control-Allow-Origin'), '*');
+  t.regex(reply.headers.get('Access-Control-Allow-Headers') ?? '', /Authorization.*Idempotency-Key.*If-None-Match/);
+  t.is(reply.headers.get('Access-Control-Max-Age'), '86400');
+  t.is(reply.headers.get('Cache-Control'), 'private, max-age=86400');
+  t.is(reply.headers.get('Content-Length'), null);
+});
+
+testMethods('a method that the path does not take is 405 with Allow', async (t) => {
+  for (const [method, path, allow] of [
+    ['PUT', '/v1/sample/point', 'GET, HEAD, OPTIONS'],
+    ['GET', WRITE, 'POST, OPTIONS'],
+    ['HEAD', WRITE, 'POST, OPTIONS'],
+    ['PATCH', '/v1/sample/items/known', 'GET, HEAD, DELETE, OPTIONS'],
+  ] as const) {
+    const reply = await t.context.call(path, { method });
+    t.is(reply.status, 405);
+    t.is(reply.headers.get('Allow'), allow);
+    if (method !== 'HEAD') t.is(((await reply.json()) as { error: string }).error, 'method_not_allowed');
+  }
+});
+
+for (const [accept, status] of [
+  ['*/*', 200],
+  ['application/json', 200],
+  ['application/*;q=0.2', 200],
+  ['text/html', 406],
+  ['application/json;q=0', 406],
+] as const)
+  testMethods(`Accept: ${accept} is ${status}`, async (t) => {
+    const reply = await t.context.call('/v1/sample/point?lat=1&lon=1', { headers: { Accept: accept } });
+    t.is(reply.status, status);
+    const { error } = (await reply.json()) as { error?: string };
+    t.is(error, status === 200 ? undefined : 'not_acceptable');
+  });
+
+testMethods('Accept has to admit the format that was chosen, and refusing it costs nothing', async (t) => {
+  const account = await openAccount(t.context);
+  const ask = async (format: string, accept: string) =>
+    (await t.context.call(`/v1/sample/version?format=${format}`, { ...account, headers: { Accept: accept } })).status;
+  t.is(await ask('text', 'text/plain'), 200);
+  t.is(await ask('json', 'application/json'), 200);
+  t.is(await ask('text', 'application/json'), 406);
+  t.is(await ask('json', 'text/plain'), 406);
+  t.is(await creditsOf(t.context, account.business_id), 20);
+});
+
+for (const [type, status] of [
+  ['application/json', 200],
+  ['application/json; charset=utf-8', 200],
+  ['Application/JSON; charset="UTF-8"', 200],
+  ['application/merge-patch+json', 200],
+  ['text/plain', 415],
+  ['application/json; charset=iso-8859-1', 415],
+  ['application/x-www-form-urlencoded', 415],
+  ['application/jsonp', 415],
+] as const)
+  testMethods(`Content-Type: ${type} is ${status}`, async (t) => {
+    const reply = await t.context.call(WRITE, {
+      method: 'POST',
+      headers: { 'Content-Type': type },
+      body: '{"name":"a"}',
+    });
+    t.is(reply.status, status);
+    if (status === 415) t.is(((await reply.json()) as { error: string }).error, 'unsupported_media_type');
+  });
+
+testMethods('a body without a Content-Type is 415', async (t) => {
+  const reply = await t.context.call(WRITE, { method: 'POST', body: new TextEncoder().encode('{"name":"a"}') });
+  t.is(reply.status, 415);
+});
+
+testMethods('a body with a Content-Encoding is 415', async (t) => {
+  const headers = { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' };
+  t.is((await t.context.call(WRITE, { method: 'POST', headers, body: '{"name":"a"}' })).status, 415);
+});
+
+testMethods('a missing body is 400', async (t) => {
+  const reply = await t.context.call(WRITE, { method: 'POST' });
+  t.deepEqual(
+    [reply.status, ((await reply.json()) as { message: string }).message],
+    [400, 'body is missing, expected a JSON object'],
+  );
+});
+
+testMethods('a body above the limit of the route is 413, announced or not', async (t) => {
+  const headers = { 'Content-Type': 'application/json' };
+  const body = (bytes: number) => `{"name":"${'x'.repeat(bytes - 11)}"}`;
+  t.is((await t.context.call(WRITE, { method: 'POST', headers, body: body(5000) })).status, 200);
+  const announced = await t.context.call(WRITE, { method: 'POST', headers, body: body(5001) });
+  t.is(announced.status, 413);
+  t.is(((await announced.json()) as { error: string }).error, 'payload_too_large');
+  const stream = new Blob([body(6000)]).stream();
+  const chunked = await t.context.call(WRITE, { method: 'POST', headers, body: stream, duplex: 'half' });
+  t.is(chunked.status, 413);
+});
+
+testMethods('a DELETE that takes no body ignores one', async (t) => {
+  const reply = await t.context.call('/v1/sample/items/known', { method: 'DELETE', body: 'anything' });
+  t.is(reply.status, 200);
+});
+
+testMethods('the type is checked before the syntax, the syntax before the fields', async (t) => {
+  const send = async (type: string, body: string) => {
+    const reply = await t.context.call(WRITE, { method: 'POST', headers: { 'Content-Type': type }, body });
+    return ((await reply.json()) as { message: string }).message;
+  };
+  t.regex(await send('text/plain', '{'), /^Content-Type/);
+  t.is(await send('application/json', '{'), 'body is not valid JSON');
+  t.regex(await send('application/json', '{}'), /^\/name: /);
+});
+
+testMethods('an expectation that nobody knows is passed over', async (t) => {
+  const { url, live_key } = t.context;
+  const reply = await sendRaw(
+    url,
+    `GET /v1/sample/items/known HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${live_key}\r\nExpect: foo\r\nConnection: close\r\n\r\n`,
+  );
+  t.deepEqual([reply.status, reply.body], [200, '{"id":"known"}']);
+});
+
+/** Answer to a client that says it waits to be told to send its body. */
+function announce({ url }: RunningService, key: string, length: number, ...body: readonly string[]) {
+  return sendRaw(
+    url,
+    `POST ${WRITE} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`,
+    ...body,
+  );
+}
+
+testMethods('a client that waits with its body is told to go on', async (t) => {
+  const reply = await announce(t.context, t.context.live_key, 12, '{"name":"a"}');
+  t.is(reply.status, 100);
+  t.true(reply.body.startsWith('HTTP/1.1 200 OK\r\n'));
+});
+
+testMethods('what is refused before its body is never told to go on', async (t) => {
+  t.is((await announce(t.context, 'hs_live_nonsense', 12)).status, 401);
+  t.is((await announce(t.context, t.context.live_key, 5001)).status, 413);
+});
+
+const testEtag = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    const clock = { ms: 0 };
+    const service = await startService({
+      endpoints: samples.endpoints,
+      now: () => SERVICE_NOW_MS + clock.ms,
+      app: { clock: { monotonic_ms: () => clock.ms, unix_ms: () => SERVICE_NOW_MS + clock.ms } },
+    });
+    return { service, samples, clock };
+  },
+  (t, { service }) => closeWithoutFailures(t, service),
+);
+const ETAG_POINT = '/v1/sample/point?lat=1&lon=1';
+const VERSION = '/v1/sample/version';
+
+testEtag('market data carry a weak tag and may be kept by the caller alone', async (t) => {
+  const { headers } = await t.context.service.call(ETAG_POINT);
+  t.regex(headers.get('ETag') ?? '', /^W\/"[\w-]+"$/);
+  t.is(headers.get('Cache-Control'), 'private, no-cache');
+});
+
+testEtag('an unchanged answer is 304 without a body, with tag, caching and rate headers', async (t) => {
+  const { service } = t.context;
+  const tag = (await service.call(ETAG_POINT)).headers.get('ETag') ?? '';
+  const reply = await service.call(ETAG_POINT, { headers: { 'If-None-Match': tag } });
+  t.is(reply.status, 304);
+  t.is(await reply.text(), '');
+  t.is(reply.headers.get('ETag'), tag);
+  t.is(reply.headers.get('Cache-Control'), 'private, no-cache');
+  t.truthy(reply.headers.get('X-RateLimit-Remaining'));
+  t.is(reply.headers.get('Content-Length'), null);
+});
+
+testEtag('a second later the age differs, the tag does not', async (t) => {
+  const { service, clock } = t.context;
+  const first = await service.call(ETAG_POINT);
+  clock.ms = 1000;
+  const second = await service.call(ETAG_POINT);
+  t.not(
+    ((await first.json()) as { age_seconds: number }).age_seconds,
+    ((await second.json()) as { age_seconds: number }).age_seconds,
+  );
+  t.is(first.headers.get('ETag'), second.headers.get('ETag'));
+});
+
+testEtag('changed data change the tag', async (t) => {
+  const { service, samples, clock } = t.context;
+  const tag = (await service.call(ETAG_POINT)).headers.get('ETag') ?? '';
+  samples.value = 2;
+  clock.ms = 1000;
+  const reply = await service.call(ETAG_POINT, { headers: { 'If-None-Match': tag } });
+  t.is(reply.status, 200);
+  t.not(reply.headers.get('ETag'), tag);
+});
+
+testEtag('defaults written out make the same tag, other parameters another', async (t) => {
+  const { service } = t.context;
+  const tag = async (query: string) => (await service.call(`/v1/sample/point?${query}`)).headers.get('ETag');
+  const usual = await tag('lat=1&lon=1');
+  t.is(await tag('lon=1.0&lat=1&radius_km=50'), usual);
+  t.not(await tag('lat=1&lon=2'), usual);
+});
+
+testEtag('lists and * are understood, other tags are not ours', async (t) => {
+  const { service } = t.context;
+  const tag = (await service.call(VERSION)).headers.get('ETag') ?? '';
+  const status = async (header: string) =>
+    (await service.call(VERSION, { headers: { 'If-None-Match': header } })).status;
+  t.is(await status(`"other", ${tag}`), 304);
+  t.is(await status(tag.replace('W/', '')), 304);
+  t.is(await status('*'), 304);
+  t.is(await status('"other"'), 200);
+});
+
+testEtag('where a version of the data stands for the answer, a 304 makes no answer', async (t) => {
+  const { service, samples } = t.context;
+  const tag = (await service.call(VERSION)).headers.get('ETag') ?? '';
+  samples.made.clear();
+  t.is((await service.call(`${VERSION}?format=json`, { headers: { 'If-None-Match': tag } })).status, 304);
+  t.is(samples.made.size, 0);
+  samples.version = 'v2';
+  const changed = await service.call(`${VERSION}?format=json`, { headers: { 'If-None-Match': tag } });
+  t.is(changed.status, 200);
+  t.deepEqual(await changed.json(), { version: 'v2' });
+});
+
+testEtag('an answer is made once per version, and once per second where only its content counts', async (t) => {
+  const { service, samples, clock } = t.context;
+  for (let n = 0; n < 3; n++) {
+    await service.call(VERSION);
+    await service.call(ETAG_POINT);
+    clock.ms += 300;
+  }
+  t.deepEqual([...samples.made.values()], [1, 1]);
+  clock.ms += 200;
+  await service.call(VERSION);
+  await service.call(ETAG_POINT);
+  t.deepEqual(Object.fromEntries(samples.made), { '/v1/sample/version': 1, '/v1/sample/point': 2 });
+});
+
+testEtag('a refusal under a tag stays a refusal', async (t) => {
+  const reply = await t.context.service.call('/v1/sample/point?lat=x&lon=1', { headers: { 'If-None-Match': '*' } });
+  t.is(reply.status, 400);
+});
+
+testEtag('data answers say whether the data are simulated, 304 too; others do not', async (t) => {
+  const root = await publishedRoot(t, (await midnight()).slice(0, 2));
+  const service = await startService({ endpoints: t.context.samples.endpoints, data_root: root, now_ms: NOW_MS });
+  const reply = await service.call(VERSION);
+  t.is(reply.headers.get('X-Data-Source'), 'simulated');
+  const headers = { 'If-None-Match': reply.headers.get('ETag') ?? '' };
+  t.is((await service.call(VERSION, { headers })).headers.get('X-Data-Source'), 'simulated');
+  t.is((await service.call('/v1/sample/items/known')).headers.get('X-Data-Source'), null);
+  await service.close();
+});
+
+const testIdempotency = testWith(
+  async () => {
+    const samples = sampleEndpoints();
+    const service = await startService({ endpoints: samples.endpoints });
+    return { samples, service, account: await openAccount(service) };
+  },
+  (_, { service }) => service.close(),
+);
+const PATH = '/v1/sample/locations';
+
+interface Sent {
+  readonly status: number;
+  readonly text: string;
+  readonly replay: string | null;
+  readonly request_id: string | null;
+}
+
+/** Posts a name under an idempotency key. */
+async function post(
+  { service, account }: { service: RunningService; account: Account },
+  idempotency_key: string,
+  body: unknown,
+  path = PATH,
+): Promise<Sent> {
+  const reply = await service.call(path, {
+    key: account.key,
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'Idempotency-Key': idempotency_key },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+  return {
+    status: reply.status,
+    text: await reply.text(),
+    replay: reply.headers.get('Idempotent-Replay'),
+    request_id: reply.headers.get('X-Request-Id'),
+  };
+}
+
+const code = ({ text }: Sent) => (JSON.parse(text) as { error?: string }).error;
+const rowsOf = async ({ service, account }: { service: RunningService; account: Account }) =>
+  (
+    await service.records.reader
+      .selectFrom('portfolio_locations')
+      .select('id')
+      .where('business_id', '=', account.business_id)
+      .execute()
+  ).length;
+
+testIdempotency('the same key replays the exact answer, with no second row and no second charge', async (t) => {
+  const first = await post(t.context, 'k1', { name: 'a', note: 'n' });
+  const again = await post(t.context, 'k1', '{ "note": "n", "name": "a" }');
+  t.is(first.status, 200);
+  t.is(first.replay, null);
+  t.deepEqual([again.status, again.text, again.replay], [200, first.text, 'true']);
+  t.not(again.request_id, first.request_id);
+  t.is(await rowsOf(t.context), 1);
+  t.is(await creditsOf(t.context.service, t.context.account.business_id), 10);
+});
+
+testIdempotency('another key, or none, is another request', async (t) => {
+  await post(t.context, 'k1', { name: 'a' });
+  await post(t.context, 'k2', { name: 'a' });
+  t.is(await rowsOf(t.context), 2);
+});
+
+testIdempotency('the same key with another body or query after a success is 400 invalid_idempotency_key', async (t) => {
+  await post(t.context, 'k1', { name: 'a' });
+  const other = await post(t.context, 'k1', { name: 'b' });
+  t.deepEqual([other.status, code(other)], [400, 'invalid_idempotency_key']);
+  t.is(code(await post(t.context, 'k1', { name: 'a' }, `${PATH}?x=1`)), 'invalid_idempotency_key');
+});
+
+testIdempotency('while the first request is in flight the same key is 409 at once', async (t) => {
+  const { samples } = t.context;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  samples.gate = promise;
+  const first = post(t.context, 'k1', { name: 'a' });
+  while (samples.made.size === 0) await new Promise((next) => setImmediate(next));
+  const others = await Promise.all(Array.from({ length: 20 }, () => post(t.context, 'k1', { name: 'a' })));
+  for (const other of others) t.deepEqual([other.status, code(other)], [409, 'idempotency_key_in_progress']);
+  resolve();
+  const { status, text } = await first;
+  const after = await post(t.context, 'k1', { name: 'a' });
+  t.deepEqual([status, after.text, after.replay], [200, text, 'true']);
+  t.is(await rowsOf(t.context), 1);
+});
+
+testIdempotency('a hundred parallel calls with one key make one resource and one charge', async (t) => {
+  const all = await Promise.all(Array.from({ length: 100 }, () => post(t.context, 'k1', { name: 'a' })));
+  const originals = all.filter(({ status, replay }) => status === 200 && replay === null);
+  t.is(originals.length, 1);
+  for (const one of all) t.true(one.status === 409 || one.text === originals[0]?.text);
+  t.is(await rowsOf(t.context), 1);
+  t.is(await creditsOf(t.context.service, t.context.account.business_id), 10);
+});
+
+testIdempotency('a refusal by validation is replayed, and another body under its key is new', async (t) => {
+  const first = await post(t.context, 'k1', { name: '' });
+  const again = await post(t.context, 'k1', { name: '' });
+  t.deepEqual([first.status, again.status, again.replay, again.text], [400, 400, 'true', first.text]);
+  t.is((await post(t.context, 'k1', { name: 'a' })).status, 200);
+  t.is(await creditsOf(t.context.service, t.context.account.business_id), 10);
+});
+
+testIdempotency('a conflict found while writing is replayed, and its rows are rolled back', async (t) => {
+  const first = await post(t.context, 'k1', { name: 'conflict' });
+  const again = await post(t.context, 'k1', { name: 'conflict' });
+  t.deepEqual([first.status, again.status, again.replay, again.text], [409, 409, 'true', first.text]);
+  t.is(await rowsOf(t.context), 0);
+});
+
+testIdempotency('bad JSON is refused before the key is looked at', async (t) => {
+  t.is((await post(t.context, 'k1', '{')).status, 400);
+  const next = await post(t.context, 'k1', { name: 'a' });
+  t.deepEqual([next.status, next.replay], [200, null]);
+});
+
+testIdempotency('a failure of ours is never replayed', async (t) => {
+  const { samples } = t.context;
+  samples.failure = new Error('once');
+  t.is((await post(t.context, 'k1', { name: 'a' })).status, 500);
+  samples.failure = null;
+  const next = await post(t.context, 'k1', { name: 'a' });
+  t.deepEqual([next.status, next.replay], [200, null]);
+  t.is(await rowsOf(t.context), 1);
+});
+
+testIdempotency('a spend cap is never replayed', async (t) => {
+  const account = await openAccount(t.context.service, { plan: { spend_cap: 5 } });
+  const first = await post({ ...t.context, account }, 'k1', { name: 'a' });
+  const again = await post({ ...t.context, account }, 'k1', { name: 'a' });
+  t.deepEqual([first.status, again.status, again.replay], [429, 429, null]);
+});
+
+testIdempotency('keys belong to a business', async (t) => {
+  await post(t.context, 'k1', { name: 'a' });
+  const account = await openAccount(t.context.service);
+  const other = await post({ ...t.context, account }, 'k1', { name: 'b' });
+  t.deepEqual([other.status, other.replay], [200, null]);
+});
+
+for (const [what, key, status] of [
+  ['one character', 'x', 200],
+  ['255 characters', 'x'.repeat(255), 200],
+  ['256 characters', 'x'.repeat(256), 400],
+  ['255 characters beyond ASCII', Buffer.from('é'.repeat(255)).toString('latin1'), 200],
+  ['256 characters beyond ASCII', Buffer.from('é'.repeat(256)).toString('latin1'), 400],
+  ['blanks', '   ', 400],
+  ['quotes', '"k"', 200],
+  ['bytes that are no UTF-8', 'caf\xe9', 400],
+  ['UTF-8 cut short', 'caf\xc3', 400],
+  ['a surrogate', '\xed\xa0\x80', 400],
+  ['a blank that is none to HTTP', '\xc2\xa0', 200],
+] as const)
+  testIdempotency(`a key of ${what} is ${status}`, async (t) => {
+    const { service, account } = t.context;
+    const body = '{"name":"a"}';
+    const reply = await sendRaw(
+      service.url,
+      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${key}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    t.is(reply.status, status);
+    if (status === 400) t.is((JSON.parse(reply.body) as { error: string }).error, 'invalid_idempotency_key');
+  });
+
+testIdempotency('keys that differ in any byte are different keys', async (t) => {
+  const { service, account } = t.context;
+  const body = '{"name":"a"}';
+  for (const key of ['k', '\xef\xbb\xbfk', 'k\xc2\xa0', 'caf\xc3\xa9', 'caf\xc3\xa8', 'cafe\xcc\x81']) {
+    const reply = await sendRaw(
+      service.url,
+      `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: ${key}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    t.deepEqual([reply.status, reply.headers.get('idempotent-replay')], [200, undefined]);
+  }
+  t.is(await rowsOf(t.context), 6);
+});
+
+testIdempotency('two Idempotency-Key headers are 400', async (t) => {
+  const { service, account } = t.context;
+  const body = '{"name":"a"}';
+  const reply = await sendRaw(
+    service.url,
+    `POST ${PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\nConnection: close\r\n\r\n${body}`,
+  );
+  t.is(reply.status, 400);
+});
+
+testIdempotency('where it is not honoured the header is ignored', async (t) => {
+  const { service, account } = t.context;
+  const headers = { 'Idempotency-Key': 'x'.repeat(300), 'Content-Type': 'application/json' };
+  const reply = await service.call('/v1/sample/batch', {
+    ...account,
+    method: 'POST',
+    headers,
+    body: '{"locations":[{"lat":1,"lon":1}]}',
+  });
+  t.is(reply.status, 200);
+});

@@ -1,0 +1,482 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, unlinkSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import test from 'ava';
+import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
+import { type Catalog, openCatalog } from '../../api/catalog.ts';
+import { archiveResponse, newestReflectivity } from '../../api/files/tiles.ts';
+import { type OpenStreams, openStreams } from '../../api/http/open-streams.ts';
+import { archives } from '../../api/routes/archives.ts';
+import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
+import { DailyTiles, ScanTiles } from '../../schemas/resources/tile-frame.ts';
+import {
+  filesOf,
+  NOW_MS,
+  onRoot,
+  publish,
+  publishedRoot,
+  SCRATCH,
+  scansBetween,
+  scratch,
+} from '../support/data/world.ts';
+import { creditsUsed } from '../support/service/portfolio.ts';
+import { type RunningService, startService } from '../support/service/service.ts';
+
+const SCAN = '/v1/tiles/scan';
+const data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-scan-'));
+let service: RunningService;
+
+test.before(async () => {
+  await publish(data_root, await scansBetween('23:54', '00:06'));
+  service = await startService({ endpoints: [tilesScan], data_root, now_ms: NOW_MS });
+});
+test.after.always(async (t) => {
+  t.deepEqual(service.failures, []);
+  await service.close();
+  rmSync(data_root, { recursive: true, force: true });
+});
+
+async function ask(query = ''): Promise<ScanTiles> {
+  const response = await service.call(`${SCAN}${query}`);
+  if (response.status !== 200) throw new Error(`tiles answers ${response.status} ${await response.text()}`);
+  return ScanTiles.parse(await response.json());
+}
+
+test('GET /v1/tiles/scan answers the latest day with scans by default', async (t) => {
+  const answer = await ask();
+  t.like(answer, { layer: 'scan', date: '2026-05-02', available: true });
+  t.is(answer.frame_count, answer.frames.length);
+  t.is(answer.data_as_of, answer.frames.at(-1)?.scan_time ?? null);
+});
+
+test('GET /v1/tiles/scan lists every scan of a date, oldest first, with the address of its archive', async (t) => {
+  const scans = (await scansBetween('23:54', '24:00')).filter(({ scan_id }) => scan_id.startsWith('20260501'));
+  const { frames, data_as_of } = await ask('?date=2026-05-01');
+  t.deepEqual(
+    frames.map(({ scan_id }) => scan_id),
+    scans.map(({ scan_id }) => scan_id),
+  );
+  t.is(data_as_of, frames.at(-1)?.scan_time ?? null, 'a past date keeps its own freshness');
+  for (const { scan_id, url, reflectivity_url, content_type, cache_control } of frames) {
+    t.is(reflectivity_url, null, 'none is kept in this data root');
+    t.regex(url, new RegExp(`^http://127\\.0\\.0\\.1:8080/tiles/scan/2026-05-01/${scan_id}-[0-9a-f]+\\.pmtiles$`));
+    t.is(content_type, 'application/vnd.pmtiles');
+    t.is(cache_control, 'public, max-age=31536000, immutable');
+  }
+});
+
+test('GET /v1/tiles/scan tells the largest size and probability of a scan, and its storms, largest first', async (t) => {
+  const { frames } = await ask('?date=2026-05-01');
+  const [cells] = await Promise.all([
+    service.services.engine.rows<{ scan_ms: number; mm: number; prob: number }>(
+      `SELECT epoch_ms(scan_time)::DOUBLE AS scan_ms, max(estimated_size_mm) AS mm, max(ml_probability) AS prob
+       FROM read_parquet($1::VARCHAR[]) GROUP BY 1 ORDER BY 1`,
+      [service.services.catalog.edition().paths('cells', ['2026-05-01'])],
+    ),
+  ]);
+  t.deepEqual(
+    frames.map(({ scan_time, max_size_mm, max_prob }) => [Date.parse(scan_time), max_size_mm, max_prob]),
+    cells.map(({ scan_ms, mm, prob }) => [scan_ms, Math.round(10 * mm) / 10, Math.round(1000 * prob) / 1000]),
+  );
+  for (const { storms } of frames)
+    t.deepEqual(
+      storms,
+      storms.toSorted((a, b) => b.mm - a.mm),
+    );
+  t.true(frames.at(-1)?.storms.length !== 0);
+});
+
+test('GET /v1/tiles/scan says that simulated data are simulated', async (t) => {
+  const response = await service.call(SCAN);
+  t.is(response.headers.get('x-data-source'), 'simulated');
+  t.regex(((await response.json()) as ScanTiles).note, /^SIMULATED/);
+});
+
+for (const date of ['2026-04-30', '2019-01-01', '2031-01-01'])
+  test(`GET /v1/tiles/scan of ${date}, a day without data, is unavailable and not an error`, async (t) => {
+    t.like(await ask(`?date=${date}`), { date, available: false, frame_count: 0, frames: [] });
+  });
+
+test('GET /v1/tiles/scan of an empty data root has no date', async (t) => {
+  const empty = await startService({ endpoints: [tilesScan] });
+  try {
+    t.like(await empty.json(SCAN), { date: null, available: false, frame_count: 0, frames: [], data_as_of: null });
+  } finally {
+    await empty.close();
+  }
+});
+
+test('GET /v1/tiles/scan refuses a date that does not exist', async (t) => {
+  const response = await service.call(`${SCAN}?date=2026-13-01`);
+  t.is(response.status, 400);
+  t.like(await response.json(), { error: 'invalid_parameter' });
+});
+
+test.serial('GET /v1/tiles/scan costs 3 credits, a 304 like the 200 it mirrors', async (t) => {
+  const before = await creditsUsed(service);
+  const etag = (await service.call(SCAN)).headers.get('etag') ?? '';
+  t.is((await service.call(SCAN, { headers: { 'If-None-Match': etag } })).status, 304);
+  t.is((await creditsUsed(service)) - before, 6);
+});
+
+const DAILY = '/v1/tiles/daily';
+const daily_data_root = mkdtempSync(join(SCRATCH, 'hail-tiles-daily-'));
+let dailyService: RunningService;
+
+test.before(async () => {
+  await publish(daily_data_root, await scansBetween('23:56', '00:04'));
+  dailyService = await startService({ endpoints: [tilesDaily], data_root: daily_data_root, now_ms: NOW_MS });
+});
+test.after.always(async (t) => {
+  t.deepEqual(dailyService.failures, []);
+  await dailyService.close();
+  rmSync(daily_data_root, { recursive: true, force: true });
+});
+
+async function askDaily(query = ''): Promise<DailyTiles> {
+  const response = await dailyService.call(`${DAILY}${query}`);
+  if (response.status !== 200) throw new Error(`tiles answers ${response.status} ${await response.text()}`);
+  return DailyTiles.parse(await response.json());
+}
+
+test('GET /v1/tiles/daily answers today UTC by default', async (t) => {
+  const answer = await askDaily();
+  t.like(answer, {
+    layer: 'daily',
+    date: '2026-05-02',
+    available: true,
+    url: 'http://127.0.0.1:8080/tiles/daily/2026-05-02.pmtiles',
+    content_type: 'application/vnd.pmtiles',
+    cache_control: 'public, max-age=60, must-revalidate',
+  });
+  t.regex(answer.note, /^SIMULATED/);
+});
+
+test('GET /v1/tiles/daily tells the size of the archive', async (t) => {
+  const manifest = dailyService.services.catalog.edition().manifest('2026-05-01');
+  const listed = manifest?.files.find(({ kind }) => kind === 'daily-tiles');
+  t.is((await askDaily('?date=2026-05-01')).size_bytes, listed?.bytes ?? null);
+});
+
+test('GET /v1/tiles/daily is as fresh as its archive, not as the scans that came after it was drawn', async (t) => {
+  const root = await scratch(t);
+  const scans = await scansBetween('00:00', '00:10');
+  await publish(root, scans.slice(0, 2));
+  await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
+  const running = await startService({ endpoints: [tilesDaily], data_root: root, now_ms: NOW_MS });
+  t.teardown(() => running.close());
+  const { data_as_of } = (await running.json(DAILY)) as DailyTiles;
+  t.is(Date.parse(data_as_of ?? ''), scans[1]?.time_ms ?? 0);
+});
+
+test('GET /v1/tiles/daily of a past date keeps its own freshness', async (t) => {
+  const last = (await scansBetween('23:56', '24:00')).findLast(({ scan_id }) => scan_id.startsWith('20260501'));
+  t.is(Date.parse((await askDaily('?date=2026-05-01')).data_as_of ?? ''), last?.time_ms ?? 0);
+});
+
+for (const date of ['2026-04-30', '2031-01-01'])
+  test(`GET /v1/tiles/daily of ${date}, a day without data, is unavailable and not an error`, async (t) => {
+    t.like(await askDaily(`?date=${date}`), { date, available: false, url: null, size_bytes: null });
+  });
+
+test('GET /v1/tiles/daily of an empty data root is unavailable', async (t) => {
+  const empty = await startService({ endpoints: [tilesDaily], now_ms: NOW_MS });
+  try {
+    t.like(await empty.json(DAILY), { date: '2026-05-02', available: false, url: null, data_as_of: null });
+  } finally {
+    await empty.close();
+  }
+});
+
+test('GET /v1/tiles/daily refuses a date that does not exist', async (t) => {
+  const response = await dailyService.call(`${DAILY}?date=yesterday`);
+  t.is(response.status, 400);
+  t.like(await response.json(), { error: 'invalid_parameter' });
+});
+
+test.serial('GET /v1/tiles/daily costs 2 credits, a 304 like the 200 it mirrors', async (t) => {
+  const before = await creditsUsed(dailyService);
+  const etag = (await dailyService.call(DAILY)).headers.get('etag') ?? '';
+  t.is((await dailyService.call(DAILY, { headers: { 'If-None-Match': etag } })).status, 304);
+  t.is((await creditsUsed(dailyService)) - before, 4);
+});
+
+const DATE = '2026-05-01';
+const ARCHIVES_DAILY = `/tiles/daily/${DATE}.pmtiles`;
+const archives_data_root = mkdtempSync(join(SCRATCH, 'hail-archives-'));
+let archivesService: RunningService;
+let catalog: Catalog;
+
+test.before(async () => {
+  await publish(archives_data_root, await scansBetween('23:54', '00:02'), { reflectivity_keep_hours: 48 });
+  catalog = await openCatalog(archives_data_root, 0);
+  archivesService = await startService({
+    endpoints: [tilesScan, tilesDaily],
+    data_root: archives_data_root,
+    now_ms: NOW_MS,
+    app: { publicRoutes: [archives(catalog)] },
+  });
+});
+test.after.always(async (t) => {
+  t.deepEqual(archivesService.failures, []);
+  await archivesService.close();
+  await catalog.close();
+  rmSync(archives_data_root, { recursive: true, force: true });
+});
+
+function listed(kind: PublishedFile['kind']): PublishedFile {
+  const file = catalog
+    .edition()
+    .manifest(DATE)
+    ?.files.find((one) => one.kind === kind);
+  if (file === undefined) throw new Error(`${DATE} lists no ${kind}`);
+  return file;
+}
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  archivesService.call(path, { key: null, method, headers });
+
+/** Path of the first scan's archive. */
+async function scanPath(): Promise<string> {
+  const { frames } = (await archivesService.json(`/v1/tiles/scan?date=${DATE}`)) as ScanTiles;
+  return new URL(frames[0]?.url ?? '').pathname;
+}
+
+test('GET of an archive needs no key and gives the very file, its type, its length and a strong tag', async (t) => {
+  const file = listed('daily-tiles');
+  const response = await get(ARCHIVES_DAILY);
+  t.is(response.status, 200);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  t.is(createHash('sha256').update(bytes).digest('hex'), file.sha256);
+  t.deepEqual(bytes, readFileSync(join(archives_data_root, file.path)));
+  t.is(response.headers.get('content-type'), 'application/vnd.pmtiles');
+  t.is(response.headers.get('content-length'), String(file.bytes));
+  t.is(response.headers.get('accept-ranges'), 'bytes');
+  t.is(response.headers.get('content-encoding'), null);
+  t.regex(response.headers.get('etag') ?? '', /^"[^"]+"$/);
+  t.is(response.headers.get('x-data-source'), 'simulated');
+});
+
+test('archives are cached as their discovery says', async (t) => {
+  const scan = (await archivesService.json(`/v1/tiles/scan?date=${DATE}`)) as ScanTiles;
+  const daily = (await archivesService.json(`/v1/tiles/daily?date=${DATE}`)) as DailyTiles;
+  const [frame] = scan.frames;
+  t.is((await get(await scanPath())).headers.get('cache-control'), frame?.cache_control ?? null);
+  const reflectivity = await get(new URL(frame?.reflectivity_url ?? '').pathname);
+  t.is(reflectivity.headers.get('cache-control'), frame?.cache_control ?? null);
+  t.is((await get(ARCHIVES_DAILY)).headers.get('cache-control'), daily.cache_control);
+});
+
+test('every address that discovery gives answers', async (t) => {
+  const { frames } = (await archivesService.json(`/v1/tiles/scan?date=${DATE}`)) as ScanTiles;
+  for (const { url, reflectivity_url } of frames)
+    for (const address of [url, reflectivity_url ?? ''])
+      t.is((await get(new URL(address).pathname, {}, 'HEAD')).status, 200);
+});
+
+test('the newest archive of reflectivity is that of the newest scan, and is answered under its path', async (t) => {
+  const newest = newestReflectivity(catalog.edition());
+  const { frames } = (await archivesService.json('/v1/tiles/scan')) as ScanTiles;
+  t.is(newest?.scan_time, Date.parse(frames.at(-1)?.scan_time ?? ''));
+  const response = await get(`/tiles${newest?.path}`);
+  t.is(response.headers.get('etag'), `"${newest?.file.sha256}"`);
+  const archive = new PMTiles(new FetchSource(`${archivesService.url}/tiles${newest?.path}`));
+  t.is((await archive.getHeader()).maxZoom, 6);
+});
+
+test('a range is answered 206 with its place in the whole', async (t) => {
+  const whole = Buffer.from(await (await get(ARCHIVES_DAILY)).arrayBuffer());
+  const last = whole.length - 1;
+  for (const [range, from, to] of [
+    ['bytes=0-126', 0, 126],
+    ['bytes=100-', 100, last],
+    ['bytes=-16', whole.length - 16, last],
+    [`bytes=${last}-${last + 1000}`, last, last],
+  ] as const) {
+    const response = await get(ARCHIVES_DAILY, { Range: range });
+    t.is(response.status, 206, range);
+    t.is(response.headers.get('content-range'), `bytes ${from}-${to}/${whole.length}`);
+    t.is(response.headers.get('content-length'), String(to - from + 1));
+    t.deepEqual(Buffer.from(await response.arrayBuffer()), whole.subarray(from, to + 1), range);
+  }
+});
+
+test('a range behind the end is answered 416 with the size', async (t) => {
+  const { bytes } = listed('daily-tiles');
+  const response = await get(ARCHIVES_DAILY, { Range: `bytes=${bytes}-` });
+  t.is(response.status, 416);
+  t.is(response.headers.get('content-range'), `bytes */${bytes}`);
+  t.is(response.headers.get('cache-control'), 'no-store');
+  t.like(await response.json(), { error: 'range_not_satisfiable' });
+});
+
+test('If-None-Match with the tag is answered 304 without a body, If-Match with another 412', async (t) => {
+  const etag = (await get(ARCHIVES_DAILY)).headers.get('etag') ?? '';
+  const same = await get(ARCHIVES_DAILY, { 'If-None-Match': etag });
+  t.is(same.status, 304);
+  t.is(same.headers.get('etag'), etag);
+  t.is(same.headers.get('cache-control'), 'public, max-age=60, must-revalidate');
+  t.is(await same.text(), '');
+  const other = await get(ARCHIVES_DAILY, { 'If-Match': '"other"' });
+  t.deepEqual([other.status, other.headers.get('cache-control')], [412, 'no-store']);
+  t.like(await other.json(), { error: 'precondition_failed' });
+  t.is((await get(ARCHIVES_DAILY, { 'If-Match': etag })).status, 200);
+});
+
+test('a stale If-Range gets the whole file, the present tag its range', async (t) => {
+  const etag = (await get(ARCHIVES_DAILY)).headers.get('etag') ?? '';
+  t.is((await get(ARCHIVES_DAILY, { Range: 'bytes=0-9', 'If-Range': '"stale"' })).status, 200);
+  t.is((await get(ARCHIVES_DAILY, { Range: 'bytes=0-9', 'If-Range': etag })).status, 206);
+});
+
+test('several ranges get the whole file', async (t) => {
+  t.is((await get(ARCHIVES_DAILY, { Range: 'bytes=0-9, 20-29' })).status, 200);
+});
+
+test('HEAD has the headers of GET and no body', async (t) => {
+  const [get_, head] = await Promise.all([get(ARCHIVES_DAILY), get(ARCHIVES_DAILY, {}, 'HEAD')]);
+  t.is(head.status, 200);
+  t.is(await head.text(), '');
+  for (const name of ['etag', 'content-length', 'content-type', 'cache-control', 'accept-ranges'])
+    t.is(head.headers.get(name), get_.headers.get(name), name);
+});
+
+test('pages elsewhere may read archives and their tags', async (t) => {
+  const response = await get(ARCHIVES_DAILY, { Origin: 'https://elsewhere.example', Range: 'bytes=0-9' });
+  t.is(response.headers.get('access-control-allow-origin'), '*');
+  const exposed = (response.headers.get('access-control-expose-headers') ?? '').split(', ');
+  for (const name of ['ETag', 'Content-Range', 'Content-Length']) t.true(exposed.includes(name), name);
+});
+
+test('POST is answered 405 with the methods that are served', async (t) => {
+  const response = await get(ARCHIVES_DAILY, {}, 'POST');
+  t.is(response.status, 405);
+  t.is(response.headers.get('allow'), 'GET, HEAD, OPTIONS');
+  t.like(await response.json(), { error: 'method_not_allowed' });
+});
+
+/** Sends a path as it is, which fetch would tidy up first. */
+function statusOf(path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const { port } = new URL(archivesService.url);
+    request({ host: '127.0.0.1', port, path }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+for (const path of [
+  '/tiles/',
+  '/tiles/daily/',
+  '/tiles/daily/2026-05-01',
+  '/tiles/daily/2019-01-01.pmtiles',
+  '/tiles/daily/2026-05-01.PMTILES',
+  '/tiles/Daily/2026-05-01.pmtiles',
+  '/tiles/daily//2026-05-01.pmtiles',
+  '/tiles/daily/%32026-05-01.pmtiles',
+  '/tiles/daily/../../current.json',
+  '/tiles/daily/..%2f..%2fcurrent.json',
+  '/tiles/daily/%2e%2e/%2e%2e/current.json',
+  '/tiles/daily/..\\..\\current.json',
+  '/tiles/daily/2026-05-01.pmtiles%00',
+  '/tiles/scan/2026-05-01/../../../current.json',
+  '/tiles/scan/2026-05-01/20260501T235400Z-00000000.pmtiles',
+  '/tiles/scan/2026-05-01/.pmtiles',
+  '/tiles/reflectivity/2026-05-01/20260501T235400Z-00000000.pmtiles',
+  '/tiles/reflectivity/2026-05-01.pmtiles',
+  '/tiles/scan/date=2026-05-01/x.pmtiles',
+])
+  test(`${path} is 404`, async (t) => t.is(await statusOf(path), 404));
+
+test('an archive of another date is not found under this one', async (t) => {
+  const path = await scanPath();
+  t.is(await statusOf(path.replace(DATE, '2026-05-02')), 404);
+});
+
+test('an archive that is gone, was cut short, or leads out of the data root is an error of ours, never wrong bytes', async (t) => {
+  const root = await publishedRoot(t, await scansBetween('23:54', '00:02'));
+  const own = await openCatalog(root, 0);
+  t.teardown(own.close);
+  const path = join(
+    root,
+    own
+      .edition()
+      .manifest(DATE)
+      ?.files.find(({ kind }) => kind === 'daily-tiles')?.path ?? '',
+  );
+  const read = () => archiveResponse({ method: 'GET', path: ARCHIVES_DAILY, headers: {} }, own.edition());
+  truncateSync(path, 100);
+  await t.throwsAsync(read, { name: 'DataUnavailable', message: /has 100 bytes, its manifest says/ });
+  unlinkSync(path);
+  await t.throwsAsync(read, { name: 'DataUnavailable', message: /is missing/ });
+  symlinkSync('/etc/hostname', path);
+  await t.throwsAsync(read, { name: 'DataUnavailable', message: /leads out of the data root/ });
+});
+
+test('503 overloaded with Retry-After when too many archives are being read; what needs no file is still answered', async (t) => {
+  const full = await startService({
+    endpoints: [],
+    app: { publicRoutes: [archives(catalog, openStreams(0, 0))] },
+  });
+  t.teardown(full.close);
+  const reply = await full.call(ARCHIVES_DAILY, { key: null });
+  t.deepEqual([reply.status, reply.headers.get('Retry-After')], [503, '1']);
+  t.like(await reply.json(), { error: 'overloaded' });
+  t.is((await full.call(ARCHIVES_DAILY, { key: null, method: 'HEAD' })).status, 200);
+  const etag = `"${listed('daily-tiles').sha256}"`;
+  t.is((await full.call(ARCHIVES_DAILY, { key: null, headers: { 'If-None-Match': etag } })).status, 304);
+});
+
+test('the file of an archive is closed after its answer, read or not', async (t) => {
+  const opened: Readable[] = [];
+  const streams: OpenStreams = {
+    open: async (_, make) => {
+      const stream = await make();
+      opened.push(stream);
+      return stream;
+    },
+  };
+  const own = await startService({ endpoints: [], app: { publicRoutes: [archives(catalog, streams)] } });
+  t.teardown(own.close);
+  await (await own.call(ARCHIVES_DAILY, { key: null })).arrayBuffer();
+  await (await own.call(ARCHIVES_DAILY, { key: null })).body?.cancel();
+  t.is(opened.length, 2);
+  for (const stream of opened) if (!stream.closed) await once(stream, 'close');
+  t.true(opened.every(({ closed }) => closed));
+});
+
+test('the pmtiles reader reads the archives of scans and of the day over HTTP', async (t) => {
+  for (const path of [ARCHIVES_DAILY, await scanPath()]) {
+    const archive = new PMTiles(new FetchSource(`${archivesService.url}${path}`));
+    const header = await archive.getHeader();
+    t.is(tileTypeExt(header.tileType), '.mvt');
+    const { vector_layers } = (await archive.getMetadata()) as { vector_layers: unknown[] };
+    t.true(vector_layers.length > 0);
+    const z = header.minZoom;
+    const x = Math.floor(((header.centerLon + 180) / 360) * 2 ** z);
+    const sine = Math.sin((header.centerLat * Math.PI) / 180);
+    const y = Math.floor((0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)) * 2 ** z);
+    const tile = await archive.getZxy(z, x, y);
+    t.true((tile?.data.byteLength ?? 0) > 0, path);
+  }
+});
+
+test('archives are the same for every caller, and do not vary by Authorization', async (t) => {
+  const first = await get(ARCHIVES_DAILY);
+  await first.arrayBuffer();
+  const etag = first.headers.get('ETag') ?? '';
+  for (const path of [ARCHIVES_DAILY, await scanPath()]) {
+    const part = await get(path, { Range: 'bytes=0-9' });
+    await part.arrayBuffer();
+    for (const reply of [part, await get(path, {}, 'HEAD')]) t.is(reply.headers.get('Vary'), 'Accept-Encoding', path);
+  }
+  const unchanged = await get(ARCHIVES_DAILY, { 'If-None-Match': etag });
+  t.deepEqual([unchanged.status, unchanged.headers.get('Vary')], [304, 'Accept-Encoding']);
+});

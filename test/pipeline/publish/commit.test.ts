@@ -1,0 +1,714 @@
+import fs, { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { tableFromIPC } from 'apache-arrow';
+import test, { type ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { readConfig } from '../../../pipeline/config.ts';
+import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
+import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
+import { PipelineError } from '../../../pipeline/error.ts';
+import type { CompanionValues } from '../../../pipeline/grid.ts';
+import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/commit.ts';
+import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
+import { mergedDayMax, mergedUncovered } from '../../../pipeline/publish/merge.ts';
+import { summarize } from '../../../pipeline/publish/summary.ts';
+import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../../../pipeline/publish/tables.ts';
+import { scoreDate } from '../../../pipeline/run/score-date.ts';
+import { emptyMaximum, maximumRows, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
+import { columns, type Table } from '../../../schemas/columns.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { type Current, ingestedAt, type Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
+import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
+import { detections } from '../../../schemas/tables/detections.ts';
+import { frames } from '../../../schemas/tables/frames.ts';
+import { TABLES } from '../../../schemas/tables/index.ts';
+import { uncovered } from '../../../schemas/tables/uncovered.ts';
+import { type Watch, watches } from '../../../schemas/tables/watches.ts';
+import { addDays, timestamp } from '../../../schemas/time.ts';
+import { openArchive } from '../../support/data/archive.ts';
+import { drawTenths } from '../../support/data/draw.ts';
+import { frameRow } from '../../support/data/frame-row.ts';
+import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
+import { midnight, scansBetween } from '../../support/data/small-world.ts';
+import {
+  asObserved,
+  filesOf,
+  ingest,
+  MONTH_LATER_MS,
+  onRoot,
+  publish,
+  publishedRoot,
+  scratch,
+  scansBetween as tinyScansBetween,
+} from '../../support/data/world.ts';
+import { faultsOf } from '../../support/kill/killed.ts';
+
+const at = (minute: number) => DAY_MS + minute * 60_000;
+const NO_COMPANIONS: CompanionValues = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+};
+
+/** What several files of day maxima add up to. */
+async function merged(t: ExecutionContext, ...files: readonly (readonly Partial<DayMax>[])[]): Promise<DayMax[]> {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const folder = await scratch(t);
+  const paths = files.map((_, index) => join(folder, `${index}.parquet`));
+  for (const [index, rows] of files.entries())
+    await stageRows(engine, dayMax, rows.map(dayMaxRow), paths[index] as string, 'observed');
+  const rows = await engine.rows<DayMax>(`${mergedDayMax(paths, null)} ORDER BY "row", col, interpolated`);
+  return rows.map((row) => ({ ...row, storm_date: DAY }));
+}
+
+test('the larger value of a pixel wins, with its time, confidence and companions', async (t) => {
+  const [row, ...more] = await merged(
+    t,
+    [{ max_mm: 20, max_time: at(0), confidence: 0.2, vil_kg_m2: 30 }],
+    [{ max_mm: 40, max_time: at(2), confidence: 0.7, vil_kg_m2: null }],
+    [{ max_mm: 30, max_time: at(4), confidence: 0.9, vil_kg_m2: 50 }],
+  );
+  t.deepEqual(more, []);
+  t.deepEqual([row?.max_mm, row?.max_time, row?.confidence, row?.vil_kg_m2], [40, at(2), 0.7, null]);
+});
+
+test('of equal values the earliest wins, in whatever order the files come', async (t) => {
+  const [early, late] = [
+    { max_mm: 40, max_time: at(2), confidence: 0.1 },
+    { max_mm: 40, max_time: at(8), confidence: 0.9 },
+  ];
+  t.is((await merged(t, [early], [late]))[0]?.confidence, 0.1);
+  t.is((await merged(t, [late], [early]))[0]?.confidence, 0.1);
+});
+
+test('times widen and counts add up; a stretch without a detection adds none', async (t) => {
+  const [row] = await merged(
+    t,
+    [{ first_detected: at(4), last_detected: at(8), detection_scans: 3, severe_scans: 1 }],
+    [{ first_detected: at(0), last_detected: at(2), detection_scans: 2, severe_scans: 0 }],
+    [{ max_mm: 7, first_detected: null, last_detected: null, detection_scans: 0, severe_scans: 0, confidence: null }],
+  );
+  t.deepEqual([row?.first_detected, row?.last_detected, row?.detection_scans, row?.severe_scans], [at(0), at(8), 5, 1]);
+});
+
+test('what was filled in between scans stays a row of its own, where it is more than any scan saw', async (t) => {
+  const filled = (col: number, max_mm: number) => ({
+    col,
+    max_mm,
+    interpolated: true,
+    confidence: null,
+    first_detected: null,
+    last_detected: null,
+    detection_scans: 0,
+  });
+  const rows = await merged(
+    t,
+    [{ col: 1, max_mm: 30 }, { col: 2, max_mm: 30 }, filled(1, 40), filled(2, 20), filled(3, 12)],
+    [{ col: 2, max_mm: 35 }, filled(3, 15)],
+  );
+  t.deepEqual(
+    rows.map(({ col, max_mm, interpolated }) => [col, max_mm, interpolated]),
+    [
+      [1, 30, false],
+      [1, 40, true],
+      [2, 35, false],
+      [3, 15, true],
+    ],
+  );
+});
+
+test('adding up in steps gives what adding up at once gives', async (t) => {
+  const one = [{ max_mm: 20, max_time: at(0) }];
+  const two = [{ max_mm: 40, max_time: at(2), detection_scans: 4 }];
+  const three = [{ max_mm: 40, max_time: at(4), severe_scans: 2 }];
+  const atOnce = await merged(t, one, two, three);
+  t.deepEqual(await merged(t, await merged(t, one, two), three), atOnce);
+  t.deepEqual(await merged(t, one, await merged(t, two, three)), atOnce);
+});
+
+/** A scan of two by two pixels so many minutes into the day; sizes in tenths of a millimetre. */
+function scanAt(minute: number, tenths: readonly number[], filled: ScanOfDay['filled'] = []): ScanOfDay {
+  const values = [tenths.slice(0, 2), tenths.slice(2)];
+  const detections = values.flatMap((line, r) =>
+    line.flatMap((value, c) => (value >= 100 ? [{ row: 1500 + r, col: 3500 + c, confidence: value / 1000 }] : [])),
+  );
+  return { scan_time: at(minute), mesh: drawTenths(values), companions: NO_COMPANIONS, detections, filled };
+}
+
+function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
+  const maximum = emptyMaximum();
+  for (const scan of scans) updateDayMaximum(maximum, scan);
+  return maximumRows(maximum, DAY);
+}
+
+test('files of any split of the scans, merged in any order, give the rows of the whole day', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const folder = await scratch(t);
+  const days = fc.uniqueArray(
+    fc.record({
+      minute: fc.integer({ min: 0, max: 200 }),
+      tenths: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 4, maxLength: 4 }),
+      file: fc.integer({ min: 0, max: 2 }),
+    }),
+    { selector: ({ minute }) => minute, minLength: 1, maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(days, fc.boolean(), async (day, backwards) => {
+      const scans = day.map(({ minute, tenths, file }) => ({
+        file,
+        scan: scanAt(minute, tenths, [{ row: 1500, col: 3500 + file, mm: 20 + file, time: at(minute) }]),
+      }));
+      const paths: string[] = [];
+      for (const [file, members] of Map.groupBy(scans, (one) => one.file)) {
+        const path = join(folder, `${file}.parquet`);
+        const rows = maximumOf(members.map(({ scan }) => scan));
+        await stageRows(engine, dayMax, backwards ? rows.toReversed() : rows, path, 'observed');
+        paths.push(path);
+      }
+      const query = mergedDayMax(backwards ? paths.toReversed() : paths, null);
+      const merged = await engine.rows<DayMax>(`SELECT * FROM (${query}) ORDER BY "row", col, interpolated`);
+      const whole = maximumOf(scans.map(({ scan }) => scan));
+      t.deepEqual(
+        merged.map((row) => ({ ...row, storm_date: DAY })),
+        whole,
+      );
+    }),
+    { numRuns: 25 },
+  );
+});
+
+const DATE = { partition: '2026-05-01', provenance: 'observed', storm_day_start_hour: 0, closed: false } as const;
+const NOW_MS = Date.parse('2026-05-01T20:30:00Z');
+
+const scan = (scan_id: string, segment = scan_id, inputs = 'a') => ({ scan_id, segment, inputs });
+
+function file(path: string, segment: string): PublishedFile {
+  return {
+    path,
+    kind: 'table',
+    table: 'cells',
+    segment,
+    rows: 1,
+    bytes: 1,
+    sha256: 'ab'.repeat(32),
+    schema_version: 1,
+    first_scan: null,
+    last_scan: null,
+    bbox: null,
+    max_size_mm: null,
+  };
+}
+
+const staged = (path: string, segment: string) => ({ staged: '', entry: file(path, segment) });
+
+/** A manifest with the scans A and B, each a segment with a file of its own, at commit 7. */
+const MANIFEST: Manifest = {
+  ...nextManifest(null, editOf(DATE, { add_files: [staged('a', 'A'), staged('b', 'B')] }), 0),
+  commit: 7,
+  table_commits: { cells: 5, tracks: 7 },
+  scans: [scan('A'), scan('B')],
+  feeds: { MESH: '2026-05-01T20:00:00Z', POSH: '2026-05-01T20:00:00Z' },
+};
+
+/** The parts of a manifest that its edits are about, in short. */
+function brief({ commit, closed, scans, files, table_commits }: Manifest) {
+  return {
+    commit,
+    closed,
+    table_commits,
+    scans: scans.map(({ scan_id, segment, inputs }) => `${scan_id} ${segment} ${inputs}`),
+    files: files.map(({ path, segment }) => `${path} ${segment}`),
+  };
+}
+
+const SAME = {
+  commit: 8,
+  closed: false,
+  table_commits: { cells: 5, tracks: 7 },
+  scans: ['A A a', 'B B a'],
+  files: ['a A', 'b B'],
+};
+
+const EDITS: readonly (readonly [title: string, changes: Partial<Edit>, expected: Partial<typeof SAME>])[] = [
+  ['an edit without changes only counts the commit', {}, {}],
+  ['added scans come in order of time', { add_scans: [scan('AB')] }, { scans: ['A A a', 'AB AB a', 'B B a'] }],
+  [
+    'a scan that is added again replaces its entry',
+    { add_scans: [scan('A', 'A2', 'b')] },
+    { scans: ['A A2 b', 'B B a'] },
+  ],
+  [
+    'a dropped segment takes its scans and files with it',
+    { drop_segments: ['A'] },
+    { scans: ['B B a'], files: ['b B'] },
+  ],
+  ['a segment nobody knows drops nothing', { drop_segments: ['X'] }, {}],
+  [
+    'a segment is replaced by what is added in the same edit',
+    { drop_segments: ['A', 'B'], add_scans: [scan('A', 'day'), scan('B', 'day')], add_files: [staged('c', 'day')] },
+    { scans: ['A day a', 'B day a'], files: ['c day'] },
+  ],
+  ['a file that is added again replaces its entry', { add_files: [staged('a', 'A2')] }, { files: ['b B', 'a A2'] }],
+  [
+    'a file listed again under another segment outlives the one it was in',
+    { drop_segments: ['A'], relist_files: [file('a', 'hour')] },
+    { scans: ['B B a'], files: ['b B', 'a hour'] },
+  ],
+  [
+    'changed tables take the number of the commit, others keep theirs',
+    { changed_tables: ['cells'] },
+    { table_commits: { cells: 8, tracks: 7 } },
+  ],
+  ['a date is closed by the edit that says so', { closed: true }, { closed: true }],
+];
+
+for (const [title, changes, expected] of EDITS)
+  test(title, (t) => {
+    t.deepEqual(brief(nextManifest(MANIFEST, editOf(DATE, changes), NOW_MS)), { ...SAME, ...expected });
+  });
+
+test('the first manifest of a partition is commit 1 and holds what is added', (t) => {
+  const first = nextManifest(null, editOf(DATE, { add_scans: [scan('A')], changed_tables: ['cells'] }), NOW_MS);
+  t.deepEqual(brief(first), { ...brief(first), commit: 1, scans: ['A A a'], files: [], table_commits: { cells: 1 } });
+  t.is(first.committed_at, '2026-05-01T20:30:00Z');
+});
+
+test('rows came in with the commit, unless the edit says of which published rows it was made', (t) => {
+  const brought = nextManifest(MANIFEST, editOf(DATE, {}), NOW_MS);
+  t.is(ingestedAt(brought), '2026-05-01T20:30:00Z');
+  const joined = nextManifest(brought, editOf(DATE, { ingested_at: ingestedAt(brought) }), NOW_MS + 86_400_000);
+  t.deepEqual([joined.committed_at, ingestedAt(joined)], ['2026-05-02T20:30:00Z', '2026-05-01T20:30:00Z']);
+  t.is(ingestedAt(nextManifest(joined, editOf(DATE, {}), NOW_MS + 2 * 86_400_000)), '2026-05-03T20:30:00Z');
+});
+
+test('feeds keep the newest time of each product', (t) => {
+  const feeds = { MESH: Date.parse('2026-05-01T20:10:00Z'), POSH: Date.parse('2026-05-01T19:00:00Z') };
+  t.deepEqual(nextManifest(MANIFEST, editOf(DATE, { feeds }), NOW_MS).feeds, {
+    MESH: '2026-05-01T20:10:00Z',
+    POSH: '2026-05-01T20:00:00Z',
+  });
+});
+
+test('data of the other provenance begin with feeds of their own', (t) => {
+  const other = editOf({ ...DATE, provenance: 'simulated' }, { feeds: { VIL: 0 } });
+  t.deepEqual(nextManifest(MANIFEST, other, NOW_MS).feeds, { VIL: '1970-01-01T00:00:00Z' });
+});
+
+const HEADS_DATE = '2026-05-02';
+const MONTH = '2026-05';
+
+test('a month whose date lost its head under the pipeline is not joined, and the error names the head', async (t) => {
+  const path = await scratch(t);
+  const [scan] = await scansBetween('00:00', '00:04');
+  const error = await onRoot(path, { now_ms: MONTH_LATER_MS }, async ({ root, session }) => {
+    await session.ingest(scan?.files ?? []);
+    await root.compactDay(HEADS_DATE, MONTH_LATER_MS);
+    await fs.rm(join(path, layout.head(HEADS_DATE)));
+    return await t.throwsAsync(root.compactMonth(MONTH, MONTH_LATER_MS), { instanceOf: PipelineError });
+  });
+  t.is(error?.message, `publish ${layout.head(HEADS_DATE)}: is missing, expected the head of a published date`);
+  t.deepEqual((await listPartitions(path)).months, []);
+});
+
+const [FIRST, LAST] = ['2026-05-01', '2026-05-02'] as const;
+const INGESTED = '2026-05-02T00:55:00Z';
+/** A data clock so many days into June. */
+const clock = (days: number) => Date.parse(addDays('2026-06-01', days));
+
+test('only new rows and rows made again from raw files move the ingest time of a date; joining, drawing and judging do not', async (t) => {
+  const scans = await midnight();
+  const settings = { reflectivity_keep_hours: 1e6 };
+  const path = await publishedRoot(t, scans.slice(0, -1), settings);
+  const timesOf = async (partition: string) => {
+    const list = await readNewest(path, partition);
+    return list === null ? null : [list.committed_at, ingestedAt(list)];
+  };
+  t.deepEqual(await timesOf(FIRST), [INGESTED, INGESTED]);
+
+  const config = readConfig({ HAIL_DATA: path, HAIL_NOW: timestamp(clock(0)) });
+  t.true((await scoreDate(config, FIRST)).changed);
+  t.deepEqual(await timesOf(FIRST), [timestamp(clock(0)), INGESTED]);
+  await onRoot(path, settings, async ({ root }) => {
+    const steps = [
+      ['draws', () => root.derive(FIRST, clock(1))],
+      ['drops archives', () => root.expireReflectivity(0, clock(2))],
+      ['closes', () => root.compactDay(FIRST, clock(3))],
+    ] as const;
+    for (const [step, [title, work]] of steps.entries()) {
+      await work();
+      t.deepEqual(await timesOf(FIRST), [timestamp(clock(step + 1)), INGESTED], title);
+    }
+    await root.compactMonth('2026-05', clock(4));
+    t.deepEqual(await timesOf(layout.monthPartition('2026-05')), [timestamp(clock(4)), INGESTED]);
+    t.deepEqual(await timesOf(LAST), [timestamp(clock(2)), INGESTED], 'its archives were dropped');
+  });
+  await onRoot(path, { ...settings, now_ms: clock(5) }, async ({ session }) => {
+    await session.rebuild(FIRST);
+    await session.ingest(filesOf(scans.slice(-1)));
+  });
+  for (const date of [FIRST, LAST]) t.deepEqual(await timesOf(date), [timestamp(clock(5)), timestamp(clock(5))]);
+});
+
+test('a summary tells counts of scans and rows first and what they take on the disk last', async (t) => {
+  const [scan] = await scansBetween('00:00', '00:04');
+  const summary = await onRoot(await scratch(t), {}, async ({ root, session }) => {
+    await session.ingest(scan?.files ?? []);
+    return await summarize(root, [...root.heads.keys()]);
+  });
+  t.is(summary.scans, 1);
+  t.deepEqual(Object.keys(summary), [
+    ...['scans', 'detections', 'cells', 'tracks', 'tiers_mm', 'max_size_mm', 'files', 'bytes'],
+  ]);
+});
+
+/** Blocks of two rows, as runs that may touch. */
+const PATCHES: readonly UncoveredPatch[] = [
+  { row_first: 0, row_last: 9, col_first: 0, col_last: 19 },
+  { row_first: 0, row_last: 9, col_first: 0, col_last: 29 },
+  { row_first: 10, row_last: 19, col_first: 10, col_last: 19 },
+  { row_first: 10, row_last: 14, col_first: 10, col_last: 19 },
+];
+const scanOf = (minute: number, held: readonly number[]) => ({
+  storm_date: DAY,
+  scan_time: DAY_MS + minute * 60_000,
+  uncovered: held.map((index) => PATCHES[index] as UncoveredPatch),
+});
+
+test('what stays uncovered from scan to scan is one row, and a scan that covers it ends it', (t) => {
+  const [first, second] = PATCHES as [UncoveredPatch, UncoveredPatch];
+  const at = (minute: number) => DAY_MS + minute * 60_000;
+  t.deepEqual(uncoveredRows([scanOf(0, [0]), scanOf(2, [0, 1]), scanOf(4, [1]), scanOf(30, [0, 1])]), [
+    { storm_date: DAY, ...first, first_scan: at(0), last_scan: at(2), scans: 2 },
+    { storm_date: DAY, ...second, first_scan: at(2), last_scan: at(30), scans: 3 },
+    { storm_date: DAY, ...first, first_scan: at(30), last_scan: at(30), scans: 1 },
+  ]);
+});
+
+test('rows of scans that are published in pieces and joined are those of all scans at once, however they are cut', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const folder = await scratch(t);
+  const history = fc.array(
+    fc.record({ held: fc.subarray([0, 1, 2, 3]), endsPiece: fc.boolean(), endsHour: fc.boolean() }),
+    { minLength: 1, maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(history, async (drawn) => {
+      const scans = drawn.map(({ held }, index) => scanOf(2 * index, held));
+      const framePath = join(folder, 'frames.parquet');
+      await stageRows(
+        engine,
+        frames,
+        scans.map(({ scan_time }) => frameRow(DAY, scan_time)),
+        framePath,
+        'observed',
+      );
+      const merge = async (paths: readonly string[], name: string) => {
+        const path = join(folder, `${name}.parquet`);
+        await stageQuery(engine, uncovered, mergedUncovered(paths, [framePath]), path, 'observed');
+        return path;
+      };
+      const hours: string[] = [];
+      let pieces: string[] = [];
+      let piece: (typeof scans)[number][] = [];
+      for (const [index, scan] of scans.entries()) {
+        piece.push(scan);
+        const isLast = index === scans.length - 1;
+        if (!isLast && !drawn[index]?.endsPiece) continue;
+        const path = join(folder, `piece-${index}.parquet`);
+        await stageRows(engine, uncovered, uncoveredRows(piece), path, 'observed');
+        pieces.push(path);
+        piece = [];
+        if (!isLast && !drawn[index]?.endsHour) continue;
+        hours.push(await merge(pieces, `hour-${index}`));
+        pieces = [];
+      }
+      const whole = join(folder, 'whole.parquet');
+      await stageRows(engine, uncovered, uncoveredRows(scans), whole, 'observed');
+      t.deepEqual(
+        await readRows(engine, uncovered, [await merge(hours, 'day')]),
+        await readRows(engine, uncovered, [whole]),
+      );
+      for (const path of hours) await rm(path);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+async function published(t: Parameters<typeof scratch>[0]) {
+  const root = await publishedRoot(t, await tinyScansBetween('00:00', '00:13'));
+  return { root, manifest: (await readNewest(root, HEADS_DATE)) as Manifest };
+}
+
+test('hyparquet reads every table file: the rows of the manifest, the columns of the schema, its version', async (t) => {
+  const { root, manifest } = await published(t);
+  const files = manifest.files.filter((file) => file.kind === 'table');
+  t.true(files.length >= 7);
+  for (const { path, table: name, rows } of files) {
+    const table = TABLES.find((candidate) => candidate.name === name);
+    if (table === undefined) return t.fail(path);
+    const file = await asyncBufferFromFile(join(root, path));
+    const metadata = await parquetMetadataAsync(file);
+    t.is(Number(metadata.num_rows), rows, path);
+    t.deepEqual(
+      metadata.schema.slice(1).map((field) => field.name),
+      columns(table).map((column) => column.name),
+    );
+    const notes = new Map(metadata.key_value_metadata?.map(({ key, value }) => [key, value]));
+    t.is(notes.get('hail_table'), table.name);
+    t.is(notes.get('schema_version'), String(table.schema_version));
+    t.is(notes.get('source'), 'simulated', path);
+    t.deepEqual(JSON.parse(notes.get('columns') ?? ''), columnNotes(table, 'us since 1970 UTC'), path);
+    t.deepEqual(
+      [...new Set(metadata.row_groups.flatMap((group) => group.columns.map((one) => one.meta_data?.codec)))],
+      ['ZSTD'],
+    );
+    t.is((await parquetReadObjects({ file, compressors })).length, rows);
+  }
+});
+
+/** Unit and description of every column of a table, as its schema declares them. */
+function columnNotes(table: Table, instant_unit: string): object {
+  return Object.fromEntries(
+    columns(table).map(({ name, type, unit, description }) => [
+      name,
+      { unit: type === 'TIMESTAMP' ? instant_unit : unit, description },
+    ]),
+  );
+}
+
+test('DuckDB reads in a file that travelled alone what it holds, in which units, and that it is simulated', async (t) => {
+  const { root, manifest } = await published(t);
+  const file = manifest.files.find(({ table }) => table === 'detections')?.path as string;
+  const alone = join(await scratch(t, 'elsewhere'), 'detections.parquet');
+  await fs.mkdir(dirname(alone));
+  await fs.copyFile(join(root, file), alone);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const notes = await engine.rows<{ key: string; value: string }>(
+    `SELECT decode(key) AS key, decode(value) AS value FROM parquet_kv_metadata('${alone}') ORDER BY key`,
+  );
+  t.deepEqual(
+    notes.map(({ key }) => key),
+    ['columns', 'hail_table', 'schema_version', 'source'],
+  );
+  t.is(notes[3]?.value, 'simulated');
+  t.like(JSON.parse(notes[0]?.value ?? ''), {
+    estimated_size_mm: {
+      unit: 'mm',
+      description: 'MRMS MESH of the pixel as NOAA publishes it; above 150 mm stored as 150.',
+    },
+  });
+});
+
+test('files of a month say that both provenances are in it, those of its dates say their own', async (t) => {
+  const root = await scratch(t);
+  await publish(root, await tinyScansBetween('23:50', '00:00'));
+  await ingest(root, await asObserved(t, await tinyScansBetween('00:00', '00:10')));
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  for (const [partition, source] of [
+    ['2026-05-01', 'simulated'],
+    ['2026-05-02', 'observed'],
+    ['month-2026-05', 'mixed'],
+  ] as const) {
+    const manifest = (await readNewest(root, partition)) as Manifest;
+    t.is(manifest.source, source);
+    for (const { path } of manifest.files.filter(({ kind }) => kind === 'table'))
+      t.is((await readNotes(engine, join(root, path))).get('source'), source, path);
+    for (const { path } of manifest.files.filter(({ kind }) => kind.endsWith('tiles'))) {
+      const { metadata } = await openArchive(new Uint8Array(await fs.readFile(join(root, path))));
+      t.is(metadata.source, source, path);
+    }
+  }
+  const { live, source } = (await readCurrent(root)) as Current;
+  t.is(source, 'observed');
+  const { schema } = tableFromIPC(await fs.readFile(join(root, live.tracks)));
+  t.is(schema.metadata.get('source'), 'mixed');
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('hyparquet and DuckDB read the same detections', async (t) => {
+  const { root, manifest } = await published(t);
+  const paths = manifest.files.filter((file) => file.table === 'detections').map((file) => join(root, file.path));
+  const objects = await parquetReadObjects({ file: await asyncBufferFromFile(paths[0] as string), compressors });
+  const engine = await openEngine();
+  const rows = await readRows<Record<string, unknown>>(engine, detections, paths.slice(0, 1));
+  engine.close();
+  const plain = (row: Record<string, unknown>) =>
+    Object.values(row).map((value) =>
+      value instanceof Date ? value.getTime() : typeof value === 'bigint' ? Number(value) : value,
+    );
+  const dated = (row: Record<string, unknown>) => plain({ ...row, storm_date: Date.parse(String(row.storm_date)) });
+  t.deepEqual(objects.map(plain), rows.map(dated));
+});
+
+test('DuckDB reads the manifest of a date as one hive-partitioned table', async (t) => {
+  const { root, manifest } = await published(t);
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const files = manifest.files.filter((file) => file.table === 'detections');
+  const [found] = await engine.rows<{ rows: number; dates: number; date: string }>(
+    `SELECT count(*) AS rows, count(DISTINCT date) AS dates, min(date)::VARCHAR AS date
+     FROM read_parquet(${sqlList(files.map((file) => join(root, file.path)))}, hive_partitioning = true)`,
+  );
+  t.deepEqual(found, { rows: files.reduce((sum, file) => sum + file.rows, 0), dates: 1, date: HEADS_DATE });
+});
+
+test('the manifest says box, largest size and times of a file as they are', async (t) => {
+  const { root, manifest } = await published(t);
+  const file = manifest.files.find((one) => one.table === 'detections');
+  if (file === undefined) return t.fail();
+  const rows = await parquetReadObjects({ file: await asyncBufferFromFile(join(root, file.path)), compressors });
+  const of = (name: string) => rows.map((row) => Number(row[name]));
+  t.deepEqual(file.bbox, [
+    Math.min(...of('lon')),
+    Math.min(...of('lat')),
+    Math.max(...of('lon')),
+    Math.max(...of('lat')),
+  ]);
+  t.is(file.max_size_mm, Math.max(...of('estimated_size_mm')));
+  t.deepEqual([file.first_scan, file.last_scan], [manifest.scans[0]?.scan_id, manifest.scans.at(-1)?.scan_id]);
+});
+
+for (const [table, column] of [
+  ['swaths', 'geometry'],
+  ['event-days', 'hull'],
+] as const)
+  test(`${table} carry GeoParquet metadata, and DuckDB reads their polygons`, async (t) => {
+    const { root, manifest } = await published(t);
+    const path = join(root, manifest.files.find((file) => file.table === table)?.path as string);
+    const metadata = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    const geo = JSON.parse(metadata.key_value_metadata?.find(({ key }) => key === 'geo')?.value ?? 'null') as {
+      primary_column: string;
+      columns: Record<string, { encoding: string }>;
+    };
+    t.is(geo.primary_column, column);
+    t.is(geo.columns[column]?.encoding, 'WKB');
+    const engine = await openEngine();
+    t.teardown(() => engine.close());
+    const rows = await engine.rows<{ wkt: string }>(
+      `SELECT ST_AsText("${column}") AS wkt FROM read_parquet('${path}')`,
+    );
+    t.true(rows.length > 0);
+    for (const { wkt } of rows) t.regex(wkt, /^(MULTI)?POLYGON \(\(/);
+  });
+
+test('rows are sorted in space, so that a question about one place skips most row groups', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const pixels = Array.from({ length: 4 * ROW_GROUP_ROWS }, (_, index) => {
+    const shuffled = (index * 40_503) % 65_536; // odd factor: every number once, in no order
+    return dayMaxRow({ row: 1500 + (shuffled >> 8), col: 3000 + (shuffled & 255) });
+  });
+  const path = join(await scratch(t), 'day-max.parquet');
+  const facts = await stageRows(engine, dayMax, pixels, path, 'observed');
+  t.is(facts.rows, pixels.length);
+  const { row_groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+  t.is(row_groups.length, 4);
+  const range = (group: (typeof row_groups)[number], name: string) => {
+    const stats = group.columns.find((one) => one.meta_data?.path_in_schema[0] === name)?.meta_data?.statistics;
+    return [Number(stats?.min_value), Number(stats?.max_value)] as [number, number];
+  };
+  const [row, col] = [1620, 3100];
+  const holds = ([low, high]: [number, number], value: number) => low <= value && value <= high;
+  const asked = row_groups.filter((group) => holds(range(group, 'row'), row) && holds(range(group, 'col'), col));
+  t.true(asked.length <= 2, `${asked.length} row groups hold the place`);
+});
+
+test('rows with a missing value where one must be are refused', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const path = join(await scratch(t), 'x.parquet');
+  const bad = { ...dayMaxRow({}), max_mm: Number.NaN };
+  await t.throwsAsync(stageRows(engine, dayMax, [bad], path, 'observed'), {
+    message: /max_mm is NaN, expected a value/,
+  });
+});
+
+test('the pmtiles reader opens every archive, and every tile it addresses decodes', async (t) => {
+  const { root, manifest } = await published(t);
+  const archives = manifest.files.filter((file) => file.kind.endsWith('tiles'));
+  t.is(archives.length, manifest.scans.length + 1);
+  for (const { path, rows } of archives) {
+    const archive = await openArchive(new Uint8Array(await fs.readFile(join(root, path))));
+    t.is(archive.coords.length, rows);
+    t.is(archive.header.maxZoom, 10);
+    t.deepEqual([archive.metadata.attribution, archive.metadata.source], ['simulated', 'simulated']);
+    for (const { z, x, y } of archive.coords.slice(0, 20)) t.truthy(await archive.tile(z, x, y));
+  }
+});
+
+test('the live snapshot opens in Arrow with the columns of its tables and the rows of the last scans', async (t) => {
+  const { root, manifest } = await published(t);
+  const current = await readCurrent(root);
+  if (current === null) return t.fail();
+  t.deepEqual([current.scan_id], [manifest.scans.at(-1)?.scan_id]);
+  t.deepEqual([current.live.first_scan], [manifest.scans[0]?.scan_id]);
+  for (const name of ['detections', 'cells', 'tracks'] as const) {
+    const table = tableFromIPC(await fs.readFile(join(root, current.live[name])));
+    const published = manifest.files.filter((file) => file.table === name).reduce((sum, file) => sum + file.rows, 0);
+    t.is(table.numRows, published);
+    const declared = TABLES.find((candidate) => candidate.name === name) ?? detections;
+    const { metadata, fields } = table.schema;
+    t.deepEqual([metadata.get('hail_table'), metadata.get('source')], [name, 'simulated']);
+    t.deepEqual(JSON.parse(metadata.get('columns') ?? ''), columnNotes(declared, 'ms since 1970 UTC'));
+    t.deepEqual(
+      fields.map((field) => [field.metadata.get('unit') ?? null, field.metadata.get('description')]),
+      columns(declared).map(({ unit, description }) => [unit, description]),
+    );
+    t.deepEqual(
+      table.schema.names,
+      columns(TABLES.find((candidate) => candidate.name === name) ?? detections).map((column) => column.name),
+    );
+  }
+});
+
+test('hyparquet reads outlines that may be null, of files with and without any', async (t) => {
+  const engine = await openEngine();
+  t.teardown(() => engine.close());
+  const watch = (watch_id: string, outline: string | null): Watch => ({
+    watch_id,
+    type: 'tornado_watch',
+    number: 1,
+    issued_at: 0,
+    begins_at: null,
+    expires_at: 1,
+    headline: '',
+    areas: null,
+    watch_probability_pct: null,
+    hail_size_mm: null,
+    gust_kmh: null,
+    severe_hail_probability_pct: null,
+    significant_hail_probability_pct: null,
+    is_particularly_dangerous: null,
+    is_cancelled: false,
+    geometry: outline,
+    west: null,
+    south: null,
+    east: null,
+    north: null,
+    data_source: 'observed',
+  });
+  const outline = 'POLYGON ((-98 35, -97 35, -97 36, -98 35))';
+  const folder = await scratch(t);
+  for (const [name, rows, kinds] of [
+    ['none', [watch('a', null)], [null]],
+    ['some', [watch('a', null), watch('b', outline)], [null, 'Polygon']],
+  ] as const) {
+    const path = join(folder, `${name}.parquet`);
+    await stageRows(engine, watches, rows, path, 'observed');
+    const read = await parquetReadObjects({ file: await asyncBufferFromFile(path), compressors });
+    t.deepEqual(
+      read.map(({ geometry }) => geometry?.type ?? null),
+      [...kinds],
+    );
+  }
+});

@@ -1,0 +1,936 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import fc from 'fast-check';
+import { BadInput } from '../../../pipeline/error.ts';
+import { readAlerts } from '../../../pipeline/read/alerts.ts';
+import { readDiscussion } from '../../../pipeline/read/discussions.ts';
+import { checkPolygon } from '../../../pipeline/read/polygon.ts';
+import {
+  eightDigitPosition,
+  issueLine,
+  latLonDigits,
+  nearestDayTime,
+  productLines,
+  validity,
+  wmoHeading,
+} from '../../../pipeline/read/text-product.ts';
+import { joinWatches, readWatchProduct, type WatchProduct } from '../../../pipeline/read/watches.ts';
+import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
+import { WARNING_EVENTS, type Warning } from '../../../schemas/tables/warnings.ts';
+import { timestamp } from '../../../schemas/time.ts';
+import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
+import { feedFigures, minuteOf, type WatchFigures } from '../../support/data/feed-figures.ts';
+import { withInstants } from '../../support/data/relative-times.ts';
+import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+
+const NOW = Date.parse('2025-05-01T20:10:00Z');
+const INCH_MM = 25.4;
+
+function only(made: MadeAlert = {}): Warning {
+  return readAlerts(alertFile(alertFeature(made)), 'x', NOW).rows[0] as Warning;
+}
+
+/** Reason for which the first of two alerts is set aside while the second is kept. */
+function reasonOf(made: MadeAlert): string | undefined {
+  const other = alertFeature({ properties: { id: 'urn:oid:2.001.1' } });
+  const { rows, set_aside } = readAlerts(alertFile(alertFeature(made), other), 'x', NOW);
+  return rows.length === 1 && rows[0]?.warning_id === 'urn:oid:2.001.1' ? set_aside[0]?.reason : undefined;
+}
+
+for (const name of [
+  'two_real_SVR_with_hail_2023.geojson',
+  'weather.gov_air-quality-alerts_active.json',
+  'weather.gov_testing_active.json',
+])
+  sharedTest(`${name} gives its warnings and counts the other events`, (t) => {
+    const figures = feedFigures().warnings.alerts[name]!;
+    const text = readFileSync(sharedData('warnings', 'alerts', name), 'utf8');
+    const { rows, set_aside, others } = readAlerts(Buffer.from(withInstants(text, NOW)), name, NOW);
+    t.deepEqual(set_aside, []);
+    const events = Object.entries(figures.by_event);
+    t.deepEqual(
+      Object.fromEntries(others),
+      Object.fromEntries(events.filter(([event]) => !(WARNING_EVENTS as readonly string[]).includes(event))),
+    );
+    t.is(rows.length + [...others.values()].reduce((sum, n) => sum + n, 0), figures.features);
+    t.deepEqual(
+      rows.map(({ event, areas, positions }) => ({ event, area: areas, polygon_points: positions })),
+      figures.severe_thunderstorm_or_tornado_warnings.map(({ event, area, polygon_points }) => ({
+        event,
+        area,
+        polygon_points,
+      })),
+    );
+    t.deepEqual(
+      rows.map(({ warning_id, office, hail_size_mm, gust_kmh }) => [
+        warning_id,
+        office,
+        hail_size_mm,
+        Math.round(gust_kmh! / 1.609344),
+      ]),
+      figures.maxHailSize
+        .filter(({ event }) => (WARNING_EVENTS as readonly string[]).includes(event))
+        .map(({ id, sender, maxHailSize, maxWindGust }) => [
+          id,
+          sender,
+          Math.round(Number(maxHailSize[0]) * INCH_MM * 1000) / 1000,
+          Number(maxWindGust[0]?.split(' ')[0]),
+        ]),
+    );
+    for (const [index, { expires }] of figures.severe_thunderstorm_or_tornado_warnings.entries())
+      if (!expires.startsWith('date:')) t.is(rows[index]?.expires_at, Date.parse(expires));
+  });
+
+sharedTest('a warning of a file with relative times is in force for as long as the file says', (t) => {
+  const name = 'weather.gov_air-quality-alerts_active.json';
+  const text = withInstants(readFileSync(sharedData('warnings', 'alerts', name), 'utf8'), NOW);
+  const [warning] = readAlerts(Buffer.from(text), name, NOW).rows;
+  t.is(warning?.issued_at, NOW - 524_000);
+  t.is(warning?.expires_at, NOW + 1_755_000);
+});
+
+sharedTest('a real file whose times were never replaced sets its warnings aside', (t) => {
+  const name = 'weather.gov_air-quality-alerts_active.json';
+  const { rows, set_aside } = readAlerts(readFileSync(sharedData('warnings', 'alerts', name)), name, NOW);
+  t.is(rows.length, 0);
+  t.is(set_aside.length, 2);
+});
+
+test('an alert becomes a warning in our units, moving towards where the tag does not say', (t) => {
+  t.deepEqual(only({ parameters: { tornadoDetection: ['POSSIBLE'] } }), {
+    warning_id: 'urn:oid:1.001.1',
+    event: 'Severe Thunderstorm Warning',
+    message_type: 'Alert',
+    severity: 'Severe',
+    office: 'NWS Norman OK',
+    headline: 'Severe Thunderstorm Warning issued May 1 at 3:00PM CDT',
+    areas: 'Oklahoma, OK',
+    issued_at: Date.parse('2025-05-01T20:00:00Z'),
+    expires_at: Date.parse('2025-05-01T20:45:00Z'),
+    tornado_detection: 'POSSIBLE',
+    hail_size_mm: 38.1,
+    gust_kmh: 96.561,
+    speed_kmh: 51.856,
+    direction_deg: 112,
+    vtec_action: 'NEW',
+    vtec_event: 'KOUN.SV.W.0101',
+    replaces: '',
+    positions: 5,
+    geometry: 'POLYGON ((-98 35, -97 35, -97 36, -98 36, -98 35))',
+    west: -98,
+    south: 35,
+    east: -97,
+    north: 36,
+    is_refused_polygon: false,
+    data_source: 'observed',
+  });
+});
+
+test('the end of the event counts, not that of the message', (t) => {
+  const expires = '2025-05-01T15:20:00-05:00';
+  t.is(only({ properties: { expires } }).expires_at, Date.parse('2025-05-01T20:45:00Z'));
+  const parameters = { eventEndingTime: ['2025-05-01T20:30:00+00:00'] };
+  t.is(only({ properties: { expires, ends: null }, parameters: {} }).expires_at, Date.parse(expires));
+  const feature = alertFeature({ properties: { expires, ends: null } });
+  (feature.properties as Record<string, unknown>).parameters = parameters;
+  t.is(readAlerts(alertFile(feature), 'x', NOW).rows[0]?.expires_at, Date.parse('2025-05-01T20:30:00Z'));
+});
+
+for (const [tag, word] of [
+  ['RADAR INDICATED', 'RADAR_INDICATED'],
+  ['OBSERVED', 'OBSERVED'],
+  ['POSSIBLE', 'POSSIBLE'],
+  ['MAYBE', null],
+] as const)
+  test(`the tornado tag ${tag} is ${word ?? 'not known'}`, (t) => {
+    t.is(only({ parameters: { tornadoDetection: [tag] } }).tornado_detection, word);
+  });
+
+for (const [text, mm] of [
+  ['0.00', 0],
+  ['1.00', 25.4],
+  ['Up to .75', 19.05],
+  ['2.50 in', 63.5],
+  ['99.00', null],
+  ['golf ball', null],
+  ['', null],
+] as const)
+  test(`the hail tag '${text}' is ${mm === null ? 'not known' : `${mm} mm`}`, (t) => {
+    t.is(only({ parameters: { maxHailSize: [text] } }).hail_size_mm, mm);
+  });
+
+test('a parameter that is no list of text leaves its field null', (t) => {
+  const { hail_size_mm, gust_kmh, speed_kmh, vtec_event } = only({
+    parameters: { maxHailSize: [], maxWindGust: [60], eventMotionDescription: [null], VTEC: ['nonsense'] },
+  });
+  t.deepEqual([hail_size_mm, gust_kmh, speed_kmh, vtec_event], [null, null, null, null]);
+});
+
+test('a still storm has a speed of 0 and no direction', (t) => {
+  const parameters = { eventMotionDescription: ['2025-05-01T20:00:00-00:00...storm...000DEG...0KT...35.4,-97.5'] };
+  const { speed_kmh, direction_deg } = only({ parameters });
+  t.deepEqual([speed_kmh, direction_deg], [0, null]);
+});
+
+test('a polygon drawn clockwise is wound the other way round', (t) => {
+  const clockwise = [
+    [-98, 35],
+    [-98, 36],
+    [-97, 36],
+    [-97, 35],
+    [-98, 35],
+  ];
+  const { geometry } = only({ geometry: { type: 'Polygon', coordinates: [clockwise] } });
+  t.is(geometry, 'POLYGON ((-98 35, -97 35, -97 36, -98 36, -98 35))');
+});
+
+for (const [title, geometry, reason] of [
+  [
+    'crosses itself',
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          [-97, 36],
+          [-97, 35],
+          [-98, 37],
+          [-98, 35],
+        ],
+      ],
+    },
+    'edges cross or touch at -97.33 35.67, expected a simple polygon',
+  ],
+  [
+    'is not closed',
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          [-97, 35],
+          [-97, 36],
+          [-98, 36],
+        ],
+      ],
+    },
+    "ring is not closed, expected the first position '[-98,35]' at its end",
+  ],
+  [
+    'has two corners',
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          [-97, 35],
+          [-98, 35],
+        ],
+      ],
+    },
+    '2 different positions, expected 3 or more',
+  ],
+  [
+    'has no area',
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          [-97, 35],
+          [-96, 35],
+          [-98, 35],
+        ],
+      ],
+    },
+    'rings 0 and 0 cross or overlap near -98 35',
+  ],
+  [
+    'leaves the globe',
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          [-97, 95],
+          [-97, 36],
+          [-98, 35],
+        ],
+      ],
+    },
+    "position '[-97,95]', expected longitude and latitude",
+  ],
+  [
+    'has text for numbers',
+    {
+      type: 'Polygon',
+      coordinates: [
+        [
+          [-98, 35],
+          ['-97', '35'],
+          [-97, 36],
+          [-98, 35],
+        ],
+      ],
+    },
+    'position \'["-97","35"]\', expected longitude and latitude',
+  ],
+  [
+    'is a point',
+    { type: 'Point', coordinates: [-98, 35] },
+    'geometry is \'{"type":"Point","coordinates":[-98,35]}\', expected a polygon',
+  ],
+  ['has no rings', { type: 'Polygon', coordinates: [] }, "coordinates are '[]', expected one ring"],
+] as const)
+  test(`a polygon that ${title} is refused, and its warning kept without it`, (t) => {
+    const { rows, set_aside } = readAlerts(alertFile(alertFeature({ geometry })), 'x', NOW);
+    t.deepEqual(set_aside, [{ item: 'feature 1 polygon', reason }]);
+    t.deepEqual(
+      rows.map((row) => [row.geometry, row.west, row.positions, row.is_refused_polygon]),
+      [[null, null, 0, true]],
+    );
+  });
+
+test('a polygon of more positions than any warning has is refused before its edges are compared', (t) => {
+  const circle = Array.from({ length: 201 }, (_, i) => [
+    -97 + Math.cos((i * Math.PI) / 100),
+    35 + Math.sin((i * Math.PI) / 100),
+  ]);
+  const { rows, set_aside } = readAlerts(
+    alertFile(alertFeature({ geometry: { type: 'Polygon', coordinates: [circle] } })),
+    'x',
+    NOW,
+  );
+  t.is(rows.length, 1);
+  t.is(set_aside[0]?.reason, '201 positions, expected at most 200');
+});
+
+test('a warning without polygon is kept, and nothing was refused', (t) => {
+  const { rows, set_aside } = readAlerts(alertFile(alertFeature({ geometry: null })), 'x', NOW);
+  t.deepEqual(set_aside, []);
+  t.deepEqual([rows[0]?.geometry, rows[0]?.is_refused_polygon], [null, false]);
+});
+
+for (const [title, properties, reason] of [
+  ['without id', { id: undefined }, 'properties.id: invalid input: expected string, received undefined'],
+  ['with a severity that CAP does not have', { severity: 'Bad' }, 'properties.severity: invalid option'],
+  ['sent at a relative time', { sent: 'date:now -44 seconds' }, 'properties.sent: invalid iso datetime'],
+  ['sent at a local time', { sent: '2025-05-01T15:00:00' }, 'properties.sent: invalid iso datetime'],
+  ['sent in the future', { sent: '2025-05-01T20:21:00Z' }, 'sent 2025-05-01T20:21:00Z lies in the future'],
+  [
+    'that ends next week',
+    { ends: '2025-05-08T20:00:00Z' },
+    'ends 2025-05-08T20:00:00Z, expected within a day of 2025-05-01T20:00:00Z',
+  ],
+] as const)
+  test(`a warning ${title} is set aside, the one beside it is kept`, (t) => {
+    t.true(reasonOf({ properties })?.startsWith(reason), reasonOf({ properties }));
+  });
+
+test('a test message is counted, not published', (t) => {
+  const { rows, others } = readAlerts(alertFile(alertFeature({ properties: { status: 'Test' } })), 'x', NOW);
+  t.deepEqual([rows.length, Object.fromEntries(others)], [0, { 'Severe Thunderstorm Warning (Test)': 1 }]);
+});
+
+test('an alert that stands twice unchanged counts once', (t) => {
+  const { rows, set_aside } = readAlerts(alertFile(alertFeature(), alertFeature()), 'x', NOW);
+  t.deepEqual([rows.length, set_aside], [1, []]);
+});
+
+test('of two alerts with one id the later counts, and the clash is told', (t) => {
+  const later = alertFeature({ properties: { sent: '2025-05-01T20:05:00Z', headline: 'later' } });
+  for (const features of [
+    [alertFeature(), later],
+    [later, alertFeature()],
+  ]) {
+    const { rows, set_aside } = readAlerts(alertFile(...features), 'x', NOW);
+    t.deepEqual(
+      rows.map(({ headline }) => headline),
+      ['later'],
+    );
+    t.is(set_aside.length, 1);
+  }
+});
+
+test('an update names what it replaces', (t) => {
+  const references = [
+    { '@id': 'x', identifier: 'urn:oid:0.001.1' },
+    { '@id': 'y', identifier: 'urn:oid:0.002.1' },
+  ];
+  const { message_type, replaces } = only({ properties: { messageType: 'Update', references } });
+  t.deepEqual([message_type, replaces], ['Update', 'urn:oid:0.001.1 urn:oid:0.002.1']);
+});
+
+test('a warning of the simulator is simulated, the next one is not', (t) => {
+  const simulated = alertFeature({ properties: { sender: 'simulated' } });
+  const observed = alertFeature({ properties: { id: 'urn:oid:2.001.1' } });
+  t.deepEqual(
+    readAlerts(alertFile(simulated, observed), 'x', NOW).rows.map(({ data_source }) => data_source),
+    ['simulated', 'observed'],
+  );
+});
+
+for (const [title, text] of [
+  ['an error page', '\n<!DOCTYPE html><html></html>'],
+  ['the error body of the service', '{"title": "Unexpected Problem", "status": 500}'],
+  ['cut json', '{"type": "FeatureCollection", "features": ['],
+  ['nothing', ''],
+] as const)
+  test(`${title} is refused as a whole, never read as no warnings`, (t) => {
+    t.throws(() => readAlerts(Buffer.from(text), 'x', NOW), { instanceOf: BadInput });
+  });
+
+test('a collection without features is sound: there are no warnings', (t) => {
+  t.deepEqual(readAlerts(alertFile(), 'x', NOW).rows, []);
+});
+
+test('whatever stands among the features, the sound warning beside it is kept', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.anything({ maxDepth: 3 }), { maxLength: 5 }), (junk) => {
+      const features = JSON.parse(JSON.stringify([...junk, alertFeature()]) ?? '[]') as unknown[];
+      const { rows } = readAlerts(alertFile(...features), 'x', NOW);
+      t.is(rows.length, 1);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('whatever stands in one property, the warning is read or set aside, and never thrown', (t) => {
+  const names = Object.keys(alertFeature().properties as object);
+  fc.assert(
+    fc.property(fc.constantFrom(...names, 'geometry'), fc.jsonValue(), (name, value) => {
+      const made = name === 'geometry' ? { geometry: value } : { properties: { [name]: value } };
+      const { rows, set_aside, others } = readAlerts(alertFile(alertFeature(made)), 'x', NOW);
+      t.true(rows.length + set_aside.length + others.size >= 1);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** When the real products were received; their texts have no month and year. Those without an issue line get one here. */
+const RECEIVED: Readonly<Record<string, string>> = {
+  'SAW-cancelled.txt': '2022-08-02T05:33:00Z',
+  'SAW3.txt': '2021-07-10T03:30:00Z',
+  'SAW9_PDS.txt': '2021-07-29T00:16:00Z',
+  'SEL9.txt': '2022-05-01T20:49:00Z',
+  'WWP9.txt': '2022-04-29T21:59:00Z',
+};
+
+function real(name: string): { product: WatchProduct; figures: WatchFigures } {
+  const bytes = readFileSync(sharedData('warnings', 'watches', name));
+  return {
+    product: readWatchProduct(bytes, name, Date.parse(RECEIVED[name]!)),
+    figures: feedFigures().warnings.watches[name]!,
+  };
+}
+
+const dayTime = (time_ms: number | null) =>
+  time_ms === null ? undefined : minuteOf(time_ms).slice(8, 16).replaceAll(/[T:]/g, '');
+
+for (const name of Object.keys(RECEIVED))
+  sharedTest(`${name} gives the number, type, times, sizes and outline read by others`, (t) => {
+    const { product, figures } = real(name);
+    t.is(product.product, figures.kind as WatchProduct['product']);
+    t.is(product.number, figures.watch);
+    t.is(product.type, /tornado/i.test(figures.type) ? 'tornado_watch' : 'severe_thunderstorm_watch');
+    t.is(product.is_cancelled, figures.cancelled ?? false);
+    t.is(product.areas ?? undefined, figures.areas);
+    t.is(
+      dayTime(product.issued_ms),
+      figures.wmo_ddhhmm ?? (name === 'SAW-cancelled.txt' ? '020532' : dayTime(product.issued_ms)),
+    );
+    t.is(dayTime(product.begins_ms), figures.valid_from_ddhhmm);
+    const end = figures.valid_to_ddhhmm ?? figures.expires_ddhhmm ?? (figures.cancelled ? '020532' : undefined);
+    t.is(dayTime(product.ends_ms), end);
+    t.is(product.hail_inch ?? undefined, figures.hail_inch ?? figures.max_hail_inch);
+    t.is(product.gust_kt ?? undefined, figures.gust_kt ?? figures.max_gust_kt);
+    const probability = (key: string) => Number(figures.probabilities?.[key]?.replace('%', '') ?? Number.NaN);
+    t.is(product.severe_hail_probability_pct ?? Number.NaN, probability('PROB OF 10 OR MORE SEVERE HAIL EVENTS'));
+    t.is(
+      product.significant_hail_probability_pct ?? Number.NaN,
+      probability('PROB OF 1 OR MORE HAIL EVENTS >= 2 INCHES'),
+    );
+    if (figures.pds !== undefined) t.is(product.is_particularly_dangerous, figures.pds);
+    t.deepEqual(product.set_aside, []);
+    t.deepEqual(
+      product.polygon?.bbox.map((edge) => edge),
+      figures.polygon ? [...figures.polygon.bbox] : undefined,
+    );
+    if (product.polygon !== null) {
+      const [ring] = multiPolygonFromWkt(product.polygon.geometry)[0]!;
+      t.deepEqual(ring!.slice(1).map(String).sort(), figures.polygon!.ring_lonlat.slice(1).map(String).sort());
+    }
+  });
+
+sharedTest('the five real products are five watches, of which one has no end and one is cancelled', (t) => {
+  const watches = joinWatches(Object.keys(RECEIVED).map((name) => real(name).product));
+  t.deepEqual(
+    watches.map(({ watch_id, type, headline, is_cancelled, hail_size_mm, gust_kmh }) => [
+      watch_id,
+      type,
+      headline,
+      is_cancelled,
+      hail_size_mm,
+      gust_kmh,
+    ]),
+    [
+      ['watch-2022-0575', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 575 cancelled', true, null, null],
+      ['watch-2022-0169', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 169', false, 76.2, 120.38],
+      ['watch-2021-0399', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 399 MN WI LM', false, 50.8, 148.16],
+      ['watch-2021-0503', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 503 NE SD', false, 38.1, 111.12],
+    ],
+  );
+});
+
+const SAW = `071
+WWUS30 KWNS 100329
+SAW3
+SPC AWW 100329
+WW 503 SEVERE TSTM NE SD 100335Z - 100900Z
+AXIS..65 STATUTE MILES NORTH AND SOUTH OF LINE..
+HAIL SURFACE AND ALOFT..1.5 INCHES. WIND GUSTS..60 KNOTS.
+MAX TOPS TO 500. MEAN STORM MOTION VECTOR 32035.
+
+LAT...LON 42970252 43889841 42009841 41090252
+`;
+const CANCELLED = `922
+WWUS30 KWNS 100532
+SAW3
+SPC AWW 100531
+WW 503 SEVERE TSTM CANCELLED
+`;
+const SEL = `231
+WWUS20 KWNS 100330
+SEL3
+SPC WW 100330
+NEZ000-SDZ000-100900-
+
+URGENT - IMMEDIATE BROADCAST REQUESTED
+Severe Thunderstorm Watch Number 503
+NWS Storm Prediction Center Norman OK
+1030 PM CDT Fri Jul 9 2021
+
+THIS IS A PARTICULARLY DANGEROUS SITUATION
+
+AVIATION...A few severe thunderstorms with hail surface and aloft to
+2 inches. Extreme turbulence and surface wind gusts to 70 knots.
+`;
+const WWP = `551
+WWUS40 KWNS 100329
+WWP3
+
+SEVERE THUNDERSTORM WATCH PROBABILITIES FOR WS 0503
+NWS STORM PREDICTION CENTER NORMAN OK
+1029 PM CDT FRI JUL 09 2021
+
+PROB OF 10 OR MORE SEVERE HAIL EVENTS              :  60%
+PROB OF 1 OR MORE HAIL EVENTS >= 2 INCHES          :  <5%
+PARTICULARLY DANGEROUS SITUATION             : NO
+`;
+const RECEIVED_MS = Date.parse('2021-07-10T06:00:00Z');
+const read = (text: string) => readWatchProduct(Buffer.from(text), 'x', RECEIVED_MS);
+
+test('the products of one watch join, the newest that says a thing says it', (t) => {
+  const [watch, ...others] = joinWatches([read(SAW), read(WWP), read(SEL)]);
+  t.deepEqual(others, []);
+  t.deepEqual(watch, {
+    watch_id: 'watch-2021-0503',
+    type: 'severe_thunderstorm_watch',
+    number: 503,
+    issued_at: Date.parse('2021-07-10T03:30:00Z'),
+    begins_at: Date.parse('2021-07-10T03:35:00Z'),
+    expires_at: Date.parse('2021-07-10T09:00:00Z'),
+    headline: 'Severe Thunderstorm Watch 503 NE SD',
+    areas: 'NE SD',
+    watch_probability_pct: null,
+    hail_size_mm: 50.8,
+    gust_kmh: 129.64,
+    severe_hail_probability_pct: 60,
+    significant_hail_probability_pct: 5,
+    is_particularly_dangerous: true,
+    is_cancelled: false,
+    geometry: 'POLYGON ((-102.52 42.97, -102.52 41.09, -98.41 42, -98.41 43.88, -102.52 42.97))',
+    west: -102.52,
+    south: 41.09,
+    east: -98.41,
+    north: 43.88,
+    data_source: 'observed',
+  });
+});
+
+test('a cancellation ends its watch at the moment it is issued and keeps the outline', (t) => {
+  for (const products of [
+    [SAW, CANCELLED],
+    [CANCELLED, SAW],
+  ]) {
+    const [watch] = joinWatches(products.map(read));
+    t.is(watch?.expires_at, Date.parse('2021-07-10T05:32:00Z'));
+    t.true(watch?.is_cancelled);
+    t.truthy(watch?.geometry);
+  }
+});
+
+/** A later watch that takes the place of another, as the aviation text says it. */
+const replacing = (number: number, words: string) =>
+  SAW.replaceAll('100329', '100610')
+    .replace('WW 503 SEVERE TSTM NE SD 100335Z', `${words}\nWW ${number} TORNADO NE SD 100615Z`)
+    .replaceAll('SAW3', 'SAW4');
+
+for (const [title, text] of [
+  ['REPLACES WW', replacing(504, 'REPLACES WW 503..NE SD')],
+  ['several', replacing(504, 'REPLACES WW 502 AND 503')],
+  [
+    'the public text',
+    SEL.replaceAll(/100?\d{3}(?=\n)/g, '100610')
+      .replaceAll('503', '504')
+      .replace(
+        'AVIATION...',
+        'OTHER WATCH INFORMATION...This tornado watch replaces severe\nthunderstorm watch number 503.\n\nAVIATION...',
+      ),
+  ],
+] as const)
+  test(`a watch that another replaces ends at the issue of that one, in whatever order they come (${title})`, (t) => {
+    const products = [read(SAW), read(WWP), read(text)];
+    for (const order of [products, products.toReversed()]) {
+      const watches = joinWatches(order);
+      const replaced = watches.find(({ number }) => number === 503);
+      t.is(replaced?.expires_at, products[2]?.issued_ms);
+      t.is(replaced?.headline, 'Severe Thunderstorm Watch 503 NE SD replaced by watch 504');
+      t.false(replaced?.is_cancelled);
+      const other = watches.find(({ number }) => number === 504);
+      t.true((other?.expires_at ?? 0) > (products[2]?.issued_ms ?? 0));
+    }
+  });
+
+test('a simulated watch replaces no observed one, and none of another year', (t) => {
+  const text = replacing(504, 'REPLACES WW 503');
+  const ends = (...products: Parameters<typeof joinWatches>[0]) =>
+    joinWatches(products).find(({ number }) => number === 503)?.expires_at;
+  const alone = ends(read(SAW));
+  t.is(ends(read(SAW), read(text.replace('KWNS', 'KSIM'))), alone);
+  t.is(ends(read(SAW), readWatchProduct(Buffer.from(text), 'x', Date.parse('2022-07-10T06:10:00Z'))), alone);
+});
+
+test('hail, gusts and outline of a watch are read however many dots stand before them', (t) => {
+  const dotted = SAW.replaceAll('ALOFT..', 'ALOFT...')
+    .replaceAll('GUSTS..', 'GUSTS....')
+    .replace('LAT...LON', 'LAT..LON');
+  t.not(dotted, SAW);
+  t.deepEqual(read(dotted), read(SAW));
+});
+
+test('the same number a year later is another watch', (t) => {
+  const next = readWatchProduct(Buffer.from(SAW), 'x', Date.parse('2022-07-10T03:30:00Z'));
+  t.deepEqual(
+    joinWatches([read(SAW), next]).map(({ watch_id }) => watch_id),
+    ['watch-2022-0503', 'watch-2021-0503'],
+  );
+});
+
+test('a product of the simulator never joins an observed watch', (t) => {
+  const simulated = read(SEL.replace('KWNS', 'KSIM'));
+  t.deepEqual(
+    joinWatches([read(SAW), simulated]).map(({ data_source }) => data_source),
+    ['simulated', 'observed'],
+  );
+});
+
+test('probabilities alone make no watch: nothing says when it ends', (t) => {
+  t.deepEqual(joinWatches([read(WWP)]), []);
+});
+
+test('day and time mean the month nearest to the reception, over the end of a month and a year too', (t) => {
+  const newYear = SAW.replaceAll('1003', '3123')
+    .replace('312335Z - 100900Z', '312335Z - 010500Z')
+    .replaceAll('100329', '312329');
+  const product = readWatchProduct(Buffer.from(newYear), 'x', Date.parse('2025-01-01T00:10:00Z'));
+  t.is(minuteOf(product.begins_ms!), '2024-12-31T23:35Z');
+  t.is(minuteOf(product.ends_ms!), '2025-01-01T05:00Z');
+});
+
+for (const [title, from, to, reason] of [
+  ['with a broken position', '43889841', '4388984', "position '4388984', expected eight digits"],
+  ['that crosses itself', '42009841 41090252', '41090252 42509841', 'edges cross or touch'],
+  ['of two corners', ' 42009841 41090252', '', '2 different positions, expected 3 or more'],
+  ['that is absent', 'LAT...LON 42970252 43889841 42009841 41090252', '', 'no line LAT...LON'],
+] as const)
+  test(`an outline ${title} is set aside, and the watch kept without it`, (t) => {
+    const { polygon, number, set_aside } = read(SAW.replace(from, to));
+    t.deepEqual([polygon, number], [null, 503]);
+    t.true(set_aside[0]?.reason.startsWith(reason), set_aside[0]?.reason);
+  });
+
+for (const [title, text] of [
+  ['an error page', '<html></html>'],
+  ['another product', SAW.replace('SAW3', 'XXX3')],
+  ['a watch without number', SAW.replace('WW 503', 'WW')],
+  ['a watch that ends before it begins', SAW.replace('100900Z', '100300Z')],
+  ['a watch of day 41', SAW.replace('100335Z', '410335Z')],
+  ['a watch from the future', SAW.replace('KWNS 100329', 'KWNS 100629')],
+  ['a public text without an end', SEL.replace('-100900-', '-')],
+  ['nothing', ''],
+] as const)
+  test(`${title} is refused by the reader of watches`, (t) => {
+    t.throws(() => read(text), { instanceOf: BadInput });
+  });
+
+const DISCUSSIONS_NOW = Date.parse('2026-11-22T00:00:00Z');
+
+for (const name of ['SWOMCD.txt', 'SWOMCD_tags.txt', 'SWOMCDconcerning.txt', 'SWOMCDprob.txt'])
+  sharedTest(`${name} gives the number, validity, concern, probability and outline read by others`, (t) => {
+    const figures = feedFigures().warnings.discussions[name]!;
+    const { row, set_aside } = readDiscussion(
+      readFileSync(sharedData('warnings', 'discussions', name)),
+      name,
+      DISCUSSIONS_NOW,
+    );
+    t.deepEqual(set_aside, []);
+    t.is(row.type, 'mesoscale_discussion');
+    t.is(row.number, figures.number);
+    t.deepEqual([minuteOf(row.begins_at!), minuteOf(row.expires_at)], [...figures.valid_utc]);
+    t.is(row.headline, figures.concerning);
+    t.is(row.watch_probability_pct, figures.watch_probability_percent);
+    t.deepEqual([row.west, row.south, row.east, row.north], [...figures.polygon.bbox]);
+    const [ring] = multiPolygonFromWkt(row.geometry!)[0]!;
+    t.is(ring!.length, figures.polygon.points_in_text);
+    t.deepEqual(ring!.slice(1).map(String).sort(), figures.polygon.ring_lonlat.slice(1).map(String).sort());
+  });
+
+sharedTest('the discussion with tags gives areas, peak hail and peak gust', (t) => {
+  const { row } = readDiscussion(
+    readFileSync(sharedData('warnings', 'discussions', 'SWOMCD_tags.txt')),
+    'x',
+    DISCUSSIONS_NOW,
+  );
+  t.deepEqual([row.areas, row.hail_size_mm, row.gust_kmh], ['Lower Mississippi Valley', 44.45, 112.654]);
+  t.is(row.watch_id, 'discussion-2024-2237');
+  t.is(minuteOf(row.issued_at), '2024-11-19T05:49Z', 'the heading is a day older than the issue line');
+});
+
+const TEXT = `174
+ACUS11 KWNS 190549
+SWOMCD
+SPC MCD 190549
+MSZ000-190715-
+
+Mesoscale Discussion 2237
+NWS Storm Prediction Center Norman OK
+1149 PM CST Mon Nov 18 2024
+
+Areas affected...Lower Mississippi Valley
+and beyond
+
+Concerning...Severe potential...Watch likely
+
+Valid 190549Z - 190715Z
+
+Probability of Watch Issuance...95 percent
+
+LAT...LON 30199264 32449081 32119008 30229160
+`;
+
+test('an outline that the text leaves open is closed', (t) => {
+  const { row, set_aside } = readDiscussion(Buffer.from(TEXT), 'x', DISCUSSIONS_NOW);
+  t.deepEqual(set_aside, []);
+  t.is(row.areas, 'Lower Mississippi Valley and beyond');
+  t.deepEqual([row.watch_probability_pct, row.data_source], [95, 'observed']);
+  t.is(multiPolygonFromWkt(row.geometry!)[0]![0]!.length, 5);
+});
+
+test('a discussion of the simulator is simulated', (t) => {
+  t.is(readDiscussion(Buffer.from(TEXT.replace('KWNS', 'KSIM')), 'x', DISCUSSIONS_NOW).row.data_source, 'simulated');
+});
+
+test('a broken outline is set aside, and the discussion kept without it', (t) => {
+  const { row, set_aside } = readDiscussion(Buffer.from(TEXT.replace('32119008', '3211')), 'x', DISCUSSIONS_NOW);
+  t.is(row.geometry, null);
+  t.deepEqual(set_aside, [{ item: 'outline', reason: "position '3211', expected eight digits" }]);
+});
+
+test('a probability above 100 is not known', (t) => {
+  t.is(
+    readDiscussion(Buffer.from(TEXT.replace('95 percent', '950 percent')), 'x', DISCUSSIONS_NOW).row
+      .watch_probability_pct,
+    null,
+  );
+});
+
+for (const [title, text] of [
+  ['an error page', '<!DOCTYPE html>'],
+  ['a text without number', TEXT.replace('Discussion 2237', 'Discussion')],
+  ['a text of an unknown zone', TEXT.replace('CST', 'SUN')],
+  ['a validity that ends before it begins', TEXT.replace('190715Z', '190515Z')],
+  ['a text without validity', TEXT.replace('Valid 190549Z', 'From 190549Z')],
+  ['a text from the future', TEXT.replace('2024', '2027')],
+] as const)
+  test(`${title} is refused`, (t) => {
+    t.throws(() => readDiscussion(Buffer.from(text), 'x', DISCUSSIONS_NOW), { instanceOf: BadInput });
+  });
+
+const at = (text: string) => Date.parse(text);
+
+for (const [line, utc] of [
+  ['0736 AM CDT TUE JUN 01 2021', '2021-06-01T12:36:00Z'],
+  ['350 PM CDT Sun May 1 2022', '2022-05-01T20:50:00Z'],
+  ['1149 PM CST Mon Nov 18 2024', '2024-11-19T05:49:00Z'],
+  ['1200 AM EST Wed Jan 1 2025', '2025-01-01T05:00:00Z'],
+  ['1200 PM HST Wed Jan 1 2025', '2025-01-01T22:00:00Z'],
+  ['605 AM ChST Thu Jan 2 2025', '2025-01-01T20:05:00Z'],
+  ['1113 AM CDT Fri Jun 6 2014 /1013 AM MDT Fri Jun 6 2014/', '2014-06-06T16:13:00Z'],
+  ['1021 AM SUN WED FEB 10 2013', null],
+  ['0736 AM CDT TUE JUN 31 2021', null],
+  ['1336 AM CDT TUE JUN 01 2021', null],
+  ['ISSUED YESTERDAY', null],
+] as const)
+  test(`the issue line '${line}' is ${utc ?? 'not known'}`, (t) => {
+    const found = issueLine(['', line]);
+    t.is(found === null ? null : timestamp(found.issued_ms), utc);
+  });
+
+for (const [ddhhmm, near, utc] of [
+  ['100335', '2021-07-10T03:30:00Z', '2021-07-10T03:35:00Z'],
+  ['010500', '2024-12-31T23:00:00Z', '2025-01-01T05:00:00Z'],
+  ['312335', '2025-01-01T00:10:00Z', '2024-12-31T23:35:00Z'],
+  ['290000', '2024-02-29T06:00:00Z', '2024-02-29T00:00:00Z'],
+  ['290000', '2025-03-01T06:00:00Z', '2025-03-29T00:00:00Z'],
+  ['320000', '2025-03-01T06:00:00Z', null],
+  ['012400', '2025-03-01T06:00:00Z', null],
+  ['011260', '2025-03-01T06:00:00Z', null],
+  ['1', '2025-03-01T06:00:00Z', null],
+] as const)
+  test(`day and time ${ddhhmm} near ${near} are ${utc ?? 'none'}`, (t) => {
+    const found = nearestDayTime(ddhhmm, at(near));
+    t.is(found === null ? null : timestamp(found), utc);
+  });
+
+test('day and time of any instant come back when the clock is within two weeks of it', (t) => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: at('2000-01-01T00:00:00Z') / 60_000, max: at('2100-01-01T00:00:00Z') / 60_000 }),
+      fc.integer({ min: -13 * 1440, max: 13 * 1440 }),
+      (minute, off) => {
+        const ddhhmm = timestamp(minute * 60_000)
+          .slice(8, 16)
+          .replaceAll(/[T:]/g, '');
+        t.is(nearestDayTime(ddhhmm, (minute + off) * 60_000), minute * 60_000);
+      },
+    ),
+  );
+});
+
+test('a validity has an end after its start, at most six days later', (t) => {
+  const near = at('2017-04-06T08:55:00Z');
+  t.deepEqual(validity('091200', '141200', near), {
+    begins_ms: at('2017-04-09T12:00:00Z'),
+    ends_ms: at('2017-04-14T12:00:00Z'),
+  });
+  t.is(validity('091200', '091200', near), null);
+  t.is(validity('091200', '161200', near), null);
+  t.is(validity('091200', '991200', near), null);
+});
+
+for (const [digits, position] of [
+  ['29360245', [-102.45, 29.36]],
+  ['41429841', [-98.41, 41.42]],
+  ['31165000', [-50, 31.16]],
+  ['31164999', [-149.99, 31.16]],
+  ['99999999', null],
+  ['2936024', null],
+  ['2936024x', null],
+] as const)
+  test(`the digits ${digits} are ${position ?? 'no position'}`, (t) => {
+    t.deepEqual(eightDigitPosition(digits), position as [number, number] | null);
+  });
+
+test('digits after LAT...LON go on for as long as lines hold digits only', (t) => {
+  const lines = ['x', 'LAT...LON 42970252 43889841', '      42009841', '', '12345678'];
+  t.deepEqual(latLonDigits(lines), ['42970252', '43889841', '42009841']);
+  t.is(latLonDigits(['no such line']), null);
+});
+
+test('control characters, doubled carriage returns and blanks at ends go', (t) => {
+  t.deepEqual(productLines(Buffer.from('\u0001\r\r\n139 \r\r\nWUUS01 KWNS 061251\r\r\n\u0003'), 'x'), [
+    '',
+    '139',
+    'WUUS01 KWNS 061251',
+    '',
+  ]);
+});
+
+test('a heading gives type, office and time, with or without its suffix', (t) => {
+  const expected = { wmo: 'WUUS54', office: 'KOUN', ddhhmm: '070521', is_simulated: false };
+  t.deepEqual(wmoHeading(['048', 'WUUS54 KOUN 070521 RRA']), expected);
+  t.deepEqual(wmoHeading(['WUUS54 KOUN 070521']), expected);
+  t.true(wmoHeading(['WUUS54 KSIM 070521'])?.is_simulated);
+  t.is(wmoHeading(['nothing']), null);
+});
+
+test('a product of megabytes and an error page are refused', (t) => {
+  t.throws(() => productLines(Buffer.alloc(1_100_000, 'x'), 'x'), { instanceOf: BadInput });
+  t.throws(() => productLines(Buffer.from('\n <!DOCTYPE html>'), 'x'), { instanceOf: BadInput });
+});
+
+sharedTest(
+  'of the polygons of four warning texts the garbled one of Louisville is refused, the others accepted',
+  (t) => {
+    const texts = Object.entries(feedFigures().warnings.text);
+    t.is(texts.length, 4);
+    for (const [name, { polygons }] of texts) {
+      const checked = checkPolygon([polygons[0]!.ring_lonlat]);
+      t.is(typeof checked !== 'string', polygons[0]!.valid_simple_polygon, name);
+      t.is(typeof checked === 'string', name === 'SVRLMK.txt', name);
+      if (typeof checked !== 'string') t.deepEqual([...checked.bbox], [...polygons[0]!.bbox], name);
+    }
+  },
+);
+
+test('a repeated position is no corner, and the third number of a position is no height here', (t) => {
+  const ring = [
+    [-98, 35, 0],
+    [-97, 35, 0],
+    [-97, 35, 0],
+    [-97, 36, 0],
+    [-98, 35, 0],
+  ];
+  t.deepEqual(checkPolygon([ring]), {
+    geometry: 'POLYGON ((-98 35, -97 35, -97 36, -98 35))',
+    bbox: [-98, 35, -97, 36],
+    positions: 4,
+  });
+});
+
+for (const [title, ring] of [
+  [
+    'over the whole globe',
+    [
+      [-180, -90],
+      [180, -90],
+      [180, 90],
+      [-180, 90],
+      [-180, -90],
+    ],
+  ],
+  [
+    'across the date line',
+    [
+      [179, 51],
+      [-179, 51],
+      [-179, 52],
+      [179, 52],
+      [179, 51],
+    ],
+  ],
+  [
+    'larger than the country',
+    [
+      [-130, 20],
+      [-60, 20],
+      [-60, 55],
+      [-130, 55],
+      [-130, 20],
+    ],
+  ],
+] as const)
+  test(`a polygon ${title} is refused with its span`, (t) => {
+    t.regex(String(checkPolygon([ring])), /^spans \d+ degrees, expected at most 60/);
+  });
