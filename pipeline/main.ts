@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { outliveReaders } from '../schemas/command-line.ts';
-import { explainError } from './commands/cli.ts';
+import { explainError } from './commands/arguments.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';

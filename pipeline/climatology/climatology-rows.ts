@@ -2,7 +2,7 @@ import { MONTHS, type Month, riskTier } from '../../schemas/risk.ts';
 import type { ClimatologyCell } from '../../schemas/tables/climatology.ts';
 import { ANY, GIANT, SEVERE, SIGNIFICANT } from './hail-counts.ts';
 import type { HailRates } from './hail-rates.ts';
-import type { RiskGrid } from './risk-cells.ts';
+import type { RiskGrid } from './risk-grid.ts';
 
 /** Weights of the classes of hail in the score: any, severe, significant, giant. */
 const SCORE_WEIGHTS = [0.35, 0.4, 0.2, 0.05];

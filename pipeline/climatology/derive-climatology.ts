@@ -15,7 +15,7 @@ import { climatologyRows } from './climatology-rows.ts';
 import { countHail } from './hail-counts.ts';
 import { datesToCount, type HailDates, observedShare, readHail, yearsOfData } from './hail-dates.ts';
 import { hailRates } from './hail-rates.ts';
-import { availableCells, conusCells } from './risk-cells.ts';
+import { availableCells, conusCells } from './risk-grid.ts';
 import { dayOfYear } from './smoothing.ts';
 
 /** Storm dates published or removed since the last climatology from which a new one is due. */

@@ -1,5 +1,5 @@
 import { MONTHS } from '../../schemas/risk.ts';
-import type { RiskGrid } from './risk-cells.ts';
+import type { RiskGrid } from './risk-grid.ts';
 import { daysOfMonth, monthShares, YEAR_DAYS } from './smoothing.ts';
 
 /**

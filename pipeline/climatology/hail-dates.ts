@@ -8,7 +8,7 @@ import { readHead, tablePaths } from '../publish/manifests.ts';
 import type { DateHead } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { ANY, CLASS_MIN_MM } from './hail-counts.ts';
-import { CELL_COL_SQL, CENTRE_LON_SQL, cellReaches } from './risk-cells.ts';
+import { CELL_COL_SQL, CENTRE_LON_SQL, cellReaches } from './risk-grid.ts';
 import { YEAR_DAYS } from './smoothing.ts';
 
 /** Scans of a whole day, one every two minutes. */

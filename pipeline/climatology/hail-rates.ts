@@ -2,7 +2,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { MONTHS } from '../../schemas/risk.ts';
 import { ANY, CLASS_MIN_MM, GIANT, type HailCounts, SIGNIFICANT } from './hail-counts.ts';
 import { hailSeason } from './hail-season.ts';
-import type { RiskCell, RiskGrid } from './risk-cells.ts';
+import type { RiskCell, RiskGrid } from './risk-grid.ts';
 import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightsAround } from './smoothing.ts';
 
 /** Smoothing over cells: the first standard deviation that finds enough event days around a cell, else the last, km. */

@@ -1,6 +1,6 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
-import type { RiskGrid } from './risk-cells.ts';
+import type { RiskGrid } from './risk-grid.ts';
 
 /** Standard deviations at which a Gaussian is cut off; its weight there is 1 %. */
 const CUT_SD = 3;

@@ -6,7 +6,7 @@ import { COMPANIONS } from '../grid.ts';
 import type { IngestReport, IngestSource } from '../run/ingest-source.ts';
 import type { IngestPlan } from '../run/plan-ingest.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
-import { columns } from './cli.ts';
+import { columns } from './arguments.ts';
 
 /** Result of an ingest in lines for people, and the next commands. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {

@@ -7,7 +7,7 @@ import { openLog } from '../log.ts';
 import { type IngestSource, ingestSource } from '../run/ingest-source.ts';
 import { planIngest } from '../run/plan-ingest.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-import { calendarDate, plainNumber, productList, readerThreads, wholeNumber } from './cli.ts';
+import { calendarDate, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { ingestText, planText } from './ingest-text.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;

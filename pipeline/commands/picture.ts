@@ -7,7 +7,7 @@ import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { drawPicture, type PictureData } from '../picture/picture.ts';
 import type { PictureSubject } from '../picture/read-picture.ts';
-import { calendarDate } from './cli.ts';
+import { calendarDate } from './arguments.ts';
 
 /** Reads the published rows of a subject; throws NotFound when nothing is published for it. */
 export type LoadPicture = (dataRoot: string, subject: PictureSubject) => Promise<PictureData>;

@@ -3,7 +3,7 @@ import { counted } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
 import { rebuildDate } from '../run/rebuild-date.ts';
-import { calendarDate, readerThreads } from './cli.ts';
+import { calendarDate, readerThreads } from './arguments.ts';
 
 interface Options {
   readonly date: string;

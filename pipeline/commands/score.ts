@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { type ScoreReport, scoreDate } from '../run/score-date.ts';
-import { calendarDate, columns } from './cli.ts';
+import { calendarDate, columns } from './arguments.ts';
 
 interface Options {
   readonly date: string;

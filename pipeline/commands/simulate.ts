@@ -8,7 +8,7 @@ import { openLog } from '../log.ts';
 import { writeAllScans } from '../simulate/evening.ts';
 import { SIMULATED_PRODUCTS } from '../simulate/fields.ts';
 import { DAY_TYPES } from '../simulate/scenario.ts';
-import { wholeOption } from './cli.ts';
+import { wholeOption } from './arguments.ts';
 import { type EveningWords, eveningOf } from './evening-options.ts';
 
 interface Options extends EveningWords {

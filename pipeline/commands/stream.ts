@@ -4,10 +4,10 @@ import { STOP_SIGNALS } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
-import { FEED_NAMES, feedNames } from '../run/feeds.ts';
+import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
 import { type StreamSource, streamSource } from '../run/stream.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-import { feedList, plainNumber, productList, readerThreads } from './cli.ts';
+import { feedList, plainNumber, productList, readerThreads } from './arguments.ts';
 
 interface Options {
   readonly source?: 'dir' | 'noaa';

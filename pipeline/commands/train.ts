@@ -4,10 +4,10 @@ import { counted } from '../../schemas/command-line.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { readConfig } from '../config.ts';
 import { UsageError } from '../error.ts';
-import { type PublishedMaterial, publishedMaterial } from '../run/published-material.ts';
+import { type PublishedMaterial, publishedMaterial } from '../run/training-pairs.ts';
 import { EVENINGS_MAX, type PublishedRefit, refitModel, refitPublished, type Supply } from '../train/refit.ts';
 import type { TrainingReport } from '../train/train-model.ts';
-import { wholeOption } from './cli.ts';
+import { wholeOption } from './arguments.ts';
 
 /** Default number of simulated evenings to fit on. */
 const EVENINGS = '60';

@@ -5,7 +5,7 @@ import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import { openLog } from '../log.ts';
 import { type Verification, verifyRoot } from '../publish/verify.ts';
-import { calendarDate } from './cli.ts';
+import { calendarDate } from './arguments.ts';
 
 interface Options {
   readonly date?: string;

@@ -1,6 +1,6 @@
 import weights from '../../data/reference/hail-model.json' with { type: 'json' };
 import { SIZE_CAP_MM } from '../../schemas/size.ts';
-import { type HailModel, modelProbability, type Predictors } from './model.ts';
+import { type HailModel, modelProbability, type Predictors } from './hail-model.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
 /** ln D = base + slope ln MESH, used until a law is fitted to reports. The median of reports grows more slowly than MESH, whose errors are multiplicative. */

@@ -1,7 +1,7 @@
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { CellShape } from './cells.ts';
 import type { DetectionShape } from './detections.ts';
-import { type Predictors, vilDensity } from './model.ts';
+import { type Predictors, vilDensity } from './hail-model.ts';
 import { placeQuality } from './quality.ts';
 
 /** Growth and age of a cell by its track. */

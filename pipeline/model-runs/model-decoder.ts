@@ -1,6 +1,6 @@
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { type CellHour, cellHour } from '../forecast/model-cells.ts';
-import { type ModelClaim, type ModelFile, readModelHour } from '../read/model.ts';
+import { type ModelClaim, type ModelFile, readModelHour } from '../read/model-hour.ts';
 import type { RejectedItem } from '../read/rejected-item.ts';
 import { answerRequests, startWorkers } from '../worker-pool.ts';
 

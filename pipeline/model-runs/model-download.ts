@@ -1,5 +1,5 @@
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
-import type { ModelFile } from '../read/model.ts';
+import type { ModelFile } from '../read/model-hour.ts';
 import { type Answer, get, type Network, readBody, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Transient, Unavailable, withRetries } from '../sources/retry.ts';

@@ -4,7 +4,7 @@ import { BadInput, PipelineError } from '../error.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
-import type { ModelFile } from '../read/model.ts';
+import type { ModelFile } from '../read/model-hour.ts';
 import { Unavailable } from '../sources/retry.ts';
 import { horizonHours, type ModelHourName, usefulRuns } from './model-bucket.ts';
 import { type ModelDecoder, openModelDecoder } from './model-decoder.ts';

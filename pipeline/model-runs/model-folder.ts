@@ -4,7 +4,7 @@ import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { asUnreadable, BadInput, NotFound, Unreadable } from '../error.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
-import type { ModelFile } from '../read/model.ts';
+import type { ModelFile } from '../read/model-hour.ts';
 import { type ModelHourName, modelKeys, parseModelKey } from './model-bucket.ts';
 import { openModelDecoder } from './model-decoder.ts';
 import { MAX_WHOLE_BYTES } from './model-download.ts';

@@ -19,7 +19,7 @@ import { publishForecast } from '../model-runs/publish-forecast.ts';
 import type { Root } from '../publish/root.ts';
 import { EVENING_NOTES } from '../simulate/evening.ts';
 import { listFolder } from '../sources/folder.ts';
-import { OUTLOOK_FEED } from './feeds.ts';
+import { OUTLOOK_FEED } from './open-feeds.ts';
 import { type FeedsReport, publishReport } from './refresh-feeds.ts';
 
 const NO_MODELS: FolderHours = { hours: new Map(), refused: [] };

@@ -23,8 +23,8 @@ import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { lookBack } from '../sources/plan.ts';
-import { CLIMATOLOGY_FEED } from './feeds.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
+import { CLIMATOLOGY_FEED } from './open-feeds.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
 import { withSession } from './with-session.ts';
 

@@ -3,7 +3,7 @@ import type { IngestedFile } from '../feed.ts';
 import { pollFeed, publishPoll } from '../feeds/schedule.ts';
 import { type Log, silent } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { openFeeds } from './feeds.ts';
+import { openFeeds } from './open-feeds.ts';
 import { refreshDerived } from './refresh-derived.ts';
 
 /** Outcome of reading feeds once; `feeds --json` prints it. */

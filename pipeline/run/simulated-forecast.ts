@@ -7,10 +7,10 @@ import { modelFeedName } from '../model-runs/model-feed.ts';
 import { publishForecast } from '../model-runs/publish-forecast.ts';
 import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import type { Root } from '../publish/root.ts';
-import { readModelHour } from '../read/model.ts';
+import { readModelHour } from '../read/model-hour.ts';
 import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/model-grid.ts';
 import { defaultScenario, type Scenario } from '../simulate/scenario.ts';
-import { OUTLOOK_FEED } from './feeds.ts';
+import { OUTLOOK_FEED } from './open-feeds.ts';
 
 /** Hours of the simulated runs published before an instant, read like those of a real model. */
 function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {

@@ -10,7 +10,7 @@ import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/a
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { pause } from '../sources/pause.ts';
-import { openFeeds } from './feeds.ts';
+import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
 

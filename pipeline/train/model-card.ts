@@ -1,4 +1,4 @@
-import { FEATURES, type HailModel, modelProbability } from '../detect/model.ts';
+import { FEATURES, type HailModel, modelProbability } from '../detect/hail-model.ts';
 import type { Metrics } from './skill.ts';
 import { PRINTED_LAW_DATES, type SampleSource, type TrainingReport } from './train-model.ts';
 

@@ -7,7 +7,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type CellShape, findCells } from '../detect/cells.ts';
-import { vilDensity } from '../detect/model.ts';
+import { vilDensity } from '../detect/hail-model.ts';
 import { cellPredictors } from '../detect/predictors.ts';
 import { PipelineError } from '../error.ts';
 import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';

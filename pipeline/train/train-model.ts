@@ -10,7 +10,7 @@ import {
   type Predictors,
   type Term,
   within,
-} from '../detect/model.ts';
+} from '../detect/hail-model.ts';
 import { PipelineError } from '../error.ts';
 import { fitCurve } from './isotonic.ts';
 import { fitLogistic, sigmoid } from './logistic.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Command } from 'commander';
-import { wholeOption } from '../../pipeline/commands/cli.ts';
+import { wholeOption } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';

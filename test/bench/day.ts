@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readerThreads } from '../../pipeline/commands/cli.ts';
+import { readerThreads } from '../../pipeline/commands/arguments.ts';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import { startReadPool } from '../../pipeline/scans/read-pool.ts';

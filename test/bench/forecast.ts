@@ -1,6 +1,6 @@
 import { hourlyForecast } from '../../pipeline/forecast/hourly.ts';
 import { cellHour } from '../../pipeline/forecast/model-cells.ts';
-import { readModelHour } from '../../pipeline/read/model.ts';
+import { readModelHour } from '../../pipeline/read/model-hour.ts';
 import { type ModelFieldSpec, writeModelField } from '../../pipeline/simulate/model-grib2.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';

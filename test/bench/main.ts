@@ -1,4 +1,4 @@
-import { explainError } from '../../pipeline/commands/cli.ts';
+import { explainError } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';

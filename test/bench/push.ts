@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { wholeNumber } from '../../pipeline/commands/cli.ts';
+import { wholeNumber } from '../../pipeline/commands/arguments.ts';
 import { PipelineError } from '../../pipeline/error.ts';
 import { readScan } from '../../pipeline/read/scan.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { explainError as explainOfTheService } from '../../api/commands/cli.ts';
-import { explainError } from '../../pipeline/commands/cli.ts';
+import { explainError } from '../../pipeline/commands/arguments.ts';
 import { systemFault } from '../../schemas/command-line.ts';
 
 /** The error of a folder that we may not write: tests may run as a user who may write everywhere. */

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { wholeOption } from '../../../pipeline/commands/cli.ts';
+import { wholeOption } from '../../../pipeline/commands/arguments.ts';
 import { conusScenario, type DayType, defaultScenario } from '../../../pipeline/simulate/scenario.ts';
 import { counted, EXIT } from '../../../schemas/command-line.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';

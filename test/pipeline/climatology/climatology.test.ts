@@ -11,7 +11,7 @@ import {
   conusCells,
   type RiskCell,
   type RiskGrid,
-} from '../../../pipeline/climatology/risk-cells.ts';
+} from '../../../pipeline/climatology/risk-grid.ts';
 import {
   dayOfYear,
   daysOfMonth,

@@ -6,14 +6,14 @@ import weights from '../../../data/reference/hail-model.json' with { type: 'json
 import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
 import { detectionConfidence, type Evidence } from '../../../pipeline/detect/confidence.ts';
 import { findDetections } from '../../../pipeline/detect/detections.ts';
-import { emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
 import {
   FEATURES,
   type HailModel,
   modelProbability,
   type Predictors,
   vilDensity,
-} from '../../../pipeline/detect/model.ts';
+} from '../../../pipeline/detect/hail-model.ts';
+import { emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
 import { cellProbability, hailProbability, predictedSize } from '../../../pipeline/detect/predict.ts';
 import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/predictors.ts';
 import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';

@@ -13,7 +13,7 @@ import { openLog } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { outlookFeed } from '../../../pipeline/run/feeds.ts';
+import { outlookFeed } from '../../../pipeline/run/open-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type GroundReport, groundReports } from '../../../schemas/tables/ground-reports.ts';

@@ -13,7 +13,7 @@ import { type CellHour, cellHour } from '../../../pipeline/forecast/model-cells.
 import { type ShipInput, ship } from '../../../pipeline/forecast/ship.ts';
 import { type CellLattice, gaussianMean } from '../../../pipeline/forecast/smooth.ts';
 import type { ModelGrid } from '../../../pipeline/grid.ts';
-import { readModelHour } from '../../../pipeline/read/model.ts';
+import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';

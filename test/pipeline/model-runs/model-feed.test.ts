@@ -28,7 +28,7 @@ import { publishOutlook } from '../../../pipeline/model-runs/publish-outlook.ts'
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { readModelHour } from '../../../pipeline/read/model.ts';
+import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { shipField } from '../../../pipeline/forecast/ship.ts';
 import type { ModelHour } from '../../../pipeline/grid.ts';
-import { readModelHour } from '../../../pipeline/read/model.ts';
+import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { askEccodes } from '../../support/data/eccodes.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';

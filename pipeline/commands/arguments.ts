@@ -3,7 +3,7 @@ import { CommanderError, InvalidArgumentError } from 'commander';
 import { EXIT, systemFault } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
-import { FEED_NAMES } from '../run/feeds.ts';
+import { FEED_NAMES } from '../run/open-feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
 
 /** Exit code of an error, and the line that people read. Errors we did not foresee show their stack. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
-import { readModelHour } from '../../../pipeline/read/model.ts';
+import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { type ModelFieldSpec, writeModelField } from '../../../pipeline/simulate/model-grib2.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
