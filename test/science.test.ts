@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { detectionConfidence } from '../pipeline/detect/confidence.ts';
-import { DAY_CHARACTERS } from '../pipeline/simulate/weather.ts';
+import { DAY_TYPE_PARAMETERS } from '../pipeline/simulate/weather.ts';
 import { detectionQuality } from '../schemas/geo/beam.ts';
 import { destination } from '../schemas/geo/distance.ts';
 import { survival } from '../schemas/nowcast/probability.ts';
@@ -117,7 +117,7 @@ test('the organised storms of the page are those of the simulator', (t) => {
       .map((cell) => cell.trim());
   t.deepEqual(
     cells(days).map((day, index) => [day, Number(cells(storms)[index])]),
-    Object.entries(DAY_CHARACTERS).map(([day, { organised_per_day }]) => [day, organised_per_day]),
+    Object.entries(DAY_TYPE_PARAMETERS).map(([day, { organised_per_day }]) => [day, organised_per_day]),
   );
 });
 

@@ -3,7 +3,7 @@ import { MONTHS } from '../../schemas/risk.ts';
 import { ANY, CLASS_MIN_MM, GIANT, type HailCounts, SIGNIFICANT } from './hail-counts.ts';
 import { hailSeason } from './hail-season.ts';
 import type { RiskCell, RiskGrid } from './risk-grid.ts';
-import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightsAround } from './smoothing.ts';
+import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightSums } from './smoothing.ts';
 
 /** Smoothing over cells: the first standard deviation that finds enough event days around a cell, else the last, km. */
 const SPREAD_SD_KM = [25, 60, 120];
@@ -99,12 +99,12 @@ function builtIn(cell: RiskCell, k: number): number[] {
 /** Function that smooths the counts of a class. Kernels and weights are computed once for all classes. */
 function smoother(grid: RiskGrid, available: Float64Array) {
   const disk = diskKernel(grid, NEIGHBOURHOOD_KM);
-  const neighbours = weightsAround(grid, disk);
+  const neighbours = weightSums(grid, disk);
   const meanAround = (values: Float64Array) =>
     sumsAround(grid, disk, values).map((sum, cell) => sum / neighbours[cell]);
   const seen = meanAround(available);
   const kernels = SPREAD_SD_KM.map((sd_km) => gaussianKernel(grid, sd_km));
-  const masses = kernels.map((kernel) => weightsAround(grid, kernel));
+  const masses = kernels.map((kernel) => weightSums(grid, kernel));
   return (days: Float64Array, monthly: readonly Float64Array[]): Smoothed => {
     const choice = chooseKernels(grid, kernels, days);
     return {

@@ -110,13 +110,13 @@ export function sumsAround({ cells }: RiskGrid, kernel: Kernel, values: Float64A
 }
 
 /** Sum of the weights around each cell. */
-export function weightsAround(grid: RiskGrid, kernel: Kernel): Float64Array {
+export function weightSums(grid: RiskGrid, kernel: Kernel): Float64Array {
   return sumsAround(grid, kernel, new Float64Array(grid.cells.length).fill(1));
 }
 
 /**
  * Values spread over the surrounding cells, those of each cell with its own kernel: `choice` is the index of the kernel in
- * `kernels`, whose `weightsAround` are `masses`. Conserves the sum over the grid.
+ * `kernels`, whose `weightSums` are `masses`. Conserves the sum over the grid.
  */
 export function spread(
   { cells }: RiskGrid,

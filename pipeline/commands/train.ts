@@ -4,7 +4,7 @@ import { counted } from '../../schemas/command-line.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { readConfig } from '../config.ts';
 import { UsageError } from '../error.ts';
-import { type PublishedMaterial, publishedMaterial } from '../run/training-pairs.ts';
+import { type PublishedTrainingPairs, publishedTrainingPairs } from '../run/training-pairs.ts';
 import { EVENINGS_MAX, type PublishedRefit, refitModel, refitPublished, type Supply } from '../train/refit.ts';
 import type { TrainingReport } from '../train/train-model.ts';
 import { wholeOption } from './arguments.ts';
@@ -69,7 +69,7 @@ async function fromPublished({ evenings, probsevere, seed, out: folder, json }: 
     if (value !== undefined)
       throw new UsageError(`--${name} is '${value}' beside --from-published, expected one of the two`);
   const { data_root, now } = readConfig();
-  const material = await publishedMaterial(data_root);
+  const material = await publishedTrainingPairs(data_root);
   const out = folder ?? REFERENCE;
   const target = { seed: wholeOption('--seed', seed, 2 ** 31 - 1), out, date: utcDate(now()) };
   const refit = await refitPublished(material.samples, material.report_pairs, target);
@@ -80,7 +80,7 @@ async function fromPublished({ evenings, probsevere, seed, out: folder, json }: 
 }
 
 function publishedSummary(
-  { dates, simulated_dates }: PublishedMaterial,
+  { dates, simulated_dates }: PublishedTrainingPairs,
   { probsevere, reports, report }: PublishedRefit,
   out: string,
 ): string {

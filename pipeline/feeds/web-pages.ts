@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { get, type Network, readBody, refusal } from '../sources/http.ts';
+import { get, type HttpOptions, readBody, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Unavailable, withRetries } from '../sources/retry.ts';
 
@@ -60,7 +60,7 @@ export interface WantedPage {
 }
 
 /** Opens a client of public servers, which keeps the confirmed version of each page in memory. */
-export function openWeb(user_agent: string, network: Network = {}): Web {
+export function openWeb(user_agent: string, network: HttpOptions = {}): Web {
   const versions = new Map<string, Readonly<Record<string, string>>>();
   const confirm = (url: string, version: Readonly<Record<string, string>>) => {
     versions.delete(url);

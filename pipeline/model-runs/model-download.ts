@@ -1,6 +1,6 @@
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 import type { ModelFile } from '../read/model-hour.ts';
-import { type Answer, get, type Network, readBody, refusal } from '../sources/http.ts';
+import { type Answer, get, type HttpOptions, readBody, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Transient, Unavailable, withRetries } from '../sources/retry.ts';
 import {
@@ -17,7 +17,7 @@ export interface ModelServer {
   /** Address of the bucket, without a closing slash. */
   readonly base_url: string;
   readonly user_agent: string;
-  readonly network?: Network;
+  readonly network?: HttpOptions;
 }
 
 const INDEX_ALLOWED_MS = 30_000;

@@ -12,7 +12,7 @@ import { commitEdits, type Edit, editOf, type StagedFile, samePartition } from '
 import { changedDayTables } from './commit-dates.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
 import { readHead, readNewest, tablePaths } from './manifests.ts';
-import { allRows, mergedDayMax, mergedUncovered } from './merge.ts';
+import { allRows, mergedDayMaxSql, mergedUncoveredSql } from './merge.ts';
 import type { DateHead } from './published-dates.ts';
 import { commitDates, moveCurrentPointer, type Publisher, publishDates, publishedManifest } from './publisher.ts';
 import { segmentName } from './segment.ts';
@@ -113,9 +113,9 @@ async function compactSegments(
     if (paths.length === 0) continue;
     const query =
       table === dayMax
-        ? mergedDayMax(paths, closing ? pathsOf('detections') : null)
+        ? mergedDayMaxSql(paths, closing ? pathsOf('detections') : null)
         : table === uncovered
-          ? mergedUncovered(paths, pathsOf('frames'))
+          ? mergedUncoveredSql(paths, pathsOf('frames'))
           : allRows(table, paths);
     const destination = { folder: layout.table(table.name, manifest.partition), stem: closing ? 'day' : segment };
     staged.push(await stageTable(engine, staging, table, { query }, manifest.source, destination, covers));

@@ -13,8 +13,8 @@ import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { drawDailyTiles } from '../tiles/daily-tiles.ts';
 import type { StagedFile } from './commit.ts';
 import { tablePaths } from './manifests.ts';
-import { mergedDayMax } from './merge.ts';
-import { type Coverage, stageTable, stageTiles } from './stage.ts';
+import { mergedDayMaxSql } from './merge.ts';
+import { type SegmentSpan, stageTable, stageTiles } from './stage.ts';
 import { readRows } from './tables.ts';
 
 /** Segment of the files that are drawn from a whole date: tiers, the event day, the daily archive. */
@@ -72,7 +72,7 @@ export async function deriveTables(
   return { files, tiers };
 }
 
-function coverOf(manifest: Manifest): Coverage {
+function coverOf(manifest: Manifest): SegmentSpan {
   const [first, last] = [manifest.scans[0], manifest.scans.at(-1)];
   return { segment: DERIVED_SEGMENT, first_scan: first?.scan_id ?? null, last_scan: last?.scan_id ?? null };
 }
@@ -83,7 +83,7 @@ async function readDayMax(engine: Engine, paths: readonly string[]): Promise<Tie
   return engine.rows<TierPixel>(
     `SELECT "row", col, max_mm, interpolated,
        epoch_ms(first_detected)::DOUBLE AS first_detected, epoch_ms(last_detected)::DOUBLE AS last_detected
-     FROM (${mergedDayMax(paths, null)}) WHERE detection_scans > 0 OR max_mm >= ${SIZE_BANDS[0].threshold_mm}
+     FROM (${mergedDayMaxSql(paths, null)}) WHERE detection_scans > 0 OR max_mm >= ${SIZE_BANDS[0].threshold_mm}
      ORDER BY "row", col, interpolated`,
   );
 }

@@ -17,7 +17,7 @@ const OF_THE_LARGEST = ['confidence', ...Object.keys(companionFields)];
  * earlier of equals; time ranges are united, counts added), and one for values interpolated between scans where they are larger.
  * With `detectionPaths` the scans and the duration of each geohash5 place are computed from the detections.
  */
-export function mergedDayMax(paths: readonly string[], detectionPaths: readonly string[] | null): string {
+export function mergedDayMaxSql(paths: readonly string[], detectionPaths: readonly string[] | null): string {
   const carried = OF_THE_LARGEST.map((name) => `, "${name}" := "${name}"`).join('');
   const unpacked = OF_THE_LARGEST.map((name) => `best."${name}" AS "${name}"`).join(', ');
   const names = columns(dayMax).map(({ name }) => `"${name}"`);
@@ -70,7 +70,7 @@ const RECTANGLE = 'storm_date, row_first, row_last, col_first, col_last';
  * SQL that joins the rows of several files of `uncovered`: consecutive periods of the same rectangle become one row.
  * `framePaths`: files of the frames of all scans that the rows are of.
  */
-export function mergedUncovered(paths: readonly string[], framePaths: readonly string[]): string {
+export function mergedUncoveredSql(paths: readonly string[], framePaths: readonly string[]): string {
   return `
     WITH scan AS (SELECT scan_time, row_number() OVER (ORDER BY scan_time) AS n FROM (${allRows(frames, framePaths)})),
     stretch AS (

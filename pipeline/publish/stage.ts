@@ -9,7 +9,7 @@ import type { StagedFile } from './commit.ts';
 import { stageQuery, stageRows } from './tables.ts';
 
 /** Segment and scans of a file of a manifest. */
-export type Coverage = Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>;
+export type SegmentSpan = Pick<PublishedFile, 'segment' | 'first_scan' | 'last_scan'>;
 
 /** Folder and first part of the name of a file; the hash of its content completes the name. */
 export interface Destination {
@@ -30,7 +30,7 @@ export async function stageTable(
   content: { readonly rows: Iterable<Record<string, unknown>> } | { readonly query: string },
   provenance: MixedProvenance,
   { folder, stem }: Destination,
-  covers: Coverage,
+  covers: SegmentSpan,
 ): Promise<StagedFile> {
   const staged = join(staging, `${table.name}-${covers.segment}-${stem}.parquet`);
   const facts =
@@ -47,7 +47,7 @@ export async function stageTiles(
   kind: 'scan-tiles' | 'reflectivity-tiles' | 'daily-tiles',
   archive: Uint8Array,
   destination: Destination,
-  covers: Coverage,
+  covers: SegmentSpan,
   max_size_mm: number | null,
 ): Promise<StagedFile> {
   const facts = { kind, rows: addressedTiles(archive), schema_version: 3, max_size_mm };
@@ -59,7 +59,7 @@ export function stageState(
   staging: string,
   state: Uint8Array,
   destination: Destination,
-  covers: Coverage,
+  covers: SegmentSpan,
 ): Promise<StagedFile> {
   const facts = { kind: 'state', rows: 1, schema_version: 1, max_size_mm: null } as const;
   return stageBytes(staging, state, destination, 'json.gz', covers, facts);
@@ -70,7 +70,7 @@ async function stageBytes(
   content: Uint8Array,
   { folder, stem }: Destination,
   extension: string,
-  covers: Coverage,
+  covers: SegmentSpan,
   { kind, rows, schema_version, max_size_mm }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
 ): Promise<StagedFile> {
   const hash = sha256(content);

@@ -8,7 +8,7 @@ import { openWeb } from '../feeds/web-pages.ts';
 import type { Log } from '../log.ts';
 import { modelFeed } from '../model-runs/model-feed.ts';
 import { publishOutlook } from '../model-runs/publish-outlook.ts';
-import type { Network } from '../sources/http.ts';
+import type { HttpOptions } from '../sources/http.ts';
 
 /** Polled daily, remade weekly. */
 export const CLIMATOLOGY_FEED: FeedIdentity = { name: 'climatology', collection: 'climatology', every_s: 24 * 3600 };
@@ -24,7 +24,7 @@ export function feedNames(model: ForecastModel): string[] {
 export const FEED_NAMES: readonly string[] = [...new Set(FORECAST_MODELS.flatMap(feedNames))];
 
 /** The feeds with the given names, in the order of `feedNames`. */
-export function openFeeds(config: Config, names: readonly string[], log: Log, network: Network = {}): Feed[] {
+export function openFeeds(config: Config, names: readonly string[], log: Log, network: HttpOptions = {}): Feed[] {
   const { web: addresses, model } = config;
   const web = openWeb(addresses.user_agent, network);
   const server = { base_url: model.url, user_agent: addresses.user_agent, network };

@@ -12,7 +12,7 @@ import { publishedSamples } from '../train/samples.ts';
 import type { TrainingSample } from '../train/train-model.ts';
 
 /** Training pairs of radar and truth in the published tables. Simulated dates are counted and left out. */
-export interface PublishedMaterial {
+export interface PublishedTrainingPairs {
   /** Observed storm dates that were read. */
   readonly dates: readonly string[];
   readonly simulated_dates: number;
@@ -22,7 +22,7 @@ export interface PublishedMaterial {
 }
 
 /** Training pairs of a data root, which is only read. */
-export async function publishedMaterial(data_root: string): Promise<PublishedMaterial> {
+export async function publishedTrainingPairs(data_root: string): Promise<PublishedTrainingPairs> {
   const engine = await openEngine();
   try {
     const reported = await readNewest(data_root, layout.collectionPartition('reports'));

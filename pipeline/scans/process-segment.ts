@@ -10,7 +10,7 @@ import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { filesOf, inputHash, type ScanPlan } from '../sources/plan.ts';
-import { emptyMaximum, maximumRows, updateDayMaximum } from '../swath/accumulate.ts';
+import { dayMaxRows, emptyDayMaximum, updateDayMaximum } from '../swath/accumulate.ts';
 import { REFLECTIVITY_VERSION } from '../tiles/reflectivity-tiles.ts';
 import { archiveFile, dateOf, provenanceFault } from './raw-archive.ts';
 import { type FileFault, type Outcome, READ_AHEAD, type ReadScan } from './read-ahead.ts';
@@ -51,7 +51,7 @@ export async function processSegment(
   const { context, tally } = run;
   const products: ScanProducts[] = [];
   const files: SourceFile[] = [];
-  const maximum = emptyMaximum();
+  const maximum = emptyDayMaximum();
   let state = before;
   for (const planned of hour) {
     await between();
@@ -68,7 +68,7 @@ export async function processSegment(
   const first = products[0];
   if (first === undefined) return { segments: [], state };
   const { storm_date, simulated } = first;
-  const segment = await context.root.stage(products, maximumRows(maximum, storm_date), encodeTrackingState(state));
+  const segment = await context.root.stage(products, dayMaxRows(maximum, storm_date), encodeTrackingState(state));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
   const processed = {
     storm_date,

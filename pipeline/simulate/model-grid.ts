@@ -6,7 +6,14 @@ import { HRRR_MAP, type LambertSpec, type ModelFieldSpec, writeModelField } from
 import { drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { boundariesAt, DAY_CHARACTERS, dailyCycle, dayTypeAt, freezingLevelKm, offsetPosition } from './weather.ts';
+import {
+  boundariesAt,
+  DAY_TYPE_PARAMETERS,
+  dailyCycle,
+  dayTypeAt,
+  freezingLevelKm,
+  offsetPosition,
+} from './weather.ts';
 
 /** Samples of the storms per hour. */
 const LOOKS_PER_HOUR = 10;
@@ -248,7 +255,7 @@ const WARM_SECTOR_KM = 260;
 
 /** Environment of the scenario's storms: unstable near the boundaries, with the shear of the day type. */
 function airFields(scenario: Scenario, grid: ModelGridSpec, valid_time: number): ModelFieldSpec[] {
-  const character = DAY_CHARACTERS[dayTypeAt(scenario, valid_time)];
+  const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, valid_time)];
   const boundaries = boundariesAt(scenario, valid_time);
   const warmth = scenario.steady ? 1 : Math.min(1, 0.35 + 0.4 * dailyCycle(valid_time));
   const strength = character.size_factor * warmth;

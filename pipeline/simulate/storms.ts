@@ -5,12 +5,12 @@ import { bearingOf, type Wind, windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from './random.ts';
 import type { Scenario } from './scenario.ts';
 import { courseAt, motionAt, originThrough, positionAt, type StormPath } from './storm-path.ts';
-import { strengthAt, type Walk } from './walk.ts';
+import { intensityAt, type Walk } from './walk.ts';
 import {
   type Boundary,
   boundariesAt,
-  DAY_CHARACTERS,
-  type DayCharacter,
+  DAY_TYPE_PARAMETERS,
+  type DayTypeParameters,
   dailyCycle,
   dayTypeAt,
   freezingLevelKm,
@@ -125,7 +125,7 @@ export function lifeCurve(age: number): number {
 
 /** Factor of the intensity walk. */
 function pulsation(storm: Storm, time_ms: number): number {
-  const strength = strengthAt(storm.strength, time_ms);
+  const strength = intensityAt(storm.strength, time_ms);
   const bounded = strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST);
   return Math.exp(storm.strength_ln * (bounded - STRENGTH_USUAL));
 }
@@ -146,13 +146,13 @@ interface Slot {
   readonly scenario: Scenario;
   readonly number: number;
   readonly draw: Draw;
-  readonly character: DayCharacter;
+  readonly character: DayTypeParameters;
   readonly storms: Storm[];
 }
 
 function drawSlot(scenario: Scenario, number: number): Storm[] {
   const start_ms = number * SLOT_MS;
-  const character = DAY_CHARACTERS[dayTypeAt(scenario, start_ms)];
+  const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, start_ms)];
   const slot: Slot = { scenario, number, draw: drawsOf(scenario.seed, 0x510, number), character, storms: [] };
   const boundaries = boundariesAt(scenario, start_ms);
   const cycle = scenario.steady ? 1 : dailyCycle(start_ms + SLOT_MS / 2) / 24;

@@ -63,7 +63,7 @@ export function deviationAt(walk: Walk, time_ms: number): Deviation {
 }
 
 /** Intensity at an instant, in standard deviations from its mean. */
-export function strengthAt(walk: Walk, time_ms: number): number {
+export function intensityAt(walk: Walk, time_ms: number): number {
   const knots = knotsOf(walk);
   return valueAt(knots.strength, placeAt(walk, knots, time_ms));
 }

@@ -7,7 +7,7 @@ import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
 import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
 
 /** Parameters of a day type. Counts are storms per day over the CONUS. */
-export interface DayCharacter {
+export interface DayTypeParameters {
   readonly organised_per_day: number;
   readonly ordinary_per_day: number;
   /** Births per hour in the window of a steady scenario. */
@@ -25,7 +25,7 @@ export interface DayCharacter {
  * Organised storms per day as in SCIENCE.md, "Simulated weather". The ratio of ordinary cells to them is that of weak to strong
  * objects in the real 24 h grid of 28 Feb 2024, a marginal day.
  */
-export const DAY_CHARACTERS: Readonly<Record<DayType, DayCharacter>> = {
+export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> = {
   quiet: {
     organised_per_day: 0.5,
     ordinary_per_day: 80,
@@ -171,11 +171,11 @@ export interface Boundary {
 /** Boundaries of the scenario at an instant. */
 export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
   const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : convectiveDay(time_ms);
-  const character = DAY_CHARACTERS[dayTypeAt(scenario, time_ms)];
+  const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, time_ms)];
   return Array.from({ length: character.boundaries }, (_, i) => boundary(scenario, character, period, i));
 }
 
-function boundary(scenario: Scenario, character: DayCharacter, period: number, i: number): Boundary {
+function boundary(scenario: Scenario, character: DayTypeParameters, period: number, i: number): Boundary {
   const draw = drawsOf(scenario.seed, 0xb0d, period, i);
   const centre = scenario.steady
     ? placeInWindow(scenario, draw, i, character.boundaries)

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
-import { type Answer, get, type Network, readBody, refusal } from './http.ts';
+import { type Answer, get, type HttpOptions, readBody, refusal } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
 import { type ListingPage, parseListing } from './listing.ts';
 import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
@@ -25,7 +25,7 @@ export interface ListBucket {
   /** First and last observation time, inclusive, epoch milliseconds. */
   readonly from_ms: number;
   readonly to_ms: number;
-  readonly network?: Network;
+  readonly network?: HttpOptions;
 }
 
 export interface BucketListing {
@@ -81,11 +81,11 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
   return { files: files.sort((a, b) => a.time_ms - b.time_ms || (a.key < b.key ? -1 : 1)), unknown: unknown.sort() };
 }
 
-export interface DownloadAll {
+export interface DownloadRequest {
   readonly files: readonly BucketFile[];
   /** Folder that receives the bucket's layout. */
   readonly folder: string;
-  readonly network?: Network;
+  readonly network?: HttpOptions;
   /** Called with each file once it is in the folder, in order of arrival. */
   readonly onFile?: (file: SourceFile) => void;
 }
@@ -98,7 +98,7 @@ export interface Downloads {
 }
 
 /** Fetches files, a few at a time. An unavailable file does not stop the others; any other failure is thrown. */
-export async function downloadAll({ files, folder, network = {}, onFile }: DownloadAll): Promise<Downloads> {
+export async function downloadAll({ files, folder, network = {}, onFile }: DownloadRequest): Promise<Downloads> {
   const fetched: SourceFile[] = [];
   const failed: { file: BucketFile; error: Unavailable }[] = [];
   const results = await inParallel(files, DOWNLOADS_AT_ONCE, async (file) => {
@@ -123,7 +123,7 @@ export async function downloadAll({ files, folder, network = {}, onFile }: Downl
  * listed, and sound by `faultOf`. Until then it is a `.part` file named after its version, which the next attempt or the
  * next run continues. A file that is already there with its size is not fetched again.
  */
-export async function downloadFile(file: BucketFile, folder: string, network: Network = {}): Promise<SourceFile> {
+export async function downloadFile(file: BucketFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
   const { product, time_ms, name, key, bytes } = file;
   const location = join(folder, key);
   try {
@@ -135,7 +135,7 @@ export async function downloadFile(file: BucketFile, folder: string, network: Ne
   return { product, time_ms, name, key, bytes, location };
 }
 
-async function fetchWhole(file: BucketFile, location: string, network: Network): Promise<void> {
+async function fetchWhole(file: BucketFile, location: string, network: HttpOptions): Promise<void> {
   if (file.bytes === 0) throw new Unavailable(file.location, 'object is empty, expected a raw file');
   if (file.bytes > MAX_UNPACKED_BYTES)
     throw new Unavailable(file.location, `listed with ${file.bytes} bytes, expected at most ${MAX_UNPACKED_BYTES}`);
@@ -147,7 +147,7 @@ async function fetchWhole(file: BucketFile, location: string, network: Network):
   await moveDurably(part, location);
 }
 
-async function listPrefix(base_url: string, prefix: string, startAfter: string | null, network: Network) {
+async function listPrefix(base_url: string, prefix: string, startAfter: string | null, network: HttpOptions) {
   const objects: ListingPage['objects'][number][] = [];
   const tokens = new Set<string>();
   for (let token: string | null = null; ; ) {
@@ -169,7 +169,7 @@ function listingUrl(base_url: string, prefix: string, startAfter: string | null,
   return `${base_url}/?${query}`;
 }
 
-async function fetchPage(url: string, network: Network): Promise<ListingPage> {
+async function fetchPage(url: string, network: HttpOptions): Promise<ListingPage> {
   return get(url, {}, LISTING_ALLOWED_MS, network, async (answer) => {
     if (answer.status !== 200) throw refusal(url, answer);
     const body = await readBody(url, answer, MAX_LISTING_BYTES, 'listing');
@@ -190,7 +190,7 @@ function datesBetween(from_ms: number, to_ms: number): string[] {
 }
 
 /** One attempt to complete the `.part` file with sound content. Bytes that arrived stay for the next attempt. */
-async function fetchPart(file: BucketFile, part: string, network: Network): Promise<void> {
+async function fetchPart(file: BucketFile, part: string, network: HttpOptions): Promise<void> {
   const have = (await sizeOf(part)) ?? 0;
   if (have !== file.bytes) await fetchRest(file, part, have, network);
   const arrived = (await sizeOf(part)) ?? 0;
@@ -201,7 +201,7 @@ async function fetchPart(file: BucketFile, part: string, network: Network): Prom
   throw new Transient(file.location, fault);
 }
 
-async function fetchRest(file: BucketFile, part: string, have: number, network: Network): Promise<void> {
+async function fetchRest(file: BucketFile, part: string, have: number, network: HttpOptions): Promise<void> {
   const { location, bytes } = file;
   const resume = have > 0 && have < bytes;
   const headers: Record<string, string> = resume ? { range: `bytes=${have}-` } : {};

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https';
 import { type RetryOptions, Transient, Unavailable } from './retry.ts';
 
 /** Settings of requests. */
-export interface Network extends RetryOptions {
+export interface HttpOptions extends RetryOptions {
   /** Certificate authority (PEM) to trust instead of the public ones. */
   readonly ca?: string | undefined;
   /** Returns a signal that aborts after `ms`: the limit of one attempt, head and body. */
@@ -39,7 +39,7 @@ export async function get<T>(
   url: string,
   headers: Readonly<Record<string, string>>,
   allowed_ms: number,
-  network: Network,
+  network: HttpOptions,
   use: (answer: Answer) => Promise<T>,
 ): Promise<T> {
   const deadline = (network.deadline ?? AbortSignal.timeout)(allowed_ms);

@@ -15,7 +15,7 @@ export interface Arrival {
   readonly unreadable: readonly UnreadableEntry[];
 }
 
-export interface WatchInbox {
+export interface WatchOptions {
   readonly folder: string;
   /** Time between two polls; a change in the folder ends the wait early. */
   readonly poll_ms?: number;
@@ -41,7 +41,7 @@ const AFTER_HINT_MS = 100;
  * are reported and tried again. Change notifications of the operating system shorten the wait; without them polling finds
  * the files.
  */
-export async function* watch(given: WatchInbox): AsyncGenerator<Arrival, void, undefined> {
+export async function* watch(given: WatchOptions): AsyncGenerator<Arrival, void, undefined> {
   const { folder, poll_ms = POLL_MS, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
   const hints = given.pause ? null : watchHints(folder, signal);
   const pause = given.pause ?? hints?.pause ?? (async () => {});

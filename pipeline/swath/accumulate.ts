@@ -31,7 +31,7 @@ export interface DayMaximum {
   readonly filled: Map<number, Contribution>;
 }
 
-export function emptyMaximum(): DayMaximum {
+export function emptyDayMaximum(): DayMaximum {
   return { seen: new Map(), filled: new Map() };
 }
 
@@ -85,7 +85,7 @@ function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void 
  * Rows of the day-max table, in its order. A pixel has one row of observed values and, where the interpolated maximum is larger,
  * a second row with `interpolated` true. The columns of the place are null until the day is closed.
  */
-export function maximumRows(maximum: DayMaximum, storm_date: string): DayMax[] {
+export function dayMaxRows(maximum: DayMaximum, storm_date: string): DayMax[] {
   const rows = [...maximum.seen.values()];
   for (const [key, filled] of maximum.filled) {
     const seen = maximum.seen.get(key);

@@ -5,12 +5,12 @@ import { detectionRows } from '../../pipeline/detect/table-rows.ts';
 import { type ScanInput, scanOfMesh } from '../../pipeline/grid.ts';
 import type { StagedFile } from '../../pipeline/publish/commit.ts';
 import { DERIVED_SEGMENT, deriveTables } from '../../pipeline/publish/day-products.ts';
-import { allRows, mergedDayMax } from '../../pipeline/publish/merge.ts';
+import { allRows, mergedDayMaxSql } from '../../pipeline/publish/merge.ts';
 import type { Root } from '../../pipeline/publish/root.ts';
-import { type Coverage, stageTable } from '../../pipeline/publish/stage.ts';
+import { type SegmentSpan, stageTable } from '../../pipeline/publish/stage.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { conusScenario, type Scenario } from '../../pipeline/simulate/scenario.ts';
-import { emptyMaximum, maximumRows, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
+import { dayMaxRows, emptyDayMaximum, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -21,7 +21,7 @@ import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time
 import { climateField } from './climate-field.ts';
 
 /** Segment of a date that the climate wrote: no scans, only their sum. */
-const COVERAGE: Coverage = { segment: 'climate', first_scan: null, last_scan: null };
+const COVERAGE: SegmentSpan = { segment: 'climate', first_scan: null, last_scan: null };
 /** The history of detections reaches back this far: a date begins with the scans of so long before it. */
 const WARM_UP_MS = 30 * 60_000;
 /** Any odd number: keeps the further weathers of one seed apart from those of its neighbours. */
@@ -99,7 +99,7 @@ async function stageDate(
   storm_date: string,
   from_ms: number,
 ): Promise<StagedFile[]> {
-  const maximum = emptyMaximum();
+  const maximum = emptyDayMaximum();
   const parts: StagedFile[] = [];
   let waiting: Detection[] = [];
   const putDown = async () => {
@@ -118,11 +118,11 @@ async function stageDate(
     if (waiting.length >= PART_ROWS) await putDown();
   }
   if (waiting.length > 0) await putDown();
-  const days = maximumRows(maximum, storm_date);
+  const days = dayMaxRows(maximum, storm_date);
   if (days.length === 0) return [];
   const paths = parts.map(({ staged }) => staged);
   const dayPart = await stagePart(root, storm_date, dayMax, days, 0);
-  const whole = await stageWhole(root, storm_date, dayMax, mergedDayMax([dayPart.staged], paths));
+  const whole = await stageWhole(root, storm_date, dayMax, mergedDayMaxSql([dayPart.staged], paths));
   if (parts.length < 2) return [...parts, whole];
   return [await stageWhole(root, storm_date, detections, allRows(detections, paths)), whole];
 }

@@ -19,7 +19,7 @@ import {
   monthShares,
   spread,
   sumsAround,
-  weightsAround,
+  weightSums,
   YEAR_DAYS,
 } from '../../../pipeline/climatology/smoothing.ts';
 import { detectionQuality } from '../../../schemas/geo/beam.ts';
@@ -482,7 +482,7 @@ test('the season is a circle: New Year is shared by December and January as its 
 
 test('spreading keeps the sum over the grid, at the coast as well as inland', (t) => {
   const kernels = [25, 120].map((sd_km) => gaussianKernel(SMOOTHING_GRID, sd_km));
-  const masses = kernels.map((kernel) => weightsAround(SMOOTHING_GRID, kernel));
+  const masses = kernels.map((kernel) => weightSums(SMOOTHING_GRID, kernel));
   const values = Float64Array.from(SMOOTHING_GRID.cells, (_, cell) => (cell % 97 === 0 || cell < 5 ? cell % 7 : 0));
   const choice = Uint8Array.from(SMOOTHING_GRID.cells, (_, cell) => cell % 2);
   const after = spread(SMOOTHING_GRID, kernels, masses, choice, values);

@@ -12,11 +12,11 @@ import { PipelineError } from '../../../pipeline/error.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';
 import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/commit.ts';
 import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { mergedDayMax, mergedUncovered } from '../../../pipeline/publish/merge.ts';
+import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';
 import { summarize } from '../../../pipeline/publish/summary.ts';
 import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../../../pipeline/publish/tables.ts';
 import { scoreDate } from '../../../pipeline/run/score-date.ts';
-import { emptyMaximum, maximumRows, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
+import { dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { columns, type Table } from '../../../schemas/columns.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type Current, ingestedAt, type Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
@@ -62,7 +62,7 @@ async function merged(t: ExecutionContext, ...files: readonly (readonly Partial<
   const paths = files.map((_, index) => join(folder, `${index}.parquet`));
   for (const [index, rows] of files.entries())
     await stageRows(engine, dayMax, rows.map(dayMaxRow), paths[index] as string, 'observed');
-  const rows = await engine.rows<DayMax>(`${mergedDayMax(paths, null)} ORDER BY "row", col, interpolated`);
+  const rows = await engine.rows<DayMax>(`${mergedDayMaxSql(paths, null)} ORDER BY "row", col, interpolated`);
   return rows.map((row) => ({ ...row, storm_date: DAY }));
 }
 
@@ -141,9 +141,9 @@ function scanAt(minute: number, tenths: readonly number[], filled: ScanOfDay['fi
 }
 
 function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
-  const maximum = emptyMaximum();
+  const maximum = emptyDayMaximum();
   for (const scan of scans) updateDayMaximum(maximum, scan);
-  return maximumRows(maximum, DAY);
+  return dayMaxRows(maximum, DAY);
 }
 
 test('files of any split of the scans, merged in any order, give the rows of the whole day', async (t) => {
@@ -171,7 +171,7 @@ test('files of any split of the scans, merged in any order, give the rows of the
         await stageRows(engine, dayMax, backwards ? rows.toReversed() : rows, path, 'observed');
         paths.push(path);
       }
-      const query = mergedDayMax(backwards ? paths.toReversed() : paths, null);
+      const query = mergedDayMaxSql(backwards ? paths.toReversed() : paths, null);
       const merged = await engine.rows<DayMax>(`SELECT * FROM (${query}) ORDER BY "row", col, interpolated`);
       const whole = maximumOf(scans.map(({ scan }) => scan));
       t.deepEqual(
@@ -411,7 +411,7 @@ test('rows of scans that are published in pieces and joined are those of all sca
       );
       const merge = async (paths: readonly string[], name: string) => {
         const path = join(folder, `${name}.parquet`);
-        await stageQuery(engine, uncovered, mergedUncovered(paths, [framePath]), path, 'observed');
+        await stageQuery(engine, uncovered, mergedUncoveredSql(paths, [framePath]), path, 'observed');
         return path;
       };
       const hours: string[] = [];

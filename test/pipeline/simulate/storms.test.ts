@@ -5,7 +5,7 @@ import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import { conusScenario, defaultScenario } from '../../../pipeline/simulate/scenario.ts';
 import { lifeCurve, type Storm, stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
 import { truthAt, truthCsv } from '../../../pipeline/simulate/truth.ts';
-import { deviationAt, strengthAt, type Walk } from '../../../pipeline/simulate/walk.ts';
+import { deviationAt, intensityAt, type Walk } from '../../../pipeline/simulate/walk.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from '../../support/data/small-evening.ts';
@@ -150,7 +150,7 @@ test('a walk at an instant is the same whatever was asked before', (t) => {
   for (let n = 20; n > 0; n -= 1) deviationAt(asked, EVENING_MS + n * 7 * MS_PER_MINUTE);
   const at = EVENING_MS + 31 * MS_PER_MINUTE;
   t.deepEqual(deviationAt(fresh, at), deviationAt(asked, at));
-  t.is(strengthAt(fresh, at), strengthAt(asked, at));
+  t.is(intensityAt(fresh, at), intensityAt(asked, at));
 });
 
 test('the way of a walk is the sum of its velocities', (t) => {
@@ -175,7 +175,7 @@ test('velocity deviates by 24 % along the course and 72 % across it, and forgets
 
 test('strength is about standard normal, apart from the velocity', (t) => {
   const at = EVENING_MS + HOUR;
-  const strengths = walks.map((walk) => strengthAt(walk, at));
+  const strengths = walks.map((walk) => intensityAt(walk, at));
   t.true(Math.abs(mean(strengths)) < 0.07 && Math.abs(spread(strengths) - 1) < 0.05);
   const together = mean(walks.map((walk, i) => (strengths[i] as number) * deviationAt(walk, at).north_ms)) / 7.2;
   t.true(Math.abs(together) < 0.07, `${together}`);

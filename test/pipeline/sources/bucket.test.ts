@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { type BucketFile, downloadAll, downloadFile, listBucket } from '../../../pipeline/sources/bucket.ts';
-import type { Network } from '../../../pipeline/sources/http.ts';
+import type { HttpOptions } from '../../../pipeline/sources/http.ts';
 import { parseListing } from '../../../pipeline/sources/listing.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { inParallel } from '../../../pipeline/sources/parallel.ts';
@@ -28,9 +28,9 @@ async function bucketOf(t: ExecutionContext, given: StartBucket): Promise<Bucket
 }
 
 /** A network that waits for nothing and remembers why and how long it would have waited. */
-function hurried(more: Network = {}): { readonly network: Network; readonly retries: string[] } {
+function hurried(more: HttpOptions = {}): { readonly network: HttpOptions; readonly retries: string[] } {
   const retries: string[] = [];
-  const network: Network = {
+  const network: HttpOptions = {
     patience: { retries: 2, first_ms: 100, longest_ms: 10_000 },
     sleep: async () => {},
     onRetry: (failure, wait_ms) => void retries.push(`${failure.reason}; wait ${wait_ms} ms`),
@@ -41,13 +41,13 @@ function hurried(more: Network = {}): { readonly network: Network; readonly retr
 
 const day = { from_ms: instant('00:00:00'), to_ms: instant('23:59:59') };
 
-async function listed(server: BucketServer, network: Network = {}): Promise<BucketFile> {
+async function listed(server: BucketServer, network: HttpOptions = {}): Promise<BucketFile> {
   const { files } = await listBucket({ base_url: server.url, products: ['MESH'], ...day, network });
   return files[0] as BucketFile;
 }
 
 /** A bucket with one grid, its listing, and an empty folder to fetch it to. */
-async function oneGrid(t: ExecutionContext, more: Network = {}) {
+async function oneGrid(t: ExecutionContext, more: HttpOptions = {}) {
   const server = await bucketOf(t, { objects: { [KEY]: GRID } });
   const { network, retries } = hurried(more);
   return { server, file: await listed(server), folder: await scratch(t), network, retries };
@@ -256,7 +256,7 @@ test('an object that is replaced between two attempts is never mixed from both v
   const corrected = tinyGrid('HAIL '.repeat(200));
   t.is(corrected.length, GRID.length);
   server.fail(KEY, { kind: 'reset', after: 400 });
-  const network2: Network = { ...network, sleep: async () => server.put(KEY, corrected) };
+  const network2: HttpOptions = { ...network, sleep: async () => server.put(KEY, corrected) };
   t.deepEqual(await readFile((await downloadFile(file, folder, network2)).location), corrected);
 });
 

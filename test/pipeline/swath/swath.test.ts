@@ -2,8 +2,8 @@ import test from 'ava';
 import type { CompanionValues, HailField } from '../../../pipeline/grid.ts';
 import {
   type DayMaximum,
-  emptyMaximum,
-  maximumRows,
+  dayMaxRows,
+  emptyDayMaximum,
   type ScanOfDay,
   updateDayMaximum,
 } from '../../../pipeline/swath/accumulate.ts';
@@ -44,7 +44,7 @@ function filling(...filled: ScanOfDay['filled']): ScanOfDay {
 }
 
 function maximumOf(...scans: ScanOfDay[]): DayMaximum {
-  const maximum = emptyMaximum();
+  const maximum = emptyDayMaximum();
   for (const one of scans) updateDayMaximum(maximum, one);
   return maximum;
 }
@@ -52,7 +52,7 @@ function maximumOf(...scans: ScanOfDay[]): DayMaximum {
 const minute = (time: number | null) => (time === null ? null : (time - DAY_MS) / 60_000);
 
 test('one row per pixel from 5 mm on, with its place on the lattice', (t) => {
-  const rows = maximumRows(maximumOf(scan(0, [[49, 50, 100]])), DAY);
+  const rows = dayMaxRows(maximumOf(scan(0, [[49, 50, 100]])), DAY);
   t.deepEqual(
     rows.map(({ row, col, lat, lon, geohash5, max_mm }) => ({ row, col, lat, lon, geohash5, max_mm })),
     [
@@ -69,7 +69,7 @@ test('the maximum keeps its time, confidence and companions; times widen and cou
     posh_pct: Float32Array.of(value),
     vil_kg_m2: Float32Array.of(Number.NaN),
   });
-  const rows = maximumRows(
+  const rows = dayMaxRows(
     maximumOf(
       scan(2, [[120]], posh(10)),
       scan(4, [[250]], posh(60)),
@@ -95,17 +95,17 @@ test('the maximum keeps its time, confidence and companions; times widen and cou
 });
 
 test('below 10 mm there is no detection: no times, no counts, no confidence', (t) => {
-  const [row] = maximumRows(maximumOf(scan(0, [[99]])), DAY) as [DayMax];
+  const [row] = dayMaxRows(maximumOf(scan(0, [[99]])), DAY) as [DayMax];
   t.deepEqual([row.first_detected, row.last_detected, row.detection_scans, row.confidence], [null, null, 0, null]);
 });
 
 test('the earliest of equal maxima counts, whichever came first', (t) => {
   const later = maximumOf(scan(6, [[200]]), scan(4, [[200]]));
-  t.is(minute((maximumRows(later, DAY)[0] as DayMax).max_time), 4);
+  t.is(minute((dayMaxRows(later, DAY)[0] as DayMax).max_time), 4);
 });
 
 test('sizes above 150 mm are stored as 150', (t) => {
-  t.is((maximumRows(maximumOf(scan(0, [[6800]])), DAY)[0] as DayMax).max_mm, 150);
+  t.is((dayMaxRows(maximumOf(scan(0, [[6800]])), DAY)[0] as DayMax).max_mm, 150);
 });
 
 test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
@@ -118,13 +118,13 @@ test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
     ),
   );
   const mark = (row: DayMax) => [row.col, row.max_mm, row.interpolated];
-  t.deepEqual(maximumRows(maximum, DAY).map(mark), [
+  t.deepEqual(dayMaxRows(maximum, DAY).map(mark), [
     [3500, 8, false],
     [3500, 30, true],
     [3501, 8, false],
   ]);
   updateDayMaximum(maximum, scan(10, [[310, 0]]));
-  t.deepEqual(maximumRows(maximum, DAY).map(mark), [
+  t.deepEqual(dayMaxRows(maximum, DAY).map(mark), [
     [3500, 31, false],
     [3501, 8, false],
   ]);
@@ -132,7 +132,7 @@ test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
 
 test('a filled pixel counts no scan and has no detection times', (t) => {
   const maximum = maximumOf(filling({ row: 1500, col: 3500, mm: 30, time: DAY_MS }));
-  const [row] = maximumRows(maximum, DAY) as [DayMax];
+  const [row] = dayMaxRows(maximum, DAY) as [DayMax];
   t.deepEqual([row.detection_scans, row.severe_scans, row.first_detected, row.confidence], [0, 0, null, null]);
 });
 
@@ -145,7 +145,7 @@ test('rows come in squares of half a degree, then by row and column', (t) => {
   ] as const;
   const maximum = maximumOf(filling(...places.map(([row, col]) => ({ row, col, mm: 10, time: DAY_MS }))));
   t.deepEqual(
-    maximumRows(maximum, DAY).map(({ row, col }) => [row, col]),
+    dayMaxRows(maximum, DAY).map(({ row, col }) => [row, col]),
     [
       [0, 49],
       [49, 0],
@@ -324,7 +324,7 @@ test('a bound without a count is refused by name', (t) => {
 });
 
 sharedTest('tiers of the real 24-hour maximum have the pixels and areas that independent tools found', (t) => {
-  const maximum = emptyMaximum();
+  const maximum = emptyDayMaximum();
   const companions = {
     posh_pct: null,
     vil_kg_m2: null,
@@ -333,7 +333,7 @@ sharedTest('tiers of the real 24-hour maximum have the pixels and areas that ind
     max_reflectivity_dbz: null,
   };
   updateDayMaximum(maximum, { scan_time: DAY_MS, mesh: realField(REAL_DAY), companions, detections: [], filled: [] });
-  const tiers = drawTiers(maximumRows(maximum, DAY), DAY, NO_COUNTS);
+  const tiers = drawTiers(dayMaxRows(maximum, DAY), DAY, NO_COUNTS);
   t.deepEqual(
     tiers.map(({ threshold_mm, pixels, area_km2 }) => [threshold_mm, pixels, Math.round(area_km2 * 10) / 10]),
     [

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { modelProbability, onCurve, type Predictors } from '../../../pipeline/detect/hail-model.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
-import { publishedMaterial } from '../../../pipeline/run/training-pairs.ts';
+import { publishedTrainingPairs } from '../../../pipeline/run/training-pairs.ts';
 import { dayScores, type ScoredDay } from '../../../pipeline/train/day-scores.ts';
 import { fitCurve, poolAdjacent } from '../../../pipeline/train/isotonic.ts';
 import { fitLogistic, sigmoid } from '../../../pipeline/train/logistic.ts';
@@ -455,7 +455,7 @@ test('no law of sizes follows from one MESH alone', (t) => {
 });
 
 test('simulated dates are counted and teach nothing; without a list of reports there is none', async (t) => {
-  const found = await publishedMaterial(await publishedRoot(t, await midnight()));
+  const found = await publishedTrainingPairs(await publishedRoot(t, await midnight()));
   t.deepEqual(found, { dates: [], simulated_dates: 2, samples: [], report_pairs: null });
 });
 

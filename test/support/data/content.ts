@@ -11,7 +11,7 @@ import {
   readNewest,
   tablePaths,
 } from '../../../pipeline/publish/manifests.ts';
-import { mergedDayMax } from '../../../pipeline/publish/merge.ts';
+import { mergedDayMaxSql } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Current, Manifest } from '../../../schemas/manifest.ts';
@@ -101,7 +101,7 @@ async function dateContent(engine: Engine, root: string, manifest: Manifest): Pr
     const paths = tablePaths(root, manifest, table.name);
     const rows =
       table === dayMax && paths.length > 0
-        ? await engine.rows(mergedDayMax(paths, tablePaths(root, manifest, 'detections')))
+        ? await engine.rows(mergedDayMaxSql(paths, tablePaths(root, manifest, 'detections')))
         : await readRows(engine, table, paths);
     content[`${date} ${table.name}`] = rows.map((row) => JSON.stringify(row)).sort();
   }
