@@ -25,7 +25,7 @@ export interface Config {
   /** Forecast model and the base address of its files. */
   readonly model: { readonly name: Settings['HAIL_MODEL']; readonly url: string };
   readonly storm_day_start_hour: number;
-  /** Days that raw files are kept after they arrived; null: for ever. Null whenever HAIL_NOW fixes the clock. */
+  /** Days that raw files are kept after they arrived; null: never deleted. Null whenever HAIL_NOW fixes the clock. */
   readonly raw_keep_days: number | null;
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
   readonly reflectivity_keep_hours: number;

@@ -29,7 +29,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-/** Something else is in the way, such as another pipeline on the data root: exit code 4. */
+/** The present state does not allow the request, for example because of another pipeline on the data root: exit code 4. */
 export class Conflict extends PipelineError {
   override name = 'Conflict';
 }
@@ -45,7 +45,7 @@ export class NotFound extends PipelineError {
  */
 export class Unreadable extends PipelineError {
   override name = 'Unreadable';
-  /** True when nothing is there any more. */
+  /** True when the path no longer exists. */
   readonly is_gone: boolean;
 
   constructor(subject: string, reason: string, options: ErrorOptions & { is_gone?: boolean } = {}) {
@@ -54,7 +54,7 @@ export class Unreadable extends PipelineError {
   }
 }
 
-/** The disk is full or read-only: nothing was published by half, and the same work succeeds once there is room. */
+/** The disk is full or read-only: nothing was partly published, and the same work succeeds once there is room. */
 export class DiskRefusal extends PipelineError {
   override name = 'DiskRefusal';
 

@@ -52,5 +52,5 @@ try {
   process.exitCode = code;
 }
 // A command that has ended ends its process: no thread, watcher or timer that is left may keep it alive without its lock.
-// What could not be printed is told a moment after the attempt, and counts.
+// A failure of standard output is reported shortly after the write, and sets the exit code.
 process.stdout.write('', () => process.stderr.write('', () => setImmediate(() => process.exit())));

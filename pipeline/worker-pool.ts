@@ -1,7 +1,7 @@
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import { BadInput, Unreadable } from './error.ts';
 
-/** Threads that work off requests. */
+/** Worker threads that answer requests. */
 export interface WorkerPool<Request, Answer> {
   /** Answer to a request. Rejects with the error that the thread threw, or with the reason why there are no threads any more. */
   readonly run: (request: Request) => Promise<Answer>;

@@ -32,7 +32,7 @@ export function isReadableVersion({ schema_version, older }: Table, version: num
   return version <= schema_version && version >= (older?.readable_from ?? schema_version);
 }
 
-/** SQL of the rows of a list of files of a table, which is itself SQL; older versions among them have null for what they lack. */
+/** SQL of the rows of files of a table; `files` is a SQL list of paths. Columns that an older version lacks are null. */
 export function rowsSql(definition: Table, files: string): string {
   const lacking = columns(definition).filter(({ name }) => definition.older?.without.includes(name));
   if (lacking.length === 0) return `SELECT * FROM read_parquet(${files}, hive_partitioning = false)`;

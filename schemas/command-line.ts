@@ -17,7 +17,10 @@ export function outliveReaders(name: string): void {
     });
 }
 
-/** An error of the operating system as one sentence that begins with its path; null for any other error, which deserves its stack. */
+/**
+ * An error of the operating system as one sentence that begins with its path; null for any other error, which is printed with its
+ * stack.
+ */
 export function systemFault(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, syscall, path } = error as NodeJS.ErrnoException;

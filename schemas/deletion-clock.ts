@@ -23,20 +23,23 @@ export const DeletionClock = z.object({
 });
 export type DeletionClock = z.infer<typeof DeletionClock>;
 
-/** Readings of one look at the clock. */
+/** Readings for one update of the clock. */
 export interface ClockLook {
   /** The machine's clock, epoch milliseconds. */
   readonly wall_ms: number;
-  /** Run time of this process since its last look, by the monotonic clock, milliseconds. */
+  /** Run time of this process since its last update, by the monotonic clock, milliseconds. */
   readonly run_ms: number;
   /** Observation time of the newest observed scan, epoch milliseconds; null without any. Simulated scans do not count: they follow the clock. */
   readonly newest_scan_ms: number | null;
-  /** Time of the newest file that this machine wrote, epoch milliseconds; null without any. It counts at the first look only. */
+  /**
+   * Time of the newest file that this machine wrote, epoch milliseconds; null without any. It counts at the first update only.
+   */
   readonly newest_own_ms: number | null;
 }
 
 /**
- * The clock after a look at it. The machine's clock is trusted if the newest observed scan agrees with it, or if it is no further
+ * The clock updated with new readings. The machine's clock is trusted if the newest observed scan agrees with it, or if it is no
+ * further
  * ahead than a machine may have been off. Otherwise only the run time of processes counts, so that a host that boots in the wrong
  * year deletes nothing. Pure.
  */
@@ -44,7 +47,7 @@ export function lookAtClock(before: DeletionClock | null, look: ClockLook): Dele
   const { wall_ms, newest_scan_ms } = look;
   const agrees = newest_scan_ms !== null && Math.abs(wall_ms - newest_scan_ms) <= AGREES_WITHIN_MS;
   if (before === null) return { trusted_ms: firstTrust(look, agrees), passed_ms: 0, wall_ms, marks: {} };
-  // Several processes share the clock: each counts its own run time, but not more than the clock advanced since the last look.
+  // Several processes share the clock: each counts its own run time, but not more than the clock advanced since the last update.
   const ran_ms = Math.min(Math.max(0, wall_ms - before.wall_ms), look.run_ms);
   const gap_ms = wall_ms - before.trusted_ms - ran_ms;
   const isFollowed = agrees || (gap_ms <= LONGEST_GAP_MS && wall_ms >= before.trusted_ms);

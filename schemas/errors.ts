@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Every error code of the interface: its HTTP status and what it means. The code is stable, the message may change.
+ * Every error code of the interface: its HTTP status and its meaning. The code is stable, the message may change.
  * Codes from `method_not_allowed` on extend the interface's own table.
  */
 export const ERRORS = {

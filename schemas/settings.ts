@@ -42,7 +42,7 @@ const networks = z.string().transform((text, context): readonly string[] => {
 });
 
 /**
- * Every setting, its default and its meaning; the table in README is compared with this object.
+ * Every setting, its default and its meaning; the table in api/docs/operate.md is compared with this object.
  * Scientific thresholds are no settings: they are named constants next to their algorithm.
  */
 export const Settings = z.object({

@@ -101,7 +101,7 @@ export const EVENT_DATA = {
   'webhook.disabled': WebhookDisabledData,
 } as const satisfies Record<EventType, z.ZodType>;
 
-/** The body of a delivery. */
+/** The body of a webhook message. */
 export const EventBody = z.object({
   id: text('`evt_` and a ULID: the same with every attempt, another for every receiver.'),
   schema_version: z.literal(EVENT_SCHEMA_VERSION),
@@ -168,7 +168,7 @@ export const EARLIER_EVENT_DATA = {
   'risk.changed': EarlierRiskData,
 } as const satisfies Record<EarlierEventType, z.ZodType>;
 
-/** The body of a delivery in the earlier variant. */
+/** The body of a webhook message in the earlier variant. */
 export const EarlierEventBody = z.object({
   event: z.enum(EARLIER_EVENT_TYPES),
   timestamp: time('When the event was made.'),

@@ -25,7 +25,8 @@ export function climatologyRows(
   facts: ClimatologyFacts,
 ): ClimatologyCell[] {
   const yearScores = scores(rates.map(yearlyRates));
-  // The interface does not say what the score of a month ranks among; among all cells and months it shows the season.
+  // The interface does not say which values a monthly score is ranked among; all cells and months are used, so that it shows the
+  // season.
   const monthScores = scores(rates.map((byMonth) => Float64Array.from(byMonth.flatMap((rate) => [...rate]))));
   const bounded = boundedRates(rates);
   const yearly = bounded.map(yearlyRates);

@@ -7,7 +7,7 @@ import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightSums
 
 /** Smoothing over cells: the first standard deviation that finds enough event days around a cell, else the last, km. */
 const SPREAD_SD_KM = [25, 60, 120];
-/** Event days that are enough. */
+/** Event days around a cell that count as enough. */
 const ENOUGH_EVENT_DAYS = 30;
 /** Radius of the neighbourhood to whose rate a cell is shrunk, km. */
 const NEIGHBOURHOOD_KM = 200;

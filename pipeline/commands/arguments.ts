@@ -6,7 +6,7 @@ import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 import { FEED_NAMES } from '../run/open-feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
 
-/** Exit code of an error, and the line that people read. Errors we did not foresee show their stack. */
+/** Exit code of an error, and its message. Unforeseen errors show their stack. */
 export function explainError(error: unknown): { code: number; message: string } {
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof UsageError) return { code: EXIT.usage, message: error.message };
@@ -80,7 +80,7 @@ export function readerThreads(): number {
   return Math.min(3, Math.max(1, availableParallelism() - 1));
 }
 
-/** Columns of text two spaces apart; `align` has an r for each one that is set to the right, the last one repeats. */
+/** Columns of text two spaces apart; `align`: one letter per column, `l` or `r`; the last letter repeats. */
 export function columns(rows: readonly (readonly string[])[], align = 'l'): string {
   const widths = (rows[0] ?? []).map((_, k) => Math.max(...rows.map((row) => row[k]?.length ?? 0)));
   return rows

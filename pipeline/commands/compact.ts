@@ -8,7 +8,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** `hail-pipeline compact`: the periodic work of a stream, at once. */
+/** `hail-pipeline compact`: does now what a stream does periodically: closes dates, joins months, sweeps. */
 export function compactCommand(config: () => Config): Command {
   return new Command('compact')
     .description('close storm dates that are over, join months, draw what is due, and sweep what no list names')

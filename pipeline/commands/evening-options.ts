@@ -8,7 +8,7 @@ import { conusScenario, DAY_TYPES, PLAINS, type Scenario } from '../simulate/sce
 
 const LONGEST_HOURS = 24 * 31;
 
-/** Which evening to simulate, as the command line words it. */
+/** Options that select the evening to simulate, as text of the command line. */
 export interface EveningWords {
   readonly hours?: string;
   readonly from?: string;
@@ -18,7 +18,7 @@ export interface EveningWords {
   readonly products?: string;
 }
 
-/** Which evening to simulate. */
+/** The evening to simulate, from the options. */
 export interface Evening {
   readonly from_ms: number;
   readonly to_ms: number;

@@ -13,7 +13,7 @@ import type { FileObject, ProbSevereFile } from '../read/probsevere.ts';
 export interface InspectOptions {
   /** Positions to sample. */
   readonly at: readonly Position[];
-  /** Null asks for those of the product. */
+  /** Null: the default thresholds of the product. */
   readonly thresholds: readonly number[] | null;
   readonly bbox: Bbox | null;
   /** Field of the file, from 1; null takes the only one. */
@@ -79,7 +79,7 @@ function reportField(layer: Layer, { at, thresholds, bbox }: InspectOptions) {
   };
 }
 
-/** Thresholds of a report that is asked for none: the steps of hail sizes for MESH, none for other products. */
+/** Default thresholds of a report: the steps of hail sizes for MESH, none for other products. */
 function productThresholds({ head }: Layer): readonly number[] {
   return head.name.startsWith('MESH') ? [5, 10, 15, ...SIZE_BANDS.map((band) => band.threshold_mm)] : [];
 }

@@ -13,7 +13,7 @@ interface Options {
   readonly progress: boolean;
 }
 
-/** `hail-pipeline verify`: re-reads what is published. Exit code 5 when something is wrong. Takes no lock. */
+/** `hail-pipeline verify`: re-reads all published data. Exit code 5 when it finds a fault. Takes no lock. */
 export function verifyCommand(config: () => Config): Command {
   return new Command('verify')
     .description('re-read everything that the manifests list and say what is wrong')

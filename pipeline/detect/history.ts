@@ -2,9 +2,9 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 
-/** Scans kept to tell a lasting echo from a spurious one, … */
+/** Number of earlier scans kept to distinguish a lasting echo from a spurious one. */
 const SCANS = 2;
-/** … and their largest age, minutes: after a longer gap the storm's past is unknown. */
+/** Largest age of these scans, minutes: after a longer gap the storm's past is unknown. */
 const SCANS_MAX_AGE_MIN = 10;
 /** Age up to which detections count for a place, minutes. */
 const PLACES_MAX_AGE_MIN = 30;

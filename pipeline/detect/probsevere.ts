@@ -12,7 +12,7 @@ const TIME_MAX_MIN = 5;
 const EDGE_MAX_KM = 5;
 /** Dilation of the rings: they lie on whole hundredths of a degree, half a pixel off the centres of the outer pixels. */
 const DILATION_DEG = LATTICE.step;
-/** Below this share of its object's MESH a cell does not deserve the object's whole probability. */
+/** Below this share of its object's MESH a cell gets at most the probability of our own model. */
 const CAP_SHARE = 0.5;
 
 /** The ProbSevere object a cell belongs to. */

@@ -63,7 +63,7 @@ export interface WebFeed<Item = unknown, Row extends Record<string, unknown> = R
   readonly every_s: number;
   /** Files that changed since the last poll; throws Unavailable when the feed cannot be read. */
   fetch(web: Web, addresses: WebAddresses, now_ms: number): Promise<FetchedFiles>;
-  /** Span for which a poll without failures knows its source in full; absent where only the files say so. */
+  /** Span for which a poll without failures knows its source in full; absent where only the files state it. */
   collectedByPoll?(now_ms: number): SourceSpan;
   /** True for a file of this feed, by its name or content. */
   accepts(file: FeedFile): boolean;

@@ -52,7 +52,7 @@ export async function ingestFeedFiles(
         if (content === null) rejected += 1;
         else read.push({ file, content });
       }
-      // A poll with nothing but rejected files is no poll of an empty feed: what the feed holds stays unknown.
+      // When every file of a poll was rejected, the content of the feed is unknown: it does not count as empty.
       if (read.length === 0 && (rejected > 0 || options.is_complete !== true)) continue;
       // With a rejected file the poll does not know its whole span.
       const { collected = [] } = options;

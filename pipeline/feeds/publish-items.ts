@@ -139,7 +139,9 @@ async function mergeFiles(
   return { months, times_ms };
 }
 
-/** The segment of the spans for which each source is known in full; none for a collection without it, nor without news. */
+/**
+ * The segment of the spans for which each source is known in full; none for a collection without spans, or when no span is added.
+ */
 async function collectedSegments(
   root: Root,
   { publishes_collected, provenanceOf }: Collection,

@@ -79,7 +79,7 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   };
 }
 
-/** States with one of each feed, so that a feed without any success shows too. Missing and damaged lists are written anew. */
+/** States in `feeds.json`, completed so that feeds never polled are listed too. A missing or damaged file is written again. */
 async function ensureStates(root: Root, { feeds, now, log }: ScheduleRequest): Promise<StatesByName> {
   let states: StatesByName = new Map();
   try {

@@ -22,7 +22,7 @@ export function openWebFeed(feed: WebFeed, web: Web, addresses: WebAddresses): F
       return {
         publish: async (root) => {
           const named = fetched.map(({ name, bytes }) => ({ name, bytes, received_ms: now_ms }));
-          // What was not delivered may be all that the feed has: only a poll without failures knows that there is nothing.
+          // Undelivered files may be all that the feed has: only a poll without failures shows that it is empty.
           const is_complete = failures.length === 0;
           const span = is_complete ? feed.collectedByPoll?.(now_ms) : undefined;
           const { files, changed } = await ingestFeedFiles(root, [feed], named, {

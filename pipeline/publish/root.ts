@@ -72,7 +72,7 @@ export interface Root {
   readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
   /** Removes archives of reflectivity from the manifests whose scans are too old. Returns their count. */
   readonly expireReflectivity: (keep_hours: number, now_ms: number) => Promise<number>;
-  /** Deletes what no manifest names any more, and raw files that are over their term. `now_ms`: the machine's clock. */
+  /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
   readonly sweep: SweepRoot;
   /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
   readonly check: () => void;

@@ -14,7 +14,7 @@ import { readCurrent, readManifest, readNewest } from './manifests.ts';
 import { type DateHead, newestScan } from './published-dates.ts';
 import { type Swept, sweepRaw } from './sweep-raw.ts';
 
-/** Longest request plus longest job, minutes: so long a reader may use a manifest after it was replaced. */
+/** Longest request plus longest job, minutes: a reader may use a manifest for this long after it was replaced. */
 export const READERS_GRACE_MIN = 120;
 
 /** Key of the raw files among the marks of the deletion clock. */
@@ -25,7 +25,7 @@ export type SweepRoot = (now_ms: number, raw_keep_days: number | null) => Promis
 
 /**
  * The sweep of a data root by its deletion clock: deletes files that no manifest in use names, and a share of the raw files that
- * have expired and were marked a day ago; `raw_keep_days` null keeps raw files for ever.
+ * have expired and were marked a day ago; `raw_keep_days` null never deletes raw files.
  */
 export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, DateHead>): Promise<SweepRoot> {
   const newest_own_ms = await lastPublished(dataRoot);

@@ -19,7 +19,7 @@ type RowsOf = (table: Table) => string;
 interface TableRule {
   /** Tables without which the rule does not apply. */
   readonly tables: readonly Table[];
-  /** What is wrong with the rows that break the rule, after their number. */
+  /** Fault of the rows that break the rule, printed after their number. */
   readonly broken: string;
   /** SQL of the number of rows that break the rule. */
   readonly count: (rowsOf: RowsOf) => string;

@@ -34,7 +34,7 @@ export interface Verification {
 }
 
 /**
- * Re-reads everything that the newest manifests name and returns what is wrong with it: missing files, other bytes than
+ * Re-reads everything that the newest manifests name and returns the faults found: missing files, other bytes than
  * published, rows, schema versions, times and dates that do not fit, tables that contradict each other, tables made of others
  * that have changed since, a current pointer to a missing manifest.
  * `onFile` is called with the number of files read and of all files.
@@ -108,7 +108,7 @@ async function attempt<Found>(
   return undefined;
 }
 
-/** What is wrong with a file of a manifest, as reasons. */
+/** Faults of a file of a manifest, as reasons. */
 async function verifyFile(
   engine: Engine,
   dataRoot: string,

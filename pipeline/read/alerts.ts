@@ -27,7 +27,7 @@ const LONGEST_MS = MS_PER_DAY;
 /** Hail above 10 inches and gusts above 400 mph have never been warned of: they are typing errors. */
 const MAX_HAIL_INCH = 10;
 const MAX_GUST_MPH = 400;
-/** Storms do not move faster. */
+/** Upper bound on the motion of a storm, knots. */
 const MAX_SPEED_KT = 120;
 
 /** Sender of the alerts of the simulator. */

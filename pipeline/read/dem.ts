@@ -33,12 +33,12 @@ export interface Dem extends HeightGrid {
  * closer together than about 250 m are averaged in square groups; unknown ones (NaN, the file's nodata value, no height on
  * earth) are left out of the average. `in_metres` states the unit where the file does not.
  *
- * Throws BadInput, with what was found, when the file is anything else; errors of the file system pass through.
+ * Throws BadInput, with the value found, when the file is anything else; errors of the file system pass through.
  */
 export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
   const { fromFile } = await tiffLibrary();
   return explained(path, async () => {
-    // The library would wait on a pipe for ever.
+    // The library would wait on a pipe without end.
     if (!(await stat(path)).isFile()) throw new BadInput('read', path, 'not a regular file, expected one');
     const tiff = await fromFile(path);
     try {

@@ -13,7 +13,7 @@ interface ReadDiscussion {
 }
 
 /**
- * Mesoscale discussion of the Storm Prediction Center (SWOMCD): number, validity, what it concerns, probability of a watch, peak
+ * Mesoscale discussion of the Storm Prediction Center (SWOMCD): number, validity, subject, probability of a watch, peak
  * sizes where given, and outline. An outline that is broken or absent is rejected and leaves the geometry null. Throws BadInput
  * for another text, and for a discussion whose number, issue or validity cannot be read.
  */

@@ -95,7 +95,7 @@ export type OpenedFile =
 export const MAX_INSPECTED_BYTES = 256 * 1024 * 1024;
 
 /**
- * Opens a GRIB2 (gzipped or not), GeoTIFF or ProbSevere file; its first bytes tell the format. Values are decoded when a
+ * Opens a GRIB2 (gzipped or not), GeoTIFF or ProbSevere file; its first bytes identify the format. Values are decoded when a
  * layer is asked for. Throws BadInput when the bytes are none of these or damaged.
  */
 export async function openFile(bytes: Uint8Array, name: string): Promise<OpenedFile> {

@@ -47,7 +47,7 @@ export interface GridClaim {
  * comes twice as fine, each pixel has the largest of its points.
  *
  * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
- * Throws BadInput, with what was found and expected, when the file holds another number of fields, an unknown
+ * Throws BadInput, with the values found and expected, when the file holds another number of fields, an unknown
  * product, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
  * by sentinels), or values that a grid of the product cannot have. With `claim` the header must name the same product
  * and time.

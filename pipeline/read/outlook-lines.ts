@@ -43,8 +43,8 @@ export interface AssembledLines {
  * closed along the border, clockwise from the end of one line to the next start of one. A line whose two ends lie well inside
  * the domain and nearer to each other than half their distance to its border was left open by mistake and is closed.
  *
- * A closed line that cannot be used costs itself, a hole the area around it too. Of lines from border to border one that cannot
- * be used costs all of them: without it the others would enclose what lies beyond it.
+ * An unusable closed line is rejected alone, an unusable hole together with the area around it. One unusable line from border to
+ * border rejects all such lines: without it the others would enclose the area beyond it.
  */
 export function assembleLines(lines: readonly Ring[], broken: readonly Ring[] = []): AssembledLines {
   const shells: Ring[] = [];

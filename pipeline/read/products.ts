@@ -9,9 +9,9 @@ interface MrmsProduct {
   readonly number: number;
   readonly name: string;
   readonly unit: string;
-  /** Value where radars look and see nothing. */
+  /** Value of a covered pixel without an echo. */
   readonly missing: number;
-  /** Value where no radar looks; the same as `missing` in products that do not distinguish the two. */
+  /** Value of a pixel that no radar covers; the same as `missing` in products that do not distinguish the two. */
   readonly no_coverage: number;
 }
 
@@ -123,7 +123,7 @@ export function isProductValue({ no_coverage, missing, low, high }: Product, val
   return (value >= low && value <= high) || value === no_coverage || value === missing;
 }
 
-/** Value of a pixel that radars look at and where nothing is: the sentinel, or 0 where the product has none. */
+/** Value of a covered pixel without an echo: the sentinel, or 0 where the product has none. */
 export function quietValue({ missing }: Product): number {
   return missing ?? 0;
 }

@@ -26,7 +26,7 @@ export async function tiffLibrary(): Promise<typeof import('geotiff')> {
 
 /**
  * Throws BadInput unless image and blocks (tiles or strips) are whole numbers of pixels. A directory may state any of them
- * as a float: the library walks over blocks of 1e-300 pixels for ever, although their bytes come to a reasonable number.
+ * as a float: the library walks over blocks of 1e-300 pixels without end, although their bytes come to a reasonable number.
  */
 export function checkSides(image: GeoTIFFImage, subject: string): void {
   for (const [name, pixels] of [

@@ -22,7 +22,7 @@ export function compactRoot(config: Config, log: Log): Promise<CompactReport> {
     for (const month of new Set(closed.map(monthOf)))
       if (await root.compactMonth(month, config.now())) joined.push(month);
     await session.expireReflectivity();
-    // Files carry the time of the machine, whatever the data clock says.
+    // Files carry the time of the machine's clock, not that of the data clock.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     return {
       closed_dates: closed.length,

@@ -125,7 +125,10 @@ function failuresOf(files: readonly IngestedFile[]): FeedFailure[] {
   return files.flatMap(({ name, refused }) => (refused === null ? [] : [{ name, reason: refused }]));
 }
 
-/** Publishes the coming hours of the model runs of a folder, unless all their hours are over. Returns what could not be published. */
+/**
+ * Publishes the coming hours of the model runs of a folder, unless all their hours are over. Returns the models that were not
+ * published.
+ */
 export async function publishFolderForecast(
   root: Root,
   { hours: byModel }: Pick<FolderFeeds, 'hours'>,

@@ -110,7 +110,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
     const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now());
     await session.expireReflectivity();
-    // Files carry the time of the machine, whatever the data clock says.
+    // Files carry the time of the machine's clock, not that of the data clock.
     const swept = await root.sweep(Date.now(), config.raw_keep_days);
     const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
@@ -230,7 +230,7 @@ export async function listDate(
   return { wanted: withoutKnown(files, archived, rejected), unknown, archived, belongs };
 }
 
-/** Files of the hours up to now, simulated as far as they are missing: an hour later the same evening goes on. */
+/** Files of the hours up to now; missing ones are simulated. A later run continues the same evening. */
 async function simulateHours(
   config: Config,
   { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,

@@ -44,7 +44,7 @@ export function climatologyFeed(log: Log): Feed {
     poll: async (now_ms) => ({
       publish: async (root) => {
         const made = await refreshClimatology(root, now_ms, log);
-        // On a new root the scans are still to come: as a success, the next poll would be a day later.
+        // A new root has no scans yet. A success would delay the next poll by a day.
         const failure =
           datesToCount(root) === null ? 'climatology: no storm date is published, expected at least one' : null;
         return { failure, files: [], changed: made === null ? [] : ['climatology'] };
@@ -60,7 +60,7 @@ export function outlookFeed(): Feed {
     poll: async (now_ms) => ({
       publish: async (root) => {
         const changed = await publishOutlook(root, now_ms);
-        // On a new root the components are still to come: as a success, the next poll would be hours later.
+        // A new root has no components yet. A success would delay the next poll by hours.
         const failure = changed === null ? 'outlook: none of its components is published, expected at least one' : null;
         return { failure, files: [], changed: changed === true ? ['outlook'] : [] };
       },

@@ -15,7 +15,7 @@ export interface FeedsReport {
   readonly failed: readonly { readonly feed: string; readonly reason: string }[];
 }
 
-/** Polls feeds once and publishes what is new. A feed that cannot be read does not hold up the others. */
+/** Polls feeds once and publishes new items. A feed that cannot be read does not hold up the others. */
 export async function refreshFeeds(config: Config, names: readonly string[], log: Log): Promise<FeedsReport> {
   const { now } = config;
   // Servers are polled before the data root is locked: a slow answer keeps no other process waiting.
@@ -34,7 +34,7 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
   });
 }
 
-/** Report of `publish` on the locked data root, with the tables derived from what it and interrupted runs published. */
+/** Runs `publish` on the locked data root, then remakes outdated derived tables; returns the report of both. */
 export async function publishReport(
   { data_root, storm_day_start_hour, now }: Config,
   log: Log,

@@ -34,7 +34,7 @@ export interface StreamRequest {
   /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
-  /** Prints at a terminal what the stream waits for. */
+  /** Prints a line about each wait at a terminal. */
   readonly print: (line: string) => void;
   /** Aborting it ends the stream between two commits; the stream aborts it when it ends, so that the source stops polling. */
   readonly stop: AbortController;
@@ -208,7 +208,7 @@ function openChores(log: Log, raw_keep_days: number | null) {
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       await session.expireReflectivity();
-      // Files carry the time of the machine, whatever the data clock says.
+      // Files carry the time of the machine's clock, not that of the data clock.
       const { files: swept, bytes } = await root.sweep(Date.now(), raw_keep_days);
       log.info('Root:Sweep:Done', { files: swept, bytes });
       swept_ms = performance.now();

@@ -149,7 +149,7 @@ async function publishInOrder(run: Run): Promise<void> {
 
 /**
  * Publishes new scans first, then makes again the scans that late files have changed, one stretch after the other. Each
- * stretch is planned anew, because scans published in between change the plan.
+ * stretch is planned again, because scans published in between change the plan.
  */
 async function publishNewestFirst(run: Run): Promise<void> {
   const tried = new Set<string>();

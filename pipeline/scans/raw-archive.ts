@@ -191,7 +191,7 @@ async function provenanceByContent({ location, product, time_ms }: SourceFile): 
         : readGrid(bytes, location, { product, time_ms });
     return simulated ? 'simulated' : 'observed';
   } catch (error) {
-    // It is rejected once a scan needs it; until then it is archived as it was delivered.
+    // It is rejected once a scan needs it; until then it is archived unchanged.
     if (error instanceof BadInput) return 'observed';
     throw error;
   }
@@ -288,7 +288,7 @@ async function withContentHashes(root: PlanContext['root'], files: readonly Sour
   return files.map((file) => hashed.get(file) ?? file);
 }
 
-/** Copies a raw file into the archive, unless it is there. */
+/** Copies a raw file into the archive, unless it was archived before. */
 export async function archiveFile(context: RawArchive, file: SourceFile, provenance: Provenance): Promise<void> {
   if (isArchived(context.root, file)) return;
   context.root.check();

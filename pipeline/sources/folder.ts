@@ -74,7 +74,7 @@ async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unrea
     const unreadable = asUnreadable(join(root, folder), cause);
     if (folder !== '' && unreadable instanceof Unreadable) return unreadable;
     if (isMissing(cause)) throw new NotFound('sources', root, 'is not there, expected a folder', { cause });
-    // ENOTDIR: something is there, and it is no folder.
+    // ENOTDIR: the path exists and is not a folder.
     const reason = unreadable instanceof Unreadable && !unreadable.is_gone ? unreadable.reason : 'is no folder';
     throw new PipelineError('sources', root, `${reason}, expected a folder that can be read`, { cause });
   }

@@ -16,7 +16,7 @@ const MAX_JSON_BYTES = 64 * 2 ** 20;
 const SEARCH_BYTES = 64;
 
 /**
- * Why the file at `path` is not whole, or null when it is. `name` tells the format:
+ * Why the file at `path` is not whole, or null when it is. `name` states the format:
  * `.gz` unpacks to its end with the CRC and length its trailer states; `.grib2` holds messages of the length
  * they state, each closed by `7777` (a few stray bytes between or after them are no fault); `.json` closes the bracket it
  * begins with, at its end. Says nothing about the meaning of the content.
@@ -50,8 +50,8 @@ async function gzipFault(path: string): Promise<string | null> {
 class TooLarge extends Error {}
 
 /**
- * SHA-256 of what a file holds, hex: of a `.gz` file unpacked, so that two ways of packing are one content. A file that does not
- * unpack is hashed as it is. Throws Unreadable when it cannot be read.
+ * SHA-256 of a file's content, hex; of a `.gz` file its unpacked content, which does not depend on the compression. A file that
+ * does not unpack is hashed packed. Throws Unreadable when it cannot be read.
  */
 export async function contentHash(path: string, name: string): Promise<string> {
   try {

@@ -17,7 +17,7 @@ export interface SourceFile {
   readonly modified_ms?: number;
   /** Hash of its unpacked content, where several files of its product and time were given. */
   readonly sha256?: string;
-  /** Of a file that took the place of another one of its name: it goes before its predecessor. */
+  /** Of a file that replaced another one of its name: it takes precedence over its predecessor. */
   readonly correction?: Correction;
 }
 
@@ -25,7 +25,7 @@ export interface SourceFile {
 export interface Correction {
   readonly time_ms: number;
   readonly sha256: string;
-  /** Its predecessor has as many bytes: only the content tells them apart. */
+  /** Its predecessor has the same size: only the content distinguishes them. */
   readonly same_size: boolean;
 }
 

@@ -33,13 +33,13 @@ export interface ScanPlans {
   readonly scans: readonly ScanPlan[];
   /** Valid files that no scan takes (companions without a scan, MESH_Max …): archived and reported. */
   readonly unused: readonly SourceFile[];
-  /** Further files of a product and time that another file is taken for, with the same content as far as it was hashed. */
+  /** Duplicates: unused files with the product and time of a used one, and the same content as far as it was hashed. */
   readonly duplicates: readonly SourceFile[];
   /** Further files of a product and time whose content differs from that of the file that was taken. */
   readonly contradicting: readonly Contradiction[];
 }
 
-/** Two files of one product and time that say different things. */
+/** Two files of one product and time with different content. */
 export interface Contradiction {
   readonly file: SourceFile;
   readonly taken: SourceFile;

@@ -16,7 +16,7 @@ const EAST = 0;
 const SOUTH = 1;
 const WEST = 2;
 
-/** What outlines of cuts of up to so many squares are traced with, again and again: all 0 between two of them. */
+/** Work arrays of `traceBands`, reused for every cut that fits into them; all 0 between two cuts. */
 export interface Scratch {
   /** Area of each square, counted from 1: a square belongs to its northern or western neighbour's, or begins a ring. */
   readonly areaOf: Int32Array;
@@ -26,7 +26,7 @@ export interface Scratch {
   readonly placeOf: Int32Array;
 }
 
-/** Room for cuts of so many squares. */
+/** Work arrays for cuts of at most `squares` squares. */
 export function scratchFor(squares: number): Scratch {
   return { areaOf: new Int32Array(squares), walked: new Uint8Array(squares), placeOf: new Int32Array(squares) };
 }

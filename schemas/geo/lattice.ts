@@ -34,7 +34,7 @@ export function colLon(col: number): number {
   return (-129995 + 10 * col) / 1000;
 }
 
-/** Row of the pixel that holds a latitude; a latitude on an edge belongs to the northern pixel's southern neighbour. */
+/** Row of the pixel that holds a latitude; a latitude on an edge belongs to the pixel south of it. */
 export function latRow(lat: number): number {
   return Math.floor((LATTICE.north - lat) / LATTICE.step + 1e-9);
 }

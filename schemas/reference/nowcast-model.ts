@@ -24,7 +24,7 @@ export interface NowcastFit {
 
 /** The strike nowcast as fitted by `npm run bench -- nowcast --fit`. A fit on simulations never judges observed data. */
 export const NOWCAST_MODEL: Readonly<Record<Provenance, NowcastFit>> & {
-  /** Hail >= 19 mm lives on: logit = base + size ln(M / 19) + lead L. */
+  /** Hail >= 19 mm persists: logit = base + size ln(M / 19) + lead L. */
   readonly survival: {
     readonly base: number;
     readonly size: number;

@@ -84,7 +84,7 @@ export const ExportAccepted = z.object({
   message: z.string().meta({ description: 'What happens next, for people.' }),
 });
 
-/** The request as it was carried out. */
+/** The parameters that were used. */
 const ExportedRequest = z.object({
   dataset: z.enum(DATASETS).meta({ description: 'Data set.' }),
   date_start: z.string().meta({ description: 'First storm date.' }),

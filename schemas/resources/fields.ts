@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SIZE_BANDS, type SizeCategory } from '../size.ts';
 import { isCalendarDate } from '../time.ts';
 
-/** Fields of answers; the unit is in the metadata beside the description. */
+/** Fields of answers; the unit is in the metadata next to the description. */
 const measure = (description: string, unit: string) => z.number().meta({ description, unit });
 
 export const wireLat = (what = 'Latitude, 5 decimals.') => measure(what, 'deg');

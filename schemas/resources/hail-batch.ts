@@ -25,7 +25,7 @@ export const HailBatchRequest = z.object({
 });
 export type HailBatchRequest = z.infer<typeof HailBatchRequest>;
 
-/** One location of a batch; the fields from max_size_mm on are there only when it is active. */
+/** One location of a batch; the fields from max_size_mm on are present only when it is active. */
 export const BatchResult = z.object({
   id: z.string().nullable().meta({ description: 'The id given; null when none was.' }),
   lat: wireLat(),

@@ -81,7 +81,7 @@ export const HailCell = z.object({
 });
 export type HailCell = z.infer<typeof HailCell>;
 
-/** The query as it was parsed. */
+/** The parsed query. */
 export const PointQuery = z.object({
   lat: wireLat(),
   lon: wireLon(),

@@ -25,7 +25,7 @@ const IDENTITY: PackingLaw = { reference: 0, binary_scale: 0, decimal_scale: 0 }
  * Values of a field, still packed, in file order with rows one after the other. Column-wise and alternating files are
  * turned; south-first and east-first files are not.
  *
- * Throws BadInput when the data do not hold what the headers say, when the packing is not supported, and, before memory
+ * Throws BadInput when the data contradict the headers, when the packing is not supported, and, before memory
  * is allocated, when the grid has more than `max_points`.
  */
 export function decodeField(field: Field, options: { readonly max_points?: number } = {}): Decoded {

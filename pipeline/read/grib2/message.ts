@@ -54,7 +54,7 @@ export function parseGrib2(file: Uint8Array, subject: string): Field[] {
   return fields;
 }
 
-/** Length of the message that `rest` begins with, checked against the bytes that are there. */
+/** Length of the message that `rest` begins with, checked against the bytes present. */
 function messageLength(indicator: Section, rest: Uint8Array): number {
   const edition = unsigned(indicator, 8, 1);
   if (edition !== 2) throw sectionError(indicator, `edition ${edition}, expected 2`);

@@ -148,7 +148,7 @@ function undoUp(row: Uint32Array, above: Uint32Array): void {
 }
 
 /**
- * The last pixel of a word, over and over: what a quiet stretch of the next word looks like.
+ * Word filled with the last pixel of a word: the next word where all pixels are equal.
  * Pixels of three bytes do not fit into words; the caller handles them byte by byte.
  */
 function repeatLast(word: number, step: number): number {

@@ -6,7 +6,7 @@ export interface Surface {
   readonly value: number | null;
 }
 
-/** Product definition (section 4): what the values are, where and for which time. */
+/** Product definition (section 4): parameter, level and time of the values. */
 export interface Product {
   readonly product_template: number;
   readonly category: number;

@@ -61,7 +61,7 @@ export function unpackFloats(data: Section, precision: number, count: number): F
  * Integers of complex packing (templates 5.2 and 5.3): groups with their own reference, width and length, and with
  * spatial differences of order 1 or 2 on top in 5.3.
  *
- * The three group tables are read beside the values, never stored, so memory depends on `count` alone.
+ * The three group tables are read in parallel with the values, never stored, so memory depends on `count` alone.
  * Throws BadInput when tables and values do not end with section 7, when the groups do not hold `count` values, or when a
  * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
  */
