@@ -80,7 +80,7 @@ export function readerThreads(): number {
   return Math.min(3, Math.max(1, availableParallelism() - 1));
 }
 
-/** Columns of text two spaces apart; `align`: one letter per column, `l` or `r`; the last letter repeats. */
+/** Columns of text two spaces apart; an `r` in `align` at the index of a column aligns it right, all others are aligned left. */
 export function columns(rows: readonly (readonly string[])[], align = 'l'): string {
   const widths = (rows[0] ?? []).map((_, k) => Math.max(...rows.map((row) => row[k]?.length ?? 0)));
   return rows
