@@ -334,7 +334,6 @@ async function rejectUnusable(run: Run): Promise<void> {
     try {
       await rejectFile(context, file, stage, reason, tally.rejected);
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
       deferUnreadable(context, file, error, tally.deferred);
     }
     await publishArrivals(run);
