@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
-import { startReadPool } from '../scans/read-pool.ts';
+import { startReadPool } from '../scans/read-ahead.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
 

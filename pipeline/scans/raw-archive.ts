@@ -24,7 +24,7 @@ import {
 import { contentHash } from '../sources/integrity.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
-import type { ReadPool } from './read-pool.ts';
+import type { ReadPool } from './read-ahead.ts';
 
 /** A file whose time lies further ahead of the data clock is deferred. */
 const FUTURE_MAX_MS = 10 * 60_000;
