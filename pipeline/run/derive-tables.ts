@@ -103,7 +103,6 @@ async function examine(
   return { radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)), rows };
 }
 
-/** Percent with one decimal. */
 function percent(share: number): number {
   return Math.round(1000 * share) / 10;
 }

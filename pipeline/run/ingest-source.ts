@@ -47,7 +47,6 @@ export interface IngestRequest {
   readonly source: IngestSource;
   /** Unpublishes data of the other kind on the same storm dates first. */
   readonly replace: boolean;
-  /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
 }

@@ -7,7 +7,6 @@ import { withSession } from './with-root.ts';
 
 export interface RebuildRequest {
   readonly storm_date: string;
-  /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
 }

@@ -27,7 +27,6 @@ export interface BucketPoll {
   readonly log: Log;
   /** Time between two polls, milliseconds. */
   readonly every_ms: number;
-  /** Ends the polling. */
   readonly signal: AbortSignal;
 }
 

@@ -30,7 +30,6 @@ export interface StreamRequest {
   readonly feeds: readonly string[];
   /** Time between two polls, milliseconds. */
   readonly every_ms: number;
-  /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
   /** Prints at a terminal what the stream waits for. */

@@ -21,7 +21,6 @@ export async function withRoot<T>(
 
 interface SessionNeeds extends Pick<SessionSettings, 'log' | 'move_raw'> {
   readonly command: string;
-  /** Threads that decode. */
   readonly threads: number;
 }
 

@@ -83,7 +83,6 @@ export async function ingestFiles(
   return summaryOf(run, unused);
 }
 
-/** A run without files. */
 function startRun(context: Context, { rebuild, takeArrivals }: RunRequest): Run {
   const index = openFileIndex();
   const { readPool, settings } = context;

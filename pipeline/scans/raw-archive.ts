@@ -355,7 +355,6 @@ function provenanceOn({ root, provenances }: PlanContext, date: string): Provena
   return head !== undefined && head.scan_count > 0 ? provenanceOfDate(date, head.provenance) : provenances.get(date);
 }
 
-/** Storm date of a scan. */
 export function dateOf({ settings }: PlanContext, scan_id: string): string {
   return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }

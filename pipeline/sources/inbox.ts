@@ -21,7 +21,6 @@ export interface WatchInbox {
   readonly poll_ms?: number;
   /** An incomplete file counts as arrived once it has not changed for this long: its reader reports the fault. */
   readonly unchanged_ms?: number;
-  /** Ends the watch. */
   readonly signal?: AbortSignal;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
@@ -68,7 +67,6 @@ interface SeenFile {
   readonly arrived: boolean;
 }
 
-/** Findings of earlier polls. */
 interface SeenFolder {
   readonly files: ReadonlyMap<string, SeenFile>;
   readonly unknown: ReadonlySet<string>;
