@@ -25,24 +25,19 @@ export function calendarDate(text: string): string {
   return text;
 }
 
-/** Argument parser: a whole number within bounds. */
-export function wholeNumber(low: number, high: number): (text: string) => number {
-  return (text) => {
+/** Argument parser: a number within bounds, in digits and at most one point. */
+export function plainNumber(low: number, high: number, form = /^\d+(\.\d+)?$/, what = 'a number') {
+  return (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < low || value > high)
-      throw new InvalidArgumentError(`Found '${text}', expected a whole number from ${low} to ${high}.`);
+    if (!form.test(text) || value < low || value > high)
+      throw new InvalidArgumentError(`Found '${text}', expected ${what} from ${low} to ${high}.`);
     return value;
   };
 }
 
-/** Argument parser: a number within bounds. */
-export function plainNumber(low: number, high: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+(\.\d+)?$/.test(text) || value < low || value > high)
-      throw new InvalidArgumentError(`Found '${text}', expected a number from ${low} to ${high}.`);
-    return value;
-  };
+/** Argument parser: a whole number within bounds. */
+export function wholeNumber(low: number, high: number) {
+  return plainNumber(low, high, /^\d+$/, 'a whole number');
 }
 
 /** Whole number of the option called `name`, from 0; throws UsageError. */

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
-import { type CompactReport, compactRoot } from '../run/compact-root.ts';
+import { type CompactReport, compactRoot } from '../run/maintain-root.ts';
 
 interface Options {
   readonly json?: true;

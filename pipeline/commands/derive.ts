@@ -3,8 +3,7 @@ import { counted, readableBytes } from '../../schemas/command-line.ts';
 import type { ClimatologyReport } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
-import { type BlockageReport, deriveBlockage, type RadarSummary } from '../run/derive-blockage.ts';
-import { deriveClimatology } from '../run/refresh-derived.ts';
+import { type BlockageReport, deriveBlockage, deriveClimatology, type RadarSummary } from '../run/derive-tables.ts';
 
 interface Options {
   readonly dem: string;
@@ -42,8 +41,7 @@ Examples:
     .action(async (options: Options) => {
       const settings = config();
       const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
-      const request = { dem_path: options.dem, in_metres: options.metres === true, log };
-      const report = await deriveBlockage(settings, request).finally(log.close);
+      const report = await deriveBlockage(settings, options.dem, options.metres === true, log).finally(log.close);
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : blockageText(report));
     });
 }

@@ -14,6 +14,11 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
   const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing, climatology } = report;
   const lines: string[] = [];
   const line = (label: string, text: string) => lines.push(`  ${label.padEnd(13)} ${text}`);
+  const list = (title: (files: string) => string, rows: readonly string[]) => {
+    if (rows.length === 0) return;
+    lines.push('', `${title(counted(rows.length, 'file'))}:`, ...rows.slice(0, 5).map((row) => `  ${row}`));
+    if (rows.length > 5) lines.push(`  and ${rows.length - 5} more`);
+  };
   if (run.scans + run.redone === 0) {
     lines.push(`Nothing to do: ${nothingToDo(kind, run)}.`);
   } else {
@@ -45,33 +50,17 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
       line('climatology', `made from ${counted(climatology.storm_dates, `${climatology.source} storm date`)}`);
     line('files', `${grouped(summary.files)}, ${readableBytes(summary.bytes)} under ${data_root}`);
   }
-  if (run.rejected.length > 0) {
-    lines.push('', `${counted(run.rejected.length, 'file')} put aside under ${join(data_root, 'inbox/rejected')}:`);
-    for (const { file, reason } of run.rejected.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
-    if (run.rejected.length > 5) lines.push(`  and ${run.rejected.length - 5} more`);
-  }
-  if (missing.length > 0) {
-    lines.push(
-      '',
-      `${counted(missing.length, 'file')} could not be fetched; the same command fetches what is missing:`,
-    );
-    for (const { file, reason } of missing.slice(0, 5)) lines.push(`  ${file}: ${reason}`);
-    if (missing.length > 5) lines.push(`  and ${missing.length - 5} more`);
-  }
-  const waiting = [
-    ...run.postponed.map(({ file, reason }) => `${file}: ${reason}`),
-    ...unreadable.map(({ key, reason }) => `${key}: ${reason}`),
-  ];
-  if (waiting.length > 0) {
-    lines.push('', `${counted(waiting.length, 'file')} left where found, for a later run:`);
-    for (const one of waiting.slice(0, 5)) lines.push(`  ${one}`);
-    if (waiting.length > 5) lines.push(`  and ${waiting.length - 5} more`);
-  }
-  if (report.feed_failures.length > 0) {
-    lines.push('', `${counted(report.feed_failures.length, 'file')} of other feeds not used:`);
-    for (const { name, reason } of report.feed_failures.slice(0, 5)) lines.push(`  ${name}: ${reason}`);
-    if (report.feed_failures.length > 5) lines.push(`  and ${report.feed_failures.length - 5} more`);
-  }
+  const reasonOf = ({ file, reason }: { readonly file: string; readonly reason: string }) => `${file}: ${reason}`;
+  list((files) => `${files} put aside under ${join(data_root, 'inbox/rejected')}`, run.rejected.map(reasonOf));
+  list((files) => `${files} could not be fetched; the same command fetches what is missing`, missing.map(reasonOf));
+  list(
+    (files) => `${files} left where found, for a later run`,
+    [...run.postponed.map(reasonOf), ...unreadable.map(({ key, reason }) => `${key}: ${reason}`)],
+  );
+  list(
+    (files) => `${files} of other feeds not used`,
+    report.feed_failures.map(({ name, reason }) => `${name}: ${reason}`),
+  );
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);

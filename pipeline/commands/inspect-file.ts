@@ -9,7 +9,6 @@ import { readBounded } from '../read/file.ts';
 import { type FieldHead, type Layer, MAX_INSPECTED_BYTES, type OpenedFile, openFile } from '../read/layers.ts';
 import type { FileObject, ProbSevereFile } from '../read/probsevere.ts';
 
-/** Options of `inspect`. */
 export interface InspectOptions {
   /** Positions to sample. */
   readonly at: readonly Position[];

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { counted } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
-import { rebuildDate } from '../run/rebuild-date.ts';
+import { rebuildDate } from '../run/maintain-root.ts';
 import { calendarDate, readerThreads } from './arguments.ts';
 
 interface Options {

@@ -8,7 +8,6 @@ import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
-import type { IngestedFiles } from '../feeds/ingest-feed-files.ts';
 import { ingestSimulatedFeeds, simulatedScanTimes } from '../feeds/simulated-feeds.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
@@ -26,7 +25,7 @@ import { lookBack } from '../sources/plan.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { CLIMATOLOGY_FEED } from './open-feeds.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
-import { withSession } from './with-session.ts';
+import { withSession } from './with-root.ts';
 
 /** Where an ingest takes raw files from. */
 export type IngestSource =
@@ -36,21 +35,18 @@ export type IngestSource =
   /** A UTC date of the public bucket. */
   | { readonly kind: 'noaa'; readonly date: string; readonly products: readonly string[] };
 
-/** A file that the source lists and does not deliver. */
-export interface MissingFile {
-  readonly file: string;
-  readonly reason: string;
+interface GatheredFiles extends Arrival {
+  /** Files that the source lists and does not deliver. */
+  readonly missing: readonly { readonly file: string; readonly reason: string }[];
 }
 
-export interface GatheredFiles extends Arrival {
-  readonly missing: readonly MissingFile[];
-}
+type NoaaSource = Extract<IngestSource, { kind: 'noaa' }>;
+type SimulatedSource = Extract<IngestSource, { kind: 'simulate' }>;
 
 export interface IngestRequest {
   readonly source: IngestSource;
   /** Unpublishes data of the other kind on the same storm dates first. */
   readonly replace: boolean;
-  /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
 }
@@ -67,7 +63,7 @@ export interface IngestReport {
   /** Storm dates whose data of the other kind was unpublished. */
   readonly replaced: readonly string[];
   readonly unknown_files: readonly string[];
-  readonly missing_files: readonly MissingFile[];
+  readonly missing_files: GatheredFiles['missing'];
   readonly unreadable_files: readonly UnreadableEntry[];
   /** Reports, warnings, watches and outlooks that came with the scans, by collection: from the folder, or simulated. */
   readonly feed_items: Readonly<Record<string, number>>;
@@ -87,7 +83,7 @@ export interface IngestReport {
 export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
   const { source, replace, threads, log } = request;
   const started = performance.now();
-  const needs = { holder: 'hail-pipeline ingest', threads, move_raw: source.kind !== 'dir', log };
+  const needs = { command: 'ingest', threads, move_raw: source.kind !== 'dir', log };
   return withSession(config, needs, async (root, session) => {
     const { files, unknown, unreadable, missing } = await gatherFiles(config, source, root, log);
     for (const { key, reason } of unreadable) log.warn('File:Read:Postponed', { file: key, reason });
@@ -143,19 +139,14 @@ async function renewClimatology(
   try {
     return { climatology: await refreshClimatology(root, now_ms, log), climatology_failure: null };
   } catch (error) {
-    if (isTransient(error) || error instanceof RootLost) throw error;
-    if (!(error instanceof PipelineError)) throw error;
+    if (isTransient(error) || error instanceof RootLost || !(error instanceof PipelineError)) throw error;
     log.warn('Climatology:Make:Failed', { reason: error.message });
     return { climatology: null, climatology_failure: error.message };
   }
 }
 
 /** Publishes simulated reports, warnings, watches and outlooks of the simulated hours, at the times of the published scans. */
-async function publishSimulatedFeeds(
-  root: Root,
-  { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
-  now_ms: number,
-): Promise<IngestedFiles> {
+async function publishSimulatedFeeds(root: Root, { seed, hours }: SimulatedSource, now_ms: number) {
   const scan_times = await simulatedScanTimes(root, now_ms, hours);
   return ingestSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
 }
@@ -172,25 +163,15 @@ function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): st
 }
 
 /** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
-export async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
-  switch (source.kind) {
-    case 'dir':
-      return { ...(await listFolder(source.folder)), missing: [] };
-    case 'noaa':
-      return fetchDate(config, source, root, log);
-    case 'simulate':
-      return simulateHours(config, source, root, log);
-  }
+async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
+  if (source.kind === 'noaa') return fetchDate(config, source, root, log);
+  if (source.kind === 'simulate') return simulateHours(config, source, root, log);
+  return { ...(await listFolder(source.folder)), missing: [] };
 }
 
 /** Files of a UTC date of the public bucket; those that are not there yet are fetched into the inbox first. */
-async function fetchDate(
-  config: Config,
-  source: Extract<IngestSource, { kind: 'noaa' }>,
-  root: Root,
-  log: Log,
-): Promise<GatheredFiles> {
-  const { wanted, unknown, archived, belongs } = await listDate(config, source, root);
+async function fetchDate(config: Config, source: NoaaSource, root: Root, log: Log): Promise<GatheredFiles> {
+  const { wanted, unknown, archived, belongs } = await listDate(config, source);
   let done = 0;
   const folder = join(root.path, layout.inbox('noaa'));
   await mkdir(folder, { recursive: true });
@@ -214,17 +195,13 @@ async function fetchDate(
 }
 
 /** Listing of a UTC date of the public bucket: the files still to be fetched, and those archived before. */
-export async function listDate(
-  config: Config,
-  { date, products }: Extract<IngestSource, { kind: 'noaa' }>,
-  root: Pick<Root, 'path'>,
-) {
+export async function listDate({ mrms_url, data_root }: Config, { date, products }: NoaaSource) {
   const from_ms = Date.parse(`${date}T00:00:00Z`);
   const to_ms = from_ms + MS_PER_DAY - 1;
-  const { files, unknown } = await listBucket({ base_url: config.mrms_url, products, from_ms, to_ms });
-  const archived = await listArchive(root.path, 'observed', [addDays(date, -1), date]);
+  const { files, unknown } = await listBucket({ base_url: mrms_url, products, from_ms, to_ms });
+  const archived = await listArchive(data_root, 'observed', [addDays(date, -1), date]);
   // A file rejected for the provenance of its date is wanted again: --replace may give the date to its provenance.
-  const rejected = (await readRejections(root.path, 'observed')).filter(({ other_kind }) => other_kind === undefined);
+  const rejected = (await readRejections(data_root, 'observed')).filter(({ other_kind }) => other_kind === undefined);
   // The first scans of a date take companions from before midnight.
   const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
   return { wanted: withoutKnown(files, archived, rejected), unknown, archived, belongs };
@@ -233,7 +210,7 @@ export async function listDate(
 /** Files of the hours up to now; missing ones are simulated. A later run continues the same evening. */
 async function simulateHours(
   config: Config,
-  { seed, hours }: Extract<IngestSource, { kind: 'simulate' }>,
+  { seed, hours }: SimulatedSource,
   root: Root,
   log: Log,
 ): Promise<GatheredFiles> {

@@ -81,29 +81,23 @@ export async function planIngest(config: Config, source: PlanSource): Promise<In
   const withWork = new Set([...made, ...late].map(({ scan }) => scan.scan_id));
   const alone = planScans(accepted).scans.filter(({ scan_id }) => !withWork.has(scan_id));
   const scans = [
-    ...made.map((one) => scanOfPlan(one.scan, storm_day_start_hour, one)),
-    ...late.map((one) => scanOfPlan(one.scan, storm_day_start_hour, { ...one, stretch: null })),
-    ...alone.map((scan) =>
-      scanOfPlan(scan, storm_day_start_hour, { stretch: null, status: 'published', reason: null }),
-    ),
-  ];
+    ...made,
+    ...late.map((one) => ({ ...one, stretch: null })),
+    ...alone.map((scan) => ({ scan, stretch: null, status: 'published' as const, reason: null })),
+  ].map((one) => scanOfPlan(one, storm_day_start_hour));
 
   const given = new Set(accepted.map(({ location }) => location));
   const isDeferred = new Set(deferred.map(({ location }) => location));
   const rejected = local.filter((file) => !worthwhile.includes(file) && !isDeferred.has(file.location));
   const { duplicates } = planScans(accepted.filter((file) => !isArchived(context.root, file)));
+  const unused = all.unused.filter(({ location }) => given.has(location));
+  const as = (status: FileOfPlan['status'], file: string, reason: string | null = null) => ({ file, status, reason });
   const files: FileOfPlan[] = [
-    ...deferred.map(({ file, reason }) => ({ file, status: 'deferred' as const, reason })),
-    ...rejected.map(({ key }) => ({ file: key, status: 'rejected' as const, reason: 'was rejected before' })),
-    ...all.contradicting.map((one) => ({
-      file: one.file.key,
-      status: 'contradicting' as const,
-      reason: contradictionReason(one),
-    })),
-    ...duplicates.map(({ key }) => ({ file: key, status: 'duplicate' as const, reason: null })),
-    ...all.unused
-      .filter(({ location }) => given.has(location))
-      .map(({ key }) => ({ file: key, status: 'unused' as const, reason: null })),
+    ...deferred.map(({ file, reason }) => as('deferred', file, reason)),
+    ...rejected.map(({ key }) => as('rejected', key, 'was rejected before')),
+    ...all.contradicting.map((one) => as('contradicting', one.file.key, contradictionReason(one))),
+    ...duplicates.map(({ key }) => as('duplicate', key)),
+    ...unused.map(({ key }) => as('unused', key)),
   ];
   return {
     source: source.kind,
@@ -126,7 +120,7 @@ async function listSource(config: Config, source: PlanSource): Promise<SourceLis
     const { files, unknown, unreadable } = await listFolder(source.folder);
     return { local: files, remote: [], unknown, unreadable };
   }
-  const { wanted, unknown, archived, belongs } = await listDate(config, source, { path: config.data_root });
+  const { wanted, unknown, archived, belongs } = await listDate(config, source);
   const inbox = await listInbox(join(config.data_root, layout.inbox('noaa')));
   const fetched = new Set(inbox.files.map(({ key, bytes }) => `${bytes} ${key}`));
   return {
@@ -148,19 +142,18 @@ async function listInbox(folder: string): Promise<FolderListing> {
 }
 
 function scanOfPlan(
-  { scan_id, scan_time, mesh, companions, probsevere, previous_probsevere }: ScanPlan,
+  { scan, stretch, status, reason }: Pick<ScanOfPlan, 'stretch' | 'status' | 'reason'> & { readonly scan: ScanPlan },
   storm_day_start_hour: number,
-  { stretch, status, reason }: Pick<ScanOfPlan, 'stretch' | 'status' | 'reason'>,
 ): ScanOfPlan {
   return {
-    scan_id,
-    storm_date: stormDate(scan_time, storm_day_start_hour),
+    scan_id: scan.scan_id,
+    storm_date: stormDate(scan.scan_time, storm_day_start_hour),
     stretch,
     status,
     reason,
-    mesh: mesh.name,
-    companions: Object.fromEntries(Object.entries(companions).map(([companion, { name }]) => [companion, name])),
-    probsevere: probsevere?.name ?? null,
-    previous_probsevere: previous_probsevere?.name ?? null,
+    mesh: scan.mesh.name,
+    companions: Object.fromEntries(Object.entries(scan.companions).map(([companion, { name }]) => [companion, name])),
+    probsevere: scan.probsevere?.name ?? null,
+    previous_probsevere: scan.previous_probsevere?.name ?? null,
   };
 }

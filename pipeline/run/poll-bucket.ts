@@ -12,8 +12,7 @@ import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { pause } from '../sources/pause.ts';
-import { Unavailable } from '../sources/retry.ts';
+import { pause, Unavailable } from '../sources/retry.ts';
 
 /** The first poll of an empty root covers this span; after a pause a poll begins at the newest scan, at most a day ago. */
 const FIRST_SPAN_MS = 30 * 60_000;
@@ -28,7 +27,6 @@ export interface BucketPoll {
   readonly log: Log;
   /** Time between two polls, milliseconds. */
   readonly every_ms: number;
-  /** Ends the polling. */
   readonly signal: AbortSignal;
 }
 

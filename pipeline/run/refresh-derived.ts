@@ -1,14 +1,12 @@
-import { type ClimatologyReport, publishClimatology, refreshClimatology } from '../climatology/derive-climatology.ts';
-import { datesToCount } from '../climatology/hail-dates.ts';
-import type { Config } from '../config.ts';
-import { isIsolated, NotFound } from '../error.ts';
+import { refreshClimatology } from '../climatology/derive-climatology.ts';
+import { isIsolated } from '../error.ts';
 import type { Log } from '../log.ts';
 import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import { DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK, type DerivedTable, readOutdated } from '../publish/derived.ts';
-import { openRoot, type Root } from '../publish/root.ts';
+import type { Root } from '../publish/root.ts';
 
 /** Outcome of refreshing the derived tables. */
-export interface RefreshedTables {
+interface RefreshedTables {
   /** Tables whose rows changed. */
   readonly changed: readonly string[];
   /** Tables that cannot be made, with the reason; their published rows stay. */
@@ -45,20 +43,4 @@ export async function refreshDerived(root: Root, now_ms: number, log: Log): Prom
     }
   }
   return { changed, failed };
-}
-
-/** Publishes the climatology of all published storm dates, and the tables derived from it. */
-export async function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
-  const { data_root, storm_day_start_hour, now } = config;
-  const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
-  try {
-    const dates = datesToCount(root);
-    if (dates === null)
-      throw new NotFound('derive', data_root, 'holds no storm date, expected some to make a climatology of');
-    const report = await publishClimatology(root, dates, now(), log);
-    await refreshDerived(root, now(), log);
-    return report;
-  } finally {
-    await root.close();
-  }
 }

@@ -2,9 +2,10 @@ import type { Config } from '../config.ts';
 import type { IngestedFile } from '../feed.ts';
 import { pollFeed, publishPoll } from '../feeds/schedule.ts';
 import { type Log, silent } from '../log.ts';
-import { openRoot, type Root } from '../publish/root.ts';
+import type { Root } from '../publish/root.ts';
 import { openFeeds } from './open-feeds.ts';
 import { refreshDerived } from './refresh-derived.ts';
+import { withRoot } from './with-root.ts';
 
 /** Outcome of reading feeds once; `feeds --json` prints it. */
 export interface FeedsReport {
@@ -17,9 +18,8 @@ export interface FeedsReport {
 
 /** Polls feeds once and publishes new items. A feed that cannot be read does not hold up the others. */
 export async function refreshFeeds(config: Config, names: readonly string[], log: Log): Promise<FeedsReport> {
-  const { now } = config;
   // Servers are polled before the data root is locked: a slow answer keeps no other process waiting.
-  const polls = await Promise.all(openFeeds(config, names, log).map((feed) => pollFeed(feed, now())));
+  const polls = await Promise.all(openFeeds(config, names, log).map((feed) => pollFeed(feed, config.now())));
   return publishReport(config, log, async (root) => {
     const files: IngestedFile[] = [];
     const changed: string[] = [];
@@ -34,22 +34,19 @@ export async function refreshFeeds(config: Config, names: readonly string[], log
   });
 }
 
-/** Runs `publish` on the locked data root, then remakes outdated derived tables; returns the report of both. */
-export async function publishReport(
-  { data_root, storm_day_start_hour, now }: Config,
+/** Report of `publish` on the locked data root, with the tables derived from what it and interrupted runs published. */
+export function publishReport(
+  config: Config,
   log: Log,
   publish: (root: Root) => Promise<FeedsReport>,
 ): Promise<FeedsReport> {
-  const root = await openRoot(data_root, 'hail-pipeline feeds', storm_day_start_hour, now());
-  try {
+  return withRoot(config, 'feeds', async (root) => {
     const { files, changed, failed } = await publish(root);
-    const derived = await refreshDerived(root, now(), log);
+    const derived = await refreshDerived(root, config.now(), log);
     return {
       files,
       changed: [...new Set([...changed, ...derived.changed])],
       failed: [...failed, ...derived.failed.map(({ table, reason }) => ({ feed: table, reason }))],
     };
-  } finally {
-    await root.close();
-  }
+  });
 }

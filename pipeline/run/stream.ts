@@ -3,13 +3,12 @@ import { isTransient } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import type { RunSummary } from '../scans/ingest-run.ts';
-import { startReadPool } from '../scans/read-pool.ts';
+import { startReadPool } from '../scans/read-ahead.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { pause } from '../sources/pause.ts';
+import { pause } from '../sources/retry.ts';
 import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
@@ -31,7 +30,6 @@ export interface StreamRequest {
   readonly feeds: readonly string[];
   /** Time between two polls, milliseconds. */
   readonly every_ms: number;
-  /** Threads that decode. */
   readonly threads: number;
   readonly log: Log;
   /** Prints a line about each wait at a terminal. */
@@ -48,22 +46,13 @@ interface OpenedRoot {
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const { source, feeds, every_ms, log, stop } = request;
-  const { data_root, storm_day_start_hour, now, raw_keep_days, reflectivity_keep_hours } = config;
+  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
   const { signal } = stop;
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now());
-    const session = openSession(root, readPool, {
-      storm_day_start_hour,
-      now,
-      log,
-      raw_keep_days,
-      reflectivity_keep_hours,
-      move_raw: source.kind === 'noaa',
-      each_scan: true,
-      signal,
-    });
-    return { root, session };
+    const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
+    return { root, session: openSession(root, readPool, settings) };
   };
   const arrivals = (opened: () => Root) => {
     log.info('Stream:Start', { source: source.kind, data: data_root });
@@ -73,13 +62,8 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };
-  const schedule = startSchedule({
-    feeds: openFeeds(config, feeds, log, { signal }),
-    now,
-    log,
-    signal,
-    refreshDerived,
-  });
+  const opened = openFeeds(config, feeds, log, { signal });
+  const schedule = startSchedule({ feeds: opened, now, log, signal, refreshDerived });
   try {
     await follow(request, open, arrivals, schedule, raw_keep_days);
     log.info('Stream:Stop', {});
@@ -102,7 +86,7 @@ async function follow(
   raw_keep_days: number | null,
 ): Promise<void> {
   const backlog = openBacklog(log, every_ms);
-  const chores = openChores(log, raw_keep_days);
+  const doDueChores = openChores(log, raw_keep_days);
   let queue: ArrivalQueue | null = null;
   let opened: OpenedRoot | null = null;
   let last: Root | null = null;
@@ -127,7 +111,7 @@ async function follow(
         await schedule.register(root);
         await backlog.workOff(queue, session);
         await schedule.workOff(root);
-        await chores.doDue(opened, queue, backlog.hasWorked());
+        await doDueChores(opened, queue, backlog.hasWorked());
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });
           print('goes on');
@@ -181,7 +165,9 @@ function openBacklog(log: Log, every_ms: number) {
     retryAt_ms = 0;
     const begun_ms = performance.now();
     const run = await session.ingest(files, () => takeArrivals(queue, inWork));
-    logRun(run, begun_ms, log);
+    const { scans, redone } = run;
+    const seconds = Math.round(performance.now() - begun_ms) / 1000;
+    if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });
     hasWorked = true;
     const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
     for (const location of inWork) if (!deferred.has(location)) undone.delete(location);
@@ -191,17 +177,12 @@ function openBacklog(log: Log, every_ms: number) {
   return { workOff, hasWorked: () => hasWorked };
 }
 
-function logRun(run: RunSummary, begun_ms: number, log: Log): void {
-  const seconds = Math.round(performance.now() - begun_ms) / 1000;
-  if (run.scans + run.redone > 0) log.info('Stream:Publish:Done', { scans: run.scans, redone: run.redone, seconds });
-}
-
 /** Periodic work (finishing dates, sweeping), done in pieces: arrivals come first. */
 function openChores(log: Log, raw_keep_days: number | null) {
   const begun_ms = performance.now();
   let finished_ms: number | null = null;
   let swept_ms = begun_ms;
-  const doDue = async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
+  return async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
     const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
     if ((isQuiet || (finished_ms === null && hasWorked)) && !queue.hasArrival()) {
       if (await session.finishDates(queue.hasArrival)) finished_ms = performance.now();
@@ -214,5 +195,4 @@ function openChores(log: Log, raw_keep_days: number | null) {
       swept_ms = performance.now();
     }
   };
-  return { doDue };
 }

@@ -83,7 +83,6 @@ export async function ingestFiles(
   return summaryOf(run, unused);
 }
 
-/** A run without files. */
 function startRun(context: Context, { rebuild, takeArrivals }: RunRequest): Run {
   const index = openFileIndex();
   const { readPool, settings } = context;
@@ -334,7 +333,6 @@ async function rejectUnusable(run: Run): Promise<void> {
     try {
       await rejectFile(context, file, stage, reason, tally.rejected);
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
       deferUnreadable(context, file, error, tally.deferred);
     }
     await publishArrivals(run);

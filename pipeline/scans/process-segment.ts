@@ -5,7 +5,6 @@ import { BadInput, Unreadable } from '../error.ts';
 import type { ProductTimes } from '../publish/commit.ts';
 import type { DateCommit } from '../publish/commit-dates.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live-window.ts';
-import type { Reflectivity } from '../publish/reflectivity.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';
@@ -124,7 +123,9 @@ async function processAndArchive(
   }
   const unreadable = await archiveScan(context, plan, provenance);
   if (unreadable !== null) return unreadable;
-  const reflectivity = reflectivityOf(context, plan, input.reflectivity_tiles);
+  const painted = reflectivityInputs(context, plan);
+  // Without an archive that was painted the listed one stays.
+  const reflectivity = painted === null ? null : { inputs: painted, archive: input.reflectivity_tiles ?? null };
   return { ok: true, scan: { plan, result: { ...result, products: { ...result.products, reflectivity } } } };
 }
 
@@ -158,12 +159,6 @@ export async function paintsReflectivity(context: Context, plan: ScanPlan): Prom
   const published = manifest?.scans.find(({ scan_id }) => scan_id === plan.scan_id);
   if (published?.reflectivity !== inputs) return true;
   return !manifest?.files.some(({ kind, first_scan }) => kind === 'reflectivity-tiles' && first_scan === plan.scan_id);
-}
-
-/** Reflectivity to publish with a scan: the archive that was painted, or null for the listed one, which stays. */
-function reflectivityOf(context: Context, plan: ScanPlan, painted: Uint8Array | undefined): Reflectivity | null {
-  const inputs = reflectivityInputs(context, plan);
-  return inputs === null ? null : { inputs, archive: painted ?? null };
 }
 
 /** Newest time of each product among some files. */
@@ -203,25 +198,19 @@ export async function publishSegments(
   ]);
   const commits = [...dates].sort().map((storm_date): DateCommit => {
     const own = made.filter((one) => one.storm_date === storm_date);
+    const ownDropped = dropped.filter(({ scan_id }) => dateOf(context, scan_id) === storm_date);
     const simulated = own[0]?.simulated ?? root.heads.get(storm_date)?.provenance === 'simulated';
     return {
       storm_date,
       provenance: simulated ? 'simulated' : 'observed',
-      drop_segments: [
-        ...new Set(
-          dropped.filter(({ scan_id }) => dateOf(context, scan_id) === storm_date).map(({ segment }) => segment),
-        ),
-      ],
+      drop_segments: [...new Set(ownDropped.map(({ segment }) => segment))],
       segments: own.map(({ segment }) => segment),
       // Those of an hour come after those of the hour before.
       feeds: Object.assign({}, ...own.map(({ feeds }) => feeds)),
     };
   });
-  await root.commit(
-    commits,
-    made.flatMap((one) => one.fresh),
-    settings.now(),
-  );
+  const fresh = made.flatMap((one) => one.fresh);
+  await root.commit(commits, fresh, settings.now());
   const scans = made.flatMap(({ segment }) => segment.scans.map((scan) => scan.scan_id));
   const again = new Set(dropped.map(({ scan_id }) => scan_id));
   const redone = scans.filter((scan_id) => again.has(scan_id)).length;
@@ -232,12 +221,7 @@ export async function publishSegments(
   tally.detections += detections;
   tally.cells += cells;
   for (const date of dates) tally.dates.add(date);
-  settings.log.info('Scan:Commit:Done', {
-    scans: scans.length,
-    redone,
-    newest: scans.at(-1) ?? null,
-    detections,
-    cells,
-    dates: [...dates].sort(),
-  });
+  const newest = scans.at(-1) ?? null;
+  const figures = { scans: scans.length, redone, newest, detections, cells, dates: [...dates].sort() };
+  settings.log.info('Scan:Commit:Done', figures);
 }

@@ -4,6 +4,7 @@ import { contains, layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { addDays, MS_PER_DAY, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
+import type { Config } from '../config.ts';
 import { BadInput, Conflict, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
@@ -23,25 +24,19 @@ import {
 import { contentHash } from '../sources/integrity.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
-import type { ReadPool } from './read-pool.ts';
+import type { ReadPool } from './read-ahead.ts';
 
 /** A file whose time lies further ahead of the data clock is deferred. */
 const FUTURE_MAX_MS = 10 * 60_000;
 const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
 
-export interface SessionSettings {
-  readonly storm_day_start_hour: number;
-  /** Data clock, epoch milliseconds. */
-  readonly now: () => number;
+export interface SessionSettings
+  extends Pick<Config, 'storm_day_start_hour' | 'now' | 'raw_keep_days' | 'reflectivity_keep_hours'> {
   readonly log: Log;
   /** Raw files are removed from the folder they came in once they are archived: from an inbox, not from a folder named with --from. */
   readonly move_raw: boolean;
   /** True publishes every scan as soon as it is processed; false an hour of scans at a time. */
   readonly each_scan: boolean;
-  /** Days after which raw files are deleted; null: never. */
-  readonly raw_keep_days: number | null;
-  /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
-  readonly reflectivity_keep_hours: number;
   /** Ends a run between two commits. The next run finds the remaining files again. */
   readonly signal?: AbortSignal;
 }
@@ -108,7 +103,6 @@ export async function selectWorthwhile(
     try {
       if (!(await isRejected(file, rejections))) worthwhile.push(file);
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
       deferUnreadable(context, file, error, deferred);
     }
   }
@@ -126,20 +120,14 @@ export function deferFile(
   const report = `${location} ${reason.split(',')[0]}`;
   if (context.reported.has(report)) return;
   context.reported.add(report);
-  context.settings.log.warn(stage === 'plan' ? 'File:Plan:Postponed' : 'File:Read:Postponed', {
-    file: name,
-    reason,
-  });
+  const event = stage === 'plan' ? 'File:Plan:Postponed' : 'File:Read:Postponed';
+  context.settings.log.warn(event, { file: name, reason });
 }
 
-/** Defers a file that cannot be read at present. */
-export function deferUnreadable(
-  context: PlanContext,
-  file: SourceFile,
-  { reason, is_gone }: Unreadable,
-  deferred: Deferred[],
-): void {
-  deferFile(context, file, { stage: 'read', reason, is_gone }, deferred);
+/** Defers a file that cannot be read at present; throws any other error. */
+export function deferUnreadable(context: PlanContext, file: SourceFile, error: unknown, deferred: Deferred[]): void {
+  if (!(error instanceof Unreadable)) throw error;
+  deferFile(context, file, { stage: 'read', reason: error.reason, is_gone: error.is_gone }, deferred);
 }
 
 /** Moves a file that cannot be used to `inbox/rejected/` with the reason, and logs it unless it was logged before. */
@@ -155,7 +143,8 @@ export async function rejectFile(
   const storm_date = dateOf(context, scanId(file.time_ms));
   const source = stage === PROVENANCE_STAGE ? provenanceOn(context, storm_date) : undefined;
   if (source !== undefined) context.mixed.add(storm_date);
-  const own = source === undefined ? provenanceOfFile(context, file) : otherProvenance(source);
+  const other = source === 'observed' ? 'simulated' : 'observed';
+  const own = source === undefined ? provenanceOfFile(context, file) : other;
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
@@ -175,10 +164,6 @@ function provenanceOfFile(context: RawArchive, file: SourceFile): Provenance | u
   if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
   const storm_date = dateOf(context, scanId(file.time_ms));
   return context.mixed.has(storm_date) ? undefined : provenanceOn(context, storm_date);
-}
-
-function otherProvenance(provenance: Provenance): Provenance {
-  return provenance === 'observed' ? 'simulated' : 'observed';
 }
 
 /** Provenance of a file that came before any scan of its date, as read from its content. */
@@ -242,17 +227,11 @@ function archivedOn(
   date: string,
 ): Promise<Map<string, SourceFile>> {
   const key = `${provenance} ${date}`;
-  const known = archived.get(key) ?? listArchived(root, provenance, date);
+  const list = async () =>
+    new Map((await listArchive(root.path, provenance, [date])).map((file) => [file.location, file]));
+  const known = archived.get(key) ?? list();
   archived.set(key, known);
   return known;
-}
-
-async function listArchived(
-  root: PlanContext['root'],
-  provenance: Provenance,
-  date: string,
-): Promise<Map<string, SourceFile>> {
-  return new Map((await listArchive(root.path, provenance, [date])).map((file) => [file.location, file]));
 }
 
 /** Given files, with those marked that correct the one archived under their name. */
@@ -310,7 +289,6 @@ export async function archiveUnused(
       await archiveFile(context, file, provenanceOfFile(context, file) ?? (await provenanceByContent(file)));
       archived += 1;
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error;
       deferUnreadable(context, file, error, deferred);
     }
   }
@@ -377,7 +355,6 @@ function provenanceOn({ root, provenances }: PlanContext, date: string): Provena
   return head !== undefined && head.scan_count > 0 ? provenanceOfDate(date, head.provenance) : provenances.get(date);
 }
 
-/** Storm date of a scan. */
 export function dateOf({ settings }: PlanContext, scan_id: string): string {
   return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }

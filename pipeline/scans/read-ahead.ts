@@ -1,9 +1,11 @@
 import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
-import type { NamedFile, ScanFiles } from '../read/scan.ts';
+import { type NamedFile, readScan, type ScanFiles } from '../read/scan.ts';
+import { uncoveredBlocks } from '../read/uncovered.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { type FileIndex, filesOf, type ScanPlan } from '../sources/plan.ts';
-import type { ReadPool } from './read-pool.ts';
+import { drawReflectivityTiles } from '../tiles/reflectivity-tiles.ts';
+import { answerRequests, startWorkers } from '../worker-pool.ts';
 
 /** Number of scans that are read while an earlier one is processed. */
 export const READ_AHEAD = 3;
@@ -91,3 +93,34 @@ function scanFiles(plan: ScanPlan, storm_day_start_hour: number): ScanFiles {
 function named({ location, time_ms }: SourceFile): NamedFile {
   return { location, time_ms };
 }
+
+/** Files of one scan to decode. */
+interface ReadRequest extends ScanFiles {
+  /** Whether to paint the archive of its reflectivity: the reader has the whole composite in memory, and the tracker no time. */
+  readonly paints_reflectivity?: boolean;
+}
+
+/** Threads that decode scans, so that one scan is read while the one before it is tracked and published. */
+export interface ReadPool {
+  /** Throws BadInput when a file cannot be used, Unreadable when the file system does not give it. */
+  readonly read: (request: ReadRequest) => Promise<ScanInput>;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts `threads` reader threads. */
+export function startReadPool(threads: number): ReadPool {
+  const { run, close } = startWorkers<ReadRequest, ScanInput>(import.meta.url, { name: 'reader thread', threads });
+  return { read: run, close };
+}
+
+/** A scan, with its reflectivity painted where the request says so. Throws as `readScan` does. */
+export async function readAndPaint(request: ReadRequest): Promise<ScanInput> {
+  let reflectivity_tiles: Uint8Array | undefined;
+  const input = await readScan(request, (companion, composite, subject) => {
+    if (request.paints_reflectivity === true && companion === 'max_reflectivity_dbz')
+      reflectivity_tiles = drawReflectivityTiles({ composite, uncovered: uncoveredBlocks(composite), subject });
+  });
+  return reflectivity_tiles === undefined ? input : { ...input, reflectivity_tiles };
+}
+
+answerRequests(import.meta.url, readAndPaint);

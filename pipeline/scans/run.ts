@@ -27,7 +27,6 @@ export interface Context extends RawArchive {
 /** Returns the files that arrived since the last call, without waiting. */
 export type TakeArrivals = () => readonly SourceFile[];
 
-/** Totals of a run so far. */
 export interface Tally {
   scans: number;
   redone: number;
@@ -42,7 +41,6 @@ export interface Tally {
   readonly dates: Set<string>;
 }
 
-/** A run in progress. */
 export interface Run {
   readonly context: Context;
   /** Storm date whose scans are all made again. */

@@ -4,7 +4,7 @@ import type { Root } from '../publish/root.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { ingestFiles, type RunSummary } from './ingest-run.ts';
 import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
-import type { ReadPool } from './read-pool.ts';
+import type { ReadPool } from './read-ahead.ts';
 import type { Context, TakeArrivals } from './run.ts';
 import { emptyTrackingState } from './tracking-state.ts';
 

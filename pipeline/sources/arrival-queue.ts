@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { COMPANION_PRODUCTS } from '../grid.ts';
 import type { Arrival } from './inbox.ts';
 import { SCAN_PRODUCT, type SourceFile } from './names.ts';
-import { pause } from './pause.ts';
 import { lookBack } from './plan.ts';
+import { pause } from './retry.ts';
 
 /** Arrivals of a source that wait to be taken: a run polls the queue between two scans without waiting for the source. */
 export interface ArrivalQueue {
@@ -28,9 +28,8 @@ export function openArrivalQueue(arrivals: AsyncIterable<Arrival>, signal: Abort
     try {
       for await (const arrival of arrivals) {
         waiting = arrival;
-        const wasTaken = new Promise<void>((resolve) => {
-          taken = resolve;
-        });
+        const { promise: wasTaken, resolve } = Promise.withResolvers<void>();
+        taken = resolve;
         wake.abort();
         await wasTaken;
       }

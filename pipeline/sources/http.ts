@@ -2,7 +2,6 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { type RetryOptions, Transient, Unavailable } from './retry.ts';
 
-/** Settings of requests. */
 export interface HttpOptions extends RetryOptions {
   /** Certificate authority (PEM) to trust instead of the public ones. */
   readonly ca?: string | undefined;

@@ -3,7 +3,7 @@ import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
 import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
 import { faultOf } from './integrity.ts';
 import type { SourceFile } from './names.ts';
-import { pause as pauseFor } from './pause.ts';
+import { pause as pauseFor } from './retry.ts';
 
 /** Files that one poll found for the first time. */
 export interface Arrival {
@@ -21,7 +21,6 @@ export interface WatchOptions {
   readonly poll_ms?: number;
   /** An incomplete file counts as arrived once it has not changed for this long: its reader reports the fault. */
   readonly unchanged_ms?: number;
-  /** Ends the watch. */
   readonly signal?: AbortSignal;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
@@ -68,7 +67,6 @@ interface SeenFile {
   readonly arrived: boolean;
 }
 
-/** Findings of earlier polls. */
 interface SeenFolder {
   readonly files: ReadonlyMap<string, SeenFile>;
   readonly unknown: ReadonlySet<string>;
@@ -158,12 +156,7 @@ function isSame(file: FolderFile, before: SeenFile): boolean {
   return file.bytes === before.bytes && file.modified_ms === before.modified_ms;
 }
 
-interface Hints {
-  readonly pause: (ms: number) => Promise<void>;
-  readonly close: () => void;
-}
-
-function watchHints(folder: string, signal: AbortSignal | undefined): Hints {
+function watchHints(folder: string, signal: AbortSignal | undefined) {
   let hinted = false;
   let wake = () => {};
   const hint = () => {

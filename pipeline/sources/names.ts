@@ -56,7 +56,6 @@ export function parseName(key: string): { readonly product: string; readonly tim
   return objects ? named(PROBSEVERE_PRODUCT, objects[1] as string, objects[2] as string) : null;
 }
 
-/** Last part of a key. */
 export function baseName(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }

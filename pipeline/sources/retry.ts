@@ -65,6 +65,15 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: RetryOp
   }
 }
 
+/** Waits `ms`, or until the signal aborts. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await sleepUnlessAborted(ms, signal);
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+}
+
 async function sleepUnlessAborted(ms: number, signal?: AbortSignal): Promise<void> {
   await sleepFor(ms, undefined, signal ? { signal } : {});
 }

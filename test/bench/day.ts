@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readerThreads } from '../../pipeline/commands/arguments.ts';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { startReadPool } from '../../pipeline/scans/read-pool.ts';
+import { startReadPool } from '../../pipeline/scans/read-ahead.ts';
 import { openSession } from '../../pipeline/scans/session.ts';
 import { writeEvening } from '../../pipeline/simulate/evening.ts';
 import { conusScenario } from '../../pipeline/simulate/scenario.ts';

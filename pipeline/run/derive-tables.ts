@@ -1,20 +1,15 @@
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
+import { type ClimatologyReport, publishClimatology } from '../climatology/derive-climatology.ts';
+import { datesToCount } from '../climatology/hail-dates.ts';
 import type { Config } from '../config.ts';
 import { examineRadars } from '../derive/blockage.ts';
 import { BadInput, NotFound, PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
-import { openRoot } from '../publish/root.ts';
 import { type Dem, openDem } from '../read/dem.ts';
 import { refreshDerived } from './refresh-derived.ts';
-
-export interface BlockageRequest {
-  readonly dem_path: string;
-  /** True when the heights are in metres, although the file does not say so. */
-  readonly in_metres: boolean;
-  readonly log: Log;
-}
+import { withRoot } from './with-root.ts';
 
 /** Share of the directions in which more than half of the lowest beam is blocked, and of the terrain with unknown height. */
 export interface RadarSummary {
@@ -36,34 +31,46 @@ export interface BlockageReport {
   readonly changed: boolean;
 }
 
-/** Publishes the terrain blockage of every radar inside a terrain model. */
-export async function deriveBlockage(config: Config, request: BlockageRequest): Promise<BlockageReport> {
-  const { data_root, storm_day_start_hour, now } = config;
-  const { dem_path, in_metres, log } = request;
+/** Publishes the climatology of all published storm dates, and the tables derived from it. */
+export function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
+  return withRoot(config, 'derive', async (root) => {
+    const dates = datesToCount(root);
+    if (dates === null)
+      throw new NotFound('derive', root.path, 'holds no storm date, expected some to make a climatology of');
+    const report = await publishClimatology(root, dates, config.now(), log);
+    await refreshDerived(root, config.now(), log);
+    return report;
+  });
+}
+
+/**
+ * Publishes the terrain blockage of every radar inside a terrain model. `in_metres`: its heights are in metres, although the
+ * file does not say so.
+ */
+export async function deriveBlockage(
+  config: Config,
+  dem_path: string,
+  in_metres: boolean,
+  log: Log,
+): Promise<BlockageReport> {
   const dem = await openNamed(dem_path, in_metres);
-  try {
-    const root = await openRoot(data_root, 'hail-pipeline derive', storm_day_start_hour, now());
-    try {
-      const { radars, rows } = await examine(dem, dem_path, log);
-      const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
-      const { files, changed } = await root.publishUndated('static', [segment], now());
-      const file = files[0] as PublishedFile;
-      await refreshDerived(root, now(), log);
-      return {
-        terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
-        radars,
-        radars_outside: WSR88D.length - radars.length,
-        rows: file.rows,
-        path: file.path,
-        bytes: file.bytes,
-        changed,
-      };
-    } finally {
-      await root.close();
-    }
-  } finally {
-    await dem.close();
-  }
+  const published = withRoot(config, 'derive', async (root) => {
+    const { radars, rows } = await examine(dem, dem_path, log);
+    const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
+    const { files, changed } = await root.publishUndated('static', [segment], config.now());
+    const file = files[0] as PublishedFile;
+    await refreshDerived(root, config.now(), log);
+    return {
+      terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
+      radars,
+      radars_outside: WSR88D.length - radars.length,
+      rows: file.rows,
+      path: file.path,
+      bytes: file.bytes,
+      changed,
+    };
+  });
+  return published.finally(dem.close);
 }
 
 /** The opened terrain model. Throws PipelineError for errors of the file system. */
@@ -96,7 +103,6 @@ async function examine(
   return { radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)), rows };
 }
 
-/** Percent with one decimal. */
 function percent(share: number): number {
   return Math.round(1000 * share) / 10;
 }

@@ -1,0 +1,43 @@
+import type { Config } from '../config.ts';
+import { openRoot, type Root } from '../publish/root.ts';
+import type { SessionSettings } from '../scans/raw-archive.ts';
+import { startReadPool } from '../scans/read-ahead.ts';
+import { openSession, type Session } from '../scans/session.ts';
+import { refreshDerived } from './refresh-derived.ts';
+
+/** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
+export async function withRoot<T>(
+  { data_root, storm_day_start_hour, now }: Config,
+  command: string,
+  work: (root: Root) => Promise<T>,
+): Promise<T> {
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now());
+  try {
+    return await work(root);
+  } finally {
+    await root.close();
+  }
+}
+
+interface SessionNeeds extends Pick<SessionSettings, 'log' | 'move_raw'> {
+  readonly command: string;
+  readonly threads: number;
+}
+
+/** Result of `work` in a session on the data root; derived tables are refreshed after it. */
+export function withSession<T>(
+  config: Config,
+  { command, threads, ...settings }: SessionNeeds,
+  work: (root: Root, session: Session) => Promise<T>,
+): Promise<T> {
+  return withRoot(config, command, async (root) => {
+    const readers = startReadPool(threads);
+    try {
+      const result = await work(root, openSession(root, readers, { ...config, ...settings, each_scan: false }));
+      await refreshDerived(root, config.now(), settings.log);
+      return result;
+    } finally {
+      await readers.close();
+    }
+  });
+}
