@@ -91,7 +91,7 @@ async function replaceBy(path: string, write: (draft: string) => Promise<void>):
 }
 
 /** Result of `work` on the file at `path`; throws Unreadable when the file system does not give that file. */
-async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+export async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -129,7 +129,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Result of reading a path; null when nothing is there. */
-async function orNull<Result>(read: () => Promise<Result>): Promise<Result | null> {
+export async function orNull<Result>(read: () => Promise<Result>): Promise<Result | null> {
   try {
     return await read();
   } catch (error) {
