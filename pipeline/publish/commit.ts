@@ -5,7 +5,6 @@ import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
   type CommittedScan,
-  type Current,
   type InputVersions,
   MANIFEST_VERSION,
   Manifest,
@@ -57,15 +56,9 @@ export function samePartition({ partition, source, storm_day_start_hour, closed 
 }
 
 /** An edit of a partition with the given changes only. */
-export function editOf(
-  { partition, provenance, storm_day_start_hour, closed }: Partition,
-  changes: Partial<Omit<Edit, 'partition'>>,
-): Edit {
+export function editOf(partition: Partition, changes: Partial<Omit<Edit, 'partition'>>): Edit {
   return {
-    partition,
-    provenance,
-    storm_day_start_hour,
-    closed,
+    ...partition,
     dates: null,
     ingested_at: null,
     feeds: {},
@@ -162,8 +155,7 @@ export async function commitEdits(
   check();
   const pending = join(dataRoot, layout.pending);
   if (manifests.length > 1) await replaceFile(pending, jsonLine(numbered));
-  for (const manifest of manifests)
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
+  for (const manifest of manifests) await moveHead(dataRoot, manifest);
   if (manifests.length > 1) await fs.rm(pending);
   return manifests;
 }
@@ -174,9 +166,13 @@ export async function finishHeads(dataRoot: string): Promise<void> {
   const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
   for (const path of numbered) {
     const manifest = Manifest.parse(JSON.parse(await fs.readFile(join(dataRoot, path), 'utf8')));
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
+    await moveHead(dataRoot, manifest);
   }
   await fs.rm(pending, { force: true });
+}
+
+async function moveHead(dataRoot: string, manifest: Manifest): Promise<void> {
+  await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
 }
 
 function jsonLine(content: unknown): string {
@@ -190,11 +186,6 @@ export async function placeFiles(dataRoot: string, files: readonly { staged: str
     dataRoot,
     files.map((file) => file.path),
   );
-}
-
-/** Replaces the current pointer: from here on readers see the new commit. */
-export async function replaceCurrentPointer(dataRoot: string, current: Current): Promise<void> {
-  await replaceFile(join(dataRoot, layout.current), `${JSON.stringify(current, null, 2)}\n`);
 }
 
 async function placeFile(dataRoot: string, staged: string, path: string): Promise<void> {

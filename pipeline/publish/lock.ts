@@ -54,11 +54,9 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
   const check = () => {
     for (const { path, locked } of places) {
       const found = identityOf(path);
-      if (found !== locked)
-        throw new RootLost(
-          path,
-          `${found === null ? 'is gone' : 'was replaced'}, expected the ${path === dataRoot ? 'folder' : 'file'} that this pipeline locked`,
-        );
+      if (found === locked) continue;
+      const [fault, noun] = [found === null ? 'is gone' : 'was replaced', path === dataRoot ? 'folder' : 'file'];
+      throw new RootLost(path, `${fault}, expected the ${noun} that this pipeline locked`);
     }
   };
   return { check, release };

@@ -46,7 +46,7 @@ export async function listPartitions(dataRoot: string) {
   return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...collections, ...statics] };
 }
 
-/** Paths of the published files of a table whose rows need no dates; none when nothing is published. */
+/** Paths of the published files of a table in a partition; none when nothing is published there. */
 export async function publishedPaths(dataRoot: string, partition: string, { name }: Table): Promise<string[]> {
   const head = await readHead(dataRoot, partition);
   return head === null ? [] : tablePaths(dataRoot, head, name);
