@@ -62,15 +62,10 @@ export function stateAfter(
 
 /** Writes that feeds were simulated without a failure. */
 export async function writeSimulatedStates(root: Root, feeds: readonly FeedIdentity[], at_ms: number): Promise<void> {
-  const success = {
-    last_attempt_at: timestamp(at_ms),
-    last_success_at: timestamp(at_ms),
-    source: 'simulated',
-  } as const;
-  await writeFeedStates(
-    root,
-    feeds.map((feed) => ({ ...neverPolled(feed, at_ms), ...success })),
-  );
+  const at = timestamp(at_ms);
+  const success = { last_attempt_at: at, last_success_at: at, source: 'simulated' } as const;
+  const states = feeds.map((feed) => ({ ...neverPolled(feed, at_ms), ...success }));
+  await writeFeedStates(root, states);
 }
 
 /** State of a feed that is followed since a time and was never polled. */

@@ -70,23 +70,15 @@ function unknownFile({ name }: FeedFile): IngestedFile {
   return { name, collection: null, items: 0, set_aside: [], others: {}, refused: 'is of no known kind' };
 }
 
-interface ReadOutcome {
-  /** Null for a file that was rejected. */
-  readonly content: FeedItems | null;
-  readonly outcome: IngestedFile;
-}
-
-async function readOrReject(root: Root, { collection, read }: WebFeed, file: FeedFile): Promise<ReadOutcome> {
-  const { name } = file;
-  const base = { name, collection: collection.name };
+/** Content of a file, null for one that was rejected, and the outcome. */
+async function readOrReject(root: Root, { collection, read }: WebFeed, file: FeedFile) {
+  const base = { name: file.name, collection: collection.name };
   try {
     const content = read(file);
-    requireUsableItem(name, content);
+    requireUsableItem(file.name, content);
     const { rows, set_aside, others } = content;
-    return {
-      content,
-      outcome: { ...base, items: rows.length, set_aside, others: Object.fromEntries(others), refused: null },
-    };
+    const used = { items: rows.length, set_aside, others: Object.fromEntries(others), refused: null };
+    return { content, outcome: { ...base, ...used } };
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;
     await rejectFile(root, file, error.reason);
