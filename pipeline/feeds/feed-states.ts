@@ -50,14 +50,8 @@ export function stateAfter(
 ): FeedState {
   const known = before ?? neverPolled(feed, at_ms);
   const at = timestamp(at_ms);
-  return {
-    ...known,
-    every_s: feed.every_s,
-    last_attempt_at: at,
-    last_success_at: failure === null ? at : known.last_success_at,
-    failure,
-    source: failure === null ? 'observed' : known.source,
-  };
+  const attempt = { ...known, every_s: feed.every_s, last_attempt_at: at, failure };
+  return failure === null ? { ...attempt, last_success_at: at, source: 'observed' } : attempt;
 }
 
 /** Writes that feeds were simulated without a failure. */

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput, isIsolated, type PipelineError } from '../error.ts';
-import type { IngestedFile } from '../feed.ts';
+import type { IngestedFile, PollOutcome } from '../feed.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
@@ -15,11 +15,7 @@ const MAX_REJECTED_BYTES = 1024 * 1024;
 const MAX_REJECTED_FILES = 200;
 
 /** Outcome of ingesting files. */
-export interface IngestedFiles {
-  readonly files: readonly IngestedFile[];
-  /** Collections whose rows changed. */
-  readonly changed: readonly string[];
-}
+export type IngestedFiles = Pick<PollOutcome, 'files' | 'changed'>;
 
 export interface IngestOptions extends PublishOptions {
   /** True when the files are all that the feeds have now: a collection without files is then published as an empty one. */

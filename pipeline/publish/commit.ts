@@ -144,10 +144,9 @@ export async function commitEdits(
 ): Promise<Manifest[]> {
   const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms));
   check();
-  await placeFiles(
-    dataRoot,
-    changes.flatMap(({ edit }) => edit.add_files.map(({ staged, entry }) => ({ staged, path: entry.path }))),
-  );
+  const added = changes.flatMap(({ edit }) => edit.add_files);
+  const files = added.map(({ staged, entry }) => ({ staged, path: entry.path }));
+  await placeFiles(dataRoot, files);
   check();
   const numbered = manifests.map(({ partition, commit }) => layout.manifest(partition, commit));
   for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), jsonLine(manifests[index]));
@@ -181,18 +180,15 @@ function jsonLine(content: unknown): string {
 
 /** Moves staged files to their final names, synced. */
 export async function placeFiles(dataRoot: string, files: readonly { staged: string; path: string }[]): Promise<void> {
-  await allOrFirstError(files.map((file) => placeFile(dataRoot, file.staged, file.path)));
-  await syncFolders(
-    dataRoot,
-    files.map((file) => file.path),
-  );
-}
-
-async function placeFile(dataRoot: string, staged: string, path: string): Promise<void> {
-  const target = join(dataRoot, path);
-  await sync(staged);
-  await fs.mkdir(dirname(target), { recursive: true });
-  await fs.rename(staged, target);
+  const place = async ({ staged, path }: { staged: string; path: string }) => {
+    const target = join(dataRoot, path);
+    await sync(staged);
+    await fs.mkdir(dirname(target), { recursive: true });
+    await fs.rename(staged, target);
+  };
+  await allOrFirstError(files.map(place));
+  const paths = files.map((file) => file.path);
+  await syncFolders(dataRoot, paths);
 }
 
 /** Syncs every folder above the given files: the entry of a new folder must survive a power failure, too. */

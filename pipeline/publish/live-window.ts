@@ -101,16 +101,14 @@ async function readLiveScans(
   const detectionsOf = await rowsOf<Detection>(detections);
   const cellsOf = await rowsOf<Cell>(cells);
   const tracksOf = await rowsOf<TrackPoint>(tracks);
-  return scanIds
-    .map(scanTime)
-    .map((scan_time) =>
-      liveScan({
-        scan_time,
-        detections: detectionsOf(scan_time),
-        cells: cellsOf(scan_time),
-        tracks: tracksOf(scan_time),
-      }),
-    );
+  return scanIds.map(scanTime).map((scan_time) =>
+    liveScan({
+      scan_time,
+      detections: detectionsOf(scan_time),
+      cells: cellsOf(scan_time),
+      tracks: tracksOf(scan_time),
+    }),
+  );
 }
 
 /** Writes the snapshot of the scans of a window, oldest first. `holders`: manifests of their dates; `heads`: those of every date. */

@@ -10,15 +10,17 @@ import { namesIn, readIfPresent } from '../files.ts';
 /** The newest manifest of a partition (a storm date, `month-YYYY-MM`, `collection-…`, or `undated`); null when nothing is published for it. */
 export async function readNewest(dataRoot: string, partition: string): Promise<Manifest | null> {
   const head = await readHead(dataRoot, partition);
-  if (head === null) return null;
-  const manifest = await readManifest(dataRoot, partition, head.commit);
-  if (manifest === null) throw missingManifest(partition, head.commit);
-  return manifest;
+  return head === null ? null : readManifestOf(dataRoot, head);
 }
 
-/** The error for a manifest that a head names and that does not exist. */
-export function missingManifest(partition: string, commit: number): PipelineError {
-  return new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
+/** The manifest that a head names; throws when it does not exist. */
+export async function readManifestOf(
+  dataRoot: string,
+  { partition, commit }: Pick<Head, 'partition' | 'commit'>,
+): Promise<Manifest> {
+  const manifest = await readManifest(dataRoot, partition, commit);
+  if (manifest !== null) return manifest;
+  throw new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
 }
 
 /** The head of a partition; null when nothing is published for it. */

@@ -3,7 +3,7 @@ import type { Manifest } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
+import { listPartitions, readHead, readManifestOf } from './manifests.ts';
 
 /** The part of a published storm date that is held in memory; its size does not grow with the scans. */
 export interface DateHead extends Readonly<Pick<Head, 'partition' | 'commit' | 'closed' | 'table_commits'>> {
@@ -35,11 +35,12 @@ export async function openPublishedDates(dataRoot: string, storm_day_start_hour:
   for (const date of (await listPartitions(dataRoot)).dates) {
     const head = await readHead(dataRoot, date);
     if (head === null) continue; // its first commit was killed before the head was moved
+    const found = `was published with storm days that start at ${head.storm_day_start_hour} UTC`;
     if (head.storm_day_start_hour !== storm_day_start_hour)
       throw new PipelineError(
         'publish',
         date,
-        `was published with storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
+        `${found}, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
       );
     heads.set(date, dateHead(head));
   }
@@ -54,10 +55,7 @@ export async function openPublishedDates(dataRoot: string, storm_day_start_hour:
     heads,
     manifest: async (storm_date) => {
       const head = heads.get(storm_date);
-      if (head === undefined) return null;
-      const manifest = cache.get(storm_date) ?? (await readManifest(dataRoot, storm_date, head.commit));
-      if (manifest === null) throw missingManifest(storm_date, head.commit);
-      return memoize(manifest);
+      return head === undefined ? null : memoize(cache.get(storm_date) ?? (await readManifestOf(dataRoot, head)));
     },
     update: (manifest) => {
       heads.set(manifest.partition, dateHead(headOf(manifest)));

@@ -157,9 +157,7 @@ async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<
 function explainDisk(path: string, error: unknown): unknown {
   if (isDiskRefusal(error) && !(error instanceof DiskRefusal)) return new DiskRefusal('publish', path, error);
   // Files are published by rename, which readers see whole or not at all; a copy between file systems is not atomic.
-  if (error instanceof Error && 'code' in error && error.code === 'EXDEV')
-    return new PipelineError('publish', path, 'lies on several file systems (EXDEV), expected all of it on one', {
-      cause: error,
-    });
-  return error;
+  if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) return error;
+  const reason = 'lies on several file systems (EXDEV), expected all of it on one';
+  return new PipelineError('publish', path, reason, { cause: error });
 }

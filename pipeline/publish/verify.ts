@@ -92,11 +92,7 @@ async function isUnborn(dataRoot: string, partition: string): Promise<boolean> {
 }
 
 /** A record that must be there and readable; undefined, and a fault, when it is not. */
-async function attempt<Found>(
-  reading: Promise<Found | null>,
-  path: string,
-  faults: Fault[],
-): Promise<Found | undefined> {
+async function attempt<Found>(reading: Promise<Found | null>, path: string, faults: Fault[]) {
   try {
     const found = await reading;
     if (found !== null) return found;
