@@ -59,12 +59,8 @@ export class DiskRefusal extends PipelineError {
   override name = 'DiskRefusal';
 
   constructor(stage: string, subject: string, cause: unknown) {
-    super(
-      stage,
-      subject,
-      `cannot be written: the disk takes no more (${firstLine(cause)}); nothing was published by half`,
-      { cause },
-    );
+    const reason = `the disk takes no more (${firstLine(cause)}); nothing was published by half`;
+    super(stage, subject, `cannot be written: ${reason}`, { cause });
   }
 }
 
@@ -105,10 +101,8 @@ export function asUnreadable(path: string, error: unknown): unknown {
   const code = codeOf(error);
   if (!NOT_GIVEN.includes(code)) return error;
   const is_gone = code === 'ENOENT' || code === 'ENOTDIR';
-  return new Unreadable(path, is_gone ? `is not there (${code})` : `cannot be read (${code})`, {
-    cause: error,
-    is_gone,
-  });
+  const reason = is_gone ? `is not there (${code})` : `cannot be read (${code})`;
+  return new Unreadable(path, reason, { cause: error, is_gone });
 }
 
 function codeOf(error: unknown): string {

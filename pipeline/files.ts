@@ -37,13 +37,7 @@ export async function makeFolder(path: string): Promise<void> {
 /** Writes a whole file and syncs its content, but not its name; creates the folder when missing. */
 export async function writeSynced(path: string, content: Uint8Array | string): Promise<void> {
   await fs.mkdir(dirname(path), { recursive: true });
-  const handle = await fs.open(path, 'w');
-  try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await fs.writeFile(path, content, { flush: true });
 }
 
 /**
@@ -91,7 +85,7 @@ async function replaceBy(path: string, write: (draft: string) => Promise<void>):
 }
 
 /** Result of `work` on the file at `path`; throws Unreadable when the file system does not give that file. */
-async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+export async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
@@ -129,7 +123,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Result of reading a path; null when nothing is there. */
-async function orNull<Result>(read: () => Promise<Result>): Promise<Result | null> {
+export async function orNull<Result>(read: () => Promise<Result>): Promise<Result | null> {
   try {
     return await read();
   } catch (error) {

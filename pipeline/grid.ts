@@ -148,18 +148,6 @@ export interface ScanInput {
   readonly reflectivity_tiles?: Uint8Array;
 }
 
-/** A scan of hail alone, without any other product. */
-export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
-  const companions = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
-  return { scan_time, simulated, mesh, companions, uncovered: null, probsevere: null, products: ['MESH'] };
-}
-
 /** Index of the first pixel of a lattice row at or after a lattice column. */
 export function lowerBound(field: HailField, row: number, col: number): number {
   const r = row - field.window.row0;

@@ -20,11 +20,9 @@ export const silent: Log = { info: () => {}, warn: () => {}, progress: () => {},
 
 /** A log on standard error. `progress` asks for bars and needs a terminal. */
 export function openLog(level: string, progress: boolean): Log {
-  const logger = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: true }),
-  );
-  return progress ? progressBarLog() : jsonLog(logger);
+  if (progress) return progressBarLog();
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return jsonLog(pino(options, pino.destination({ dest: 2, sync: true })));
 }
 
 /** The log of a stream on standard error: lines for people on a terminal, elsewhere the events as JSON. */
@@ -86,21 +84,15 @@ function jsonLog(logger: Logger): Log {
 }
 
 function progressBarLog(): Log {
+  const format = '{what} {bar} {value}/{total}  {duration_formatted}';
   const bars = new MultiBar(
-    {
-      stream: process.stderr,
-      hideCursor: true,
-      clearOnComplete: false,
-      format: '{what} {bar} {value}/{total}  {duration_formatted}',
-    },
-    { format: '{what} {bar} {value}/{total}  {duration_formatted}', barCompleteChar: '█', barIncompleteChar: '░' },
+    { stream: process.stderr, hideCursor: true, clearOnComplete: false, format },
+    { format, barCompleteChar: '█', barIncompleteChar: '░' },
   );
   const open = new Map<string, SingleBar>();
   return {
     info: () => {},
-    warn: (event, fields) => {
-      bars.log(`${event} ${spelled(fields)}\n`);
-    },
+    warn: (event, fields) => bars.log(`${event} ${spelled(fields)}\n`),
     progress: (what, done, total) => {
       const bar = open.get(what) ?? bars.create(total, done, { what: what.padEnd(12) });
       open.set(what, bar);

@@ -16,11 +16,6 @@ export interface WorkerPoolOptions {
   readonly limit?: { readonly ms: number; readonly reason: string };
 }
 
-interface Pending<Answer> {
-  readonly resolve: (answer: Answer) => void;
-  readonly reject: (error: Error) => void;
-}
-
 type Reply<Answer> =
   | { readonly id: number; readonly answer: Answer }
   | { readonly id: number; readonly failure: PlainError };
@@ -48,7 +43,7 @@ function startWorker<Request, Answer>(
   { name, limit }: WorkerPoolOptions,
 ): WorkerPool<Request, Answer> {
   const worker = new Worker(new URL(module_url), { workerData: { answers: module_url } });
-  const pending = new Map<number, Pending<Answer>>();
+  const pending = new Map<number, PromiseWithResolvers<Answer>>();
   let requests = 0;
   let death: Error | null = null;
   const die = (error: Error) => {
@@ -67,11 +62,11 @@ function startWorker<Request, Answer>(
   const run = async (request: Request): Promise<Answer> => {
     if (death !== null) throw death;
     const id = requests++;
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-    pending.set(id, { resolve, reject });
+    const answer = Promise.withResolvers<Answer>();
+    pending.set(id, answer);
     const timer = limit && setTimeout(() => die(new Error(limit.reason)), limit.ms);
     worker.postMessage({ id, request });
-    return promise.finally(() => clearTimeout(timer));
+    return answer.promise.finally(() => clearTimeout(timer));
   };
   return {
     run,

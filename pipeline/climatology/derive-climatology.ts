@@ -7,7 +7,7 @@ import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';
 import { DERIVED_CLIMATOLOGY, readInputVersions, readOutdated } from '../publish/derived.ts';
-import { readHead, tablePaths } from '../publish/manifests.ts';
+import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
 
@@ -54,8 +54,7 @@ type Published = Pick<ClimatologyCell, 'storm_dates' | 'last_date' | 'data_sourc
 
 /** Storm dates of the published climatology; null when none is published. */
 async function readPublished(root: Pick<Root, 'engine' | 'path'>): Promise<Published | null> {
-  const head = await readHead(root.path, layout.staticPartition);
-  const paths = head === null ? [] : tablePaths(root.path, head, climatology.name);
+  const paths = await publishedPaths(root.path, layout.staticPartition, climatology);
   if (paths.length === 0) return null;
   const [published] = await root.engine.rows<Published>(
     `SELECT storm_dates, last_date::VARCHAR AS last_date, data_source FROM read_parquet(${sqlList(paths)}) LIMIT 1`,

@@ -88,15 +88,12 @@ const HEAD_LINES = 10;
 export function hasAwipsLine({ name, bytes }: FeedFile, awips: RegExp): boolean {
   if (!/\.txt$/i.test(name)) return false;
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEAD_BYTES)).toString('latin1');
-  return head
-    .split(/\r?\n/)
-    .slice(0, HEAD_LINES)
-    .some((line) => awips.test(line.trim()));
+  const lines = head.split(/\r?\n/).slice(0, HEAD_LINES);
+  return lines.some((line) => awips.test(line.trim()));
 }
 
 /** True for a JSON file that has a property: public files are saved under many names. */
 export function isJsonWith({ name, bytes }: FeedFile, property: string): boolean {
-  return (
-    /\.(?:geo)?json$/i.test(name) && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(`"${property}"`)
-  );
+  if (!/\.(?:geo)?json$/i.test(name)) return false;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(`"${property}"`);
 }

@@ -50,27 +50,16 @@ export function stateAfter(
 ): FeedState {
   const known = before ?? neverPolled(feed, at_ms);
   const at = timestamp(at_ms);
-  return {
-    ...known,
-    every_s: feed.every_s,
-    last_attempt_at: at,
-    last_success_at: failure === null ? at : known.last_success_at,
-    failure,
-    source: failure === null ? 'observed' : known.source,
-  };
+  const attempt = { ...known, every_s: feed.every_s, last_attempt_at: at, failure };
+  return failure === null ? { ...attempt, last_success_at: at, source: 'observed' } : attempt;
 }
 
 /** Writes that feeds were simulated without a failure. */
 export async function writeSimulatedStates(root: Root, feeds: readonly FeedIdentity[], at_ms: number): Promise<void> {
-  const success = {
-    last_attempt_at: timestamp(at_ms),
-    last_success_at: timestamp(at_ms),
-    source: 'simulated',
-  } as const;
-  await writeFeedStates(
-    root,
-    feeds.map((feed) => ({ ...neverPolled(feed, at_ms), ...success })),
-  );
+  const at = timestamp(at_ms);
+  const success = { last_attempt_at: at, last_success_at: at, source: 'simulated' } as const;
+  const states = feeds.map((feed) => ({ ...neverPolled(feed, at_ms), ...success }));
+  await writeFeedStates(root, states);
 }
 
 /** State of a feed that is followed since a time and was never polled. */

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput, isIsolated, type PipelineError } from '../error.ts';
-import type { IngestedFile } from '../feed.ts';
+import type { IngestedFile, PollOutcome } from '../feed.ts';
 import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
@@ -15,11 +15,7 @@ const MAX_REJECTED_BYTES = 1024 * 1024;
 const MAX_REJECTED_FILES = 200;
 
 /** Outcome of ingesting files. */
-export interface IngestedFiles {
-  readonly files: readonly IngestedFile[];
-  /** Collections whose rows changed. */
-  readonly changed: readonly string[];
-}
+export type IngestedFiles = Pick<PollOutcome, 'files' | 'changed'>;
 
 export interface IngestOptions extends PublishOptions {
   /** True when the files are all that the feeds have now: a collection without files is then published as an empty one. */
@@ -70,23 +66,15 @@ function unknownFile({ name }: FeedFile): IngestedFile {
   return { name, collection: null, items: 0, set_aside: [], others: {}, refused: 'is of no known kind' };
 }
 
-interface ReadOutcome {
-  /** Null for a file that was rejected. */
-  readonly content: FeedItems | null;
-  readonly outcome: IngestedFile;
-}
-
-async function readOrReject(root: Root, { collection, read }: WebFeed, file: FeedFile): Promise<ReadOutcome> {
-  const { name } = file;
-  const base = { name, collection: collection.name };
+/** Content of a file, null for one that was rejected, and the outcome. */
+async function readOrReject(root: Root, { collection, read }: WebFeed, file: FeedFile) {
+  const base = { name: file.name, collection: collection.name };
   try {
     const content = read(file);
-    requireUsableItem(name, content);
+    requireUsableItem(file.name, content);
     const { rows, set_aside, others } = content;
-    return {
-      content,
-      outcome: { ...base, items: rows.length, set_aside, others: Object.fromEntries(others), refused: null },
-    };
+    const used = { items: rows.length, set_aside, others: Object.fromEntries(others), refused: null };
+    return { content, outcome: { ...base, ...used } };
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;
     await rejectFile(root, file, error.reason);

@@ -62,21 +62,14 @@ function dayStart({ forecast_date }: { readonly forecast_date: string }): number
 
 function groupByLayer(rows: readonly FileOutlook[]): Layer[] {
   const layers = Map.groupBy(rows, (row) => `${layerKey(row)} ${row.part}`);
-  return [...layers.values()].flatMap((areas) => {
-    const [first] = areas;
-    if (first === undefined) return [];
-    const { data_source, forecast_date, day, hazard, part, issue_time } = first;
+  return Array.from(layers.values(), (areas) => {
+    const { data_source, forecast_date, day, hazard, part, issue_time } = areas[0];
     return { data_source, forecast_date, day, hazard, part, issue_time, areas };
   });
 }
 
-function layerKey({
-  data_source,
-  forecast_date,
-  day,
-  hazard,
-}: Pick<SpcOutlook, 'data_source' | 'forecast_date' | 'day' | 'hazard'>): string {
-  return `${data_source} ${forecast_date} ${day} ${hazard}`;
+function layerKey(layer: Pick<SpcOutlook, 'data_source' | 'forecast_date' | 'day' | 'hazard'>): string {
+  return `${layer.data_source} ${layer.forecast_date} ${layer.day} ${layer.hazard}`;
 }
 
 /** Areas of the newest issue of each layer of each day; of several files of one part of an issue the one received last counts. */

@@ -11,7 +11,7 @@ import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { collectedRows } from '../derive/collected-spans.ts';
 import { PipelineError } from '../error.ts';
 import { sha256 } from '../files.ts';
-import { readNewest } from '../publish/manifests.ts';
+import { readNewest, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import type { UndatedSegment } from '../publish/undated.ts';
@@ -53,13 +53,9 @@ export async function publishItems(
     const stored = await itemsOf(month);
     if (!months.has(month) && stored.size === 0) continue;
     const around = [await itemsOf(addMonths(month, -1)), stored, await itemsOf(addMonths(month, 1))];
-    const items = withoutSimulated(
-      around.flatMap((one) => [...one.values()]),
-      collection,
-    );
-    const rows = collection
-      .rows(items, root.storm_day_start_hour)
-      .filter((row) => monthAt(collection.rowTime(row)) === month);
+    const stored_around = around.flatMap((one) => [...one.values()]);
+    const all_rows = collection.rows(withoutSimulated(stored_around, collection), root.storm_day_start_hour);
+    const rows = all_rows.filter((row) => monthAt(collection.rowTime(row)) === month);
     segments.push({
       segment: month,
       table: collection.table,
@@ -156,12 +152,8 @@ async function collectedSegments(
     return [{ ...content.collected, data_source: item === undefined ? provenance : provenanceOf(item) }];
   });
   if (added.length + collected.length === 0) return [];
-  const paths = (manifest?.files ?? []).filter(({ table }) => table === collectedReports.name).map(({ path }) => path);
-  const before = await readRows<CollectedReports>(
-    root.engine,
-    collectedReports,
-    paths.map((path) => join(root.path, path)),
-  );
+  const paths = manifest === null ? [] : tablePaths(root.path, manifest, collectedReports.name);
+  const before = await readRows<CollectedReports>(root.engine, collectedReports, paths);
   const rows = collectedRows(before, [...added, ...collected], root.storm_day_start_hour);
   if (rows.length === 0) return [];
   const source = combineProvenances(rows.map(({ data_source }) => data_source)) ?? provenance;
@@ -176,24 +168,21 @@ function withoutSimulated(items: readonly ReceivedItem[], { provenanceOf, timeOf
 }
 
 /** An item as stored between two runs. */
-interface StoredItem extends ReceivedItem {
+const StoredItem = z.object({
   /** Hash of the item: many files have the same one. */
-  readonly key: string;
+  key: z.string(),
   /** Listing of the item; null for one that stays until it is replaced. */
-  readonly listing: string | null;
-}
-
-const State = z.object({
-  collection: z.string(),
-  item_version: z.int(),
-  items: z.array(
-    z.object({ key: z.string(), listing: z.string().nullable(), received_ms: z.number(), item: z.unknown() }),
-  ),
+  listing: z.string().nullable(),
+  received_ms: z.number(),
+  item: z.unknown(),
 });
+type StoredItem = z.infer<typeof StoredItem>;
+
+const State = z.object({ collection: z.string(), item_version: z.int(), items: z.array(StoredItem) });
 
 /** Items of a month as bytes, the same for the same items in any order. */
 function encodeItems({ name, item_version }: Collection, items: readonly StoredItem[]): Uint8Array {
-  const sorted = items.toSorted((a, b) => compare(keyOf(a), keyOf(b)));
+  const sorted = items.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   return gzipSync(JSON.stringify({ collection: name, item_version, items: sorted }));
 }
 
@@ -204,13 +193,9 @@ export function decodeItems(
   { name, item_version }: { readonly name: string; readonly item_version: number },
 ): readonly StoredItem[] {
   const state = parseState(bytes, subject);
-  if (state.collection !== name || state.item_version !== item_version)
-    throw new PipelineError(
-      'collection',
-      subject,
-      `holds version ${state.item_version} of ${state.collection}, expected version ${item_version} of ${name}`,
-    );
-  return state.items;
+  if (state.collection === name && state.item_version === item_version) return state.items;
+  const found = `holds version ${state.item_version} of ${state.collection}`;
+  throw new PipelineError('collection', subject, `${found}, expected version ${item_version} of ${name}`);
 }
 
 function parseState(bytes: Uint8Array, subject: string): z.infer<typeof State> {
@@ -223,11 +208,6 @@ function parseState(bytes: Uint8Array, subject: string): z.infer<typeof State> {
 
 function keyOf({ key, listing }: Pick<StoredItem, 'key' | 'listing'>): string {
   return `${key} ${listing}`;
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 function monthAt(time_ms: number): string {

@@ -45,7 +45,7 @@ export interface ScheduleRequest {
 /** Feeds that are polled in the background, each at its own pace. */
 export interface Schedule {
   /** Adds missing feeds to `feeds.json`, so that it has a feed that never delivers from the start. */
-  readonly register: (root: Root) => Promise<void>;
+  readonly register: (root: Root) => Promise<unknown>;
   /**
    * Publishes the polls that finished since the last call, remakes derived tables and writes the states of the feeds. A
    * transient fault is thrown, and the next call publishes the same poll again; any other fault of a feed fails that feed only.
@@ -62,9 +62,7 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   let derives = true;
   for (const feed of feeds) void pollRepeatedly(feed, request, (poll) => pending.push(poll));
   return {
-    register: async (root) => {
-      await ensureStates(root, request);
-    },
+    register: (root) => ensureStates(root, request),
     workOff: async (root) => {
       const states = feeds.length > 0 ? await ensureStates(root, request) : new Map();
       for (let poll = pending[0]; poll !== undefined; poll = pending[0]) {
@@ -140,12 +138,11 @@ export async function publishPoll(
   const before = known.get(feed.name);
   await writeFeedStates(root, [stateAfter(before, feed, at_ms, outcome.failure)], known);
   logRejected(feed.name, outcome, log, reported);
-  if (outcome.changed.length > 0)
-    log.info('Feed:Publish:Done', { feed: feed.name, collections: outcome.changed.join(',') });
+  const { failure, changed } = outcome;
+  if (changed.length > 0) log.info('Feed:Publish:Done', { feed: feed.name, collections: changed.join(',') });
   const was_failing = (before?.failure ?? null) !== null;
-  if (outcome.failure !== null && !was_failing)
-    log.warn('Feed:Poll:Failed', { feed: feed.name, reason: outcome.failure });
-  if (outcome.failure === null && was_failing) log.info('Feed:Poll:Recovered', { feed: feed.name });
+  if (failure !== null && !was_failing) log.warn('Feed:Poll:Failed', { feed: feed.name, reason: failure });
+  if (failure === null && was_failing) log.info('Feed:Poll:Recovered', { feed: feed.name });
   return outcome;
 }
 

@@ -31,28 +31,21 @@ export async function ingestSimulatedFeeds(
     bytes: Buffer.from(text),
     received_ms: now_ms,
   }));
-  const ingested = await ingestFeedFiles(root, WEB_FEEDS, files, {
-    ...{ now_ms, provenance: 'simulated', is_complete: true },
-    collected: [{ source: 'lsr', from_ms, until_ms: now_ms, data_source: 'simulated' }],
-  });
-  const rejected = ingested.files.find((file) => file.refused !== null || file.set_aside.length > 0);
-  if (rejected !== undefined)
-    throw new PipelineError(
-      'simulate',
-      rejected.name,
-      rejected.refused ?? rejected.set_aside[0]?.reason ?? 'is refused',
-    );
+  const collected = [{ source: 'lsr', from_ms, until_ms: now_ms, data_source: 'simulated' } as const];
+  const options = { now_ms, provenance: 'simulated', is_complete: true, collected } as const;
+  const ingested = await ingestFeedFiles(root, WEB_FEEDS, files, options);
+  for (const { name, refused, set_aside } of ingested.files) {
+    const reason = refused ?? set_aside[0]?.reason;
+    if (reason !== undefined) throw new PipelineError('simulate', name, reason);
+  }
   await writeSimulatedFeeds(root, now_ms);
   return ingested;
 }
 
 /** Writes that every web feed was simulated without a failure. */
 export async function writeSimulatedFeeds(root: Root, now_ms: number): Promise<void> {
-  await writeSimulatedStates(
-    root,
-    WEB_FEEDS.map((feed) => ({ ...feed, collection: feed.collection.name })),
-    now_ms,
-  );
+  const feeds = WEB_FEEDS.map((feed) => ({ ...feed, collection: feed.collection.name }));
+  await writeSimulatedStates(root, feeds, now_ms);
 }
 
 /** Times of the simulated scans that are published of the last hours, and of the days that these touch, ascending. */

@@ -73,15 +73,8 @@ const TextEntry = z.object({ id: z.string().regex(/^[\w-]{1,100}$/), issuanceTim
 const Text = z.object({ productText: z.string().max(200_000) });
 
 /** Texts of some product types that were issued within a day and whose first lines match. */
-async function fetchTexts(
-  web: Web,
-  nws_url: string,
-  types: readonly string[],
-  now_ms: number,
-  heading: RegExp = /^/,
-): Promise<FetchedFiles> {
-  const lists: FetchedFiles[] = [];
-  for (const type of types) lists.push(await fetchTextsOfType(web, nws_url, type, now_ms, heading));
+async function fetchTexts(web: Web, nws_url: string, types: readonly string[], now_ms: number, heading = /^/) {
+  const lists = await Array.fromAsync(types, (type) => fetchTextsOfType(web, nws_url, type, now_ms, heading));
   return { files: lists.flatMap(({ files }) => files), failures: lists.flatMap(({ failures }) => failures) };
 }
 
@@ -127,14 +120,11 @@ async function fetchTextsOfType(
   const failures = [...broken, ...undelivered];
   if (failures.length > 0) return { files, failures };
   const last = files.pop();
-  if (last === undefined) list.confirm();
-  else
-    files.push({
-      ...last,
-      confirm: () => {
-        last.confirm();
-        list.confirm();
-      },
-    });
+  const confirm = () => {
+    last?.confirm();
+    list.confirm();
+  };
+  if (last === undefined) confirm();
+  else files.push({ ...last, confirm });
   return { files, failures };
 }

@@ -25,10 +25,9 @@ export function openWebFeed(feed: WebFeed, web: Web, addresses: WebAddresses): F
           // Undelivered files may be all that the feed has: only a poll without failures shows that it is empty.
           const is_complete = failures.length === 0;
           const span = is_complete ? feed.collectedByPoll?.(now_ms) : undefined;
-          const { files, changed } = await ingestFeedFiles(root, [feed], named, {
-            ...{ now_ms, provenance: 'observed', is_complete },
-            collected: span === undefined ? [] : [{ ...span, data_source: 'observed' }],
-          });
+          const collected = span === undefined ? [] : [{ ...span, data_source: 'observed' } as const];
+          const options = { now_ms, provenance: 'observed', is_complete, collected } as const;
+          const { files, changed } = await ingestFeedFiles(root, [feed], named, options);
           for (const [index, file] of fetched.entries())
             if (file.is_final || files[index]?.refused === null) file.confirm();
           const rejected = files.find((file) => file.refused !== null);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { get, type HttpOptions, readBody, refusal } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { Unavailable, withRetries } from '../sources/retry.ts';
@@ -100,15 +100,11 @@ export async function fetchPages(web: Web, wanted: readonly WantedPage[]): Promi
 
 /** A page of JSON; throws Unavailable for one of another shape. */
 export function parseJsonPage<Shape extends z.ZodType>(url: string, { bytes }: Page, shape: Shape): z.infer<Shape> {
-  let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return shape.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
   } catch (cause) {
-    throw new Unavailable(url, 'is not JSON', { cause });
+    throw cause instanceof z.ZodError ? unexpectedShape(url, cause) : new Unavailable(url, 'is not JSON', { cause });
   }
-  const result = shape.safeParse(value);
-  if (result.success) return result.data;
-  throw unexpectedShape(url, result.error);
 }
 
 /** The error of a page whose JSON has another shape, with the first fault. */

@@ -124,10 +124,7 @@ export const HAIL_FIELDS: readonly FieldSelector[] = [
   { name: 'REFC', levels: ['entire atmosphere', 'entire atmosphere (considered as a single layer)'] },
   { name: 'MXUPHL', levels: ['5000-2000 m above ground'] },
   { name: 'HAIL', levels: ['surface'] },
-  {
-    name: 'CAPE',
-    levels: ['255-0 mb above ground', '180-0 mb above ground', '90-0 mb above ground', 'surface'],
-  },
+  { name: 'CAPE', levels: ['255-0 mb above ground', '180-0 mb above ground', '90-0 mb above ground', 'surface'] },
   ...['700 mb', '500 mb'].flatMap((level) => [
     { name: 'TMP', levels: [level] },
     { name: 'HGT', levels: [level] },

@@ -19,15 +19,13 @@ interface DecodedHour {
   readonly set_aside: readonly RejectedItem[];
 }
 
-/** A thread that decodes model hours, one after the other. */
-export interface ModelDecoder {
-  /** Throws BadInput for files that cannot be used, and an error when the thread has died or does not answer. */
-  readonly decode: (request: DecodeRequest) => Promise<DecodedHour>;
-  readonly close: () => Promise<void>;
-}
+export type ModelDecoder = ReturnType<typeof openModelDecoder>;
 
-/** Starts the thread. `allowed_ms` is how long one hour may take. */
-export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS): ModelDecoder {
+/**
+ * Starts a thread that decodes model hours, one after the other. `decode` throws BadInput for files that cannot be used, and an
+ * error when the thread has died or has not answered within `allowed_ms`.
+ */
+export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS) {
   const { run, close } = startWorkers<DecodeRequest, DecodedHour>(import.meta.url, {
     name: 'thread that decodes model hours',
     limit: { ms: allowed_ms, reason: `no model hour decoded within ${allowed_ms} ms` },

@@ -27,7 +27,7 @@ interface State {
   /** Decoded hours by name; a new run is blended with those before it. */
   readonly hours: Map<string, CellHour>;
   /** Hours that were fetched and cannot be decoded, by name. They are not fetched again. */
-  readonly rejected: Map<string, { readonly reason: string; readonly run_time: number; readonly valid_time: number }>;
+  readonly rejected: Map<string, Pick<CellHour, 'run_time' | 'valid_time'> & { readonly reason: string }>;
 }
 
 /**
@@ -54,11 +54,10 @@ export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: s
       const usable = [...hours.values()];
       for (const { reason, run_time, valid_time } of rejected.values())
         if (!usable.some((hour) => hour.valid_time === valid_time && hour.run_time > run_time)) failures.push(reason);
-      if (usable.length === 0)
-        throw new Unavailable(
-          server.base_url,
-          `has no hour of the ${model} runs since ${timestamp(runs[2])}${failures[0] === undefined ? '' : `; ${failures[0]}`}`,
-        );
+      if (usable.length === 0) {
+        const missing = `has no hour of the ${model} runs since ${timestamp(runs[2])}`;
+        throw new Unavailable(server.base_url, [missing, ...failures.slice(0, 1)].join('; '));
+      }
       const newest = Math.max(...usable.map(({ run_time }) => run_time));
       if (now_ms - newest > OLDEST_NEWEST_MS)
         failures.unshift(`newest run is of ${timestamp(newest)}, expected one of the last 4 hours`);
@@ -89,10 +88,9 @@ function reachOf(hours: readonly CellHour[]): number {
 /** Removes the hours that no forecast uses any more. */
 function prune({ hours, rejected }: State, runs: readonly number[], now_ms: number): void {
   // A forecast uses the storms of the hour before and after the one it describes.
-  const isOver = (hour: { readonly run_time: number; readonly valid_time: number }) =>
+  const isOver = (hour: Pick<CellHour, 'run_time' | 'valid_time'>) =>
     !runs.includes(hour.run_time) || hour.valid_time < now_ms - MS_PER_HOUR;
-  for (const [name, hour] of hours) if (isOver(hour)) hours.delete(name);
-  for (const [name, hour] of rejected) if (isOver(hour)) rejected.delete(name);
+  for (const known of [hours, rejected]) for (const [name, hour] of known) if (isOver(hour)) known.delete(name);
 }
 
 interface Fetching {
@@ -106,9 +104,8 @@ interface Fetching {
 }
 
 /**
- * Fetches the missing hours of the runs, newest run first. After a start that is every hour of the newest complete run, and of a
- * newer one that is still coming out; later hours come from the newest run that reaches them. Hours of older runs that a newer
- * run has are not fetched.
+ * Fetches the missing hours of the runs, newest run first; not those that a newer complete run has. After a start that is every
+ * hour of the newest complete run and of newer ones that are still coming out.
  */
 async function fetchRuns(fetching: Fetching, runs: readonly number[], now_ms: number): Promise<void> {
   const { hours } = fetching.state;
@@ -169,7 +166,7 @@ export async function decodeHour(
   try {
     const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
     const { hour, set_aside } = await decoder.decode({ files, claim });
-    for (const { item, reason } of set_aside) log.warn('Model:Field:RejectedItem', { file: item, reason });
+    for (const { item, reason } of set_aside) log.warn('Model:Field:Rejected', { file: item, reason });
     return hour;
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;

@@ -1,7 +1,8 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
-import { asUnreadable, BadInput, NotFound, Unreadable } from '../error.ts';
+import { BadInput, NotFound, Unreadable } from '../error.ts';
+import { readable } from '../files.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model-hour.ts';
@@ -9,6 +10,8 @@ import { type ModelHourName, modelKeys, parseModelKey } from './model-bucket.ts'
 import { openModelDecoder } from './model-decoder.ts';
 import { MAX_WHOLE_BYTES } from './model-download.ts';
 import { decodeHour } from './model-feed.ts';
+
+const EXAMPLE = 'hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2';
 
 /** Content of a folder of model runs. */
 export interface FolderHours {
@@ -24,11 +27,7 @@ export interface FolderHours {
 export async function readModelFolder(folder: string, log: Log): Promise<FolderHours> {
   const { hours: found, incomplete } = await listModelFolder(folder);
   if (found.length + incomplete.length === 0)
-    throw new NotFound(
-      'forecast',
-      folder,
-      'holds no model hours, expected such as hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2',
-    );
+    throw new NotFound('forecast', folder, `holds no model hours, expected such as ${EXAMPLE}`);
   const hours = new Map<ForecastModel, CellHour[]>();
   const refused = incomplete.map((path) => ({ path, reason: 'is a part of an hour of which another is missing' }));
   const decoder = openModelDecoder();
@@ -51,19 +50,12 @@ interface LocalModelHour extends ModelHourName {
   readonly paths: readonly string[];
 }
 
-/** Model files of a folder. */
-interface ModelFolder {
-  /** Complete hours, by run and lead. */
-  readonly hours: readonly LocalModelHour[];
-  /** Paths of the files of incomplete hours. */
-  readonly incomplete: readonly string[];
-}
-
-/** Model files below a folder. Throws Unreadable when the folder cannot be read. */
-export async function listModelFolder(folder: string): Promise<ModelFolder> {
-  const names = await fs.readdir(folder, { recursive: true }).catch((error: unknown) => {
-    throw asUnreadable(folder, error);
-  });
+/**
+ * Model files below a folder: complete hours by run and lead, and the paths of the files of incomplete ones. Throws Unreadable
+ * when the folder cannot be read.
+ */
+export async function listModelFolder(folder: string) {
+  const names = await readable(folder, () => fs.readdir(folder, { recursive: true }));
   const found = names.sort().flatMap((path) => {
     const name = parseModelKey(path.replaceAll('\\', '/'));
     return name === null ? [] : [{ name, path: join(folder, path) }];
@@ -93,13 +85,5 @@ async function readFiles(paths: readonly string[]): Promise<ModelFile[] | BadInp
   } catch (error) {
     if (error instanceof Unreadable) return error;
     throw error;
-  }
-}
-
-async function readable<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    throw asUnreadable(path, error);
   }
 }

@@ -37,11 +37,7 @@ export function hourName(model: ForecastModel, run_time: number, lead_h: number)
 }
 
 /** Cached hours of a model, by name. An unreadable one is left out and fetched again. */
-export async function readModelHourCache(
-  dataRoot: string,
-  model: ForecastModel,
-  log: Log,
-): Promise<Map<string, CellHour>> {
+export async function readModelHourCache(dataRoot: string, model: ForecastModel, log: Log) {
   const folder = join(dataRoot, layout.modelHours);
   const hours = new Map<string, CellHour>();
   for (const name of await namesIn(folder)) {
@@ -103,6 +99,5 @@ function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
 
 /** A copy: a Float32Array must begin at a multiple of four bytes, the values of a file may begin anywhere. */
 function floatsOf(bytes: Uint8Array): Float32Array {
-  const copy = Uint8Array.from(bytes);
-  return new Float32Array(copy.buffer);
+  return new Float32Array(Uint8Array.from(bytes).buffer);
 }

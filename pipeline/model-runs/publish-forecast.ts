@@ -9,7 +9,7 @@ import { hourProbability } from '../forecast/diurnal-climatology.ts';
 import { type HourlyClimatology, hourlyForecast } from '../forecast/hourly.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Climatology } from '../forecast/outlook.ts';
-import { readHead, tablePaths } from '../publish/manifests.ts';
+import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 
 /** Hours of the interface. */
@@ -43,8 +43,7 @@ export async function publishedReach(
   model: ForecastModel,
   is_simulated: boolean,
 ): Promise<number> {
-  const head = await readHead(path, layout.collectionPartition('forecast'));
-  const paths = head === null ? [] : tablePaths(path, head, forecast.name);
+  const paths = await publishedPaths(path, layout.collectionPartition('forecast'), forecast);
   if (paths.length === 0) return Number.NEGATIVE_INFINITY;
   const [found] = await engine.rows<{ reach_ms: number | null }>(
     `SELECT epoch_ms(max(valid_time))::DOUBLE AS reach_ms FROM read_parquet(${sqlList(paths)})
@@ -55,8 +54,7 @@ export async function publishedReach(
 
 /** Published probabilities of severe hail by place and month; null while no climatology is published. */
 export async function readClimatology(root: Pick<Root, 'engine' | 'path'>): Promise<Climatology | null> {
-  const head = await readHead(root.path, layout.staticPartition);
-  const paths = head === null ? [] : tablePaths(root.path, head, climatology.name);
+  const paths = await publishedPaths(root.path, layout.staticPartition, climatology);
   if (paths.length === 0) return null;
   const months = MONTHS.map((month) => `severe_${month}`).join(', ');
   const rows = await root.engine.rows<Record<string, number> & { geohash4: string; data_source: Provenance }>(

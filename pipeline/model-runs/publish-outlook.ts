@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
+import { WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { forecast } from '../../schemas/tables/forecast.ts';
@@ -9,7 +8,7 @@ import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import { type ForecastHour, firstOutlookDate, outlookRows } from '../forecast/outlook.ts';
 import { DERIVED_OUTLOOK, readInputVersions } from '../publish/derived.ts';
-import { readHead } from '../publish/manifests.ts';
+import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import { readClimatology } from './publish-forecast.ts';
@@ -27,20 +26,17 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
   const last_date = addDays(first_date, SPC_DAYS);
   const climatology = await readClimatology(root);
   const dates = `forecast_date BETWEEN '${first_date}' AND '${last_date}'`;
-  const spc = await readRows<SpcOutlook>(root.engine, spcOutlooks, await pathsOf(root, 'outlooks'), dates);
+  const spc_paths = await publishedPaths(root.path, layout.collectionPartition('outlooks'), spcOutlooks);
+  const spc = await readRows<SpcOutlook>(root.engine, spcOutlooks, spc_paths, dates);
   const hours = await forecastHours(root);
   if (Object.values(made_from).every((version) => version === 0)) return null;
-  const provenance = combineProvenances([
-    ...spc.map(({ data_source }) => data_source),
-    ...(hours.provenance === null ? [] : [hours.provenance]),
-    ...(climatology === null ? [] : [climatology.provenance]),
-  ]);
+  const provenances = [...spc.map(({ data_source }) => data_source), hours.provenance, climatology?.provenance ?? null];
   const rowsByCell = outlookRows({ first_date, spc, forecast: hours.rows, climatology });
   const segment = {
     segment: WHOLE_COLLECTION,
     table: outlook,
     rows: rowsByCell.flatMap((rows) => rows.values()),
-    provenance: provenance ?? 'observed',
+    provenance: combineProvenances(provenances.filter((one) => one !== null)) ?? 'observed',
     made_from,
   };
   return (await root.publishUndated('outlook', [segment], now_ms)).changed;
@@ -50,7 +46,7 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<boolea
 async function forecastHours(
   root: Root,
 ): Promise<{ readonly provenance: Provenance | null; readonly rows: Iterable<ForecastHour> }> {
-  const paths = await pathsOf(root, 'forecast');
+  const paths = await publishedPaths(root.path, layout.collectionPartition('forecast'), forecast);
   if (paths.length === 0) return { provenance: null, rows: [] };
   const reader = await root.engine.connection.runAndReadAll(
     `SELECT geohash4, epoch_ms(valid_time)::DOUBLE AS valid_time, hail_probability, data_source
@@ -66,9 +62,4 @@ async function forecastHours(
     data_source: data_source[index],
   }));
   return { provenance: data_source[0] ?? null, rows };
-}
-
-async function pathsOf(root: Root, name: CollectionName): Promise<string[]> {
-  const head = await readHead(root.path, layout.collectionPartition(name));
-  return (head?.files ?? []).map(({ path }) => join(root.path, path));
 }

@@ -1,5 +1,6 @@
 import {
   Bool,
+  type DataType,
   Field,
   Float64,
   Int32,
@@ -13,59 +14,43 @@ import {
   Utf8,
   vectorFromArray,
 } from 'apache-arrow';
-import { type Column, columns, fileNotes, type Table } from '../../schemas/columns.ts';
+import { columns, fileNotes, type Table } from '../../schemas/columns.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
+import type { ColumnType } from '../../schemas/units.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
 /** Arrow schema of a table: the same names, order and meaning as its Parquet columns, with unit and description of each. */
 function arrowSchema(table: Table, notes: Readonly<Record<string, string>> = {}): Schema {
-  const fields = columns(table).map(
-    (field) =>
-      new Field(
-        field.name,
-        arrowType(field),
-        field.nullable,
-        new Map([
-          ...(field.unit === null ? [] : ([['unit', field.unit]] as const)),
-          ['description', field.description],
-        ]),
-      ),
-  );
+  const fields = columns(table).map((field) => {
+    const unit = field.unit === null ? {} : { unit: field.unit };
+    const metadata = new Map(Object.entries({ ...unit, description: field.description }));
+    return new Field(field.name, ARROW_TYPES[field.type](), field.nullable, metadata);
+  });
   return new Schema(fields, new Map(Object.entries(notes)));
 }
 
-function arrowType({ type }: Column) {
-  switch (type) {
-    case 'BOOLEAN':
-      return new Bool();
-    case 'USMALLINT':
-      return new Uint16();
-    case 'INTEGER':
-      return new Int32();
-    case 'BIGINT':
-    case 'DOUBLE':
-      return new Float64();
-    case 'TIMESTAMP':
-      return new TimestampMillisecond();
-    case 'DATE':
-    case 'VARCHAR':
-    case 'GEOMETRY':
-      return new Utf8();
-  }
-}
+const ARROW_TYPES: Readonly<Record<ColumnType, () => DataType>> = {
+  BOOLEAN: () => new Bool(),
+  USMALLINT: () => new Uint16(),
+  INTEGER: () => new Int32(),
+  BIGINT: () => new Float64(),
+  DOUBLE: () => new Float64(),
+  TIMESTAMP: () => new TimestampMillisecond(),
+  DATE: () => new Utf8(),
+  VARCHAR: () => new Utf8(),
+  GEOMETRY: () => new Utf8(),
+};
 
 /** Rows of one scan as one Arrow record batch, which every snapshot with that scan writes again. */
 export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch {
   const schema = arrowSchema(table);
-  const children = columns(table).map((field) => {
-    const values = rows.map((row) => row[field.name] ?? null);
-    return vectorFromArray(values, arrowType(field)).data[0] ?? makeData({ type: arrowType(field) });
+  const children = schema.fields.map(({ name, type }) => {
+    const values = rows.map((row) => row[name] ?? null);
+    return vectorFromArray(values, type).data[0] ?? makeData({ type });
   });
-  return new RecordBatch(
-    schema,
-    makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children }),
-  );
+  const data = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children });
+  return new RecordBatch(schema, data);
 }
 
 /** Arrow IPC file of some scans' batches; a file without rows still carries the schema. */

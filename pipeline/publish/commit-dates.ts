@@ -33,9 +33,7 @@ export async function commitScans(
   const edits: Edit[] = [];
   for (const date of commits) {
     const previous = await publisher.dates.manifest(date.storm_date);
-    const edit = scanEdit(date, previous, publisher.storm_day_start_hour);
-    const scored = previous?.table_commits[scores.name] !== undefined;
-    edits.push(date.drop_segments.length > 0 && scored ? withoutScores(edit) : edit);
+    edits.push(scanEdit(date, previous, publisher.storm_day_start_hour));
   }
   await publishDates(publisher, edits, now_ms, fresh, redone);
 }
@@ -46,10 +44,12 @@ function scanEdit(date: DateCommit, previous: Manifest | null, storm_day_start_h
   const replaced = replacedReflectivity(previous, drop_segments, segments);
   const isPainted = replaced.length > 0 || files.some(({ entry }) => entry.kind === 'reflectivity-tiles');
   const tables = files.map((file) => file.entry.table).filter((table) => table !== null);
+  // Scores judge scans: those of scans that are replaced go with them.
+  const isScored = drop_segments.length > 0 && previous?.table_commits[scores.name] !== undefined;
   return editOf(
     { partition: storm_date, provenance, storm_day_start_hour, closed: false },
     {
-      drop_segments: [...drop_segments, ...replaced],
+      drop_segments: [...drop_segments, ...replaced, ...(isScored ? [SCORE_SEGMENT] : [])],
       feeds,
       add_scans: segments.flatMap((segment) => segment.scans),
       add_files: files,
@@ -57,18 +57,10 @@ function scanEdit(date: DateCommit, previous: Manifest | null, storm_day_start_h
       changed_tables: [
         ...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max']),
         ...(isPainted ? [REFLECTIVITY] : []),
+        ...(isScored ? [scores.name] : []),
       ],
     },
   );
-}
-
-/** Scores judge scans: those of scans that are replaced go with them. */
-function withoutScores(edit: Edit): Edit {
-  return {
-    ...edit,
-    drop_segments: [...edit.drop_segments, SCORE_SEGMENT],
-    changed_tables: [...edit.changed_tables, scores.name],
-  };
 }
 
 /** Publishes files that belong to no scan of a date, in place of segments; without files those segments are removed. */

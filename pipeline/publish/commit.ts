@@ -5,7 +5,6 @@ import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
   type CommittedScan,
-  type Current,
   type InputVersions,
   MANIFEST_VERSION,
   Manifest,
@@ -57,15 +56,9 @@ export function samePartition({ partition, source, storm_day_start_hour, closed 
 }
 
 /** An edit of a partition with the given changes only. */
-export function editOf(
-  { partition, provenance, storm_day_start_hour, closed }: Partition,
-  changes: Partial<Omit<Edit, 'partition'>>,
-): Edit {
+export function editOf(partition: Partition, changes: Partial<Omit<Edit, 'partition'>>): Edit {
   return {
-    partition,
-    provenance,
-    storm_day_start_hour,
-    closed,
+    ...partition,
     dates: null,
     ingested_at: null,
     feeds: {},
@@ -151,10 +144,9 @@ export async function commitEdits(
 ): Promise<Manifest[]> {
   const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms));
   check();
-  await placeFiles(
-    dataRoot,
-    changes.flatMap(({ edit }) => edit.add_files.map(({ staged, entry }) => ({ staged, path: entry.path }))),
-  );
+  const added = changes.flatMap(({ edit }) => edit.add_files);
+  const files = added.map(({ staged, entry }) => ({ staged, path: entry.path }));
+  await placeFiles(dataRoot, files);
   check();
   const numbered = manifests.map(({ partition, commit }) => layout.manifest(partition, commit));
   for (const [index, path] of numbered.entries()) await replaceFile(join(dataRoot, path), jsonLine(manifests[index]));
@@ -162,8 +154,7 @@ export async function commitEdits(
   check();
   const pending = join(dataRoot, layout.pending);
   if (manifests.length > 1) await replaceFile(pending, jsonLine(numbered));
-  for (const manifest of manifests)
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
+  for (const manifest of manifests) await moveHead(dataRoot, manifest);
   if (manifests.length > 1) await fs.rm(pending);
   return manifests;
 }
@@ -174,9 +165,13 @@ export async function finishHeads(dataRoot: string): Promise<void> {
   const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
   for (const path of numbered) {
     const manifest = Manifest.parse(JSON.parse(await fs.readFile(join(dataRoot, path), 'utf8')));
-    await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
+    await moveHead(dataRoot, manifest);
   }
   await fs.rm(pending, { force: true });
+}
+
+async function moveHead(dataRoot: string, manifest: Manifest): Promise<void> {
+  await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
 }
 
 function jsonLine(content: unknown): string {
@@ -185,23 +180,15 @@ function jsonLine(content: unknown): string {
 
 /** Moves staged files to their final names, synced. */
 export async function placeFiles(dataRoot: string, files: readonly { staged: string; path: string }[]): Promise<void> {
-  await allOrFirstError(files.map((file) => placeFile(dataRoot, file.staged, file.path)));
-  await syncFolders(
-    dataRoot,
-    files.map((file) => file.path),
-  );
-}
-
-/** Replaces the current pointer: from here on readers see the new commit. */
-export async function replaceCurrentPointer(dataRoot: string, current: Current): Promise<void> {
-  await replaceFile(join(dataRoot, layout.current), `${JSON.stringify(current, null, 2)}\n`);
-}
-
-async function placeFile(dataRoot: string, staged: string, path: string): Promise<void> {
-  const target = join(dataRoot, path);
-  await sync(staged);
-  await fs.mkdir(dirname(target), { recursive: true });
-  await fs.rename(staged, target);
+  const place = async ({ staged, path }: { staged: string; path: string }) => {
+    const target = join(dataRoot, path);
+    await sync(staged);
+    await fs.mkdir(dirname(target), { recursive: true });
+    await fs.rename(staged, target);
+  };
+  await allOrFirstError(files.map(place));
+  const paths = files.map((file) => file.path);
+  await syncFolders(dataRoot, paths);
 }
 
 /** Syncs every folder above the given files: the entry of a new folder must survive a power failure, too. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import { ingestedAt, type Manifest, type PublishedFile } from '../../schemas/manifest.ts';
+import { ingestedAt, type Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
@@ -111,19 +111,14 @@ async function compactSegments(
       files.filter((file) => file.table === name).map((file) => join(dataRoot, file.path));
     const paths = pathsOf(table.name);
     if (paths.length === 0) continue;
-    const query =
-      table === dayMax
-        ? mergedDayMaxSql(paths, closing ? pathsOf('detections') : null)
-        : table === uncovered
-          ? mergedUncoveredSql(paths, pathsOf('frames'))
-          : allRows(table, paths);
+    let query = allRows(table, paths);
+    if (table === dayMax) query = mergedDayMaxSql(paths, closing ? pathsOf('detections') : null);
+    else if (table === uncovered) query = mergedUncoveredSql(paths, pathsOf('frames'));
     const destination = { folder: layout.table(table.name, manifest.partition), stem: closing ? 'day' : segment };
     staged.push(await stageTable(engine, staging, table, { query }, manifest.source, destination, covers));
   }
-  const checkpoint = files
-    .filter((file) => file.kind === 'state')
-    .sort(byLastScan)
-    .at(-1);
+  const states = files.filter((file) => file.kind === 'state');
+  const checkpoint = states.sort((a, b) => ((a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1)).at(-1);
   const relisted = files.filter((file) => file.kind === 'scan-tiles' || file === checkpoint);
   return editOf(samePartition(manifest), {
     drop_segments: segments,
@@ -134,10 +129,6 @@ async function compactSegments(
     closed: closing,
     ingested_at: ingestedAt(manifest),
   });
-}
-
-function byLastScan(a: PublishedFile, b: PublishedFile): number {
-  return (a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1;
 }
 
 /** Side of the regions that a month is cut into, pixels: a query about one place opens only the files near it. */

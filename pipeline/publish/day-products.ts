@@ -35,17 +35,17 @@ export async function deriveDay(
   const storm_date = manifest.partition;
   const paths = (table: string) => tablePaths(dataRoot, manifest, table);
   const { files, tiers } = await deriveTables(engine, dataRoot, staging, manifest);
-  const lastScan = manifest.scans.at(-1)?.scan_id ?? null;
+  const covers = coverOf(manifest);
   const archive = drawDailyTiles({
     storm_date,
     swaths: tiers,
     tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),
-    data_time: lastScan === null ? null : scanTime(lastScan),
+    data_time: covers.last_scan === null ? null : scanTime(covers.last_scan),
     provenance: manifest.source,
     bounds: await gridBounds(engine, paths('frames')),
   });
   const destination = { folder: layout.dailyTiles(storm_date), stem: 'day' };
-  return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, coverOf(manifest), null)];
+  return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, covers, null)];
 }
 
 /** The tables among these products, staged, and the rows of the tiers. */
@@ -90,14 +90,12 @@ async function readDayMax(engine: Engine, paths: readonly string[]): Promise<Tie
 
 async function pixelScans(engine: Engine, paths: readonly string[]): Promise<PixelScans> {
   const bounds = SIZE_BANDS.map((band) => band.threshold_mm);
+  if (paths.length === 0) return new Map(bounds.map((mm) => [mm, 0]));
   const counts = bounds.map((mm) => `count(*) FILTER (estimated_size_mm >= ${mm}) AS "${mm}"`).join(', ');
-  const [row] =
-    paths.length === 0
-      ? []
-      : await engine.rows<Record<string, number>>(
-          `SELECT ${counts} FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,
-        );
-  return new Map(bounds.map((mm) => [mm, row?.[mm] ?? 0]));
+  const [row] = await engine.rows<Record<string, number>>(
+    `SELECT ${counts} FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,
+  );
+  return new Map(bounds.map((mm) => [mm, row[mm]]));
 }
 
 /** The event day of the detections of a storm date; null when none reaches the size of one. */
@@ -121,10 +119,9 @@ async function readEventDay(engine: Engine, paths: readonly string[], storm_date
 /** Bounds of the grids of a date; those of the whole lattice without frames. */
 export async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
   if (paths.length === 0) return windowBbox({ row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols });
-  const [row] = await engine.rows<{ west: number; south: number; east: number; north: number }>(
+  const [{ west, south, east, north }] = await engine.rows<Record<'west' | 'south' | 'east' | 'north', number>>(
     `SELECT min(grid_west) AS west, min(grid_south) AS south, max(grid_east) AS east, max(grid_north) AS north
      FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,
   );
-  const { west, south, east, north } = row as { west: number; south: number; east: number; north: number };
   return [west, south, east, north];
 }

@@ -53,10 +53,12 @@ export async function readInputVersions(dataRoot: string, { inputs }: DerivedTab
 /** Why a published table is outdated; null when its inputs are the published ones. A table that states no inputs is outdated. */
 export async function readOutdated(dataRoot: string, derived: DerivedTable): Promise<string | null> {
   const headOf = await headsOf(dataRoot, [derived, ...derived.inputs]);
-  return isUnknown(headOf, derived) ? UNKNOWN : outdated(headOf, derived);
+  const { partition, table } = derived;
+  const head = headOf(partition);
+  if (versionOf(head, table) > 0 && head?.made_from?.[table.name] === undefined)
+    return 'does not say what it was made from';
+  return outdated(headOf, derived);
 }
-
-const UNKNOWN = 'does not say what it was made from';
 
 /** Outdated tables, with the path of their manifest and the reason; without tables that state no inputs. */
 export function outdatedTables(headOf: HeadOf): { readonly path: string; readonly reason: string }[] {
@@ -64,11 +66,6 @@ export function outdatedTables(headOf: HeadOf): { readonly path: string; readonl
     const reason = outdated(headOf, derived);
     return reason === null ? [] : [{ path: layout.head(derived.partition), reason }];
   });
-}
-
-function isUnknown(headOf: HeadOf, { partition, table }: DerivedTable): boolean {
-  const head = headOf(partition);
-  return versionOf(head, table) > 0 && head?.made_from?.[table.name] === undefined;
 }
 
 function outdated(headOf: HeadOf, { partition, table, inputs, made_with }: DerivedTable): string | null {
@@ -96,7 +93,7 @@ function versionOf(head: Versions | null, { name }: Table): number {
 
 async function headsOf(dataRoot: string, places: readonly TablePlace[]): Promise<HeadOf> {
   const heads = new Map<string, Versions | null>();
-  for (const { partition } of places)
-    if (!heads.has(partition)) heads.set(partition, await readHead(dataRoot, partition));
+  for (const partition of new Set(places.map((place) => place.partition)))
+    heads.set(partition, await readHead(dataRoot, partition));
   return (partition) => heads.get(partition) ?? null;
 }

@@ -28,16 +28,13 @@ interface LiveScan {
   readonly batches: Readonly<Record<LiveTable, RecordBatch>>;
 }
 
-/** Record batches of a scan. */
-function liveScan(products: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveScan {
-  return {
-    scan_time: products.scan_time,
-    batches: {
-      detections: recordBatch(detections, products.detections),
-      cells: recordBatch(cells, products.cells),
-      tracks: recordBatch(tracks, products.tracks),
-    },
+function liveScan({ scan_time, ...rows }: Pick<ScanProducts, 'scan_time' | LiveTable>): LiveScan {
+  const batches = {
+    detections: recordBatch(detections, rows.detections),
+    cells: recordBatch(cells, rows.cells),
+    tracks: recordBatch(tracks, rows.tracks),
   };
+  return { scan_time, batches };
 }
 
 /** A live snapshot in staging, and the current pointer that will name its files. */
@@ -46,19 +43,16 @@ interface StagedLive {
   readonly files: readonly { readonly staged: string; readonly path: string }[];
 }
 
-/** The scans of the last 30 minutes, held in memory from one commit to the next. */
-export interface LiveWindow {
-  /**
-   * Stages the snapshot of the published scans; null on an empty root. The rows of `fresh` scans are in memory; those of others
-   * are read from the tables unless the window holds them. After a redo (`reload`) all are read again.
-   */
-  readonly stage: (fresh: readonly ScanProducts[], now_ms: number, reload: boolean) => Promise<StagedLive | null>;
-}
+/**
+ * Stages the snapshot of the published scans; null on an empty root. The rows of `fresh` scans are in memory; those of others
+ * are read from the tables unless the window holds them. After a redo (`reload`) all are read again.
+ */
+export type StageLive = (fresh: readonly ScanProducts[], now_ms: number, reload: boolean) => Promise<StagedLive | null>;
 
-/** The live window of a data root; empty until it is staged for the first time. */
-export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: PublishedDates): LiveWindow {
+/** The live window of a data root: the scans of the last 30 minutes, held in memory from one commit to the next. */
+export function openLiveWindow(engine: Engine, dataRoot: string, staging: string, dates: PublishedDates): StageLive {
   let live: readonly LiveScan[] = [];
-  const stage: LiveWindow['stage'] = async (fresh, now_ms, reload) => {
+  return async (fresh, now_ms, reload) => {
     const newest_ms = newestScan(dates.heads.values());
     if (newest_ms === null) return null;
     const oldest = scanId(newest_ms - LIVE_WINDOW_MIN * 60_000);
@@ -77,7 +71,6 @@ export function openLiveWindow(engine: Engine, dataRoot: string, staging: string
     live = wanted.map((id) => known.get(id) as LiveScan);
     return stageLive(staging, live, holders, dates.heads.values(), now_ms);
   };
-  return { stage };
 }
 
 /** Manifests of the dates with scans since one of them. */
@@ -118,10 +111,7 @@ async function readLiveScans(
   );
 }
 
-/**
- * Writes the live snapshot into staging; returns it with the current pointer that will name it.
- * `scans` are those of the window, oldest first; `holders` the manifests of their dates; `heads` the heads of every date.
- */
+/** Writes the snapshot of the scans of a window, oldest first. `holders`: manifests of their dates; `heads`: those of every date. */
 async function stageLive(
   staging: string,
   scans: readonly LiveScan[],
@@ -134,11 +124,8 @@ async function stageLive(
   const files: { staged: string; path: string }[] = [];
   const provenance = combineProvenances(holders.map((head) => head.source)) ?? 'observed';
   const stage = async (name: LiveTable) => {
-    const content = await arrowFile(
-      LIVE_TABLES[name],
-      scans.map((scan) => scan.batches[name]),
-      provenance,
-    );
+    const batches = scans.map((scan) => scan.batches[name]);
+    const content = await arrowFile(LIVE_TABLES[name], batches, provenance);
     const staged = join(staging, `live-${name}.arrow`);
     await writeSynced(staged, content);
     const path = `${layout.live}/${id}-${sha256(content).slice(0, 8)}.${name}.arrow`;
@@ -151,6 +138,7 @@ async function stageLive(
     tracks: await stage('tracks'),
     first_scan: scanId((scans[0] as LiveScan).scan_time),
   };
+  const open = [...heads].filter((head) => !head.closed);
   const holder = holders.find(({ scans: held }) => held.some((scan) => scan.scan_id === id));
   return {
     files,
@@ -160,9 +148,7 @@ async function stageLive(
       data_timestamp: timestamp(newest.scan_time),
       data_as_of: timestamp(now_ms),
       source: holder === undefined ? 'observed' : provenanceOfDate(holder.partition, holder.source),
-      open_dates: Object.fromEntries(
-        [...heads].filter((head) => !head.closed).map((head) => [head.partition, head.commit]),
-      ),
+      open_dates: Object.fromEntries(open.map((head) => [head.partition, head.commit])),
       live,
     },
   };

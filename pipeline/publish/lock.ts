@@ -54,11 +54,9 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
   const check = () => {
     for (const { path, locked } of places) {
       const found = identityOf(path);
-      if (found !== locked)
-        throw new RootLost(
-          path,
-          `${found === null ? 'is gone' : 'was replaced'}, expected the ${path === dataRoot ? 'folder' : 'file'} that this pipeline locked`,
-        );
+      if (found === locked) continue;
+      const [fault, noun] = [found === null ? 'is gone' : 'was replaced', path === dataRoot ? 'folder' : 'file'];
+      throw new RootLost(path, `${fault}, expected the ${noun} that this pipeline locked`);
     }
   };
   return { check, release };
@@ -81,17 +79,12 @@ function openLock(dataRoot: string): DatabaseSync {
 
 /** The error for a data root that cannot be locked: a file in its place, no permission, a lock file of other content. */
 function unusable(dataRoot: string, cause: unknown): PipelineError {
-  if ((cause as { errcode?: number }).errcode === NOT_A_DATABASE)
-    return new PipelineError(
-      'lock',
-      join(dataRoot, layout.lock),
-      'is not what a pipeline writes, expected its lock; remove the file if nothing else needs it',
-      { cause },
-    );
-  const reason = systemFault(cause) ?? (cause as Error).message;
-  return new PipelineError('lock', dataRoot, `cannot be used (${reason}), expected a folder that we may write`, {
-    cause,
-  });
+  if ((cause as { errcode?: number }).errcode === NOT_A_DATABASE) {
+    const reason = 'is not what a pipeline writes, expected its lock; remove the file if nothing else needs it';
+    return new PipelineError('lock', join(dataRoot, layout.lock), reason, { cause });
+  }
+  const reason = `cannot be used (${systemFault(cause) ?? (cause as Error).message})`;
+  return new PipelineError('lock', dataRoot, `${reason}, expected a folder that we may write`, { cause });
 }
 
 function holderOf(dataRoot: string): string {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
+import type { Table } from '../../schemas/columns.ts';
 import { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current, Manifest } from '../../schemas/manifest.ts';
@@ -9,15 +10,17 @@ import { namesIn, readIfPresent } from '../files.ts';
 /** The newest manifest of a partition (a storm date, `month-YYYY-MM`, `collection-…`, or `undated`); null when nothing is published for it. */
 export async function readNewest(dataRoot: string, partition: string): Promise<Manifest | null> {
   const head = await readHead(dataRoot, partition);
-  if (head === null) return null;
-  const manifest = await readManifest(dataRoot, partition, head.commit);
-  if (manifest === null) throw missingManifest(partition, head.commit);
-  return manifest;
+  return head === null ? null : readManifestOf(dataRoot, head);
 }
 
-/** The error for a manifest that a head names and that does not exist. */
-export function missingManifest(partition: string, commit: number): PipelineError {
-  return new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
+/** The manifest that a head names; throws when it does not exist. */
+export async function readManifestOf(
+  dataRoot: string,
+  { partition, commit }: Pick<Head, 'partition' | 'commit'>,
+): Promise<Manifest> {
+  const manifest = await readManifest(dataRoot, partition, commit);
+  if (manifest !== null) return manifest;
+  throw new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
 }
 
 /** The head of a partition; null when nothing is published for it. */
@@ -35,22 +38,20 @@ export async function readCurrent(dataRoot: string): Promise<Current | null> {
   return readRecord(dataRoot, layout.current, Current);
 }
 
-/** Partitions that have manifests, sorted. */
-export interface Partitions {
-  readonly dates: string[];
-  readonly months: string[];
-  /** Names of the partitions: storm dates first, then months, then collections, then the static tables. */
-  readonly all: string[];
-}
-
-/** Lists the partitions of a data root. */
-export async function listPartitions(dataRoot: string): Promise<Partitions> {
+/** Partitions that have manifests, sorted; `all`: storm dates first, then months, then collections, then the static tables. */
+export async function listPartitions(dataRoot: string) {
   const names = await namesIn(join(dataRoot, layout.manifests));
   const dates = names.filter((name) => /^\d{4}-\d{2}-\d{2}$/.test(name));
   const months = names.filter((name) => /^month-\d{4}-\d{2}$/.test(name)).map((name) => name.slice('month-'.length));
   const statics = names.filter((name) => name === layout.staticPartition);
   const collections = names.filter((name) => name.startsWith(layout.collectionPartition('')));
   return { dates, months, all: [...dates, ...months.map(layout.monthPartition), ...collections, ...statics] };
+}
+
+/** Paths of the published files of a table in a partition; none when nothing is published there. */
+export async function publishedPaths(dataRoot: string, partition: string, { name }: Table): Promise<string[]> {
+  const head = await readHead(dataRoot, partition);
+  return head === null ? [] : tablePaths(dataRoot, head, name);
 }
 
 /** Absolute paths of a manifest's files of one table, in the order of their scans. */
@@ -71,11 +72,7 @@ async function readRecord<Shape extends z.ZodType>(
   try {
     return shape.parse(JSON.parse(content));
   } catch (cause) {
-    throw new PipelineError(
-      'publish',
-      path,
-      `is not a readable ${path === layout.current ? 'switch' : 'manifest'} of this version`,
-      { cause },
-    );
+    const noun = path === layout.current ? 'switch' : 'manifest';
+    throw new PipelineError('publish', path, `is not a readable ${noun} of this version`, { cause });
   }
 }

@@ -37,14 +37,10 @@ export function mergedDayMaxSql(paths: readonly string[], detectionPaths: readon
     day AS (
       SELECT storm_date, "row", col, lat, lon, kept.geohash5, -best.size AS max_mm, best.since AS max_time,
         interpolated, first_detected, last_detected, detection_scans, severe_scans, ${unpacked},
-        ${PLACE_COLUMNS}
+        place.place_first_detected, place.place_last_detected, place.place_scans, place.place_duration_min
       FROM kept LEFT JOIN place ON place.geohash5 = kept.geohash5)
     SELECT ${names.join(', ')} FROM day`;
 }
-
-/** Columns that `placeFacts` computes, as a select list from `place`. */
-const PLACE_COLUMNS =
-  'place.place_first_detected, place.place_last_detected, place.place_scans, place.place_duration_min';
 
 /**
  * SQL of the first and the last scan, the number of scans and the duration of each geohash5 place, from a query with geohash5

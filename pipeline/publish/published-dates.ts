@@ -1,16 +1,13 @@
-import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { type Head, headOf } from '../../schemas/head.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { listPartitions, missingManifest, readHead, readManifest } from './manifests.ts';
+import { listPartitions, readHead, readManifestOf } from './manifests.ts';
 
 /** The part of a published storm date that is held in memory; its size does not grow with the scans. */
-export interface DateHead {
-  readonly partition: string;
-  readonly commit: number;
+export interface DateHead extends Readonly<Pick<Head, 'partition' | 'commit' | 'closed' | 'table_commits'>> {
   readonly provenance: MixedProvenance;
-  readonly closed: boolean;
-  readonly table_commits: Manifest['table_commits'];
   readonly scan_count: number;
   /** Newest scan of the date; null without scans. */
   readonly last_scan: string | null;
@@ -38,24 +35,14 @@ export async function openPublishedDates(dataRoot: string, storm_day_start_hour:
   for (const date of (await listPartitions(dataRoot)).dates) {
     const head = await readHead(dataRoot, date);
     if (head === null) continue; // its first commit was killed before the head was moved
+    const found = `was published with storm days that start at ${head.storm_day_start_hour} UTC`;
     if (head.storm_day_start_hour !== storm_day_start_hour)
       throw new PipelineError(
         'publish',
         date,
-        `was published with storm days that start at ${head.storm_day_start_hour} UTC, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
+        `${found}, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
       );
-    const { partition, commit, source, closed, table_commits, scans, files, reflectivity_archives = 0 } = head;
-    heads.set(date, {
-      partition,
-      commit,
-      provenance: source,
-      closed,
-      table_commits,
-      scan_count: scans.count,
-      last_scan: scans.last,
-      table_files: files.length,
-      reflectivity_archives,
-    });
+    heads.set(date, dateHead(head));
   }
   const cache = new Map<string, Manifest>();
   const memoize = (manifest: Manifest) => {
@@ -68,13 +55,10 @@ export async function openPublishedDates(dataRoot: string, storm_day_start_hour:
     heads,
     manifest: async (storm_date) => {
       const head = heads.get(storm_date);
-      if (head === undefined) return null;
-      const manifest = cache.get(storm_date) ?? (await readManifest(dataRoot, storm_date, head.commit));
-      if (manifest === null) throw missingManifest(storm_date, head.commit);
-      return memoize(manifest);
+      return head === undefined ? null : memoize(cache.get(storm_date) ?? (await readManifestOf(dataRoot, head)));
     },
     update: (manifest) => {
-      heads.set(manifest.partition, headOfDate(manifest));
+      heads.set(manifest.partition, dateHead(headOf(manifest)));
       memoize(manifest);
     },
   };
@@ -88,17 +72,8 @@ export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number
   return newest === null ? null : scanTime(newest);
 }
 
-function headOfDate({ partition, commit, source, closed, table_commits, scans, files }: Manifest): DateHead {
-  const count = (sort: PublishedFile['kind']) => files.filter(({ kind }) => kind === sort).length;
-  return {
-    partition,
-    commit,
-    provenance: source,
-    closed,
-    table_commits,
-    scan_count: scans.length,
-    last_scan: scans.at(-1)?.scan_id ?? null,
-    table_files: count('table'),
-    reflectivity_archives: count('reflectivity-tiles'),
-  };
+function dateHead({ partition, commit, source, closed, table_commits, scans, files, ...head }: Head): DateHead {
+  const of_scans = { scan_count: scans.count, last_scan: scans.last };
+  const of_files = { table_files: files.length, reflectivity_archives: head.reflectivity_archives ?? 0 };
+  return { partition, commit, provenance: source, closed, table_commits, ...of_scans, ...of_files };
 }

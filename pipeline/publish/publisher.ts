@@ -1,8 +1,11 @@
+import { join } from 'node:path';
+import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { type Change, commitEdits, type Edit, placeFiles, replaceCurrentPointer } from './commit.ts';
-import type { LiveWindow } from './live-window.ts';
+import { replaceFile } from '../files.ts';
+import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
+import type { StageLive } from './live-window.ts';
 import type { Lock } from './lock.ts';
 import type { PublishedDates } from './published-dates.ts';
 import type { ScanProducts } from './segment.ts';
@@ -15,7 +18,7 @@ export interface Publisher {
   readonly lock: Lock;
   readonly engine: Engine;
   readonly dates: PublishedDates;
-  readonly live: LiveWindow;
+  readonly stageLive: StageLive;
 }
 
 /** Commits edits of storm dates together, then brings the live snapshot up to date and moves the current pointer. */
@@ -43,16 +46,16 @@ export async function commitDates(
 
 /** Stages the live snapshot of the committed dates and points readers to it. After a redo all of its rows are read again. */
 export async function moveCurrentPointer(
-  { path, live, lock }: Publisher,
+  { path, stageLive, lock }: Publisher,
   now_ms: number,
   fresh: readonly ScanProducts[] = [],
   redone = false,
 ): Promise<void> {
-  const staged = await live.stage(fresh, now_ms, redone);
+  const staged = await stageLive(fresh, now_ms, redone);
   if (staged === null) return;
   lock.check();
   await placeFiles(path, staged.files);
-  await replaceCurrentPointer(path, staged.current);
+  await replaceFile(join(path, layout.current), `${JSON.stringify(staged.current, null, 2)}\n`);
 }
 
 /** The newest manifest of a storm date; throws when nothing is published for it. */

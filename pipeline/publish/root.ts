@@ -1,26 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CollectionName } from '../../schemas/collections.ts';
 import { newId } from '../../schemas/ids.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type RootName } from '../../schemas/manifest.ts';
-
-import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
-import { finishHeads, type StagedFile } from './commit.ts';
-import {
-  clearDate,
-  commitScans,
-  type DateCommit,
-  deriveDate,
-  expireReflectivity,
-  publishFiles,
-} from './commit-dates.ts';
+import { finishHeads } from './commit.ts';
+import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
 import { openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
@@ -29,7 +19,12 @@ import { newestScan, openPublishedDates, type PublishedDates } from './published
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
-import { type PublishedUndated, publishUndated, type UndatedSegment } from './undated.ts';
+import { publishUndated } from './undated.ts';
+
+/** An operation on an open root; the lock is checked before it. */
+type Operation<Work> = Work extends (publisher: Publisher, ...order: infer Order) => infer Result
+  ? (...order: Order) => Result
+  : never;
 
 /** A data root that is locked and open for writing. */
 export interface Root {
@@ -40,38 +35,17 @@ export interface Root {
   readonly staging: string;
   /** Heads of the published storm dates. */
   readonly heads: PublishedDates['heads'];
-  /** The newest manifest of a storm date; null when nothing was published for it. */
   readonly manifest: PublishedDates['manifest'];
   readonly stage: (products: readonly ScanProducts[], dayMax: readonly DayMax[], state: Uint8Array) => Promise<Segment>;
-  /** Publishes dates together: readers see all of it or none of it. `fresh`: scans whose rows are in memory. */
-  readonly commit: (dates: readonly DateCommit[], fresh: readonly ScanProducts[], now_ms: number) => Promise<void>;
-  /** Publishes files that belong to no scan of a date, in place of segments; without files those segments are removed. */
-  readonly publishFiles: (
-    storm_date: string,
-    provenance: MixedProvenance,
-    drop_segments: readonly string[],
-    files: readonly StagedFile[],
-    closed: boolean,
-    now_ms: number,
-  ) => Promise<void>;
-  /** Draws tiers, the event day and the daily archive of a date again. */
-  readonly derive: (storm_date: string, now_ms: number) => Promise<void>;
-  /** Joins the segments of finished hours. Returns how many hours were joined. */
-  readonly compactHours: (storm_date: string, now_ms: number) => Promise<number>;
-  /** Turns a finished date into day files; false when it is closed already. */
-  readonly compactDay: (storm_date: string, now_ms: number) => Promise<boolean>;
-  /** Joins the closed dates of a month; false when fewer than `least` (default 1) closed or changed since. */
-  readonly compactMonth: (month: string, now_ms: number, least?: number) => Promise<boolean>;
-  /** Publishes segments of the static tables or of a collection, in place of those of the same names. */
-  readonly publishUndated: (
-    name: 'static' | CollectionName,
-    segments: readonly UndatedSegment[],
-    now_ms: number,
-  ) => Promise<PublishedUndated>;
-  /** Removes everything from the manifest of a date, so that data of the other provenance can replace it. */
-  readonly clear: (storm_date: string, now_ms: number) => Promise<void>;
-  /** Removes archives of reflectivity from the manifests whose scans are too old. Returns their count. */
-  readonly expireReflectivity: (keep_hours: number, now_ms: number) => Promise<number>;
+  readonly commit: Operation<typeof commitScans>;
+  readonly publishFiles: Operation<typeof publishFiles>;
+  readonly derive: Operation<typeof deriveDate>;
+  readonly compactHours: Operation<typeof compactHours>;
+  readonly compactDay: Operation<typeof compactDay>;
+  readonly compactMonth: Operation<typeof compactMonth>;
+  readonly publishUndated: Operation<typeof publishUndated>;
+  readonly clear: Operation<typeof clearDate>;
+  readonly expireReflectivity: Operation<typeof expireReflectivity>;
   /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
   readonly sweep: SweepRoot;
   /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
@@ -101,9 +75,9 @@ export async function openRoot(
     const staging = join(path, layout.staged(randomBytes(6).toString('hex')));
     await fs.mkdir(staging, { recursive: true });
     const engine = await openEngine(staging);
-    const live = openLiveWindow(engine, path, staging, dates);
+    const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads);
-    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, live };
+    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive };
     await finishInterrupted(publisher, now_ms);
     return rootOf(publisher, sweep);
   } catch (error) {
@@ -160,11 +134,8 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
 async function nameRoot(path: string, now_ms: number): Promise<void> {
   const file = join(path, layout.root);
   if ((await readIfPresent(file)) !== null) return;
-  const name: RootName = {
-    manifest_version: MANIFEST_VERSION,
-    root_id: newId('root', now_ms),
-    created_at: timestamp(now_ms),
-  };
+  const root_id = newId('root', now_ms);
+  const name: RootName = { manifest_version: MANIFEST_VERSION, root_id, created_at: timestamp(now_ms) };
   await replaceFile(file, `${JSON.stringify(name)}\n`);
 }
 
@@ -186,9 +157,7 @@ async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<
 function explainDisk(path: string, error: unknown): unknown {
   if (isDiskRefusal(error) && !(error instanceof DiskRefusal)) return new DiskRefusal('publish', path, error);
   // Files are published by rename, which readers see whole or not at all; a copy between file systems is not atomic.
-  if (error instanceof Error && 'code' in error && error.code === 'EXDEV')
-    return new PipelineError('publish', path, 'lies on several file systems (EXDEV), expected all of it on one', {
-      cause: error,
-    });
-  return error;
+  if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) return error;
+  const reason = 'lies on several file systems (EXDEV), expected all of it on one';
+  return new PipelineError('publish', path, reason, { cause: error });
 }

@@ -56,8 +56,7 @@ export async function stageSegment(
   dayMaxRows: readonly DayMax[],
   state: Uint8Array,
 ): Promise<Segment> {
-  const first = products[0] as ScanProducts;
-  const last = products.at(-1) as ScanProducts;
+  const [first, last] = [products[0], products.at(-1) as ScanProducts];
   const [firstScan, lastScan] = [scanId(first.scan_time), scanId(last.scan_time)];
   const name = segmentName(firstScan, lastScan);
   const date = first.storm_date;

@@ -77,19 +77,6 @@ async function stageBytes(
   const staged = join(staging, `${kind}-${covers.segment}-${stem}.${extension}`);
   await writeSynced(staged, content);
   const path = dataFileName(folder, stem, hash, extension);
-  return {
-    staged,
-    entry: {
-      path,
-      kind,
-      table: null,
-      ...covers,
-      rows,
-      bytes: content.length,
-      sha256: hash,
-      schema_version,
-      bbox: null,
-      max_size_mm,
-    },
-  };
+  const facts = { rows, bytes: content.length, sha256: hash, schema_version, bbox: null, max_size_mm };
+  return { staged, entry: { path, kind, table: null, ...covers, ...facts } };
 }

@@ -42,16 +42,10 @@ export async function summarize(
     paths.tracks,
     "SELECT count(DISTINCT track_id) AS tracks FROM TABLE WHERE scan_count > 1 AND state = 'tracked'",
   );
-  const tiers = await ask<{ mm: number }>(
-    engine,
-    paths.swaths,
-    'SELECT DISTINCT threshold_mm AS mm FROM TABLE ORDER BY mm',
-  );
-  const [frames] = await ask<{ size: number | null }>(
-    engine,
-    paths.frames,
-    'SELECT max(max_size_mm) AS size FROM TABLE',
-  );
+  const distinct_tiers = 'SELECT DISTINCT threshold_mm AS mm FROM TABLE ORDER BY mm';
+  const tiers = await ask<{ mm: number }>(engine, paths.swaths, distinct_tiers);
+  const largest = 'SELECT max(max_size_mm) AS size FROM TABLE';
+  const [frames] = await ask<{ size: number | null }>(engine, paths.frames, largest);
   return {
     scans,
     ...rowsOf,

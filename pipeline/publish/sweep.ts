@@ -9,7 +9,7 @@ import {
   vouchedTime,
 } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
-import { isMissing, namesIn, readIfPresent, replaceFile } from '../files.ts';
+import { namesIn, orNull, readIfPresent, replaceFile } from '../files.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
 import { type DateHead, newestScan } from './published-dates.ts';
 import { type Swept, sweepRaw } from './sweep-raw.ts';
@@ -57,12 +57,7 @@ export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, Dat
 
 /** Time of the last commit to a data root by the clock of its machine, epoch milliseconds; null: none. */
 async function lastPublished(dataRoot: string): Promise<number | null> {
-  try {
-    return (await fs.stat(join(dataRoot, layout.current))).mtimeMs;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+  return (await orNull(() => fs.stat(join(dataRoot, layout.current))))?.mtimeMs ?? null;
 }
 
 /** The clock as the last sweep left it; null where none can be read: a new one deletes nothing for a day. */
@@ -156,19 +151,13 @@ async function filesIn(dataRoot: string, folder: string): Promise<string[]> {
 }
 
 async function entriesOf(dataRoot: string, folder: string): Promise<Dirent[]> {
-  try {
-    return await fs.readdir(join(dataRoot, folder), { withFileTypes: true });
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
+  return (await orNull(() => fs.readdir(join(dataRoot, folder), { withFileTypes: true }))) ?? [];
 }
 
 /** Deletes the staging folders of runs that died; only the holder of the lock may call it. */
-export async function clearStaging(dataRoot: string): Promise<number> {
+export async function clearStaging(dataRoot: string): Promise<void> {
   const runs = await namesIn(join(dataRoot, layout.staging));
   await Promise.all(runs.map((run) => fs.rm(join(dataRoot, layout.staged(run)), { recursive: true, force: true })));
-  return runs.length;
 }
 
 async function manifestsInUse(
@@ -186,12 +175,8 @@ async function manifestsInUse(
   const inUse: number[] = [];
   for (const [index, commit] of commits.entries()) {
     const successor = commits[index + 1];
-    if (successor === undefined || commit === pinned || (await changedAt(dataRoot, partition, successor)) >= oldest_ms)
-      inUse.push(commit);
+    const replaced_ms = async () => (await fs.stat(join(dataRoot, layout.manifest(partition, successor)))).mtimeMs;
+    if (successor === undefined || commit === pinned || (await replaced_ms()) >= oldest_ms) inUse.push(commit);
   }
   return inUse;
-}
-
-async function changedAt(dataRoot: string, partition: string, commit: number): Promise<number> {
-  return (await fs.stat(join(dataRoot, layout.manifest(partition, commit)))).mtimeMs;
 }

@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
 import { type Column, columns, fileNotes, isReadableVersion, rowsSql, type Table } from '../../schemas/columns.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { ColumnType } from '../../schemas/units.ts';
@@ -14,14 +15,7 @@ import { sha256 } from '../files.ts';
 export const ROW_GROUP_ROWS = 16_384;
 
 /** Facts of a staged table file, from reading it back. */
-export interface StagedTable {
-  readonly rows: number;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly schema_version: number;
-  readonly bbox: [number, number, number, number] | null;
-  readonly max_size_mm: number | null;
-}
+export type StagedTable = Pick<PublishedFile, 'rows' | 'bytes' | 'sha256' | 'schema_version' | 'bbox' | 'max_size_mm'>;
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -70,13 +64,12 @@ export async function stageQuery(
   const select = fields.map((field) => `"${field.name}"::${field.type} AS "${field.name}"`).join(', ');
   // By default a file whose geometries are all null does not declare the column as geometry, and cannot be read with others.
   const hasNullableGeometry = fields.some(({ type, nullable }) => type === 'GEOMETRY' && nullable);
-  const notes = Object.entries(fileNotes(table, provenance, 'parquet')).map(
-    ([key, value]) => `${key}: ${sqlText(value)}`,
-  );
+  const notes = Object.entries(fileNotes(table, provenance, 'parquet'));
+  const metadata = notes.map(([key, value]) => `${key}: ${sqlText(value)}`).join(', ');
   await engine.connection.run(
     `COPY (SELECT ${select} FROM (${query}) ORDER BY ${table.order}) TO ${sqlText(path)} ` +
       `(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${ROW_GROUP_ROWS}, ${hasNullableGeometry ? "GEOPARQUET_VERSION 'BOTH', " : ''}` +
-      `KV_METADATA {${notes.join(', ')}})`,
+      `KV_METADATA {${metadata}})`,
   );
   return readBack(engine, table, path);
 }
@@ -88,23 +81,14 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
     ? 'min(lon) AS west, min(lat) AS south, max(lon) AS east, max(lat) AS north'
     : 'NULL AS west';
   const size = ['estimated_size_mm', 'max_mm', 'max_size_mm'].find((field) => names.has(field));
-  const [facts] = await engine.rows<{
-    rows: number;
-    west: number | null;
-    south: number;
-    east: number;
-    north: number;
-    size: number | null;
-  }>(
+  type Facts = Record<'rows' | 'south' | 'east' | 'north', number> & Record<'west' | 'size', number | null>;
+  const [facts] = await engine.rows<Facts>(
     `SELECT count(*) AS rows, ${box}, ${size === undefined ? 'NULL' : `max(${size})`} AS size FROM read_parquet(${sqlText(path)})`,
   );
   const version = (await readNotes(engine, path)).get('schema_version');
-  if (facts === undefined || !isReadableVersion(table, Number(version)))
-    throw new PipelineError(
-      'publish',
-      path,
-      `has schema version ${version ?? 'none'}, expected ${table.schema_version}`,
-    );
+  const found = `has schema version ${version ?? 'none'}`;
+  if (!isReadableVersion(table, Number(version)))
+    throw new PipelineError('publish', path, `${found}, expected ${table.schema_version}`);
   const bytes = await fs.readFile(path);
   return {
     rows: facts.rows,
@@ -148,16 +132,9 @@ export async function readRows<Row>(
 }
 
 function readExpression({ name, type }: Column): string {
-  switch (type) {
-    case 'DATE':
-      return `"${name}"::VARCHAR AS "${name}"`;
-    case 'TIMESTAMP':
-      return `epoch_ms("${name}")::DOUBLE AS "${name}"`;
-    case 'GEOMETRY':
-      return `ST_AsText("${name}") AS "${name}"`;
-    default:
-      return `"${name}"`;
-  }
+  if (type === 'DATE') return `"${name}"::VARCHAR AS "${name}"`;
+  if (type === 'TIMESTAMP') return `epoch_ms("${name}")::DOUBLE AS "${name}"`;
+  return type === 'GEOMETRY' ? `ST_AsText("${name}") AS "${name}"` : `"${name}"`;
 }
 
 /** Type of a column while rows are loaded; the COPY converts geometries, which are loaded as text. */

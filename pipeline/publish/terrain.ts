@@ -2,12 +2,11 @@ import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
 import { layout } from '../../schemas/layout.ts';
 import { blockage } from '../../schemas/tables/blockage.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
-import { readHead, tablePaths } from './manifests.ts';
+import { publishedPaths } from './manifests.ts';
 
 /** The published table of beam blockage by terrain; null when none is published. */
 export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {
-  const manifest = await readHead(dataRoot, layout.staticPartition);
-  const paths = manifest === null ? [] : tablePaths(dataRoot, manifest, blockage.name);
+  const paths = await publishedPaths(dataRoot, layout.staticPartition, blockage);
   if (paths.length === 0) return null;
   const reader = await engine.connection.runAndReadAll(
     `SELECT radar_id, tilt_deg, azimuth_deg, distance_km, blocked FROM read_parquet(${sqlList(paths)}) ORDER BY ${blockage.order}`,

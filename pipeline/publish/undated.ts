@@ -25,24 +25,18 @@ export interface UndatedSegment {
   readonly made_from?: InputVersions;
 }
 
-/** Segments of a partition without dates, as they are published. */
-export interface PublishedUndated {
-  /** False when the same rows were published already. */
-  readonly changed: boolean;
-  readonly files: readonly PublishedFile[];
-}
-
 /**
  * Publishes segments of a partition that holds no storm dates, in place of those of the same names and in one commit:
  * `static` for tables that are replaced as a whole, or a collection. A segment whose files have the bytes that are published
- * costs no commit unless it was made from other versions.
+ * costs no commit unless it was made from other versions. Returns the files of the segments; `changed` is false when the same rows
+ * were published already.
  */
 export async function publishUndated(
   publisher: Publisher,
   name: 'static' | CollectionName,
   segments: readonly UndatedSegment[],
   now_ms: number,
-): Promise<PublishedUndated> {
+): Promise<{ readonly changed: boolean; readonly files: readonly PublishedFile[] }> {
   const partition = name === 'static' ? layout.staticPartition : layout.collectionPartition(name);
   const previous = await readNewest(publisher.path, partition);
   const published = new Set(previous?.files.map((file) => file.path));

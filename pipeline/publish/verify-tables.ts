@@ -88,10 +88,8 @@ export async function verifyTables(engine: Engine, dataRoot: string, manifest: M
     return paths.length === 0 && table === uncovered ? NO_UNCOVERED : `(${allRows(table, paths)})`;
   };
   try {
-    const published =
-      pathsOf(frames).length === 0
-        ? []
-        : await engine.rows<{ scan_id: string }>(`SELECT scan_id FROM ${rowsOf(frames)} ORDER BY scan_id`);
+    const scan_ids = `SELECT scan_id FROM ${rowsOf(frames)} ORDER BY scan_id`;
+    const published = pathsOf(frames).length === 0 ? [] : await engine.rows<{ scan_id: string }>(scan_ids);
     const listed = manifest.scans.map((scan) => scan.scan_id);
     if (listed.length > 0 && published.map((row) => row.scan_id).join() !== listed.join())
       reasons.push(`frames name ${published.length} scans, expected the ${listed.length} scans of the list`);

@@ -12,7 +12,7 @@ import { tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { DRAFT_SUFFIX, deviceOf, isMissing, namesIn, sha256 } from '../files.ts';
+import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
 import { addressedTiles, isPmtiles } from '../tiles/pmtiles.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
@@ -92,11 +92,7 @@ async function isUnborn(dataRoot: string, partition: string): Promise<boolean> {
 }
 
 /** A record that must be there and readable; undefined, and a fault, when it is not. */
-async function attempt<Found>(
-  reading: Promise<Found | null>,
-  path: string,
-  faults: Fault[],
-): Promise<Found | undefined> {
+async function attempt<Found>(reading: Promise<Found | null>, path: string, faults: Fault[]) {
   try {
     const found = await reading;
     if (found !== null) return found;
@@ -109,20 +105,10 @@ async function attempt<Found>(
 }
 
 /** Faults of a file of a manifest, as reasons. */
-async function verifyFile(
-  engine: Engine,
-  dataRoot: string,
-  manifest: Manifest,
-  file: PublishedFile,
-): Promise<string[]> {
+async function verifyFile(engine: Engine, dataRoot: string, manifest: Manifest, file: PublishedFile) {
   const path = join(dataRoot, file.path);
-  let content: Uint8Array;
-  try {
-    content = await fs.readFile(path);
-  } catch (error) {
-    if (isMissing(error)) return [`is missing, expected ${file.bytes} bytes`];
-    throw error;
-  }
+  const content = await orNull(() => fs.readFile(path));
+  if (content === null) return [`is missing, expected ${file.bytes} bytes`];
   if (content.length !== file.bytes) return [`has ${content.length} bytes, expected ${file.bytes}`];
   const hash = sha256(content);
   if (hash !== file.sha256) return [`has sha256 ${hash}, expected ${file.sha256}`];
@@ -218,10 +204,8 @@ async function verifyCurrent(dataRoot: string, manifests: readonly Manifest[]): 
         .filter((name) => found.has(name) || !table.older?.without.includes(name));
       if (names.join() !== expected.join()) faults.push({ path, reason: `has other columns than table ${table.name}` });
     } catch (error) {
-      faults.push({
-        path,
-        reason: `cannot be read as the live snapshot of ${table.name}: ${(error as Error).message}`,
-      });
+      const reason = `cannot be read as the live snapshot of ${table.name}: ${(error as Error).message}`;
+      faults.push({ path, reason });
     }
   }
   return faults;
