@@ -3,7 +3,7 @@ import { type Bbox, checkBbox, parseBbox } from '../geo/position.ts';
 import { isStateCode } from '../reference/state-codes.ts';
 import { daysBetween } from '../time.ts';
 import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
-import { bodyDate, wireCount, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 import { jobStatus, pollUrl } from './report-job.ts';
 
 /** Days that an export is kept after it was asked for. */
@@ -41,8 +41,8 @@ export const ExportRequest = z
     dataset: z.enum(DATASETS).meta({
       description: `detections: every pixel and scan of 10 mm and more, at most ${EXPORT_ROW_CAPS.detections} rows; swaths: the convex hull of each storm date and size tier; reports: hail on the ground, at most ${EXPORT_ROW_CAPS.reports} rows.`,
     }),
-    date_start: bodyDate('First storm date.'),
-    date_end: bodyDate(
+    date_start: wire.bodyDate('First storm date.'),
+    date_end: wire.bodyDate(
       `Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all. After today (UTC) it counts as today.`,
     ),
     bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
@@ -70,7 +70,7 @@ export const ExportRequest = z
 
 /** Fields of every export. */
 export const ExportSummary = z.object({
-  row_count: wireCount('Rows in the file.'),
+  row_count: wire.count('Rows in the file.'),
   truncated: z.boolean().meta({ description: 'There were more rows than an export may have: the latest are missing.' }),
 });
 
@@ -109,7 +109,7 @@ export const ExportJob = z.object({
   params: ExportedRequest.meta({ description: 'The request as it was carried out.' }),
   row_count: ExportSummary.shape.row_count.nullable(),
   truncated: ExportSummary.shape.truncated.nullable(),
-  generated_at: wireTime('When the file was made.').nullable(),
+  generated_at: wire.time('When the file was made.').nullable(),
   download_url: z.string().nullable().meta({
     description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
   }),

@@ -3,7 +3,7 @@ import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
 import { daysBetween } from '../time.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import { bodyDate, wireLat, wireLon } from './fields.ts';
+import * as wire from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';
 import { ReportGaps } from './report-gaps.ts';
 
@@ -28,10 +28,10 @@ export const VerificationRequest = z
       .max(90)
       .meta({ description: 'Latitude of the point, WGS84; taken with 5 decimals.', unit: 'deg' }),
     lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the point, WGS84; likewise.', unit: 'deg' }),
-    date_start: bodyDate(
+    date_start: wire.bodyDate(
       'First storm date, at most today (UTC); there is no earliest one. Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.',
     ),
-    date_end: bodyDate(
+    date_end: wire.bodyDate(
       `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
     ),
   })
@@ -95,7 +95,7 @@ export type VerificationEvent = z.infer<typeof VerificationEvent>;
 
 /** Whether hail fell at a point, day by day. */
 export const Verification = z.object({
-  location: z.object({ lat: wireLat(), lon: wireLon() }),
+  location: z.object({ lat: wire.lat(), lon: wire.lon() }),
   date_range: z.object({ start: z.string(), end: z.string() }).meta({ description: 'Storm dates, both included.' }),
   radius_mi: z.literal(VERIFICATION_RADIUS_MI).meta({ description: 'Radius around the point.', unit: 'mi' }),
   methodology: z.object({
