@@ -35,7 +35,7 @@ export type ConvectiveOutlook = z.infer<typeof ConvectiveOutlook>;
 
 /** Answer of GET /v1/outlooks/spc. */
 export const SpcOutlookAnswer = z.object({
-  location: z.object({ lat: wire.lat('As asked, 5 decimals.'), lon: wire.lon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   day: z.int().min(1).max(8).meta({ description: 'Day of the outlook, as asked.' }),
   outlook: ConvectiveOutlook,
   issue_time: wire

@@ -4,7 +4,7 @@ import * as wire from './fields.ts';
 
 /** Answer of GET /v1/coverage. */
 export const Coverage = z.object({
-  location: z.object({ lat: wire.lat('As asked, 5 decimals.'), lon: wire.lon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   covered: z.boolean().meta({
     description:
       'False without a radar within 230 km, with an index below .10, or outside the published area (20 to 55 N, 130 to 60 W).',

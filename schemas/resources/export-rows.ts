@@ -4,7 +4,7 @@ import { provenanceColumn } from '../provenance.ts';
 import { Detection } from '../tables/detections.ts';
 import { GroundReport } from '../tables/ground-reports.ts';
 import { count, geometry, millimetres, squareKilometres, stormDate, text } from '../units.ts';
-import type { Dataset } from './export-params.ts';
+import type { Dataset } from './export-job.ts';
 
 /** Geometry next to lat and lon, so that map programs open the file; CSV has lat and lon only. */
 const point = geometry('Position as a point, WGS84; not in CSV.');

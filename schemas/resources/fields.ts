@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { SIZE_BANDS, type SizeCategory } from '../size.ts';
-import { isCalendarDate } from '../time.ts';
+import { SIZE_CATEGORIES } from '../size.ts';
+import { daysBetween, isCalendarDate } from '../time.ts';
 
 /** Fields of answers; the unit is in the metadata beside the description. */
 const measure = (description: string, unit: string) => z.number().meta({ description, unit });
 
 export const lat = (what = 'Latitude, 5 decimals.') => measure(what, 'deg');
 export const lon = (what = 'Longitude, 5 decimals.') => measure(what, 'deg');
+/** Point of a question as it was understood. */
+export const askedPoint = () => z.object({ lat: lat('As asked, 5 decimals.'), lon: lon('As asked, 5 decimals.') });
 export const km = (what: string) => measure(what, 'km');
 export const km2 = (what: string) => measure(what, 'km2');
 export const mm = (what: string) => measure(what, 'mm');
@@ -27,10 +29,9 @@ export const time = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:
 /** When a record was written, such as `2026-05-01T20:12:00.123Z`. */
 export const written = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
 
-const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
 export const category = (what: string) =>
   z
-    .enum(CATEGORIES)
+    .enum(SIZE_CATEGORIES)
     .nullable()
     .meta({ description: `${what} Null below 19 mm.` });
 
@@ -61,6 +62,21 @@ export const bodyDate = (description: string) =>
     .string()
     .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
     .meta({ description, format: 'date' });
+
+/** Checks of `date_start` and `date_end`: in order, at most `most` days with both ends. */
+export const dateRange = (most: number) =>
+  [
+    z.refine<DateRange>(({ date_start, date_end }: DateRange) => date_start <= date_end, {
+      path: ['date_end'],
+      error: 'is before date_start, expected the same date or a later one',
+      abort: true,
+    }),
+    z.refine<DateRange>(({ date_start, date_end }: DateRange) => daysBetween(date_start, date_end) <= most, {
+      path: ['date_end'],
+      error: `is too far from date_start, expected at most ${most} days with both ends`,
+    }),
+  ] as const;
+type DateRange = { readonly date_start: string; readonly date_end: string };
 
 /** Cursor of the page after this one: an id or an operation name. */
 export const nextCursor = z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' });

@@ -54,9 +54,7 @@ export type ForecastPeak = z.infer<typeof ForecastPeak>;
 
 /** Answer of GET /v1/hail/forecast. */
 export const HailForecast = z.object({
-  location: z.object({
-    lat: wire.lat('As asked, 5 decimals.'),
-    lon: wire.lon('As asked, 5 decimals.'),
+  location: wire.askedPoint().extend({
     geohash4: z.string().meta({ description: 'Four-character geohash that the forecast is for.' }),
   }),
   model: z

@@ -61,7 +61,7 @@ export type OutlookDay = z.infer<typeof OutlookDay>;
 
 /** Answer of GET /v1/hail/outlook. */
 export const HailOutlook = z.object({
-  location: z.object({ lat: wire.lat('As asked, 5 decimals.'), lon: wire.lon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   covered: z.boolean().meta({ description: 'True when a cell with an outlook lies within the radius.' }),
   cell: z
     .object({

@@ -36,9 +36,7 @@ export const RiskBasis = z.object({
 
 /** Climatological risk of hail at a point. */
 export const HailRisk = z.object({
-  location: z.object({
-    lat: wire.lat('As asked, 5 decimals.'),
-    lon: wire.lon('As asked, 5 decimals.'),
+  location: wire.askedPoint().extend({
     geohash4: z.string().meta({ description: 'Cell of the point: four characters, about 20 by 30 km.' }),
   }),
   covered: z.boolean().meta({

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { SIZE_BANDS, type SizeCategory } from '../size.ts';
+import { SIZE_CATEGORIES } from '../size.ts';
 import * as wire from './fields.ts';
 import { RegionBox } from './region-box.ts';
-
-const CATEGORIES = SIZE_BANDS.map((band) => band.category) as [SizeCategory, ...SizeCategory[]];
 
 const storm_date = z.iso.date().meta({ description: 'Storm date.' });
 
@@ -14,7 +12,7 @@ const MultiPolygonGeometry = z
   })
   .meta({ description: 'GeoJSON, longitude before latitude; always valid, shells counter-clockwise.' });
 
-const sizeCategory = z.enum(CATEGORIES).meta({ description: 'Size category of the bound.' });
+const sizeCategory = z.enum(SIZE_CATEGORIES).meta({ description: 'Size category of the bound.' });
 const threshold_mm = wire.mm('Lower bound; the tier holds everything at or above it.');
 const area_km2 = wire.km2('Sum of the exact pixel areas before simplification: authoritative.');
 

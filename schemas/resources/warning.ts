@@ -22,7 +22,7 @@ export type Warning = z.infer<typeof Warning>;
 
 /** Answer of GET /v1/warnings. */
 export const Warnings = z.object({
-  location: z.object({ lat: wire.lat('As asked, 5 decimals.'), lon: wire.lon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   active_only: z.boolean().meta({ description: 'True for what is in force now, false for the history.' }),
   warnings: z.array(Warning).meta({
     description: 'Newest issued first. Empty, too, while the feed was never collected: note says so then.',
