@@ -28,7 +28,6 @@ export type FeedState = z.infer<typeof FeedState>;
 
 /** The file of the states of all feeds, replaced as a whole. */
 export const FeedStates = z.object({ manifest_version: z.literal(MANIFEST_VERSION), feeds: z.array(FeedState) });
-export type FeedStates = z.infer<typeof FeedStates>;
 
 /** Segment of the reports that lists the times for which each source was collected. */
 export const COLLECTED_TIMES = 'collected';

@@ -13,6 +13,7 @@ export const SIZE_BANDS = [
 ] as const;
 
 export type SizeCategory = (typeof SIZE_BANDS)[number]['category'];
+export const SIZE_CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
 
 /** Name of the largest band whose bound is at most `size_mm`; null below 19 mm. */
 export function sizeCategory(size_mm: number): SizeCategory | null {

@@ -64,7 +64,7 @@ export const wholeDegrees = (what: string) =>
 export const instant = (what: string) =>
   z.int().meta({ description: what, unit: 'ms since 1970 UTC', column: 'TIMESTAMP' });
 /** Storm date as `YYYY-MM-DD` in code, DATE on disk. */
-export const stormDateColumn = (what: string) =>
+export const stormDate = (what: string) =>
   z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/)

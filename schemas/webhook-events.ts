@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SIZE_BANDS, type SizeCategory } from './size.ts';
+import { SIZE_BANDS, SIZE_CATEGORIES } from './size.ts';
 
 /** Threat levels of an alert by hail size: inclusive lower bounds in mm, smallest first. */
 const THREAT_BANDS = [
@@ -32,8 +32,6 @@ export const EVENT_TYPES = Object.keys(EVENTS) as [EventType, ...EventType[]];
 /** A breaking change of a payload raises it; new fields do not. */
 export const EVENT_SCHEMA_VERSION = 1;
 
-const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
-
 const text = (description: string) => z.string().meta({ description });
 const number = (description: string, unit: string) => z.number().meta({ description, unit });
 const time = (description: string) => z.string().meta({ description: `${description} ISO 8601 UTC.` });
@@ -46,7 +44,7 @@ export const AlertCreatedData = z.object({
   location_name: text('Its name; empty when it has none.'),
   threat_level: z.enum(THREAT_LEVELS).meta({ description: 'By the size.' }),
   estimated_size_mm: number('Size of the detection that raised the alert.', 'mm'),
-  size_category: z.enum(CATEGORIES).nullable().meta({ description: 'Name of that size; null below 19 mm.' }),
+  size_category: z.enum(SIZE_CATEGORIES).nullable().meta({ description: 'Name of that size; null below 19 mm.' }),
   confidence: number('How sure the detection is.', '1'),
   location: z
     .object({ lat: number('Latitude.', 'deg'), lon: number('Longitude.', 'deg') })

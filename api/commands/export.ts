@@ -8,7 +8,7 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   type ExportParams,
-} from '../../schemas/resources/export-params.ts';
+} from '../../schemas/resources/export-job.ts';
 import { daysBetween, isCalendarDate } from '../../schemas/time.ts';
 import { DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';

@@ -1,5 +1,5 @@
 import { type Column, columnNotes, columns } from '../../schemas/columns.ts';
-import type { ExportFormat, ExportParams } from '../../schemas/resources/export-params.ts';
+import type { ExportFormat, ExportParams } from '../../schemas/resources/export-job.ts';
 import { EXPORT_TABLES } from '../../schemas/resources/export-rows.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { sqlText } from '../duckdb.ts';

@@ -1,6 +1,6 @@
 import { columns } from '../../schemas/columns.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import type { Dataset } from '../../schemas/resources/export-params.ts';
+import type { Dataset } from '../../schemas/resources/export-job.ts';
 import { EXPORT_TABLES } from '../../schemas/resources/export-rows.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Edition } from '../catalog.ts';

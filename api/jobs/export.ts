@@ -5,7 +5,7 @@ import {
   EXPORT_ROW_CAPS,
   type ExportParams,
   type ExportSummary,
-} from '../../schemas/resources/export-params.ts';
+} from '../../schemas/resources/export-job.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { type Catalog, DataUnavailable, type Edition } from '../catalog.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';

@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
 import {
   EXPORT_KEPT_DAYS,
+  type ExportParams,
   ExportRequest,
-  ExportSummary as ExportSummarySchema,
+  ExportSummary,
 } from '../../schemas/resources/export-job.ts';
-import type { ExportParams, ExportSummary } from '../../schemas/resources/export-params.ts';
 import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { JobKind, MakeFile } from './job.ts';
 
@@ -31,7 +31,7 @@ export const REPORT: Kind<ReportRequest, ReportSummary> = {
 
 export const EXPORT: Kind<ExportParams, ExportSummary> = {
   params: ExportRequest,
-  summary: ExportSummarySchema,
+  summary: ExportSummary,
   kept_days: EXPORT_KEPT_DAYS,
   folder: layout.exports,
   poll_path: '/exports',

@@ -1,16 +1,5 @@
 import { z } from 'zod';
-import {
-  wireDirection,
-  wireLat,
-  wireLon,
-  wireMinutes,
-  wireMm,
-  wireNumber,
-  wireProbability,
-  wireSpeed,
-  wireTime,
-  wireWritten,
-} from '../../schemas/resources/fields.ts';
+import * as wire from '../../schemas/resources/fields.ts';
 import { Health } from '../../schemas/resources/health.ts';
 import { SUBSCRIPTION_LIMITS } from '../../schemas/resources/subscription.ts';
 import { WebhookCreated, WebhookCreation, WebhookUpdate } from '../../schemas/resources/webhook.ts';
@@ -19,17 +8,17 @@ import { DAMAGE_ESTIMATES } from '../rules/damage.ts';
 import { TRENDS_OF_YEARS } from '../rules/years-trend.ts';
 
 /** Resources of the earlier variant of the interface, as its `data` holds them. */
-export const EarlierPosition = z.object({ lat: wireLat(), lng: wireLon('Longitude, 5 decimals.') });
+export const EarlierPosition = z.object({ lat: wire.lat(), lng: wire.lon('Longitude, 5 decimals.') });
 
 const EarlierStorm = z
   .object({
     storm_id: z.string().meta({ description: 'Tracked storm cell.' }),
     coordinates: EarlierPosition,
-    mesh_size_mm: wireMm('Largest MESH of the cell in the scan.'),
-    probability: wireProbability('Probability of hail >= 25.4 mm with this storm within 60 minutes.').nullable(),
-    detected_at: wireTime('Observation time of the scan.'),
-    direction_deg: wireDirection('Direction towards which it moves, 0 = north, clockwise.').nullable(),
-    speed_kph: wireSpeed('Speed of motion.').nullable(),
+    mesh_size_mm: wire.mm('Largest MESH of the cell in the scan.'),
+    probability: wire.probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.').nullable(),
+    detected_at: wire.time('Observation time of the scan.'),
+    direction_deg: wire.direction('Direction towards which it moves, 0 = north, clockwise.').nullable(),
+    speed_kph: wire.speed('Speed of motion.').nullable(),
   })
   .meta({ id: 'EarlierStorm' });
 export const EarlierStorms = z.array(EarlierStorm).meta({ id: 'EarlierStorms', description: 'Nearest first.' });
@@ -37,12 +26,12 @@ export type EarlierStorms = z.infer<typeof EarlierStorms>;
 
 const EarlierHour = z
   .object({
-    time: wireTime('End of the hour.'),
-    probability: wireProbability(
-      'Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known.',
-    ).nullable(),
-    max_size_mm: wireMm('Median of the largest stone, given hail; null below a probability of .02.').nullable(),
-    confidence: wireProbability('0.9 for the first hour, falling evenly to 0.4 for the 48th.'),
+    time: wire.time('End of the hour.'),
+    probability: wire
+      .probability('Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known.')
+      .nullable(),
+    max_size_mm: wire.mm('Median of the largest stone, given hail; null below a probability of .02.').nullable(),
+    confidence: wire.probability('0.9 for the first hour, falling evenly to 0.4 for the 48th.'),
   })
   .meta({ id: 'EarlierHour' });
 export const EarlierForecast = z.array(EarlierHour).meta({ id: 'EarlierForecast', description: 'In order.' });
@@ -51,8 +40,8 @@ export type EarlierForecast = z.infer<typeof EarlierForecast>;
 const EarlierHailDay = z
   .object({
     date: z.string().meta({ description: 'Storm date.' }),
-    max_size_mm: wireMm('Largest hail of the date within 25 km.'),
-    duration_minutes: wireMinutes('How long hail lasted at the place of that hail.'),
+    max_size_mm: wire.mm('Largest hail of the date within 25 km.'),
+    duration_minutes: wire.minutes('How long hail lasted at the place of that hail.'),
     damage_estimate: z
       .enum(DAMAGE_ESTIMATES)
       .meta({ description: 'By the size: below 19, from 19, 25, 38 and 63 mm.' }),
@@ -63,7 +52,7 @@ export const EarlierHistory = z.array(EarlierHailDay).meta({ id: 'EarlierHistory
 export type EarlierHistory = z.infer<typeof EarlierHistory>;
 
 const subscriptionId = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
-const threshold = wireMm('Size from which hail counts.');
+const threshold = wire.mm('Size from which hail counts.');
 const status = z.enum(['active', 'paused']);
 
 export const EarlierSubscriptionCreation = z.object({
@@ -87,7 +76,7 @@ export const EarlierSubscriptionCreated = z
     threshold_mm: threshold,
     webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
     webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
-    created_at: wireWritten('When it was made.'),
+    created_at: wire.written('When it was made.'),
   })
   .meta({ id: 'EarlierSubscriptionCreated' });
 
@@ -100,8 +89,8 @@ export const EarlierSubscription = z
       .array(
         z.object({
           alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID.' }),
-          triggered_at: wireTime('First detection.'),
-          mesh_size_mm: wireMm('Size of the detection that raised it.'),
+          triggered_at: wire.time('First detection.'),
+          mesh_size_mm: wire.mm('Size of the detection that raised it.'),
           storm_id: z.string().nullable().meta({ description: 'Storm that raised it; null where none was tracked.' }),
         }),
       )
@@ -111,7 +100,7 @@ export const EarlierSubscription = z
 export type EarlierSubscription = z.infer<typeof EarlierSubscription>;
 
 export const EarlierSubscriptionCancelled = z
-  .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wireTime('When it was.') })
+  .object({ id: subscriptionId, status: z.literal('cancelled'), cancelled_at: wire.time('When it was.') })
   .meta({ id: 'EarlierSubscriptionCancelled' });
 
 export const EarlierRisk = z
@@ -123,10 +112,9 @@ export const EarlierRisk = z
       .max(100)
       .nullable()
       .meta({ description: 'Climatological score of the place; null where it is not known.', unit: '1' }),
-    annual_hail_days: wireNumber(
-      'Expected days a year with hail >= 19 mm within 10 km; null where it is not known.',
-      'd',
-    ).nullable(),
+    annual_hail_days: wire
+      .number('Expected days a year with hail >= 19 mm within 10 km; null where it is not known.', 'd')
+      .nullable(),
     trend: z.enum(TRENDS_OF_YEARS).meta({
       description:
         'Days with hail >= 19 mm within 10 km in the last two years against those before, each by the storm dates there are: more than 20 % more, or less. Stable where there is nothing to compare.',
@@ -134,7 +122,7 @@ export const EarlierRisk = z
     last_event: z
       .object({
         date: z.string().meta({ description: 'Storm date.' }),
-        max_size_mm: wireMm('Largest hail of the date within 10 km.'),
+        max_size_mm: wire.mm('Largest hail of the date within 10 km.'),
       })
       .nullable()
       .meta({ description: 'The newest such day; null without any.' }),
@@ -157,7 +145,7 @@ export const EarlierRadar = z
       .array(
         z.object({
           type: z.enum(RADAR_PRODUCTS).meta({ description: 'As asked for.' }),
-          timestamp: wireTime('Observation time of the picture; null without one.').nullable(),
+          timestamp: wire.time('Observation time of the picture; null without one.').nullable(),
           tile_url: z
             .string()
             .nullable()

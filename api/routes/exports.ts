@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { EXPORT_KEPT_DAYS, ExportAccepted, ExportJob, ExportRequest } from '../../schemas/resources/export-job.ts';
-import { EXPORT_ROW_CAPS } from '../../schemas/resources/export-params.ts';
+import {
+  EXPORT_KEPT_DAYS,
+  EXPORT_ROW_CAPS,
+  ExportAccepted,
+  ExportJob,
+  ExportRequest,
+} from '../../schemas/resources/export-job.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { acceptJob } from '../jobs/accept.ts';

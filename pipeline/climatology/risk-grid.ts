@@ -1,4 +1,3 @@
-import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { type Antenna, detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { WGS84_A_KM, WGS84_E2_12_DIGITS } from '../../schemas/geo/constants.ts';
@@ -8,7 +7,7 @@ import { GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.t
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
-import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
+import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
 import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 
 /** The 48 states lie in these rows and columns of geohash4 cells, counted from the south pole and from 180 W. */
@@ -45,7 +44,6 @@ function centreLon(col: number): number {
  * of a cell are at most 20 km apart, so no cell with land is missing; along the coast some cells are all water.
  */
 export function conusCells(): RiskGrid {
-  const domain = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN.map((position) => [...position])] };
   const [rows, cols] = [ROWS.last - ROWS.first + 1, COLS.last - COLS.first + 1];
   const index = new Int32Array(rows * cols).fill(-1);
   const cells: RiskCell[] = [];
@@ -53,7 +51,7 @@ export function conusCells(): RiskGrid {
     for (let col = 0; col < cols; col++) {
       const [lat, lon] = [centreLat(row), centreLon(col)];
       const isInside = NINE.some(([north, east]) =>
-        booleanPointInPolygon([lon + east * GEOHASH4_LON_DEG, lat + north * GEOHASH4_LAT_DEG], domain),
+        isInOutlookDomain({ lat: lat + north * GEOHASH4_LAT_DEG, lon: lon + east * GEOHASH4_LON_DEG }),
       );
       if (!isInside) continue;
       index[row * cols + col] = cells.length;

@@ -28,30 +28,13 @@ const SPLIT_AREA_MIN_KM2 = 30;
  */
 const MAX_CELLS = 1000;
 
-type GridColumn =
-  | 'cell_index'
-  | 'lat'
-  | 'lon'
-  | 'centroid_lat'
-  | 'centroid_lon'
-  | 'geohash5'
-  | 'pixels'
-  | 'area_km2'
-  | 'estimated_size_mm'
-  | 'p90_mm'
-  | 'major_axis_km'
-  | 'minor_axis_km'
-  | 'orientation_deg'
-  | 'row_min'
-  | 'row_max'
-  | 'col_min'
-  | 'col_max'
-  | 'flag_extreme'
-  | 'flag_object_only'
-  | Companion;
+/** Columns of a cell that do not come from the grid of its scan. */
+type OtherColumn =
+  | ('storm_date' | 'scan_time' | 'track_id' | 'ml_predicted_size_mm' | 'ml_probability' | 'model_version')
+  | ('probsevere_id' | 'confidence' | 'flag_out_of_range');
 
 /** A storm cell as measured on the grid alone: columns of the cells table, and the pixels of the cell. */
-export interface CellShape extends Readonly<Pick<Cell, GridColumn>> {
+export interface CellShape extends Readonly<Omit<Cell, OtherColumn>> {
   /** Pixels of the cell: indices into the HailField, ascending. */
   readonly pixelIndex: Uint32Array;
   /** Pixel with the largest value, the first of equals: index into the HailField. */
@@ -124,30 +107,25 @@ function cellShape(
   cell_index: number,
   companions: CompanionValues,
 ): CellShape {
-  const shape = measureShape(field, pixelIndex, latticeRows(field, pixelIndex));
+  const { core, centroid, max_tenths, p90_tenths, ...measured } = measureShape(
+    field,
+    pixelIndex,
+    latticeRows(field, pixelIndex),
+  );
   return {
+    ...measured,
+    ...core,
     cell_index,
-    lat: shape.core.lat,
-    lon: shape.core.lon,
-    centroid_lat: shape.centroid.lat,
-    centroid_lon: shape.centroid.lon,
-    geohash5: geohash(shape.core.lat, shape.core.lon, 5),
+    centroid_lat: centroid.lat,
+    centroid_lon: centroid.lon,
+    geohash5: geohash(core.lat, core.lon, 5),
     pixels: pixelIndex.length,
-    area_km2: shape.area_km2,
-    estimated_size_mm: Math.min(SIZE_CAP_MM, shape.max_tenths / 10),
-    p90_mm: Math.min(SIZE_CAP_MM, Math.round(shape.p90_tenths * 10) / 100),
-    major_axis_km: shape.major_axis_km,
-    minor_axis_km: shape.minor_axis_km,
-    orientation_deg: shape.orientation_deg,
+    estimated_size_mm: Math.min(SIZE_CAP_MM, max_tenths / 10),
+    p90_mm: Math.min(SIZE_CAP_MM, Math.round(p90_tenths * 10) / 100),
     ...everyCompanion((name) => largestValue(companions, name, pixelIndex)),
-    row_min: shape.row_min,
-    row_max: shape.row_max,
-    col_min: shape.col_min,
-    col_max: shape.col_max,
-    flag_extreme: shape.max_tenths > EXTREME_MM * 10,
+    flag_extreme: max_tenths > EXTREME_MM * 10,
     flag_object_only: false,
     pixelIndex,
-    peakIndex: shape.peakIndex,
   };
 }
 

@@ -1,4 +1,5 @@
 import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
+import { rootOf } from '../../schemas/geo/union-find.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import type { HailField } from '../grid.ts';
 
@@ -48,17 +49,6 @@ function findRuns(field: HailField, min_tenths: number): Runs {
   return { count, first, end, rowStart };
 }
 
-/** Root of a run, halving the path on the way. */
-function root(parent: Int32Array, run: number): number {
-  let at = run;
-  while (parent[at] !== at) {
-    const up = parent[parent[at]];
-    parent[at] = up;
-    at = up;
-  }
-  return at;
-}
-
 /** Parent run of every run. The root of a component is its first run, so roots are in the order of first pixels. */
 function joinRuns(field: HailField, runs: Runs, connectivity: 4 | 8): Int32Array {
   const { col } = field;
@@ -76,8 +66,8 @@ function joinRuns(field: HailField, runs: Runs, connectivity: 4 | 8): Int32Array
       const aboveFirst = col[runs.first[above]];
       const belowFirst = col[runs.first[below]];
       if (aboveFirst <= belowLast + reach && belowFirst <= aboveLast + reach) {
-        const a = root(parent, above);
-        const b = root(parent, below);
+        const a = rootOf(parent, above);
+        const b = rootOf(parent, below);
         if (a < b) parent[b] = a;
         else parent[a] = b;
       }
@@ -100,7 +90,7 @@ export function labelComponents(field: HailField, min_tenths: number, connectivi
   const componentOfRun = new Int32Array(runs.count);
   let count = 0;
   for (let run = 0; run < runs.count; run++)
-    componentOfRun[run] = parent[run] === run ? count++ : componentOfRun[root(parent, run)];
+    componentOfRun[run] = parent[run] === run ? count++ : componentOfRun[rootOf(parent, run)];
 
   const label = new Int32Array(field.tenths.length).fill(-1);
   const pixels = new Uint32Array(count);

@@ -1,6 +1,7 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
+import { rootOf } from '../../schemas/geo/union-find.ts';
 import { CELL_PEAK_MIN_MM } from '../../schemas/size.ts';
 import { type HailField, lowerBound } from '../grid.ts';
 import { latticeRows } from './shape.ts';
@@ -118,17 +119,6 @@ function growBasin(basins: Basins, basin: number, area_km2: number, max_tenths: 
   basins.max_tenths[basin] = Math.max(basins.max_tenths[basin], max_tenths);
 }
 
-/** Root basin of a basin, with path halving. */
-function findBasin({ parent }: Basins, basin: number): number {
-  let at = basin;
-  while (parent[at] !== at) {
-    const up = parent[parent[at]];
-    parent[at] = up;
-    at = up;
-  }
-  return at;
-}
-
 /** Merges two basins; returns the one with the higher peak. */
 function joinBasins(basins: Basins, a: number, b: number): number {
   const high = Math.min(a, b);
@@ -190,11 +180,11 @@ function flood(patch: Patch, values: Uint32Array): Int32Array {
       if (highest < 0 || values[other] > values[highest]) highest = other;
     }
     // The pixel joins the basin of its highest neighbour; at this pixel that basin meets the other basins.
-    let home = highest < 0 ? openBasin(basins, place) : findBasin(basins, basinOf[highest]);
+    let home = highest < 0 ? openBasin(basins, place) : rootOf(basins.parent, basinOf[highest]);
     for (let joined = true; joined; ) {
       joined = false;
       for (const basin of met) {
-        const other = findBasin(basins, basin);
+        const other = rootOf(basins.parent, basin);
         if (other === home || apart(basins, home, other, values[place])) continue;
         home = joinBasins(basins, home, other);
         joined = true;
@@ -203,7 +193,7 @@ function flood(patch: Patch, values: Uint32Array): Int32Array {
     basinOf[place] = home;
     growBasin(basins, home, pixelAreaKm2(patch.rows[place]), patch.field.tenths[patch.pixels[place]]);
   }
-  return basinOf.map((basin) => findBasin(basins, basin));
+  return basinOf.map((basin) => rootOf(basins.parent, basin));
 }
 
 /**

@@ -1,12 +1,13 @@
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
 import type { Forecast } from '../../schemas/tables/forecast.ts';
 import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/outlook.ts';
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
 import { dayProbabilityPct, hourlyDisaggregation } from './diurnal-climatology.ts';
-import { isInOutlookDomain, type SpcDay, spcDay, spcPct } from './spc-areas.ts';
+import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
 const DAY_HOURS = 24;
 /** Hours of a day that the model must cover to forecast it. */

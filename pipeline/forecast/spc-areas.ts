@@ -3,7 +3,6 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import { OUTLOOK_DOMAIN } from '../../schemas/reference/outlook-domain.ts';
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 
 /** Mean share of hail in severe weather of all kinds, by season. */
@@ -54,13 +53,6 @@ export function spcDay(rows: readonly SpcOutlook[], forecast_date: string): SpcD
       };
     }
   return null;
-}
-
-const DOMAIN = { type: 'Polygon' as const, coordinates: [OUTLOOK_DOMAIN.map((position) => [...position])] };
-
-/** True for a place that convective outlooks cover. Elsewhere the absence of an area has no meaning. */
-export function isInOutlookDomain({ lat, lon }: Position): boolean {
-  return booleanPointInPolygon([lon, lat], DOMAIN);
 }
 
 function hailShare(date: string): number {

@@ -1,41 +1,29 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import type { MotionSource, TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import type { Motion } from './kalman.ts';
 import type { SizeAt, TrendState } from './trend.ts';
 
 /** A row of the tracks table without the storm date and the probabilities. */
 export type TrackPointShape = Omit<TrackPoint, 'storm_date' | 'ml_probability' | 'confidence' | 'peak_ml_probability'>;
 
-/** State of a live track at its last scan with a cell. */
-export interface LiveTrack {
-  readonly track_id: string;
-  readonly parent_track_id: string | null;
-  readonly first_detected: number;
+/** State of a live track at its last scan with a cell: its published columns, and what its next link needs. */
+export interface LiveTrack
+  extends Readonly<
+    Omit<TrackPointShape, 'scan_time' | 'state' | 'cell_index' | 'trend' | 'duration_min' | 'merged_into'>
+  > {
   readonly last_seen: number;
   /** Scans without a cell for it that arrived since then. */
   readonly missed_scans: number;
-  readonly scan_count: number;
   /** Scans with a cell since its last split. Its velocity is that of the whole until there are MATURE_SCANS of them. */
   readonly settled_scans: number;
   readonly motion: Motion;
-  /** Published position and centroid of the last cell. */
-  readonly lat: number;
-  readonly lon: number;
   readonly centroid_lat: number;
   readonly centroid_lon: number;
-  readonly area_km2: number;
-  readonly estimated_size_mm: number;
-  readonly peak_area_km2: number;
-  readonly peak_estimated_size_mm: number;
   /** Runs of the last cell's pixels, see `Mask`. */
   readonly mask: readonly number[];
   /** Largest sizes of the last ten minutes. */
   readonly sizes: readonly SizeAt[];
   readonly trend: TrendState;
-  readonly size_growth_rate_mm_per_min: number | null;
-  readonly speed_kmh: number | null;
-  readonly direction_deg: number | null;
-  readonly motion_source: MotionSource;
 }
 
 /** Memory of the tracker between scans: plain data that survives JSON unchanged. */

@@ -1,3 +1,4 @@
+import { rootOf } from '../../schemas/geo/union-find.ts';
 import { assign } from './assignment.ts';
 import { type Body, centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
 import { centroidVariance, mahalanobis2 } from './kalman.ts';
@@ -153,16 +154,8 @@ function partsWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Predict
 /** Groups of pairs that share a track or a part, directly or through other pairs, in order of their first pair. */
 function clusters(pairs: readonly Pair[], tracks: number, parts: number): Pair[][] {
   const parent = Int32Array.from({ length: tracks + parts }, (_, i) => i);
-  const root = (i: number): number => {
-    let at = i;
-    while (parent[at] !== at) {
-      parent[at] = parent[parent[at]];
-      at = parent[at];
-    }
-    return at;
-  };
-  for (const pair of pairs) parent[root(tracks + pair.part)] = root(pair.track);
-  return [...Map.groupBy(pairs, (pair) => root(pair.track)).values()];
+  for (const pair of pairs) parent[rootOf(parent, tracks + pair.part)] = rootOf(parent, pair.track);
+  return [...Map.groupBy(pairs, (pair) => rootOf(parent, pair.track)).values()];
 }
 
 function ascending(values: Iterable<number>): number[] {

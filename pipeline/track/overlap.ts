@@ -39,20 +39,10 @@ export function csi({ hits, misses, false_alarms }: Overlap): number | null {
  * smoothed or linked to another storm's cell moves its pixels to the wrong place.
  */
 export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
-  let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
-  for (const frame of frames) {
-    const later = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
-    if (!later) continue;
-    pairs++;
-    const observed = pixelsOf(later.objects, 0);
-    const forecast = pixelsOf(frame.objects, (later.scan_time - frame.scan_time) / MS_PER_MIN);
-    let common = 0;
-    for (const pixel of forecast) if (observed.has(pixel)) common++;
-    hits += common;
-    misses += observed.size - common;
-    false_alarms += forecast.size - common;
-  }
-  return { frames: pairs, hits, misses, false_alarms };
+  return overlapOf(frames, lead_min, (frame, later, minutes) => ({
+    observed: pixelsOf([later], [0]),
+    forecast: pixelsOf([frame], [minutes]),
+  }));
 }
 
 /**
@@ -60,17 +50,31 @@ export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Ove
  * with later frames up to the lead. Objects are extrapolated minute by minute.
  */
 export function swathOverlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
+  return overlapOf(frames, lead_min, (frame, last, minutes) => ({
+    observed: pixelsOf(
+      frames.slice(frames.indexOf(frame)).filter(({ scan_time }) => scan_time <= last.scan_time),
+      [0],
+    ),
+    forecast: pixelsOf([frame], [...Array(Math.ceil(minutes)).keys(), minutes]),
+  }));
+}
+
+/** Overlap summed over the frames with a later frame at the lead, `minutes` after them. */
+function overlapOf(
+  frames: readonly ObjectFrame[],
+  lead_min: number,
+  pixels: (
+    frame: ObjectFrame,
+    later: ObjectFrame,
+    minutes: number,
+  ) => { observed: ReadonlySet<number>; forecast: ReadonlySet<number> },
+): Overlap {
   let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
-  for (const [k, frame] of frames.entries()) {
-    const last = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
-    if (!last) continue;
+  for (const frame of frames) {
+    const later = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
+    if (!later) continue;
     pairs++;
-    const observed = new Set<number>();
-    for (const later of frames.slice(k)) if (later.scan_time <= last.scan_time) addPixels(later.objects, 0, observed);
-    const forecast = new Set<number>();
-    const minutes = (last.scan_time - frame.scan_time) / MS_PER_MIN;
-    for (let minute = 0; minute < minutes; minute++) addPixels(frame.objects, minute, forecast);
-    addPixels(frame.objects, minutes, forecast);
+    const { observed, forecast } = pixels(frame, later, (later.scan_time - frame.scan_time) / MS_PER_MIN);
     let common = 0;
     for (const pixel of forecast) if (observed.has(pixel)) common++;
     hits += common;
@@ -87,18 +91,15 @@ function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame |
   return nearest && off(nearest) <= LEAD_TOLERANCE_MS ? nearest : null;
 }
 
-/** Lattice positions of all objects, extrapolated by a number of minutes. */
-function pixelsOf(objects: readonly MovingObject[], minutes: number): Set<number> {
+/** Lattice positions of the objects of frames, extrapolated by each number of minutes. */
+function pixelsOf(frames: readonly ObjectFrame[], extrapolated_min: readonly number[]): Set<number> {
   const pixels = new Set<number>();
-  addPixels(objects, minutes, pixels);
+  for (const { mask, velocity } of frames.flatMap(({ objects }) => objects))
+    for (const minutes of extrapolated_min) {
+      const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
+      eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
+    }
   return pixels;
-}
-
-function addPixels(objects: readonly MovingObject[], minutes: number, pixels: Set<number>): void {
-  for (const { mask, velocity } of objects) {
-    const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
-    eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
-  }
 }
 
 /** Displacement of an object in whole rows and columns, at its latitude. */

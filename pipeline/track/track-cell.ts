@@ -1,17 +1,11 @@
+import type { Cell } from '../../schemas/tables/cells.ts';
 import type { Heading } from './motion.ts';
 
+/** The centroid is tracked, `lat` and `lon` are published; the size is in mm of hail or in the product's own unit. */
+type CellColumn = 'cell_index' | 'lat' | 'lon' | `centroid_${'lat' | 'lon'}` | 'area_km2' | 'estimated_size_mm';
+
 /** A cell of one scan, input of the tracker. */
-export interface TrackCell {
-  readonly cell_index: number;
-  /** Published position. */
-  readonly lat: number;
-  readonly lon: number;
-  /** Centre of gravity: the tracked position. */
-  readonly centroid_lat: number;
-  readonly centroid_lon: number;
-  readonly area_km2: number;
-  /** Largest value in the cell; mm of hail, or the product's own unit. */
-  readonly estimated_size_mm: number;
+export interface TrackCell extends Readonly<Pick<Cell, CellColumn>> {
   /** Lattice pixels of the cell, in rows from north, columns from west. */
   readonly rows: Uint16Array;
   readonly cols: Uint16Array;

@@ -1,4 +1,5 @@
 import { LATTICE } from './lattice.ts';
+import { rootOf } from './union-find.ts';
 
 /** A position as GeoJSON writes it, `[lon, lat]`; a ring, first position = last; a shell with its holes; several of them. */
 export type Ring = number[][];
@@ -87,16 +88,6 @@ function runsOf(keys: Uint32Array): Runs {
   return { count, row, start, end };
 }
 
-/** Root of a run's 4-connected component, with path halving. */
-function find(component: Int32Array, run: number): number {
-  let i = run;
-  while (component[i] !== i) {
-    component[i] = component[component[i]];
-    i = component[i];
-  }
-  return i;
-}
-
 /**
  * Finds the corners along the lines between rows, from north: an edge lies where exactly one of the two rows has a pixel,
  * a corner where such a stretch starts or ends. Joins runs that share an edge in `component`.
@@ -163,7 +154,7 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
         if (below) b++;
         below = !below;
       }
-      if (above && below) component[find(component, b)] = find(component, a);
+      if (above && below) component[rootOf(component, b)] = rootOf(component, a);
     }
   };
 
@@ -190,7 +181,7 @@ function assemble(corners: Corners, component: Int32Array): MultiPolygon {
   const holes: { owner: number; ring: Ring }[] = [];
   for (const path of simplePaths(corners)) {
     const ring = ringOf(corners, path);
-    const owner = find(component, corners.run[path[0]]);
+    const owner = rootOf(component, corners.run[path[0]]);
     if (signedArea(ring) < 0) holes.push({ owner, ring });
     else {
       const polygon = [ring];

@@ -25,17 +25,7 @@ export interface NowcastFit {
 /** The strike nowcast as fitted by `npm run bench -- nowcast --fit`. A fit on simulations never judges observed data. */
 export const NOWCAST_MODEL: Readonly<Record<Provenance, NowcastFit>> & {
   /** Hail >= 19 mm persists: logit = base + size ln(M / 19) + lead L. */
-  readonly survival: {
-    readonly base: number;
-    readonly size: number;
-    readonly lead: number;
-    readonly material: {
-      readonly source: string;
-      readonly objects: number;
-      readonly cases: number;
-      readonly longest_min: number;
-    };
-  };
+  readonly survival: (typeof model)['survival'];
   /**
    * Skill over advection, measured on real frames of regions outside the training data: 5 and 95 % of draws of regions. Null
    * for leads beyond the frames.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { THREAT_LEVELS } from '../webhook-events.ts';
-import { wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 export const ALERT_STATUSES = ['open', 'resolved', 'closed'] as const;
 
@@ -12,13 +12,13 @@ export const Alert = z.object({
       '`resolved`: half an hour went by without hail. `closed`: the subscription was paused or changed meanwhile, and nobody was told.',
   }),
   threat_level: z.enum(THREAT_LEVELS).meta({ description: 'By the largest size; CLEAR once it is resolved.' }),
-  triggered_at: wireTime('First detection.'),
-  resolved_at: wireTime('Half an hour after the last detection; null unless it is resolved.').nullable(),
-  estimated_size_mm: wireMm('Size of the detection that raised the alert.'),
-  max_size_mm: wireMm('Largest size while it was open.'),
-  confidence: wireProbability('How sure that detection is.'),
+  triggered_at: wire.time('First detection.'),
+  resolved_at: wire.time('Half an hour after the last detection; null unless it is resolved.').nullable(),
+  estimated_size_mm: wire.mm('Size of the detection that raised the alert.'),
+  max_size_mm: wire.mm('Largest size while it was open.'),
+  confidence: wire.probability('How sure that detection is.'),
   location: z
-    .object({ lat: wireLat(), lon: wireLon() })
+    .object({ lat: wire.lat(), lon: wire.lon() })
     .meta({ description: 'Where the detection that raised the alert lies.' }),
   track_id: z.string().nullable().meta({ description: 'Storm that it belongs to; null outside any.' }),
 });

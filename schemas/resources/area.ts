@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wireCount, wireNumber, wireWritten } from './fields.ts';
+import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
 export const AREA_KINDS = ['polygon', 'point'] as const;
@@ -112,7 +112,7 @@ export const AreaChange = z
   });
 export type AreaChange = z.infer<typeof AreaChange>;
 
-const areaSqMi = (what: string) => wireNumber(what, 'mi2');
+const areaSqMi = (what: string) => wire.number(what, 'mi2');
 
 /** A polygon or point that a business watches, without its geometry. */
 export const MonitoredArea = z.object({
@@ -138,8 +138,8 @@ export const MonitoredArea = z.object({
     })
     .nullable()
     .meta({ description: 'The point of a point area; null for polygons.' }),
-  created_at: wireWritten('When the area was made.'),
-  updated_at: wireWritten('When it was last changed.'),
+  created_at: wire.written('When the area was made.'),
+  updated_at: wire.written('When it was last changed.'),
 });
 export type MonitoredArea = z.infer<typeof MonitoredArea>;
 
@@ -148,16 +148,16 @@ export const AreaSummary = MonitoredArea.pick({ id: true, kind: true, name: true
 
 /** Share of a business's quotas that its areas use. */
 export const AreaUsage = z.object({
-  polygon_count: wireCount('Polygons of the business.'),
-  point_count: wireCount('Point areas of the business.'),
-  real_time_polygon_count: wireCount('Real-time polygons of the business.'),
+  polygon_count: wire.count('Polygons of the business.'),
+  point_count: wire.count('Point areas of the business.'),
+  real_time_polygon_count: wire.count('Real-time polygons of the business.'),
   total_area_sq_mi: areaSqMi('Area of all of them; overlaps count twice.'),
 });
 
 /** A page of a business's areas. */
 export const MonitoredAreas = z.object({
   areas: z.array(AreaSummary).meta({ description: 'The last changed first.' }),
-  count: wireCount('Areas on this page.'),
+  count: wire.count('Areas on this page.'),
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
   usage: AreaUsage.meta({ description: 'Of all areas of the business, whatever the question.' }),
 });
@@ -166,7 +166,7 @@ export type MonitoredAreas = z.infer<typeof MonitoredAreas>;
 /** Geometry of an area. */
 export const AreaGeometry = z.object({
   geometry: PolygonGeometry.nullable().meta({ description: 'Null for point areas.' }),
-  updated_at: wireWritten('When the geometry, or the point, was last replaced.'),
+  updated_at: wire.written('When the geometry, or the point, was last replaced.'),
 });
 export type AreaGeometry = z.infer<typeof AreaGeometry>;
 

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { SPC_CATEGORIES } from '../reference/spc-categories.ts';
-import { wireLat, wireLon, wirePercent, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
 const hazard = (what: string) =>
-  wirePercent(
-    `${what} within 25 miles of the point: that of the innermost contour. 0: the forecast was issued and the point lies outside of every contour. Null: it was not issued or has not come, or an area of it could not be read.`,
-  ).nullable();
+  wire
+    .percent(
+      `${what} within 25 miles of the point: that of the innermost contour. 0: the forecast was issued and the point lies outside of every contour. Null: it was not issued or has not come, or an area of it could not be read.`,
+    )
+    .nullable();
 
 /** Convective outlook of the Storm Prediction Center for a point and a day. */
 export const ConvectiveOutlook = z.object({
@@ -23,28 +25,32 @@ export const ConvectiveOutlook = z.object({
   }),
   tornado_probability_pct: hazard('Probability of a tornado'),
   wind_probability_pct: hazard('Probability of damaging wind'),
-  severe_probability_pct: wirePercent(
-    'Combined probability of severe weather, where the product has one: day 3, and days 4 to 8 as 15, 30 or null outside of the areas.',
-  ).nullable(),
+  severe_probability_pct: wire
+    .percent(
+      'Combined probability of severe weather, where the product has one: day 3, and days 4 to 8 as 15, 30 or null outside of the areas.',
+    )
+    .nullable(),
 });
 export type ConvectiveOutlook = z.infer<typeof ConvectiveOutlook>;
 
 /** Answer of GET /v1/outlooks/spc. */
 export const SpcOutlookAnswer = z.object({
-  location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   day: z.int().min(1).max(8).meta({ description: 'Day of the outlook, as asked.' }),
   outlook: ConvectiveOutlook,
-  issue_time: wireTime(
-    'When the forecast was issued, the earliest of its layers; null without a product of this day.',
-  ).nullable(),
-  valid_time: wireTime('From when on all of its layers hold; null without a product.').nullable(),
-  expire_time: wireTime('Until when all of its layers hold; null without a product.').nullable(),
+  issue_time: wire
+    .time('When the forecast was issued, the earliest of its layers; null without a product of this day.')
+    .nullable(),
+  valid_time: wire.time('From when on all of its layers hold; null without a product.').nullable(),
+  expire_time: wire.time('Until when all of its layers hold; null without a product.').nullable(),
   has_extended_risk: z.boolean().nullable().meta({
     description: 'An area of days 4 to 8 lies at the point; null where none does and one of those days is not known.',
   }),
-  fetched_at: wireTime(
-    'When the newest of the layers came; without a product of this day until when outlooks are known to be complete; null while none was ever fed.',
-  ).nullable(),
+  fetched_at: wire
+    .time(
+      'When the newest of the layers came; without a product of this day until when outlooks are known to be complete; null while none was ever fed.',
+    )
+    .nullable(),
 });
 export type SpcOutlookAnswer = z.infer<typeof SpcOutlookAnswer>;
 

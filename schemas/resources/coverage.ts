@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import { wireLat, wireLon } from './fields.ts';
+import * as wire from './fields.ts';
 
 /** Answer of GET /v1/coverage. */
 export const Coverage = z.object({
-  location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   covered: z.boolean().meta({
     description:
       'False without a radar within 230 km, with an index below .10, or outside the published area (20 to 55 N, 130 to 60 W).',

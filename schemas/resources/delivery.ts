@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ANY_EVENT_TYPES } from '../webhook-events.ts';
-import { wireCount, wireTime, wireWritten } from './fields.ts';
+import * as wire from './fields.ts';
 
 /** Reasons of a failed attempt as clients see them; a refused address counts as `connect`. */
 export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
@@ -10,20 +10,20 @@ export const Delivery = z.object({
   id: z.string().meta({ description: '`whd_` and a ULID, for the first attempt that of the event.' }),
   event_id: z.string().meta({ description: '`evt_` and a ULID: the `id` of the body.' }),
   event: z.enum(ANY_EVENT_TYPES),
-  attempt: wireCount('1 for the first.'),
+  attempt: wire.count('1 for the first.'),
   status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
   success: z.boolean().meta({ description: 'The answer was 2xx.' }),
   error: z.enum(DELIVERY_ERRORS).nullable().meta({ description: 'Why it failed; null when it did not.' }),
   redelivered_from: z.string().nullable().meta({ description: 'Delivery that this repeats on request; else null.' }),
   duration_ms: z.int().nonnegative().meta({ description: 'From the look-up of the host to the answer.', unit: 'ms' }),
-  next_retry_at: wireTime('When the next attempt is due; null when there is none.').nullable(),
-  created_at: wireWritten('When the attempt began.'),
+  next_retry_at: wire.time('When the next attempt is due; null when there is none.').nullable(),
+  created_at: wire.written('When the attempt began.'),
 });
 export type Delivery = z.infer<typeof Delivery>;
 
 export const Deliveries = z.object({
   deliveries: z.array(Delivery).meta({ description: 'Newest first; the last 100 are kept.' }),
-  count: wireCount('Deliveries on this page.'),
+  count: wire.count('Deliveries on this page.'),
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DetectionWord, Resolution } from '../geo/beam.ts';
-import { wireKm, wireProbability } from './fields.ts';
+import * as wire from './fields.ts';
 
 const WORDS = ['excellent', 'good', 'fair', 'limited'] as const satisfies readonly DetectionWord[];
 const RESOLUTIONS = ['fine (<1 km)', 'standard (1-2 km)', 'coarse (>2 km)'] as const satisfies readonly Resolution[];
@@ -8,18 +8,18 @@ const RESOLUTIONS = ['fine (<1 km)', 'standard (1-2 km)', 'coarse (>2 km)'] as c
 /** How well weather radar can see hail at a place. */
 export const DetectionQualityBlock = z
   .object({
-    hdqi: wireProbability('Detection-quality index: a prior from physics and geometry, not a measured hit rate.'),
+    hdqi: wire.probability('Detection-quality index: a prior from physics and geometry, not a measured hit rate.'),
     detection_word: z.enum(WORDS).meta({ description: 'The index in a word: from .80, from .60, from .35, below.' }),
     resolution: z.enum(RESOLUTIONS).meta({ description: 'By the width of the lowest beam at the place.' }),
     components: z.object({
-      sample_coverage: wireProbability('Share of the layer where hail grows that some radar samples.'),
-      beam_blockage: wireProbability(
+      sample_coverage: wire.probability('Share of the layer where hail grows that some radar samples.'),
+      beam_blockage: wire.probability(
         'Share of the lowest beam that terrain leaves free, for the most blocked of the radars in use; 1 without a terrain model.',
       ),
-      dual_pol_availability: wireProbability('Value of dual polarisation at this distance.'),
+      dual_pol_availability: wire.probability('Value of dual polarisation at this distance.'),
     }),
     nearest_radar: z
-      .object({ id: z.string().meta({ description: 'WSR-88D site.' }), distance_km: wireKm('Geodesic distance.') })
+      .object({ id: z.string().meta({ description: 'WSR-88D site.' }), distance_km: wire.km('Geodesic distance.') })
       .nullable()
       .meta({ description: 'Nearest site at any distance.' }),
     beam_height_m: z.int().nullable().meta({

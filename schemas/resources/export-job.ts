@@ -1,10 +1,26 @@
 import { z } from 'zod';
 import { type Bbox, checkBbox, parseBbox } from '../geo/position.ts';
 import { isStateCode } from '../reference/state-codes.ts';
-import { daysBetween } from '../time.ts';
-import { DATASETS, EXPORT_DAYS_MAX, EXPORT_FORMATS, EXPORT_ROW_CAPS } from './export-params.ts';
-import { bodyDate, wireCount, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 import { jobStatus, pollUrl } from './report-job.ts';
+
+/** Datasets of exports. */
+export const DATASETS = ['detections', 'swaths', 'reports'] as const;
+export type Dataset = (typeof DATASETS)[number];
+
+/** File formats of exports. */
+export const EXPORT_FORMATS = ['csv', 'geojson', 'parquet'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/** Most storm dates in one export, first and last included. */
+export const EXPORT_DAYS_MAX = 31;
+
+/** Most rows of a file; the latest rows beyond are left out. Swaths need no cap: they have a row for each date and size tier. */
+export const EXPORT_ROW_CAPS = {
+  detections: 250_000,
+  reports: 50_000,
+  swaths: Number.POSITIVE_INFINITY,
+} as const satisfies Record<Dataset, number>;
 
 /** Days that an export is kept after it was asked for. */
 export const EXPORT_KEPT_DAYS = 30;
@@ -41,8 +57,8 @@ export const ExportRequest = z
     dataset: z.enum(DATASETS).meta({
       description: `detections: every pixel and scan of 10 mm and more, at most ${EXPORT_ROW_CAPS.detections} rows; swaths: the convex hull of each storm date and size tier; reports: hail on the ground, at most ${EXPORT_ROW_CAPS.reports} rows.`,
     }),
-    date_start: bodyDate('First storm date.'),
-    date_end: bodyDate(
+    date_start: wire.bodyDate('First storm date.'),
+    date_end: wire.bodyDate(
       `Last storm date, included; at most ${EXPORT_DAYS_MAX} days in all. After today (UTC) it counts as today.`,
     ),
     bbox: requestBbox.nullish().transform((bbox) => bbox ?? null),
@@ -54,25 +70,21 @@ export const ExportRequest = z
       .meta({ description: 'Region as the USPS code of a state; not together with bbox.' }),
     format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
   })
-  .refine(({ date_start, date_end }) => date_start <= date_end, {
-    path: ['date_end'],
-    error: 'is before date_start, expected the same date or a later one',
-    abort: true,
-  })
-  .refine(({ date_start, date_end }) => daysBetween(date_start, date_end) <= EXPORT_DAYS_MAX, {
-    path: ['date_end'],
-    error: `is too far from date_start, expected at most ${EXPORT_DAYS_MAX} days with both ends`,
-  })
+  .check(...wire.dateRange(EXPORT_DAYS_MAX))
   .refine(({ bbox, state }) => bbox === null || state === null, {
     path: ['bbox'],
     error: 'is given together with state, expected one of them',
   });
 
+/** Validated parameters of an export: dates exist and are in order, at most one of bbox and state is set. */
+export type ExportParams = z.infer<typeof ExportRequest>;
+
 /** Fields of every export. */
 export const ExportSummary = z.object({
-  row_count: wireCount('Rows in the file.'),
+  row_count: wire.count('Rows in the file.'),
   truncated: z.boolean().meta({ description: 'There were more rows than an export may have: the latest are missing.' }),
 });
+export type ExportSummary = z.infer<typeof ExportSummary>;
 
 const job_id = z.string().meta({ description: 'Id of the export, `exp_` and a ULID.' });
 
@@ -109,7 +121,7 @@ export const ExportJob = z.object({
   params: ExportedRequest.meta({ description: 'The request as it was carried out.' }),
   row_count: ExportSummary.shape.row_count.nullable(),
   truncated: ExportSummary.shape.truncated.nullable(),
-  generated_at: wireTime('When the file was made.').nullable(),
+  generated_at: wire.time('When the file was made.').nullable(),
   download_url: z.string().nullable().meta({
     description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
   }),

@@ -3,8 +3,8 @@ import { type Table, table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
 import { Detection } from '../tables/detections.ts';
 import { GroundReport } from '../tables/ground-reports.ts';
-import { count, geometry, millimetres, squareKilometres, stormDateColumn, text } from '../units.ts';
-import type { Dataset } from './export-params.ts';
+import { count, geometry, millimetres, squareKilometres, stormDate, text } from '../units.ts';
+import type { Dataset } from './export-job.ts';
 
 /** Geometry next to lat and lon, so that map programs open the file; CSV has lat and lon only. */
 const point = geometry('Position as a point, WGS84; not in CSV.');
@@ -40,7 +40,7 @@ const ReportRow = z.object({
 });
 
 const SwathRow = z.object({
-  storm_date: stormDateColumn('Storm date.'),
+  storm_date: stormDate('Storm date.'),
   threshold_mm: millimetres('Lower bound of the tier; the tier holds everything at or above it.'),
   category: text('Size category of the bound.'),
   area_km2: squareKilometres('Geodesic area of the geometry, the convex hull: at least footprint_km2.'),

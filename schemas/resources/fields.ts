@@ -1,55 +1,56 @@
 import { z } from 'zod';
-import { SIZE_BANDS, type SizeCategory } from '../size.ts';
-import { isCalendarDate } from '../time.ts';
+import { SIZE_CATEGORIES } from '../size.ts';
+import { daysBetween, isCalendarDate } from '../time.ts';
 
 /** Fields of answers; the unit is in the metadata next to the description. */
 const measure = (description: string, unit: string) => z.number().meta({ description, unit });
 
-export const wireLat = (what = 'Latitude, 5 decimals.') => measure(what, 'deg');
-export const wireLon = (what = 'Longitude, 5 decimals.') => measure(what, 'deg');
-export const wireKm = (what: string) => measure(what, 'km');
-export const wireKm2 = (what: string) => measure(what, 'km2');
-export const wireMm = (what: string) => measure(what, 'mm');
-export const wireMinutes = (what: string) => measure(what, 'min');
-export const wireSpeed = (what: string) => measure(what, 'km/h');
-export const wireDirection = (what: string) => measure(what, 'deg');
-export const wireNumber = (what: string, unit: string) => measure(what, unit);
-export const wireProbability = (what: string) => z.number().min(0).max(1).meta({ description: what, unit: '1' });
-export const wirePercent = (what: string) => z.number().min(0).max(100).meta({ description: what, unit: '%' });
-export const wireCount = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1' });
+export const lat = (what = 'Latitude, 5 decimals.') => measure(what, 'deg');
+export const lon = (what = 'Longitude, 5 decimals.') => measure(what, 'deg');
+/** Point of a question as it was understood. */
+export const askedPoint = () => z.object({ lat: lat('As asked, 5 decimals.'), lon: lon('As asked, 5 decimals.') });
+export const km = (what: string) => measure(what, 'km');
+export const km2 = (what: string) => measure(what, 'km2');
+export const mm = (what: string) => measure(what, 'mm');
+export const minutes = (what: string) => measure(what, 'min');
+export const speed = (what: string) => measure(what, 'km/h');
+export const direction = (what: string) => measure(what, 'deg');
+export const number = (what: string, unit: string) => measure(what, unit);
+export const probability = (what: string) => z.number().min(0).max(1).meta({ description: what, unit: '1' });
+export const percent = (what: string) => z.number().min(0).max(100).meta({ description: what, unit: '%' });
+export const count = (what: string) => z.int().nonnegative().meta({ description: what, unit: '1' });
 const instant = (what: string, pattern: RegExp) =>
   z
     .string()
     .regex(pattern)
     .meta({ description: `${what} ISO 8601 UTC.` });
 /** Instant such as `2026-05-01T20:12:00Z`. */
-export const wireTime = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+export const time = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 /** When a record was written, such as `2026-05-01T20:12:00.123Z`. */
-export const wireWritten = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
+export const written = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/);
 
-const CATEGORIES = SIZE_BANDS.map(({ category }) => category) as [SizeCategory, ...SizeCategory[]];
-export const wireCategory = (what: string) =>
+export const category = (what: string) =>
   z
-    .enum(CATEGORIES)
+    .enum(SIZE_CATEGORIES)
     .nullable()
     .meta({ description: `${what} Null below 19 mm.` });
 
 export const DETAILS = ['standard', 'advanced'] as const;
-export const wireDetail = () => z.enum(DETAILS).meta({ description: 'Level of detail as asked.' });
+export const detail = () => z.enum(DETAILS).meta({ description: 'Level of detail as asked.' });
 export type Detail = (typeof DETAILS)[number];
 
 /** Whether something is in range now. The time of the newest scan shows whether a false means no hail or no data. */
-export const wireActive = (what: string) =>
+export const active = (what: string) =>
   z.boolean().meta({
     description: `True when ${what} is in range. False says nothing about now where the newest scan is more than ten minutes old, nor where radars do not look (GET /v1/coverage).`,
   });
-export const wireDataTimestamp = () =>
-  wireTime('Observation time of the newest scan; null while nothing is published.').nullable();
-export const wireDataAsOf = () =>
-  wireTime('Observation time of the newest scan of what was read; null while nothing is published.').nullable();
+export const dataTimestamp = () =>
+  time('Observation time of the newest scan; null while nothing is published.').nullable();
+export const dataAsOf = () =>
+  time('Observation time of the newest scan of what was read; null while nothing is published.').nullable();
 
 /** Requested storm dates without published data: an empty result for them means nothing. */
-export const wireDatesWithoutData = () =>
+export const datesWithoutData = () =>
   z.array(z.iso.date()).meta({
     description:
       'Storm dates asked for of which no radar data are published, ascending: that nothing is found on them says nothing.',
@@ -61,6 +62,21 @@ export const bodyDate = (description: string) =>
     .string()
     .refine(isCalendarDate, { error: 'is no date of the calendar, expected YYYY-MM-DD', abort: true })
     .meta({ description, format: 'date' });
+
+/** Checks of `date_start` and `date_end`: in order, at most `most` days with both ends. */
+export const dateRange = (most: number) =>
+  [
+    z.refine<DateRange>(({ date_start, date_end }: DateRange) => date_start <= date_end, {
+      path: ['date_end'],
+      error: 'is before date_start, expected the same date or a later one',
+      abort: true,
+    }),
+    z.refine<DateRange>(({ date_start, date_end }: DateRange) => daysBetween(date_start, date_end) <= most, {
+      path: ['date_end'],
+      error: `is too far from date_start, expected at most ${most} days with both ends`,
+    }),
+  ] as const;
+type DateRange = { readonly date_start: string; readonly date_end: string };
 
 /** Cursor of the page after this one: an id or an operation name. */
 export const nextCursor = z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' });

@@ -1,18 +1,20 @@
 import { z } from 'zod';
 import { RISK_CATEGORIES } from '../tables/forecast.ts';
-import { wireCount, wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 const hailProbability = () =>
-  wireProbability(
-    'Probability, 0 to 1, of hail >= 25 mm within 40 km of the point in the hour: ten to twenty times that at the point itself. Null where the model gives nothing.',
-  ).nullable();
-const size = () => wireMm('Median of the largest stone, given hail. Null below a probability of .02.').nullable();
+  wire
+    .probability(
+      'Probability, 0 to 1, of hail >= 25 mm within 40 km of the point in the hour: ten to twenty times that at the point itself. Null where the model gives nothing.',
+    )
+    .nullable();
+const size = () => wire.mm('Median of the largest stone, given hail. Null below a probability of .02.').nullable();
 const category = () =>
   z.enum(RISK_CATEGORIES).nullable().meta({
     description:
       'Risk by the probability: below .02, .05, .15, .30, .45, and above; one step higher from .10 on where the significant hail parameter reaches 1.5.',
   });
-const validTime = () => wireTime('End of the hour.');
+const validTime = () => wire.time('End of the hour.');
 
 export const ForecastHour = z
   .object({
@@ -52,9 +54,7 @@ export type ForecastPeak = z.infer<typeof ForecastPeak>;
 
 /** Answer of GET /v1/hail/forecast. */
 export const HailForecast = z.object({
-  location: z.object({
-    lat: wireLat('As asked, 5 decimals.'),
-    lon: wireLon('As asked, 5 decimals.'),
+  location: wire.askedPoint().extend({
     geohash4: z.string().meta({ description: 'Four-character geohash that the forecast is for.' }),
   }),
   model: z
@@ -62,7 +62,7 @@ export const HailForecast = z.object({
       name: z.string().nullable().meta({
         description: 'The model, such as `hrrr`; `simulated-hrrr` for runs of the simulator. Null without a run.',
       }),
-      run_time: wireTime('Start of the newest run that was used, however old it is; null without a run.').nullable(),
+      run_time: wire.time('Start of the newest run that was used, however old it is; null without a run.').nullable(),
       source: z.string().nullable().meta({ description: 'Who made the runs, in words. Null without a run.' }),
     })
     .meta({ description: 'What the forecast was made from.' }),
@@ -71,7 +71,7 @@ export const HailForecast = z.object({
     description:
       'Hours from the first full one that ends after now. Fewer than asked where the run ends sooner, none outside the area of the model.',
   }),
-  count: wireCount('Hours in the list.'),
+  count: wire.count('Hours in the list.'),
 });
 export type HailForecast = z.infer<typeof HailForecast>;
 

@@ -1,15 +1,5 @@
 import { z } from 'zod';
-import {
-  wireActive,
-  wireCategory,
-  wireCount,
-  wireDataTimestamp,
-  wireKm,
-  wireLat,
-  wireLon,
-  wireMm,
-  wireProbability,
-} from './fields.ts';
+import * as wire from './fields.ts';
 
 /** Locations in one batch. */
 export const BATCH_MAX = 50;
@@ -28,22 +18,22 @@ export type HailBatchRequest = z.infer<typeof HailBatchRequest>;
 /** One location of a batch; the fields from max_size_mm on are present only when it is active. */
 export const BatchResult = z.object({
   id: z.string().nullable().meta({ description: 'The id given; null when none was.' }),
-  lat: wireLat(),
-  lon: wireLon(),
-  active: wireActive('a cell'),
-  max_size_mm: wireMm('Largest estimated size.').optional(),
-  max_size_category: wireCategory('Category of max_size_mm.').optional(),
-  max_confidence: wireProbability('Largest confidence.').optional(),
-  cell_count: wireCount('Cells in range.').optional(),
-  closest_km: wireKm('Distance of the nearest cell.').optional(),
+  lat: wire.lat(),
+  lon: wire.lon(),
+  active: wire.active('a cell'),
+  max_size_mm: wire.mm('Largest estimated size.').optional(),
+  max_size_category: wire.category('Category of max_size_mm.').optional(),
+  max_confidence: wire.probability('Largest confidence.').optional(),
+  cell_count: wire.count('Cells in range.').optional(),
+  closest_km: wire.km('Distance of the nearest cell.').optional(),
 });
 export type BatchResult = z.infer<typeof BatchResult>;
 
 export const HailBatch = z.object({
   results: z.array(BatchResult).meta({ description: 'In the order of the request.' }),
-  count: wireCount('Locations looked at.'),
-  active_count: wireCount('Locations with hail in range.'),
-  data_timestamp: wireDataTimestamp(),
+  count: wire.count('Locations looked at.'),
+  active_count: wire.count('Locations with hail in range.'),
+  data_timestamp: wire.dataTimestamp(),
 });
 
 const credits = (what: string) => z.int().meta({ description: what, unit: 'credits' });
@@ -51,7 +41,7 @@ const credits = (what: string) => z.int().meta({ description: what, unit: 'credi
 /** Cost of a batch, without running it. */
 export const HailBatchEstimate = z.object({
   estimate: z.literal(true),
-  location_count: wireCount('Locations of the request.'),
+  location_count: wire.count('Locations of the request.'),
   cost_per_location: credits('Price of a location.'),
   minimum_cost: credits('Price of the smallest batch.'),
   estimated_credits: credits('Price of this batch, exact.'),

@@ -1,24 +1,7 @@
 import { z } from 'zod';
 import { TREND_WORDS } from '../tables/tracks.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import {
-  wireActive,
-  wireCategory,
-  wireCount,
-  wireDataTimestamp,
-  wireDetail,
-  wireDirection,
-  wireKm,
-  wireKm2,
-  wireLat,
-  wireLon,
-  wireMinutes,
-  wireMm,
-  wireNumber,
-  wireProbability,
-  wireSpeed,
-  wireTime,
-} from './fields.ts';
+import * as wire from './fields.ts';
 import { RadarBlock } from './radar-block.ts';
 
 /** Look-back of current conditions and storms, minutes. */
@@ -31,29 +14,31 @@ const damage = (what: string) => z.enum(ROOF_DAMAGE_WORDS).meta({ description: w
 /** The storm cell that a hail cell belongs to; every field is null where the newest detection lies in none. */
 export const StormBlock = z.object({
   track_id: z.string().nullable().meta({ description: 'Tracked storm cell, for GET /v1/storms/{track_id}.' }),
-  area_km2: wireKm2('Area of the storm cell (MESH >= 5 mm).').nullable(),
-  p90_mm: wireMm('90th percentile of MESH over the cell.').nullable(),
-  major_axis_km: wireKm('Major axis of the ellipse with the same second moments.').nullable(),
-  minor_axis_km: wireKm('Minor axis of that ellipse.').nullable(),
-  orientation_deg: wireDirection('Direction of the major axis, 0 = north, clockwise, 0 to 180.').nullable(),
-  speed_kmh: wireSpeed('Speed of motion.').nullable(),
-  direction_deg: wireDirection('Direction towards which it moves, 0 = north, clockwise.').nullable(),
+  area_km2: wire.km2('Area of the storm cell (MESH >= 5 mm).').nullable(),
+  p90_mm: wire.mm('90th percentile of MESH over the cell.').nullable(),
+  major_axis_km: wire.km('Major axis of the ellipse with the same second moments.').nullable(),
+  minor_axis_km: wire.km('Minor axis of that ellipse.').nullable(),
+  orientation_deg: wire.direction('Direction of the major axis, 0 = north, clockwise, 0 to 180.').nullable(),
+  speed_kmh: wire.speed('Speed of motion.').nullable(),
+  direction_deg: wire.direction('Direction towards which it moves, 0 = north, clockwise.').nullable(),
   trend: z.enum(TREND_WORDS).nullable().meta({ description: 'Trend of the maximum size.' }),
-  age_min: wireMinutes('Time since the first scan of the track.').nullable(),
+  age_min: wire.minutes('Time since the first scan of the track.').nullable(),
 });
 export type StormBlock = z.infer<typeof StormBlock>;
 
 /** Possible impact of the hail on the ground. */
 export const ImpactBlock = z.object({
-  hail_duration_min: wireMinutes('Scans >= 19 mm at the place in the look-back, gaps capped at 4 minutes.'),
-  kinetic_energy_j_m2: wireNumber(
-    'Kinetic energy of the hail in the look-back, from the reflectivity at the lowest altitude where the hail of each scan was largest; null without that product.',
-    'J/m2',
-  ).nullable(),
-  terminal_velocity_m_s: wireNumber('Fall speed of a stone of the estimated size.', 'm/s'),
-  swath_area_km2: wireKm2(
-    'Area that the storm covered with hail >= 19 mm in the look-back; null outside any tracked storm.',
-  ).nullable(),
+  hail_duration_min: wire.minutes('Scans >= 19 mm at the place in the look-back, gaps capped at 4 minutes.'),
+  kinetic_energy_j_m2: wire
+    .number(
+      'Kinetic energy of the hail in the look-back, from the reflectivity at the lowest altitude where the hail of each scan was largest; null without that product.',
+      'J/m2',
+    )
+    .nullable(),
+  terminal_velocity_m_s: wire.number('Fall speed of a stone of the estimated size.', 'm/s'),
+  swath_area_km2: wire
+    .km2('Area that the storm covered with hail >= 19 mm in the look-back; null outside any tracked storm.')
+    .nullable(),
   roof_damage_potential: damage('By size: possible from 25 mm, likely from 38 mm, severe from 63 mm.'),
   vehicle_damage_potential: damage('By size: possible from 19 mm, likely from 25 mm, severe from 38 mm.'),
 });
@@ -62,17 +47,17 @@ export type ImpactBlock = z.infer<typeof ImpactBlock>;
 /** A place (five-character geohash) with hail in the last 30 minutes. */
 export const HailCell = z.object({
   geohash5: z.string().meta({ description: 'Five-character geohash of the place: its identity.' }),
-  lat: wireLat('Latitude of the largest detection in the newest scan that touched the place.'),
-  lon: wireLon('Longitude of the same.'),
-  distance_km: wireKm('Geodesic distance from the query point.'),
+  lat: wire.lat('Latitude of the largest detection in the newest scan that touched the place.'),
+  lon: wire.lon('Longitude of the same.'),
+  distance_km: wire.km('Geodesic distance from the query point.'),
   age_seconds: z.int().nonnegative().meta({ description: 'Time since last_detected, never negative.', unit: 's' }),
-  last_detected: wireTime('Newest scan with a detection in the place.'),
-  scan_count: wireCount('Distinct scans with a detection in the place in the look-back.'),
+  last_detected: wire.time('Newest scan with a detection in the place.'),
+  scan_count: wire.count('Distinct scans with a detection in the place in the look-back.'),
   hail: z.object({
-    estimated_size_mm: wireMm('Largest MESH in the look-back.'),
-    ml_predicted_size_mm: wireMm('Largest median size a report would give, by the small model.'),
-    size_category: wireCategory('Category of estimated_size_mm.'),
-    confidence: wireProbability('Largest confidence of the detections in the look-back.'),
+    estimated_size_mm: wire.mm('Largest MESH in the look-back.'),
+    ml_predicted_size_mm: wire.mm('Largest median size a report would give, by the small model.'),
+    size_category: wire.category('Category of estimated_size_mm.'),
+    confidence: wire.probability('Largest confidence of the detections in the look-back.'),
   }),
   radar: RadarBlock.optional().meta({ description: 'Products at the largest detection of the look-back (advanced).' }),
   storm: StormBlock.optional().meta({ description: 'Storm cell of the newest detection (advanced).' }),
@@ -83,24 +68,24 @@ export type HailCell = z.infer<typeof HailCell>;
 
 /** The parsed query. */
 export const PointQuery = z.object({
-  lat: wireLat(),
-  lon: wireLon(),
-  radius_km: wireKm('Search radius.'),
+  lat: wire.lat(),
+  lon: wire.lon(),
+  radius_km: wire.km('Search radius.'),
   lookback_minutes: z.literal(LOOKBACK_MIN).meta({ description: 'Look-back.', unit: 'min' }),
 });
 
 /** Hail around a point in the last 30 minutes. */
 export const HailCurrent = z.object({
-  active: wireActive('a cell'),
-  detail: wireDetail(),
+  active: wire.active('a cell'),
+  detail: wire.detail(),
   summary: z.object({
-    total_cells: wireCount('Cells in range.'),
-    max_size_mm: wireMm('Largest estimated size; null without cells.').nullable(),
-    closest_cell_km: wireKm('Distance of the nearest cell; null without cells.').nullable(),
-    max_size_category: wireCategory('Category of max_size_mm.'),
+    total_cells: wire.count('Cells in range.'),
+    max_size_mm: wire.mm('Largest estimated size; null without cells.').nullable(),
+    closest_cell_km: wire.km('Distance of the nearest cell; null without cells.').nullable(),
+    max_size_category: wire.category('Category of max_size_mm.'),
   }),
   cells: z.array(HailCell).meta({ description: 'Nearest first.' }),
   query: PointQuery,
-  data_timestamp: wireDataTimestamp(),
+  data_timestamp: wire.dataTimestamp(),
 });
 export type HailCurrent = z.infer<typeof HailCurrent>;

@@ -1,18 +1,6 @@
 import { z } from 'zod';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import {
-  wireCategory,
-  wireCount,
-  wireDataTimestamp,
-  wireDetail,
-  wireKm,
-  wireLat,
-  wireLon,
-  wireMinutes,
-  wireMm,
-  wireProbability,
-  wireTime,
-} from './fields.ts';
+import * as wire from './fields.ts';
 import { RadarBlock } from './radar-block.ts';
 import { RadarGaps } from './radar-gaps.ts';
 
@@ -20,19 +8,19 @@ import { RadarGaps } from './radar-gaps.ts';
 export const HistoryEvent = z.object({
   storm_date: z.string().meta({ description: 'Storm date, YYYY-MM-DD.' }),
   location: z.object({
-    lat: wireLat('Latitude of the largest detection of the day in the radius; of equals the nearest.'),
-    lon: wireLon('Longitude of the same.'),
+    lat: wire.lat('Latitude of the largest detection of the day in the radius; of equals the nearest.'),
+    lon: wire.lon('Longitude of the same.'),
     geohash5: z.string().meta({ description: 'Five-character geohash of the same.' }),
   }),
-  distance_km: wireKm('Geodesic distance of that detection from the query point.'),
-  first_detected: wireTime('First scan of the date with a detection in the geohash5.'),
-  last_detected: wireTime('Last scan of the date with one.'),
-  duration_minutes: wireMinutes('Duration of hail in that geohash5, gaps between scans capped at 4 minutes.'),
-  scan_count: wireCount('Scans with a detection in that geohash5.'),
+  distance_km: wire.km('Geodesic distance of that detection from the query point.'),
+  first_detected: wire.time('First scan of the date with a detection in the geohash5.'),
+  last_detected: wire.time('Last scan of the date with one.'),
+  duration_minutes: wire.minutes('Duration of hail in that geohash5, gaps between scans capped at 4 minutes.'),
+  scan_count: wire.count('Scans with a detection in that geohash5.'),
   hail: z.object({
-    estimated_size_mm: wireMm('Largest MESH of the day in the radius.'),
-    size_category: wireCategory('Category of estimated_size_mm.'),
-    confidence: wireProbability('Confidence of that detection.'),
+    estimated_size_mm: wire.mm('Largest MESH of the day in the radius.'),
+    size_category: wire.category('Category of estimated_size_mm.'),
+    confidence: wire.probability('Confidence of that detection.'),
   }),
   radar: RadarBlock.optional().meta({ description: 'Products at that detection (advanced).' }),
   detection_quality: DetectionQualityBlock.optional().meta({ description: 'Radar geometry there (advanced).' }),
@@ -41,11 +29,11 @@ export type HistoryEvent = z.infer<typeof HistoryEvent>;
 
 export const HailHistory = z.object({
   events: z.array(HistoryEvent).meta({ description: 'Newest first; limit keeps the newest.' }),
-  count: wireCount('Events in this answer.'),
-  detail: wireDetail(),
+  count: wire.count('Events in this answer.'),
+  detail: wire.detail(),
   radar_gaps: RadarGaps.meta({
     description: 'When radar did not see the point, on the storm dates looked at.',
   }),
-  data_timestamp: wireDataTimestamp(),
+  data_timestamp: wire.dataTimestamp(),
 });
 export type HailHistory = z.infer<typeof HailHistory>;

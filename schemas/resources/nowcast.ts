@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NOWCAST_MODEL } from '../reference/nowcast-model.ts';
-import { wireActive, wireDataTimestamp, wireKm, wireLat, wireLon, wireProbability, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 import { Motion } from './storm.ts';
 
 const NOT_REACHED =
@@ -25,7 +25,7 @@ export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
 
 const Lead = z.object({
   minutes: z.int().positive().meta({ description: 'Lead.', unit: 'min' }),
-  probability: wireProbability(
+  probability: wire.probability(
     'Probability of hail >= 19 mm within 1 km of the point at any time from now up to the lead; never below a shorter lead.',
   ),
   quality: z.enum(['production', 'experimental']).meta({ description: 'How far the lead may be trusted.' }),
@@ -34,16 +34,16 @@ const Lead = z.object({
 
 export const NearestStorm = z.object({
   track_id: z.string().meta({ description: 'For GET /v1/storms/{track_id}.' }),
-  distance_km: wireKm('Geodesic distance from the point to the storm where it was seen last.'),
-  current_probability: wireProbability('ml_probability of the storm: hail >= 25.4 mm with it within 60 minutes.'),
-  data_timestamp: wireTime('Scan that saw the storm last.'),
+  distance_km: wire.km('Geodesic distance from the point to the storm where it was seen last.'),
+  current_probability: wire.probability('ml_probability of the storm: hail >= 25.4 mm with it within 60 minutes.'),
+  data_timestamp: wire.time('Scan that saw the storm last.'),
   motion: Motion,
 });
 
 /** Probability that hail strikes a point soon. */
 export const Nowcast = z.object({
-  active: wireActive('a tracked storm'),
-  location: z.object({ lat: wireLat(), lon: wireLon() }),
+  active: wire.active('a tracked storm'),
+  location: z.object({ lat: wire.lat(), lon: wire.lon() }),
   nearest_storm: NearestStorm.nullable().meta({ description: 'Nearest tracked storm in range; null without one.' }),
   nowcast: z
     .object({ t15: Lead, t30: Lead, t45: Lead })
@@ -53,6 +53,6 @@ export const Nowcast = z.object({
     description:
       'Version of the model, and after the plus what its weights were fitted on: mrms for real radar, sim for simulated evenings.',
   }),
-  data_timestamp: wireDataTimestamp(),
+  data_timestamp: wire.dataTimestamp(),
 });
 export type Nowcast = z.infer<typeof Nowcast>;

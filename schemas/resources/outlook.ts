@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/outlook.ts';
-import { wireKm, wireLat, wireLon, wirePercent, wireProbability, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 export const OutlookDay = z
   .object({
@@ -10,11 +10,11 @@ export const OutlookDay = z
       .max(OUTLOOK_DAYS)
       .meta({ description: 'Day of the outlook; day 1 had begun when it was made. Days that are over are left out.' }),
     forecast_date: z.string().meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.' }),
-    hail_probability: wirePercent(
+    hail_probability: wire.percent(
       'Probability in percent of hail >= 25 mm within 40 km on the day, one decimal: between what SPC and the model say; where neither speaks, the climatology.',
     ),
     confidence: z.object({
-      score: wireProbability(
+      score: wire.probability(
         'How well SPC and the model agree (1 within one contour of SPC, falling to .5 at three; .75 for one alone), times .9, .8, .7, .5, .4, .3, .25 by day; .2 for climatology alone.',
       ),
       state: z
@@ -27,18 +27,20 @@ export const OutlookDay = z
       .meta({ description: 'Component that moves the blend furthest from the climatology.' }),
     components: z
       .object({
-        spc_pct: wirePercent(
-          'Storm Prediction Center. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and null later.',
-        ).nullable(),
-        hrrr_pct: wirePercent(
-          'Forecast model, days 1 and 2; null where it covers less than half of the day.',
-        ).nullable(),
-        climo_pct: wirePercent('Climatology of the month: the answer where neither of the others speaks.').nullable(),
+        spc_pct: wire
+          .percent(
+            'Storm Prediction Center. Of a combined value of all hazards the usual share of hail. Outside its areas 1 on day 1, 1.5 on days 2 and 3, and null later.',
+          )
+          .nullable(),
+        hrrr_pct: wire
+          .percent('Forecast model, days 1 and 2; null where it covers less than half of the day.')
+          .nullable(),
+        climo_pct: wire.percent('Climatology of the month: the answer where neither of the others speaks.').nullable(),
       })
       .meta({
         description: 'SPC and the model make the blend; one that is null is left out, and the other stands alone.',
       }),
-    hourly: z.array(wirePercent('Share of one hour.')).length(24).nullable().meta({
+    hourly: z.array(wire.percent('Share of one hour.')).length(24).nullable().meta({
       description:
         'Day 1: 24 percentages from 12 UTC on, whose complements multiply to the complement of the day. Null on later days.',
     }),
@@ -59,16 +61,16 @@ export type OutlookDay = z.infer<typeof OutlookDay>;
 
 /** Answer of GET /v1/hail/outlook. */
 export const HailOutlook = z.object({
-  location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   covered: z.boolean().meta({ description: 'True when a cell with an outlook lies within the radius.' }),
   cell: z
     .object({
       geohash4: z.string().meta({ description: 'Four-character geohash.' }),
-      distance_km: wireKm('Geodesic distance from the point to its centre.'),
+      distance_km: wire.km('Geodesic distance from the point to its centre.'),
     })
     .nullable()
     .meta({ description: 'Nearest cell with an outlook; null when not covered.' }),
   outlook: z.array(OutlookDay).meta({ description: 'Days in order; empty when not covered.' }),
-  data_as_of: wireTime('Newest time of what was read; null while nothing is published.').nullable(),
+  data_as_of: wire.time('Newest time of what was read; null while nothing is published.').nullable(),
 });
 export type HailOutlook = z.infer<typeof HailOutlook>;

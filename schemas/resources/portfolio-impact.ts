@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import * as wire from './fields.ts';
 import { DateSeenInPart, RadarGaps } from './radar-gaps.ts';
 
 /** Radius of an impact, miles. */
@@ -12,11 +13,10 @@ export const PortfolioImpact = z.object({
     description: 'Geodesic distance to the nearest pixel with a detection, to its edge; 0 inside it.',
     unit: 'm',
   }),
-  max_size_mm: z.number().meta({ description: 'Largest detection within the radius.', unit: 'mm' }),
-  ml_confidence: z.number().min(0).max(1).meta({
-    description: 'Confidence that hail fell at the location, from size, number of detections and radar geometry.',
-    unit: '1',
-  }),
+  max_size_mm: wire.mm('Largest detection within the radius.'),
+  ml_confidence: wire.probability(
+    'Confidence that hail fell at the location, from size, number of detections and radar geometry.',
+  ),
   n_detections: z
     .int()
     .positive()

@@ -1,36 +1,32 @@
 import { z } from 'zod';
-import { wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 /** A place counts as seen by radar from this share of the minutes of a storm date. */
 export const SEEN_MIN_SHARE = 0.9;
 
-const share = () =>
-  z.number().min(0).max(1).meta({
-    description: 'Share of the minutes of the storm date during which a scan saw the place.',
-    unit: '1',
-  });
+const share = () => wire.probability('Share of the minutes of the storm date during which a scan saw the place.');
 
 /** Most gaps of a storm date in an answer. */
 export const GAPS_LISTED_MAX = 24;
 
 /** A period without a scan that covers a place. */
 export const RadarGap = z.object({
-  from: wireTime('Beginning: ten minutes after the last scan that saw the place, or the next scan where that did not.'),
-  to: wireTime('End: the next scan that saw it, or the end of what counts of the date.'),
+  from: wire.time(
+    'Beginning: ten minutes after the last scan that saw the place, or the next scan where that did not.',
+  ),
+  to: wire.time('End: the next scan that saw it, or the end of what counts of the date.'),
 });
 
 /** A storm date with gaps in the radar coverage of a place. */
 export const DateSeenInPart = z.object({
   date: z.iso.date().meta({ description: 'Storm date.' }),
   share: share(),
-  until: wireTime(
-    'Of a date that still runs its newest scan: later minutes do not count. Null for a date that is over.',
-  ).nullable(),
-  gap_count: z.int().nonnegative().meta({
-    description:
-      'Times during which no scan saw the place: below a share of 0.9 all of them, else those of more than ten minutes between two scans that saw it. 0 for a date that still runs and was seen up to its newest scan.',
-    unit: '1',
-  }),
+  until: wire
+    .time('Of a date that still runs its newest scan: later minutes do not count. Null for a date that is over.')
+    .nullable(),
+  gap_count: wire.count(
+    'Times during which no scan saw the place: below a share of 0.9 all of them, else those of more than ten minutes between two scans that saw it. 0 for a date that still runs and was seen up to its newest scan.',
+  ),
   gaps: z.array(RadarGap).meta({
     description: `From when to when they last, ascending; of more than ${GAPS_LISTED_MAX} the longest.`,
   }),

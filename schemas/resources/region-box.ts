@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { Bbox } from '../geo/position.ts';
-import { wireLat, wireLon } from './fields.ts';
+import * as wire from './fields.ts';
 
 /** Box that an answer covers. */
 export const RegionBox = z
   .object({
-    minLat: wireLat('Southern edge.'),
-    maxLat: wireLat('Northern edge.'),
-    minLon: wireLon('Western edge.'),
-    maxLon: wireLon('Eastern edge.'),
+    minLat: wire.lat('Southern edge.'),
+    maxLat: wire.lat('Northern edge.'),
+    minLon: wire.lon('Western edge.'),
+    maxLon: wire.lon('Eastern edge.'),
   })
   .meta({ description: 'The box used: as asked, clipped to CONUS; that of the state; or CONUS.' });
 export type RegionBox = z.infer<typeof RegionBox>;

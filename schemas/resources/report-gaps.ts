@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
-import { wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 const dates = (description: string) => z.array(z.iso.date()).meta({ description });
 
 /** A period without any collected source of ground reports. */
-export const ReportGap = z.object({ from: wireTime('Beginning.'), to: wireTime('End.') });
+export const ReportGap = z.object({ from: wire.time('Beginning.'), to: wire.time('End.') });
 export type ReportGap = z.infer<typeof ReportGap>;
 
 /** Storm dates without collected ground reports. */

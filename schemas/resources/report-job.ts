@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 import { VERDICTS, VerificationRequest } from './verification.ts';
 
 /** Days that a report is kept after it was asked for. */
@@ -83,8 +83,8 @@ export const ReportJob = z.object({
   params: ReportRequest.meta({ description: 'The request.' }),
   result_summary: ResultSummary.nullable().meta({ description: 'What the report says, in short.' }),
   verification_hash: z.string().nullable().meta({ description: 'As in the answer of a verification.' }),
-  generated_at: wireTime('When the file was made.').nullable(),
-  data_as_of: wireTime('When the newest of the rows that were used was made.').nullable(),
+  generated_at: wire.time('When the file was made.').nullable(),
+  data_as_of: wire.time('When the newest of the rows that were used was made.').nullable(),
   pdf_url: z.string().nullable().meta({
     description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
   }),

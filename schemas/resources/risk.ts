@@ -1,44 +1,42 @@
 import { z } from 'zod';
 import { PROVENANCES } from '../provenance.ts';
 import { RISK_TIER_WORDS } from '../risk.ts';
-import { wireCount, wireLat, wireLon, wireProbability, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 const score = (what: string) => z.int().min(0).max(100).meta({ description: what });
 const month = (what: string) => z.int().min(1).max(12).meta({ description: what });
 
 export const AnnualRisk = z.object({
-  any: wireProbability('Hail >= 19 mm on at least one day of a year within 10 km of the centre of the cell.'),
-  severe: wireProbability('The same for hail >= 25.4 mm; never above any.'),
-  significant: wireProbability('The same for hail >= 50.8 mm; never above severe.'),
-  giant: wireProbability('The same for hail >= 101.6 mm; never above significant.'),
+  any: wire.probability('Hail >= 19 mm on at least one day of a year within 10 km of the centre of the cell.'),
+  severe: wire.probability('The same for hail >= 25.4 mm; never above any.'),
+  significant: wire.probability('The same for hail >= 50.8 mm; never above severe.'),
+  giant: wire.probability('The same for hail >= 101.6 mm; never above significant.'),
   score: score('Weighted percentile ranks of the four among all cells of the 48 states.'),
   risk_tier: z.enum(RISK_TIER_WORDS).meta({ description: 'Word for the score: from 0, 10, 30, 55 and 80 on.' }),
   peak_month: month('Month with the largest probability of severe hail.'),
-  years_of_data: wireCount('Years of which at least 90 % of the scans are there; 0 with less than one.'),
+  years_of_data: wire.count('Years of which at least 90 % of the scans are there; 0 with less than one.'),
 });
 
 export const MonthlyRisk = z.object({
   month: month('1 to 12.'),
   probability: z.object({
-    any: wireProbability('Hail >= 19 mm on at least one day of the month; the months together make the year.'),
-    severe: wireProbability('The same for hail >= 25.4 mm.'),
+    any: wire.probability('Hail >= 19 mm on at least one day of the month; the months together make the year.'),
+    severe: wire.probability('The same for hail >= 25.4 mm.'),
   }),
   score: score('Ranks among all cells and all months, so that it shows the season.'),
 });
 
 export const RiskBasis = z.object({
   source: z.enum(PROVENANCES).meta({ description: 'Simulated dates count only where none was observed.' }),
-  storm_dates: wireCount('Storm dates that were counted.'),
+  storm_dates: wire.count('Storm dates that were counted.'),
   first_date: z.string().meta({ description: 'First of them.' }),
   last_date: z.string().meta({ description: 'Last of them.' }),
-  prior_share: wireProbability('Share of built-in rates in the rate of hail >= 19 mm; the rest was counted.'),
+  prior_share: wire.probability('Share of built-in rates in the rate of hail >= 19 mm; the rest was counted.'),
 });
 
 /** Climatological risk of hail at a point. */
 export const HailRisk = z.object({
-  location: z.object({
-    lat: wireLat('As asked, 5 decimals.'),
-    lon: wireLon('As asked, 5 decimals.'),
+  location: wire.askedPoint().extend({
     geohash4: z.string().meta({ description: 'Cell of the point: four characters, about 20 by 30 km.' }),
   }),
   covered: z.boolean().meta({
@@ -49,6 +47,8 @@ export const HailRisk = z.object({
   monthly: z.array(MonthlyRisk).meta({ description: 'Twelve months, January first; empty when not covered.' }),
   basis: RiskBasis.nullable().meta({ description: 'What the probabilities rest on; null when not covered.' }),
   note: z.string().meta({ description: 'What the probabilities are and how far they may be trusted.' }),
-  data_as_of: wireTime('When the newest data that were counted were published; null without a climatology.').nullable(),
+  data_as_of: wire
+    .time('When the newest data that were counted were published; null without a climatology.')
+    .nullable(),
 });
 export type HailRisk = z.infer<typeof HailRisk>;

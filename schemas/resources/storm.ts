@@ -1,47 +1,29 @@
 import { z } from 'zod';
 import { TREND_WORDS } from '../tables/tracks.ts';
-import {
-  wireActive,
-  wireCategory,
-  wireCount,
-  wireDataAsOf,
-  wireDetail,
-  wireDirection,
-  wireKm,
-  wireKm2,
-  wireLat,
-  wireLon,
-  wireMinutes,
-  wireMm,
-  wireNumber,
-  wireProbability,
-  wireSpeed,
-  wireTime,
-} from './fields.ts';
+import * as wire from './fields.ts';
 import { PointQuery } from './hail-cell.ts';
 import { RadarBlock } from './radar-block.ts';
 
 export const Motion = z.object({
-  speed_kmh: wireSpeed('Speed; null while unknown.').nullable(),
-  direction_deg: wireDirection(
-    'Direction towards which the storm moves, 0 = north, clockwise; null while unknown.',
-  ).nullable(),
+  speed_kmh: wire.speed('Speed; null while unknown.').nullable(),
+  direction_deg: wire
+    .direction('Direction towards which the storm moves, 0 = north, clockwise; null while unknown.')
+    .nullable(),
 });
 
 /** State of a storm cell at one time. */
 const stormState = {
   motion: Motion,
   hail: z.object({
-    estimated_size_mm: wireMm('Largest MESH of the cell.'),
-    size_category: wireCategory('Category of estimated_size_mm.'),
-    ml_probability: wireProbability('Probability of hail >= 25.4 mm with this storm within 60 minutes.'),
+    estimated_size_mm: wire.mm('Largest MESH of the cell.'),
+    size_category: wire.category('Category of estimated_size_mm.'),
+    ml_probability: wire.probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.'),
   }),
   trend: z.enum(TREND_WORDS).meta({ description: 'Trend of the maximum size; steady before four scans.' }),
   growth: z.object({
-    size_growth_rate_mm_per_min: wireNumber(
-      'Slope of the maximum size over ten minutes; null before four scans.',
-      'mm/min',
-    ).nullable(),
+    size_growth_rate_mm_per_min: wire
+      .number('Slope of the maximum size over ten minutes; null before four scans.', 'mm/min')
+      .nullable(),
   }),
 };
 const radarSignals = RadarBlock.nullable().optional().meta({
@@ -52,14 +34,14 @@ const radarSignals = RadarBlock.nullable().optional().meta({
 /** A tracked storm cell as the newest scan that saw it shows it. */
 export const StormCell = z.object({
   track_id: z.string().meta({ description: 'Identifier of the track, stable over restarts and replays.' }),
-  lat: wireLat('Latitude of the MESH-weighted centroid of the core.'),
-  lon: wireLon('Longitude of the same.'),
-  distance_km: wireKm('Geodesic distance from the query point.'),
-  scan_time: wireTime('Scan that saw the cell last.'),
+  lat: wire.lat('Latitude of the MESH-weighted centroid of the core.'),
+  lon: wire.lon('Longitude of the same.'),
+  distance_km: wire.km('Geodesic distance from the query point.'),
+  scan_time: wire.time('Scan that saw the cell last.'),
   ...stormState,
   track: z.object({
-    duration_min: wireMinutes('Last scan minus first scan of the track.'),
-    peak_estimated_size_mm: wireMm('Largest size so far.'),
+    duration_min: wire.minutes('Last scan minus first scan of the track.'),
+    peak_estimated_size_mm: wire.mm('Largest size so far.'),
   }),
   radar_signals: radarSignals,
 });
@@ -67,13 +49,13 @@ export type StormCell = z.infer<typeof StormCell>;
 
 /** Tracked storms around a point. */
 export const Storms = z.object({
-  active: wireActive('a storm'),
-  detail: wireDetail(),
-  data_as_of: wireDataAsOf(),
+  active: wire.active('a storm'),
+  detail: wire.detail(),
+  data_as_of: wire.dataAsOf(),
   summary: z.object({
-    total_cells: wireCount('Storms in range.'),
-    closest_cell_km: wireKm('Distance of the nearest storm; null without storms.').nullable(),
-    max_size_category: wireCategory('Category of the largest estimated size.'),
+    total_cells: wire.count('Storms in range.'),
+    closest_cell_km: wire.km('Distance of the nearest storm; null without storms.').nullable(),
+    max_size_category: wire.category('Category of the largest estimated size.'),
   }),
   cells: z.array(StormCell).meta({ description: 'Nearest first.' }),
   query: PointQuery,
@@ -82,9 +64,9 @@ export type Storms = z.infer<typeof Storms>;
 
 /** One scan that saw the storm. */
 export const TrackHistoryPoint = z.object({
-  scan_time: wireTime('Observation time of the scan.'),
-  lat: wireLat(),
-  lon: wireLon(),
+  scan_time: wire.time('Observation time of the scan.'),
+  lat: wire.lat(),
+  lon: wire.lon(),
   ...stormState,
   radar_signals: radarSignals,
 });
@@ -94,17 +76,17 @@ export type TrackHistoryPoint = z.infer<typeof TrackHistoryPoint>;
 export const StormTrack = z.object({
   track_id: z.string().meta({ description: 'Identifier of the track.' }),
   date: z.string().meta({ description: 'Storm date that selected the track.' }),
-  detail: wireDetail(),
-  data_as_of: wireDataAsOf(),
+  detail: wire.detail(),
+  data_as_of: wire.dataAsOf(),
   summary: z.object({
-    scan_count: wireCount('Scans that saw the storm.'),
-    first_detected: wireTime('First of them.'),
-    last_detected: wireTime('Last of them.'),
-    duration_min: wireMinutes('Last minus first.'),
-    peak_estimated_size_mm: wireMm('Largest size.'),
-    peak_size_category: wireCategory('Category of the largest size.'),
-    peak_ml_probability: wireProbability('Largest ml_probability.'),
-    size_km2: wireKm2('Largest area of the cell.'),
+    scan_count: wire.count('Scans that saw the storm.'),
+    first_detected: wire.time('First of them.'),
+    last_detected: wire.time('Last of them.'),
+    duration_min: wire.minutes('Last minus first.'),
+    peak_estimated_size_mm: wire.mm('Largest size.'),
+    peak_size_category: wire.category('Category of the largest size.'),
+    peak_ml_probability: wire.probability('Largest ml_probability.'),
+    size_km2: wire.km2('Largest area of the cell.'),
   }),
   points: z.array(TrackHistoryPoint).meta({
     description: 'Oldest first: the whole track, across midnight too; scans that missed the storm are left out.',

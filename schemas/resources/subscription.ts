@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Alert } from './alert.ts';
-import { nextCursor, pageCount, wireCount, wireKm, wireLat, wireLon, wireMm, wireTime, wireWritten } from './fields.ts';
+import * as wire from './fields.ts';
 
 export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
 
@@ -19,10 +19,10 @@ const status = z.enum(SUBSCRIPTION_STATUSES).meta({ description: 'Nothing is rai
 const circle = {
   id,
   name: z.string().meta({ description: 'Label; empty when none was given.' }),
-  lat: wireLat('Latitude of the centre, 5 decimals.'),
-  lon: wireLon('Longitude of the centre, 5 decimals.'),
-  radius_km: wireKm('Radius within which hail counts.'),
-  min_size_mm: wireMm('Size from which hail counts.'),
+  lat: wire.lat('Latitude of the centre, 5 decimals.'),
+  lon: wire.lon('Longitude of the centre, 5 decimals.'),
+  radius_km: wire.km('Radius within which hail counts.'),
+  min_size_mm: wire.mm('Size from which hail counts.'),
   webhook_url: z.string().meta({ description: 'Where events are sent, https.' }),
 };
 
@@ -30,9 +30,9 @@ const circle = {
 export const Subscription = z.object({
   ...circle,
   status,
-  trigger_count: wireCount('Alerts raised so far.'),
-  created_at: wireWritten('When it was made.'),
-  last_triggered_at: wireTime('First detection of the last alert; null before the first.').nullable(),
+  trigger_count: wire.count('Alerts raised so far.'),
+  created_at: wire.written('When it was made.'),
+  last_triggered_at: wire.time('First detection of the last alert; null before the first.').nullable(),
 });
 export type Subscription = z.infer<typeof Subscription>;
 
@@ -42,8 +42,8 @@ export const SubscriptionDetail = Subscription.extend({
 
 export const Subscriptions = z.object({
   subscriptions: z.array(Subscription).meta({ description: 'Oldest first.' }),
-  count: pageCount,
-  next_cursor: nextCursor,
+  count: wire.pageCount,
+  next_cursor: wire.nextCursor,
 });
 
 export const SubscriptionCreated = z.object({

@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { SIZE_BANDS, type SizeCategory } from '../size.ts';
-import { wireCount, wireDataAsOf, wireDatesWithoutData, wireKm2, wireMm } from './fields.ts';
+import { SIZE_CATEGORIES } from '../size.ts';
+import * as wire from './fields.ts';
 import { RegionBox } from './region-box.ts';
-
-const CATEGORIES = SIZE_BANDS.map((band) => band.category) as [SizeCategory, ...SizeCategory[]];
 
 const storm_date = z.iso.date().meta({ description: 'Storm date.' });
 
@@ -14,9 +12,9 @@ const MultiPolygonGeometry = z
   })
   .meta({ description: 'GeoJSON, longitude before latitude; always valid, shells counter-clockwise.' });
 
-const sizeCategory = z.enum(CATEGORIES).meta({ description: 'Size category of the bound.' });
-const threshold_mm = wireMm('Lower bound; the tier holds everything at or above it.');
-const area_km2 = wireKm2('Sum of the exact pixel areas before simplification: authoritative.');
+const sizeCategory = z.enum(SIZE_CATEGORIES).meta({ description: 'Size category of the bound.' });
+const threshold_mm = wire.mm('Lower bound; the tier holds everything at or above it.');
+const area_km2 = wire.km2('Sum of the exact pixel areas before simplification: authoritative.');
 
 /** The footprint of everything at or above a size. */
 export const SwathTier = z.object({ threshold_mm, category: sizeCategory, area_km2, geometry: MultiPolygonGeometry });
@@ -25,7 +23,7 @@ export type SwathTier = z.infer<typeof SwathTier>;
 const SwathQuery = z.object({
   bbox: RegionBox,
   state: z.string().nullable().meta({ description: 'USPS code as asked; null without.' }),
-  min_size_mm: wireMm('Smallest size that counts.'),
+  min_size_mm: wire.mm('Smallest size that counts.'),
   simplify_m: z.number().meta({ description: 'As used: clamped to 0..5000.', unit: 'm' }),
 });
 
@@ -34,10 +32,10 @@ export const Swaths = z.object({
   date: storm_date,
   query: SwathQuery,
   active: z.boolean().meta({ description: 'True when the region has a detection of at least min_size_mm.' }),
-  n_detections: wireCount('Detections of the region of at least min_size_mm: pixels, counted in every scan.'),
-  max_size_mm: wireMm('Largest of them; null without any.').nullable(),
-  dates_without_data: wireDatesWithoutData(),
-  data_as_of: wireDataAsOf(),
+  n_detections: wire.count('Detections of the region of at least min_size_mm: pixels, counted in every scan.'),
+  max_size_mm: wire.mm('Largest of them; null without any.').nullable(),
+  dates_without_data: wire.datesWithoutData(),
+  data_as_of: wire.dataAsOf(),
   tiers: z.array(SwathTier).meta({ description: 'Smallest bound first; a tier without coverage is absent.' }),
   geometry_validity_note: z.string().meta({ description: 'What holds for the geometries.' }),
 });
@@ -55,13 +53,13 @@ export const SwathCollection = z.object({
         threshold_mm,
         category: sizeCategory,
         area_km2,
-        max_size_mm: wireMm('Largest detection of the tier; null without any.').nullable(),
-        n_detections: wireCount('Detections at or above the bound.'),
+        max_size_mm: wire.mm('Largest detection of the tier; null without any.').nullable(),
+        n_detections: wire.count('Detections at or above the bound.'),
       }),
     }),
   ),
-  dates_without_data: wireDatesWithoutData(),
-  data_as_of: wireDataAsOf(),
+  dates_without_data: wire.datesWithoutData(),
+  data_as_of: wire.dataAsOf(),
   query: SwathQuery,
 });
 export type SwathCollection = z.infer<typeof SwathCollection>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wireCount, wireDataAsOf, wireLat, wireLon, wireMm, wireProbability, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 
 /** Media type of tile archives. */
 export const PMTILES_TYPE = 'application/vnd.pmtiles' as const;
@@ -16,7 +16,7 @@ const note = z.string().meta({ description: 'Where the data come from and what t
 /** The scan tiles of one scan. */
 export const TileFrame = z.object({
   scan_id: z.string().meta({ description: 'Compact scan time.' }),
-  scan_time: wireTime('Observation time.'),
+  scan_time: wire.time('Observation time.'),
   url: z.url().meta({ description: 'Archive, readable by anyone with HTTP range requests.' }),
   reflectivity_url: z.url().nullable().meta({
     description:
@@ -24,10 +24,10 @@ export const TileFrame = z.object({
   }),
   content_type: contentType,
   cache_control: z.literal(SCAN_CACHE_CONTROL).meta({ description: 'As the archive is served.' }),
-  max_prob: wireProbability('Largest ml_probability of the scan; null without a storm cell.').nullable(),
-  max_size_mm: wireMm('Largest MESH of the scan; null without hail.').nullable(),
+  max_prob: wire.probability('Largest ml_probability of the scan; null without a storm cell.').nullable(),
+  max_size_mm: wire.mm('Largest MESH of the scan; null without hail.').nullable(),
   storms: z
-    .array(z.object({ lat: wireLat(), lon: wireLon(), mm: wireMm('Largest size of the storm.') }))
+    .array(z.object({ lat: wire.lat(), lon: wire.lon(), mm: wire.mm('Largest size of the storm.') }))
     .meta({ description: 'Tracked storms, largest first.' }),
 });
 export type TileFrame = z.infer<typeof TileFrame>;
@@ -39,8 +39,8 @@ export const ScanTiles = z.object({
     .nullable()
     .meta({ description: 'Storm date as asked, or the latest with scans; null while there is none.' }),
   available,
-  data_as_of: wireDataAsOf(),
-  frame_count: wireCount('Frames listed.'),
+  data_as_of: wire.dataAsOf(),
+  frame_count: wire.count('Frames listed.'),
   frames: z.array(TileFrame).meta({ description: 'Oldest first.' }),
   note,
 });
@@ -59,7 +59,7 @@ export const DailyTiles = z.object({
     .positive()
     .nullable()
     .meta({ description: 'Size of the archive; null when unavailable.', unit: 'B' }),
-  data_as_of: wireDataAsOf(),
+  data_as_of: wire.dataAsOf(),
   note,
 });
 export type DailyTiles = z.infer<typeof DailyTiles>;

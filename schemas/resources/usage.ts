@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nextCursor } from './fields.ts';
+import * as wire from './fields.ts';
 
 const credits = (description: string) => z.number().meta({ description, unit: 'credits' });
 
@@ -45,7 +45,7 @@ export const Usage = z
     operations: z.object({
       items: z.array(Operation).meta({ description: 'In name order.' }),
       total_count: z.int().nonnegative().meta({ description: 'Rows on all pages.' }),
-      next_cursor: nextCursor,
+      next_cursor: wire.nextCursor,
     }),
     daily: z
       .array(

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
-import { daysBetween } from '../time.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
-import { bodyDate, wireLat, wireLon } from './fields.ts';
+import * as wire from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';
 import { ReportGaps } from './report-gaps.ts';
 
@@ -28,28 +27,20 @@ export const VerificationRequest = z
       .max(90)
       .meta({ description: 'Latitude of the point, WGS84; taken with 5 decimals.', unit: 'deg' }),
     lon: z.number().min(-180).max(180).meta({ description: 'Longitude of the point, WGS84; likewise.', unit: 'deg' }),
-    date_start: bodyDate(
+    date_start: wire.bodyDate(
       'First storm date, at most today (UTC); there is no earliest one. Where storm dates are UTC calendar days, an evening in the United States falls on the next one: ask for both.',
     ),
-    date_end: bodyDate(
+    date_end: wire.bodyDate(
       `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
     ),
   })
-  .refine(({ date_start, date_end }) => date_start <= date_end, {
-    path: ['date_end'],
-    error: 'is before date_start, expected the same date or a later one',
-    abort: true,
-  })
-  .refine(({ date_start, date_end }) => daysBetween(date_start, date_end) <= VERIFICATION_DAYS_MAX, {
-    path: ['date_end'],
-    error: `is too far from date_start, expected at most ${VERIFICATION_DAYS_MAX} days with both ends`,
-  });
+  .check(...wire.dateRange(VERIFICATION_DAYS_MAX));
 export type VerificationRequest = z.infer<typeof VerificationRequest>;
 
 /** A report of hail on the ground near the point. */
 export const NearestReport = z.object({
   source: z.enum(REPORT_FEEDS).meta({ description: 'Feed the report came from.' }),
-  max_size_mm: z.number().meta({ description: 'Largest hailstone as reported.', unit: 'mm' }),
+  max_size_mm: wire.mm('Largest hailstone as reported.'),
   distance_m: z.int().nonnegative().meta({ description: 'Geodesic distance from the point.', unit: 'm' }),
 });
 export type NearestReport = z.infer<typeof NearestReport>;
@@ -68,15 +59,10 @@ export const VerificationEvent = z.object({
     description: 'Largest MESH within the radius; null where only a report speaks of hail.',
     unit: 'mm',
   }),
-  ml_confidence: z.number().min(0).max(1).meta({
-    description:
-      'Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry.',
-    unit: '1',
-  }),
-  n_detections: z
-    .int()
-    .nonnegative()
-    .meta({ description: 'Detections (pixels times scans of 10 mm and more) within the radius.', unit: '1' }),
+  ml_confidence: wire.probability(
+    'Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry.',
+  ),
+  n_detections: wire.count('Detections (pixels times scans of 10 mm and more) within the radius.'),
   first_detected: z.string().nullable().meta({ description: 'First scan with a detection; null without one.' }),
   last_detected: z.string().nullable().meta({ description: 'Last scan with one.' }),
   ground_truth: z.object({
@@ -95,7 +81,7 @@ export type VerificationEvent = z.infer<typeof VerificationEvent>;
 
 /** Whether hail fell at a point, day by day. */
 export const Verification = z.object({
-  location: z.object({ lat: wireLat(), lon: wireLon() }),
+  location: z.object({ lat: wire.lat(), lon: wire.lon() }),
   date_range: z.object({ start: z.string(), end: z.string() }).meta({ description: 'Storm dates, both included.' }),
   radius_mi: z.literal(VERIFICATION_RADIUS_MI).meta({ description: 'Radius around the point.', unit: 'mi' }),
   methodology: z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CAP_SEVERITIES, TORNADO_DETECTIONS, WARNING_EVENTS } from '../tables/warnings.ts';
-import { wireCount, wireLat, wireLon, wireTime } from './fields.ts';
+import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
 
@@ -9,8 +9,8 @@ export const Warning = z.object({
   id: z.string().meta({ description: 'Identifier of its last message at the source.' }),
   event: z.enum(WARNING_EVENTS).meta({ description: 'What is warned of.' }),
   severity: z.enum(CAP_SEVERITIES).meta({ description: 'CAP word of the source.' }),
-  issued_at: wireTime('When its last message was sent.'),
-  expires_at: wireTime('End of the event, not of the message; of a cancelled warning its cancellation.'),
+  issued_at: wire.time('When its last message was sent.'),
+  expires_at: wire.time('End of the event, not of the message; of a cancelled warning its cancellation.'),
   tornado_detection: z
     .enum(TORNADO_DETECTIONS)
     .nullable()
@@ -22,7 +22,7 @@ export type Warning = z.infer<typeof Warning>;
 
 /** Answer of GET /v1/warnings. */
 export const Warnings = z.object({
-  location: z.object({ lat: wireLat('As asked, 5 decimals.'), lon: wireLon('As asked, 5 decimals.') }),
+  location: wire.askedPoint(),
   active_only: z.boolean().meta({ description: 'True for what is in force now, false for the history.' }),
   warnings: z.array(Warning).meta({
     description: 'Newest issued first. Empty, too, while the feed was never collected: note says so then.',
@@ -31,12 +31,16 @@ export const Warnings = z.object({
     description:
       'Watches and mesoscale discussions, newest issued first. Empty, too, while a feed was never collected: note says so then.',
   }),
-  unplaced_warnings: wireCount(
-    'Warnings of anywhere in the time asked for that no list can hold, because their polygon is broken or absent; null while no warnings were ever collected.',
-  ).nullable(),
-  data_as_of: wireTime(
-    'Until when warnings and watches are known to be complete, the earlier of both; null while a feed of either was never collected.',
-  ).nullable(),
+  unplaced_warnings: wire
+    .count(
+      'Warnings of anywhere in the time asked for that no list can hold, because their polygon is broken or absent; null while no warnings were ever collected.',
+    )
+    .nullable(),
+  data_as_of: wire
+    .time(
+      'Until when warnings and watches are known to be complete, the earlier of both; null while a feed of either was never collected.',
+    )
+    .nullable(),
   note: z.string().nullable().meta({
     description: 'Names the feeds that were never collected, whose entries are therefore missing; null without any.',
   }),

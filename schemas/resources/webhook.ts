@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
-import { wireCount } from './fields.ts';
+import * as wire from './fields.ts';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
 /** Longest address of a receiver, characters. */
@@ -28,15 +28,15 @@ export const Webhook = z.object({
     .array(z.enum(ANY_EVENT_TYPES))
     .meta({ description: 'Event types that are sent; those of the earlier variant where it was made there.' }),
   status,
-  success_count: wireCount('Attempts that were answered with 2xx.'),
-  failure_count: wireCount('Attempts that failed.'),
-  consecutive_failures: wireCount('Distinct events in a row whose first attempt failed.'),
+  success_count: wire.count('Attempts that were answered with 2xx.'),
+  failure_count: wire.count('Attempts that failed.'),
+  consecutive_failures: wire.count('Distinct events in a row whose first attempt failed.'),
 });
 export type Webhook = z.infer<typeof Webhook>;
 
 export const Webhooks = z.object({
   webhooks: z.array(Webhook).meta({ description: 'Oldest first.' }),
-  count: wireCount('Webhooks of the business.'),
+  count: wire.count('Webhooks of the business.'),
 });
 
 export const WebhookCreation = z.object({

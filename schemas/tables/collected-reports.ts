@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
 import { type Provenance, provenanceColumn } from '../provenance.ts';
-import { instant, stormDateColumn, word } from '../units.ts';
+import * as column from '../units.ts';
 import { REPORT_FEEDS } from './ground-reports.ts';
 
 /** A period for which a source of ground reports was collected, with or without reports. */
 export const CollectedReports = z.object({
-  storm_date: stormDateColumn('Storm date that the time lies in.'),
-  source: word('Source that was collected.', REPORT_FEEDS),
-  collected_from: instant('Beginning of the time whose reports were collected.'),
-  collected_until: instant('End of it: what was reported of later times was not collected yet.'),
+  storm_date: column.stormDate('Storm date that the time lies in.'),
+  source: column.word('Source that was collected.', REPORT_FEEDS),
+  collected_from: column.instant('Beginning of the time whose reports were collected.'),
+  collected_until: column.instant('End of it: what was reported of later times was not collected yet.'),
   data_source: provenanceColumn('Provenance of what was collected.'),
 });
 export type CollectedReports = z.infer<typeof CollectedReports>;

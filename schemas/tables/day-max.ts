@@ -1,19 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
 import { DETECTION_MIN_MM } from '../size.ts';
-import {
-  count,
-  flag,
-  instant,
-  latitude,
-  latticeIndex,
-  longitude,
-  millimetres,
-  minutes,
-  probability,
-  stormDateColumn,
-  text,
-} from '../units.ts';
+import * as column from '../units.ts';
 import { ADDED_COMPANIONS, companionFields } from './detections.ts';
 
 /**
@@ -22,31 +10,31 @@ import { ADDED_COMPANIONS, companionFields } from './detections.ts';
  * Files of a stretch add up: maximum of max_mm (earliest time wins a tie), minimum and maximum of the times, sum of the counts.
  */
 export const DayMax = z.object({
-  storm_date: stormDateColumn('Storm date.'),
-  row: latticeIndex('Row of the CONUS lattice, 0 = northernmost.'),
-  col: latticeIndex('Column of the CONUS lattice, 0 = westernmost.'),
-  lat: latitude('Centre of the pixel.'),
-  lon: longitude('Centre of the pixel.'),
-  geohash5: text('Five-character geohash of the centre.'),
-  max_mm: millimetres('Largest MESH; above 150 mm stored as 150.'),
-  max_time: instant('Scan of the largest MESH, the earliest of equals.'),
-  interpolated: flag(
+  storm_date: column.stormDate('Storm date.'),
+  row: column.latticeIndex('Row of the CONUS lattice, 0 = northernmost.'),
+  col: column.latticeIndex('Column of the CONUS lattice, 0 = westernmost.'),
+  lat: column.latitude('Centre of the pixel.'),
+  lon: column.longitude('Centre of the pixel.'),
+  geohash5: column.text('Five-character geohash of the centre.'),
+  max_mm: column.millimetres('Largest MESH; above 150 mm stored as 150.'),
+  max_time: column.instant('Scan of the largest MESH, the earliest of equals.'),
+  interpolated: column.flag(
     'What storms passed over between two scans more than 4 minutes apart, where that is more than any scan saw; for swaths only.',
   ),
-  first_detected: instant('First scan >= 10 mm.').nullable(),
-  last_detected: instant('Last scan >= 10 mm.').nullable(),
-  detection_scans: count('Scans >= 10 mm.'),
-  severe_scans: count('Scans >= 19 mm.'),
-  confidence: probability('Confidence of the largest detection; null below 10 mm.').nullable(),
+  first_detected: column.instant('First scan >= 10 mm.').nullable(),
+  last_detected: column.instant('Last scan >= 10 mm.').nullable(),
+  detection_scans: column.count('Scans >= 10 mm.'),
+  severe_scans: column.count('Scans >= 19 mm.'),
+  confidence: column.probability('Confidence of the largest detection; null below 10 mm.').nullable(),
   ...companionFields,
-  place_first_detected: instant(
-    'First scan with a detection in the geohash5 of the pixel; set when the day is closed.',
-  ).nullable(),
-  place_last_detected: instant('Last scan with one; set when the day is closed.').nullable(),
-  place_scans: count('Scans with one; set when the day is closed.').nullable(),
-  place_duration_min: minutes(
-    'Duration of those scans, gaps capped at 4 minutes; set when the day is closed.',
-  ).nullable(),
+  place_first_detected: column
+    .instant('First scan with a detection in the geohash5 of the pixel; set when the day is closed.')
+    .nullable(),
+  place_last_detected: column.instant('Last scan with one; set when the day is closed.').nullable(),
+  place_scans: column.count('Scans with one; set when the day is closed.').nullable(),
+  place_duration_min: column
+    .minutes('Duration of those scans, gaps capped at 4 minutes; set when the day is closed.')
+    .nullable(),
 });
 export type DayMax = z.infer<typeof DayMax>;
 

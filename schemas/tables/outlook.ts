@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
 import { PROVENANCES } from '../provenance.ts';
-import { count, latitude, longitude, percent, probability, stormDateColumn, text, word } from '../units.ts';
+import * as column from '../units.ts';
 
 /** Components of the blend, in the order that decides ties. */
 export const OUTLOOK_SOURCES = ['spc', 'hrrr', 'climatology'] as const;
@@ -16,33 +16,38 @@ export const OUTLOOK_DAYS = 7;
 
 /** Blended outlook of one day, 12 to 12 UTC, for one four-character geohash. */
 export const Outlook = z.object({
-  forecast_date: stormDateColumn('Date of the 12 UTC at which the day begins.'),
-  day: count('Day of the outlook, 1 to 7.'),
-  geohash4: text('Four-character geohash.'),
-  lat: latitude('Centre of the geohash.'),
-  lon: longitude('Centre of the geohash.'),
-  hail_probability_pct: percent(
+  forecast_date: column.stormDate('Date of the 12 UTC at which the day begins.'),
+  day: column.count('Day of the outlook, 1 to 7.'),
+  geohash4: column.text('Four-character geohash.'),
+  lat: column.latitude('Centre of the geohash.'),
+  lon: column.longitude('Centre of the geohash.'),
+  hail_probability_pct: column.percent(
     'Probability of hail >= 25 mm within 40 km on the day: between what SPC and the model say; where neither speaks, the climatology.',
   ),
-  spc_pct: percent(
-    'What the Storm Prediction Center says; null where it has issued nothing, and outside its areas from day 4 on.',
-  ).nullable(),
-  hrrr_pct: percent('What the forecast model says; null where it does not reach.').nullable(),
-  climo_pct: percent(
-    'Climatology of the month; null where it is not known. No part of the blend where SPC or the model speaks.',
-  ).nullable(),
-  confidence_score: probability(
+  spc_pct: column
+    .percent(
+      'What the Storm Prediction Center says; null where it has issued nothing, and outside its areas from day 4 on.',
+    )
+    .nullable(),
+  hrrr_pct: column.percent('What the forecast model says; null where it does not reach.').nullable(),
+  climo_pct: column
+    .percent(
+      'Climatology of the month; null where it is not known. No part of the blend where SPC or the model speaks.',
+    )
+    .nullable(),
+  confidence_score: column.probability(
     'How well SPC and the model agree, times what the lead of the day is worth; 0.2 for climatology alone.',
   ),
-  confidence_state: word(
-    'The score in a word; null when climatology alone is available.',
-    CONFIDENCE_STATES,
-  ).nullable(),
-  primary_source: word('Component that moves the blend furthest from the climatology.', OUTLOOK_SOURCES),
-  hourly_pct: text(
-    'Day 1: 24 percentages from 12 UTC on, separated by spaces, whose complements multiply to that of the day; null later.',
-  ).nullable(),
-  data_source: word('Who made the components.', [...PROVENANCES, 'mixed']),
+  confidence_state: column
+    .word('The score in a word; null when climatology alone is available.', CONFIDENCE_STATES)
+    .nullable(),
+  primary_source: column.word('Component that moves the blend furthest from the climatology.', OUTLOOK_SOURCES),
+  hourly_pct: column
+    .text(
+      'Day 1: 24 percentages from 12 UTC on, separated by spaces, whose complements multiply to that of the day; null later.',
+    )
+    .nullable(),
+  data_source: column.word('Who made the components.', [...PROVENANCES, 'mixed']),
 });
 export type Outlook = z.infer<typeof Outlook>;
 

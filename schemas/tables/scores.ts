@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
-import { bigCount, minutes, plainNumber, stormDateColumn, word } from '../units.ts';
+import * as column from '../units.ts';
 
 /** Subjects of scores: the tracking of storms, and the nowcast. */
 export const SCORE_KINDS = ['tracking', 'nowcast'] as const;
@@ -19,16 +19,15 @@ export const SCORE_NAMES = [
 
 /** One score of one storm date: published data compared with data that were published later. */
 export const Score = z.object({
-  storm_date: stormDateColumn('Storm date.'),
-  kind: word('What is scored.', SCORE_KINDS),
-  score: word('What the score is; see the list below.', SCORE_NAMES),
-  lead_min: minutes('How far ahead; null for scores of whole tracks.').nullable(),
-  n: bigCount('Scans, pairs of positions, tracks or points that the score is over.'),
-  value: plainNumber('The score; its name has the unit.', '1'),
-  baseline: plainNumber(
-    'The same for storms that are left where they are; null where that means nothing.',
-    '1',
-  ).nullable(),
+  storm_date: column.stormDate('Storm date.'),
+  kind: column.word('What is scored.', SCORE_KINDS),
+  score: column.word('What the score is; see the list below.', SCORE_NAMES),
+  lead_min: column.minutes('How far ahead; null for scores of whole tracks.').nullable(),
+  n: column.bigCount('Scans, pairs of positions, tracks or points that the score is over.'),
+  value: column.plainNumber('The score; its name has the unit.', '1'),
+  baseline: column
+    .plainNumber('The same for storms that are left where they are; null where that means nothing.', '1')
+    .nullable(),
   data_source: provenanceColumn('Who wrote the scans: scores of simulated storms say nothing about real ones.'),
 });
 export type Score = z.infer<typeof Score>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
-import { count, flag, geometry, instant, percent, stormDateColumn, text, word } from '../units.ts';
+import * as column from '../units.ts';
 
 /** Hazards of the layers of an outlook; `any_severe` is the combined value of day 3 and days 4 to 8. */
 export const OUTLOOK_HAZARDS = ['categorical', 'tornado', 'hail', 'wind', 'any_severe'] as const;
@@ -15,21 +15,25 @@ export type OutlookPart = (typeof OUTLOOK_PARTS)[number];
  * the forecast was issued and shows nothing, unlike a forecast that is missing.
  */
 export const SpcOutlook = z.object({
-  forecast_date: stormDateColumn('Date of the 12 UTC at which the forecast day starts.'),
-  day: count('Day of the outlook, 1 to 8.'),
-  hazard: word('Layer.', OUTLOOK_HAZARDS),
-  part: word('Part of the layer that its file holds.', OUTLOOK_PARTS),
-  label: text('Label of the area: TSTM … HIGH, 0.02 … 0.60, SIGN, CIG1 …; null for a layer without areas.').nullable(),
-  probability_pct: percent(
-    'Probability within 25 miles of a point; null for categories and intensity areas.',
-  ).nullable(),
-  issue_time: instant('When the forecast was issued.'),
-  valid_time: instant('Start of its validity.'),
-  expire_time: instant('End of its validity.'),
-  format: word('Format it was read from.', ['geojson', 'points'] as const),
-  fetched_at: instant('When the file came.'),
-  is_complete: flag('False when an area of this layer was refused: outside of what is left nothing is known then.'),
-  geometry: geometry('MultiPolygon, RFC 7946 winding.').nullable(),
+  forecast_date: column.stormDate('Date of the 12 UTC at which the forecast day starts.'),
+  day: column.count('Day of the outlook, 1 to 8.'),
+  hazard: column.word('Layer.', OUTLOOK_HAZARDS),
+  part: column.word('Part of the layer that its file holds.', OUTLOOK_PARTS),
+  label: column
+    .text('Label of the area: TSTM … HIGH, 0.02 … 0.60, SIGN, CIG1 …; null for a layer without areas.')
+    .nullable(),
+  probability_pct: column
+    .percent('Probability within 25 miles of a point; null for categories and intensity areas.')
+    .nullable(),
+  issue_time: column.instant('When the forecast was issued.'),
+  valid_time: column.instant('Start of its validity.'),
+  expire_time: column.instant('End of its validity.'),
+  format: column.word('Format it was read from.', ['geojson', 'points'] as const),
+  fetched_at: column.instant('When the file came.'),
+  is_complete: column.flag(
+    'False when an area of this layer was refused: outside of what is left nothing is known then.',
+  ),
+  geometry: column.geometry('MultiPolygon, RFC 7946 winding.').nullable(),
   data_source: provenanceColumn('Who wrote the forecast.'),
 });
 export type SpcOutlook = z.infer<typeof SpcOutlook>;

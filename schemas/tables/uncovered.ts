@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { table } from '../columns.ts';
-import { count, instant, latticeIndex, stormDateColumn } from '../units.ts';
+import * as column from '../units.ts';
 
 /** Side of the blocks in which coverage is published, lattice pixels: 0.1 degree, about 10 km. */
 export const COVERAGE_BLOCK_PX = 10;
 
 /** Neighbouring blocks that no radar covered over consecutive scans: one rectangle, one stretch of time. */
 export const Uncovered = z.object({
-  storm_date: stormDateColumn('Storm date of the scans.'),
-  row_first: latticeIndex('Northernmost lattice row of the blocks.'),
-  row_last: latticeIndex('Southernmost lattice row of the blocks.'),
-  col_first: latticeIndex('Westernmost lattice column of the blocks.'),
-  col_last: latticeIndex('Easternmost lattice column of the blocks.'),
-  first_scan: instant('Observation time of the first scan without coverage there.'),
-  last_scan: instant('Observation time of the last of them.'),
-  scans: count('Scans from the first to the last, both included: all that are published in between.'),
+  storm_date: column.stormDate('Storm date of the scans.'),
+  row_first: column.latticeIndex('Northernmost lattice row of the blocks.'),
+  row_last: column.latticeIndex('Southernmost lattice row of the blocks.'),
+  col_first: column.latticeIndex('Westernmost lattice column of the blocks.'),
+  col_last: column.latticeIndex('Easternmost lattice column of the blocks.'),
+  first_scan: column.instant('Observation time of the first scan without coverage there.'),
+  last_scan: column.instant('Observation time of the last of them.'),
+  scans: column.count('Scans from the first to the last, both included: all that are published in between.'),
 });
 export type Uncovered = z.infer<typeof Uncovered>;
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeExport } from '../../api/jobs/export.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
-import { EXPORT_FORMATS, type ExportParams } from '../../schemas/resources/export-params.ts';
+import { EXPORT_FORMATS, type ExportParams } from '../../schemas/resources/export-job.ts';
 import { SCRATCH } from '../support/data/world.ts';
 import { startService } from '../support/service/service.ts';
 

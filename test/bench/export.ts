@@ -8,7 +8,7 @@ import { parseArgs, promisify } from 'node:util';
 import { openCatalog } from '../../api/catalog.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { EXPORT_DAYS_MAX } from '../../schemas/resources/export-params.ts';
+import { EXPORT_DAYS_MAX } from '../../schemas/resources/export-job.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import type { Exported, Listening } from './export-service.ts';
 import { publishClimate } from './publish-climate.ts';

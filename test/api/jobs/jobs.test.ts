@@ -44,7 +44,7 @@ import {
   EXPORT_FORMATS,
   type ExportFormat,
   type ExportParams,
-} from '../../../schemas/resources/export-params.ts';
+} from '../../../schemas/resources/export-job.ts';
 import { EXPORT_TABLES } from '../../../schemas/resources/export-rows.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';

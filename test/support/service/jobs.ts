@@ -8,7 +8,7 @@ import { startJobs } from '../../../api/jobs/start.ts';
 import { createExport, getExport } from '../../../api/routes/exports.ts';
 import { files } from '../../../api/routes/files.ts';
 import { createReport, getReport } from '../../../api/routes/verify-report.ts';
-import type { ExportParams } from '../../../schemas/resources/export-params.ts';
+import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 
