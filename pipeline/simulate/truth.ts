@@ -17,13 +17,19 @@ function truthOf(state: StormState, time_ms: number) {
   const { storm, lat, lon, direction_deg, speed_ms, peak_mm, age_min } = state;
   const { storm_id, kind, split_from, merges_into, core_km } = storm;
   return {
-    ...{ storm_id, kind, split_from, merges_into, lat, lon },
+    storm_id,
+    kind,
+    split_from,
+    merges_into,
+    lat,
+    lon,
     /** Direction towards which it moves, 0 north, clockwise. */
     direction_deg,
     speed_kmh: speed_ms * 3.6,
     /** MESH in its core before the radar's texture and range effects, mm. */
     peak_mm,
-    ...{ core_km, age_min },
+    core_km,
+    age_min,
     remaining_min: (storm.birth_ms + storm.life_ms - time_ms) / MS_PER_MIN,
   };
 }

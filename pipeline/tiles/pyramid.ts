@@ -1,9 +1,9 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
+import type { Position } from '../../schemas/geo/position.ts';
 import { areaTiles, type PixelArea } from './pixel-tiles.ts';
-import type { ArchiveTile } from './pmtiles.ts';
-import { gzip } from './pmtiles.ts';
+import { type ArchiveTile, gzip } from './pmtiles.ts';
 
 export const MIN_ZOOM = 0;
 /** At this zoom a pixel of the grid is 117 tile units of 4096 wide; clients overzoom from here. */
@@ -17,7 +17,7 @@ const TILE_VERSION = 2;
 type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
 
 /** Contents by layer name in drawing order. */
-export type Layers = Readonly<Record<string, LayerContent>>;
+type Layers = Readonly<Record<string, LayerContent>>;
 
 interface LayerTile {
   readonly z: number;
@@ -74,4 +74,15 @@ function indexOf(features: readonly Feature[]): GeoJSONVT {
     extent: EXTENT,
     buffer: BUFFER,
   });
+}
+
+/** A point with attributes. */
+export function pointFeature({ lon, lat }: Position, properties: Feature['properties']): Feature {
+  return { type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } };
+}
+
+/** A line with attributes. */
+export function lineFeature(line: readonly Position[], properties: Feature['properties']): Feature {
+  const coordinates = line.map(({ lon, lat }) => [lon, lat]);
+  return { type: 'Feature', properties, geometry: { type: 'LineString', coordinates } };
 }

@@ -1,3 +1,4 @@
+import { escaped } from '../picture/svg.ts';
 import type { Metrics } from './skill.ts';
 
 const SIDE = 320;
@@ -51,8 +52,4 @@ ${drawn.join('\n')}
 ${legend.join('\n')}
 </svg>
 `;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
