@@ -2,7 +2,7 @@ import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { type Level, supercellMotion, type Wind, windTowards } from './hodograph.ts';
+import { type Level, type SupercellMotion, supercellMotion, type Wind, windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
 import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
 
@@ -151,14 +151,11 @@ export function dailyCycle(time_ms: number): number {
 }
 
 /** A boundary along which storms form, with their mean, right-moving and left-moving velocities (m/s). */
-export interface Boundary {
+export interface Boundary extends SupercellMotion {
   readonly key: number;
   readonly centre: Position;
   readonly bearing_deg: number;
   readonly length_km: number;
-  readonly mean: Wind;
-  readonly right: Wind;
-  readonly left: Wind;
 }
 
 /** Boundaries of the scenario at an instant. */

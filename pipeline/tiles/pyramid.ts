@@ -19,13 +19,6 @@ type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: 
 /** Contents by layer name in drawing order. */
 type Layers = Readonly<Record<string, LayerContent>>;
 
-interface LayerTile {
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
-  readonly tile: LegacyTile;
-}
-
 /**
  * Gzipped vector tiles of all layers at zooms 0 to 10, in unspecified order: every tile with content, and always the tile of
  * zoom 0, so that an empty archive still names its layers.
@@ -49,14 +42,14 @@ export function pyramid(layers: Layers): ArchiveTile[] {
   }));
 }
 
-function tilesOfAreas(areas: readonly PixelArea[]): LayerTile[] {
+function tilesOfAreas(areas: readonly PixelArea[]) {
   const zooms = Array.from({ length: MAX_ZOOM - MIN_ZOOM + 1 }, (_, step) => MIN_ZOOM + step);
   return zooms.flatMap((z) =>
     areaTiles(areas, z, { extent: EXTENT, buffer: BUFFER }).map((found) => ({ z, ...found })),
   );
 }
 
-function tilesOfShapes(features: readonly Feature[]): LayerTile[] {
+function tilesOfShapes(features: readonly Feature[]) {
   const index = indexOf(features);
   return index.tileCoords.flatMap(({ z, x, y }) => {
     const tile = index.getTile(z, x, y);
