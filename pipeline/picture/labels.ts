@@ -1,12 +1,7 @@
 import type { Rectangle } from './map-view.ts';
 
-/** A label to be placed next to a point. */
-export interface LabelWish {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  readonly text: string;
+/** A label to be placed next to the point `x`, `y`. */
+export interface LabelWish extends PlacedLabel {
   /** Distance from the point, pixels. */
   readonly gap: number;
 }
@@ -39,7 +34,13 @@ export function placeLabels(
 
 /** True when a box lies within an area and clear of obstacles. */
 export function fits(box: Rectangle, area: Rectangle, obstacles: readonly Rectangle[]): boolean {
-  return within(box, area) && !obstacles.some((other) => overlap(box, other));
+  return (
+    box.x >= area.x + MARGIN_PX &&
+    box.y >= area.y + MARGIN_PX &&
+    box.x + box.width <= area.x + area.width - MARGIN_PX &&
+    box.y + box.height <= area.y + area.height - MARGIN_PX &&
+    !obstacles.some((other) => overlap(box, other))
+  );
 }
 
 /** Possible boxes of a label: right, left, above, below, then the corners. */
@@ -59,15 +60,6 @@ function candidates({ x, y, width, height, gap }: LabelWish): Rectangle[] {
     [right, below],
     [left, below],
   ].map(([bx, by]) => ({ x: bx as number, y: by as number, width, height }));
-}
-
-function within(box: Rectangle, area: Rectangle): boolean {
-  return (
-    box.x >= area.x + MARGIN_PX &&
-    box.y >= area.y + MARGIN_PX &&
-    box.x + box.width <= area.x + area.width - MARGIN_PX &&
-    box.y + box.height <= area.y + area.height - MARGIN_PX
-  );
 }
 
 function overlap(a: Rectangle, b: Rectangle): boolean {

@@ -196,11 +196,8 @@ function around({ bands, paths, storms }: Scene, bounds: Bbox): Bbox {
   if (hail.length === 0) points.push(...paths.flat().map(({ lat, lon }) => [lon, lat]));
   if (points.length === 0) return bounds;
   const span = (axis: 0 | 1): [number, number] => {
-    let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (const point of points) {
-      low = Math.min(low, point[axis]);
-      high = Math.max(high, point[axis]);
-    }
+    const low = points.reduce((least, point) => Math.min(least, point[axis]), Number.POSITIVE_INFINITY);
+    const high = points.reduce((most, point) => Math.max(most, point[axis]), Number.NEGATIVE_INFINITY);
     const half = Math.max(((high - low) / 2) * (1 + 2 * MARGIN), MIN_SPAN_DEG / 2);
     return [(low + high) / 2 - half, (low + high) / 2 + half];
   };

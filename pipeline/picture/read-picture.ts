@@ -4,7 +4,7 @@ import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime, stormDate } from '../../schemas/time.ts';
-import { type Engine, openEngine } from '../duckdb.ts';
+import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import { gridBounds } from '../publish/day-products.ts';
 import { readNewest, tablePaths } from '../publish/manifests.ts';
@@ -21,21 +21,14 @@ export async function readPicture(
   storm_day_start_hour: number,
 ): Promise<PictureData> {
   const date = 'date' in subject ? subject.date : stormDate(scanTime(subject.scan_id), storm_day_start_hour);
-  const name = 'date' in subject ? subject.date : subject.scan_id;
+  const [name, what] = 'date' in subject ? [subject.date, 'storm date'] : [subject.scan_id, 'scan'];
   const manifest = await readNewest(dataRoot, date);
   const last =
     'date' in subject ? manifest?.scans.at(-1) : manifest?.scans.find((scan) => scan.scan_id === subject.scan_id);
-  if (
-    manifest === null ||
-    (last === undefined && manifest.files.length === 0) ||
-    ('scan_id' in subject && last === undefined)
-  )
-    throw new NotFound(
-      'picture',
-      name,
-      `is not published under ${dataRoot}, expected a published ${'date' in subject ? 'storm date' : 'scan'}`,
-    );
-  const engine: Engine = await openEngine();
+  const isPublished = last !== undefined || ('date' in subject && manifest?.files.length !== 0);
+  if (manifest === null || !isPublished)
+    throw new NotFound('picture', name, `is not published under ${dataRoot}, expected a published ${what}`);
+  const engine = await openEngine();
   try {
     const paths = (table: string) => tablePaths(dataRoot, manifest, table);
     const data_time = last === undefined ? null : scanTime(last.scan_id);

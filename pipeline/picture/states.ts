@@ -1,6 +1,6 @@
 import { feature, mesh } from 'topojson-client';
 import topology from 'us-atlas/states-10m.json' with { type: 'json' };
-import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
+import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 
 /** One state, District or territory of the United States; `[lon, lat]`. */
 export interface State {
@@ -9,13 +9,7 @@ export interface State {
 }
 
 /** Outlines for a basemap, generalised to about 1:10 million. Source: U.S. Census Bureau through us-atlas 3. */
-export interface States {
-  readonly states: readonly State[];
-  /** Lines between two states, each once. */
-  readonly borders: readonly Ring[];
-  /** Coasts and borders to other countries. */
-  readonly coasts: readonly Ring[];
-}
+export type States = ReturnType<typeof unpack>;
 
 let loaded: States | null = null;
 
@@ -25,14 +19,18 @@ export function loadStates(): States {
   return loaded;
 }
 
-function unpack(): States {
+function unpack() {
   const { states } = topology.objects;
   return {
-    states: feature(topology, states).features.map(({ properties, geometry }) => ({
-      name: properties.name,
-      polygons: geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates,
-    })),
+    states: feature(topology, states).features.map(
+      ({ properties, geometry }): State => ({
+        name: properties.name,
+        polygons: geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates,
+      }),
+    ),
+    /** Lines between two states, each once. */
     borders: mesh(topology, states, (a, b) => a !== b).coordinates,
+    /** Coasts and borders to other countries. */
     coasts: mesh(topology, states, (a, b) => a === b).coordinates,
   };
 }

@@ -7,14 +7,14 @@ type Attributes = Readonly<Record<string, string | number>>;
 /** One SVG element; numbers are rounded to a hundredth. `content` is markup. */
 export function element(name: string, attributes: Attributes, content = ''): string {
   const written = Object.entries(attributes)
-    .map(([key, value]) => ` ${key}="${typeof value === 'number' ? number(value) : markup(value)}"`)
+    .map(([key, value]) => ` ${key}="${typeof value === 'number' ? number(value) : escaped(value)}"`)
     .join('');
   return content === '' ? `<${name}${written}/>` : `<${name}${written}>${content}</${name}>`;
 }
 
 /** A line of text at a position. */
 export function text(content: string, x: number, y: number, attributes: Attributes): string {
-  return element('text', { x, y, ...attributes }, markup(content));
+  return element('text', { x, y, ...attributes }, escaped(content));
 }
 
 /** Margin around the map that lines and areas are drawn into, pixels, so that no stroke along a clipped edge shows. */
@@ -50,6 +50,7 @@ function number(value: number): string {
   return String(Math.round(value * 100) / 100);
 }
 
-function markup(value: string): string {
+/** Text with the special characters of XML escaped. */
+export function escaped(value: string): string {
   return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

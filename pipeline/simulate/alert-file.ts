@@ -1,16 +1,14 @@
-import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN, timestamp, utcDate } from '../../schemas/time.ts';
 import { MM_PER_INCH, MS_PER_KNOT } from '../../schemas/units.ts';
-import { windTowards } from './hodograph.ts';
+import { LARGEST_OF_CORE } from './hail-area.ts';
 import type { TextFile } from './report-files.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { offsetPosition } from './weather.ts';
+import { shifted } from './weather.ts';
 
 const STEP_MS = 2 * MS_PER_MIN;
-/** Hail size from which on a warning is issued, one inch, and the largest pixel over the core: texture adds about a third. */
-const WARNED_MM = 25.4;
-const LARGEST_OF_CORE = 1.35;
+/** Hail size from which on a warning is issued. */
+const WARNED_MM = MM_PER_INCH;
 /** Delay from the first sign to the warning. */
 const DELAY_MS = 4 * MS_PER_MIN;
 const WARNING_MS = 45 * MS_PER_MIN;
@@ -126,19 +124,14 @@ function vtecTime(time_ms: number): string {
 function warningRing(storm: Storm, sent_ms: number, ends_ms: number): number[][] {
   const { lat, lon, direction_deg, speed_ms } = stormAt(storm, sent_ms);
   const length_km = Math.max(10, (speed_ms * (ends_ms - sent_ms)) / 1e6);
-  const start = aside({ lat, lon }, direction_deg + 180, HALF_WIDTH_KM);
-  const end = aside({ lat, lon }, direction_deg, length_km + HALF_WIDTH_KM);
+  const start = shifted({ lat, lon }, direction_deg + 180, HALF_WIDTH_KM);
+  const end = shifted({ lat, lon }, direction_deg, length_km + HALF_WIDTH_KM);
   const wide_km = HALF_WIDTH_KM + WIDENS_KM;
   const ring = [
-    aside(start, direction_deg + 90, HALF_WIDTH_KM),
-    aside(end, direction_deg + 90, wide_km),
-    aside(end, direction_deg - 90, wide_km),
-    aside(start, direction_deg - 90, HALF_WIDTH_KM),
+    shifted(start, direction_deg + 90, HALF_WIDTH_KM),
+    shifted(end, direction_deg + 90, wide_km),
+    shifted(end, direction_deg - 90, wide_km),
+    shifted(start, direction_deg - 90, HALF_WIDTH_KM),
   ].map((position) => [Math.round(position.lon * 100) / 100, Math.round(position.lat * 100) / 100]);
   return [...ring, ring[0]];
-}
-
-function aside(from: Position, towards_deg: number, km: number): Position {
-  const { east, north } = windTowards(towards_deg, km);
-  return offsetPosition(from, east, north);
 }

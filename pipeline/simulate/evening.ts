@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { Conflict, PipelineError } from '../error.ts';
+import { isMissing } from '../files.ts';
 import { alertFile } from './alert-file.ts';
 import { coverageOf } from './coverage.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, simulateScan } from './fields.ts';
@@ -82,20 +83,8 @@ async function writeFeeds(
   }
 }
 
-/** Scans of an evening, their files, the number of files that existed before, and the total size. */
-interface EveningTotal {
-  readonly scans: number;
-  readonly files: number;
-  readonly kept: number;
-  readonly bytes: number;
-}
-
-/** Writes an evening as `writeEvening` does and returns the totals; calls `onScan` after each scan. */
-export async function writeAllScans(
-  scenario: Scenario,
-  options: EveningOptions,
-  onScan: (scan: WrittenScan) => void,
-): Promise<EveningTotal> {
+/** Writes an evening as `writeEvening` does and returns the totals (bytes: size); calls `onScan` after each scan. */
+export async function writeAllScans(scenario: Scenario, options: EveningOptions, onScan: (scan: WrittenScan) => void) {
   const total = { scans: 0, files: 0, kept: 0, bytes: 0 };
   for await (const scan of writeEvening(scenario, options)) {
     total.scans += 1;
@@ -146,10 +135,6 @@ async function sizeOf(path: string): Promise<number | null> {
     if (isMissing(cause)) return null;
     throw new PipelineError('simulate', path, 'could not be looked up', { cause });
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /** Writes under a temporary name and renames, so that readers never see part of a file. Sets its modification time when given. */

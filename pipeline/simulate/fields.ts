@@ -166,32 +166,19 @@ interface Collected {
 function readCanvas(canvas: Canvas, covered: Uint8Array, scan_time: number): SimulatedScan {
   const { window } = canvas;
   const across = tilesAcross(window);
-  const collected = emptyCollection(canvas.tiles.size * TILE * TILE);
+  const size = canvas.tiles.size * TILE * TILE;
+  const columns = SIMULATED_PRODUCTS.map((product) => [product, new Int16Array(size)] as const);
+  const values = Object.fromEntries(columns) as Record<SimulatedProduct, Int16Array>;
+  const collected: Collected = { index: new Uint32Array(size), values, count: 0 };
   const numbers = [...canvas.tiles.keys()].sort((a, b) => a - b);
   for (const [tile_row, tiles] of Map.groupBy(numbers, (number) => Math.floor(number / across))) {
     const rows = Math.min(TILE, window.rows - tile_row * TILE);
     for (let r = 0; r < rows; r += 1)
       for (const number of tiles) readTileRow(canvas, covered, number, tile_row * TILE + r, collected);
   }
-  const { index, values, count } = collected;
+  const { index, count } = collected;
   for (const product of SIMULATED_PRODUCTS) values[product] = values[product].slice(0, count);
   return { scan_time, window, index: index.slice(0, count), values };
-}
-
-function emptyCollection(size: number): Collected {
-  const column = () => new Int16Array(size);
-  return {
-    index: new Uint32Array(size),
-    values: {
-      MESH: column(),
-      POSH: column(),
-      VIL: column(),
-      EchoTop_18: column(),
-      EchoTop_50: column(),
-      MergedReflectivityQCComposite: column(),
-    },
-    count: 0,
-  };
 }
 
 /** Collects the echoes of one row of the window within one tile. */

@@ -13,35 +13,16 @@ interface ProductFile {
   readonly missing: number;
 }
 
+const TENTHS = { generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 };
+const THOUSANDTHS = { generating_process: 100, decimal_scale: 3, no_coverage: -3000, missing: -1000 };
 /** Parameter numbers: MRMS GRIB2 table v12.2. Scales: as in real files of each product. */
 const PRODUCT_FILES: Readonly<Record<SimulatedProduct, ProductFile>> = {
-  MESH: { category: 3, number: 28, generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 },
-  POSH: { category: 3, number: 27, generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 },
-  VIL: { category: 3, number: 41, generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 },
-  EchoTop_18: {
-    category: 3,
-    number: 44,
-    generating_process: 100,
-    decimal_scale: 3,
-    no_coverage: -3000,
-    missing: -1000,
-  },
-  EchoTop_50: {
-    category: 3,
-    number: 46,
-    generating_process: 100,
-    decimal_scale: 3,
-    no_coverage: -3000,
-    missing: -1000,
-  },
-  MergedReflectivityQCComposite: {
-    category: 10,
-    number: 0,
-    generating_process: 97,
-    decimal_scale: 1,
-    no_coverage: -9990,
-    missing: -990,
-  },
+  MESH: { category: 3, number: 28, ...TENTHS },
+  POSH: { category: 3, number: 27, ...TENTHS },
+  VIL: { category: 3, number: 41, ...TENTHS },
+  EchoTop_18: { category: 3, number: 44, ...THOUSANDTHS },
+  EchoTop_50: { category: 3, number: 46, ...THOUSANDTHS },
+  MergedReflectivityQCComposite: { category: 10, number: 0, ...TENTHS, no_coverage: -9990, missing: -990 },
 };
 
 /**
@@ -86,7 +67,7 @@ export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, cover
     ...dropBackground(scan.index, packed, file.missing - reference),
   } as const;
   return grib2Message(209, [
-    identification(scan.scan_time),
+    identification(scan.scan_time, MRMS),
     grid(scan),
     definition(file),
     representation(scan, file, reference, bits),
@@ -113,22 +94,38 @@ function dropBackground(
   return { index: kept.subarray(0, count), value: value.subarray(0, count) };
 }
 
-function identification(time_ms: number): Buffer {
-  const time = new Date(time_ms);
+/** Values of section 1 that depend on the source: codes of tables 0, 1.0, 1.2 and 1.4. */
+interface Origin {
+  readonly centre: number;
+  readonly master_tables: number;
+  readonly time_meaning: number;
+  readonly data_type: number;
+}
+
+/** US NOAA, Office of Oceanic and Atmospheric Research; local tables; time of an observation; local type. */
+const MRMS: Origin = { centre: 161, master_tables: MISSING_OCTET, time_meaning: 3, data_type: 7 };
+
+export function identification(time_ms: number, { centre, master_tables, time_meaning, data_type }: Origin): Buffer {
   const content = Buffer.alloc(16);
-  content.writeUInt16BE(161, 0); // US NOAA, Office of Oceanic and Atmospheric Research
-  content[4] = MISSING_OCTET; // master tables: local
+  content.writeUInt16BE(centre, 0);
+  content[4] = master_tables;
   content[5] = 1; // local tables version
-  content[6] = 3; // the reference time is that of an observation
-  content.writeUInt16BE(time.getUTCFullYear(), 7);
-  content[9] = time.getUTCMonth() + 1;
-  content[10] = time.getUTCDate();
-  content[11] = time.getUTCHours();
-  content[12] = time.getUTCMinutes();
-  content[13] = time.getUTCSeconds();
+  content[6] = time_meaning;
+  writeTime(content, 7, time_ms);
   content[14] = SIMULATED_STATUS;
-  content[15] = 7; // type: local, as MRMS
+  content[15] = data_type;
   return grib2Section(1, content);
+}
+
+/** Writes the seven octets of an instant, UTC. */
+export function writeTime(bytes: Buffer, at: number, time_ms: number): void {
+  const time = new Date(time_ms);
+  bytes.writeUInt16BE(time.getUTCFullYear(), at);
+  bytes[at + 2] = time.getUTCMonth() + 1;
+  bytes[at + 3] = time.getUTCDate();
+  bytes[at + 4] = time.getUTCHours();
+  bytes[at + 5] = time.getUTCMinutes();
+  bytes[at + 6] = time.getUTCSeconds();
 }
 
 function grid({ window }: SimulatedScan): Buffer {
@@ -157,12 +154,12 @@ function grid({ window }: SimulatedScan): Buffer {
   return grib2Section(3, content);
 }
 
-function definition(file: ProductFile): Buffer {
+function definition({ category, number, generating_process }: ProductFile): Buffer {
   const content = Buffer.alloc(29);
-  content[4] = file.category;
-  content[5] = file.number;
+  content[4] = category;
+  content[5] = number;
   content[6] = 8; // generating process: observation
-  content[8] = file.generating_process;
+  content[8] = generating_process;
   content[17] = 102; // height above mean sea level
   content.writeUInt32BE(HEIGHT_ABOVE_SEA_M, 19);
   content[23] = MISSING_OCTET;

@@ -8,7 +8,8 @@ import { offsetPosition } from './weather.ts';
 
 /** Sampling interval of storms. */
 const STEP_MS = 15 * MS_PER_MIN;
-const LARGEST_OF_CORE = 1.35;
+/** Largest pixel over the MESH of a core: texture adds about a third. */
+export const LARGEST_OF_CORE = 1.35;
 /** Smallest spread of a forecast, km. */
 const SMALLEST_SPREAD_KM = 60;
 const CORNERS = 24;

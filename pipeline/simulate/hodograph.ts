@@ -23,11 +23,7 @@ export function bearingOf(wind: Wind): number {
   return ((Math.atan2(wind.east, wind.north) * 180) / Math.PI + 360) % 360;
 }
 
-interface SupercellMotion {
-  readonly mean: Wind;
-  readonly right: Wind;
-  readonly left: Wind;
-}
+export type SupercellMotion = Readonly<Record<'mean' | 'right' | 'left', Wind>>;
 
 /**
  * Motion of right- and left-moving supercells from a wind profile, in the profile's unit.

@@ -1,5 +1,5 @@
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { grib2Message, grib2Section, MISSING_OCTET, SIMULATED_STATUS } from './grib2-writer.ts';
+import { grib2Message, grib2Section, identification, MISSING_OCTET, writeTime } from './grib2-writer.ts';
 
 /** Lambert conformal grid with one standard parallel, rows from the south, columns from the west. */
 export interface LambertSpec {
@@ -36,7 +36,8 @@ export interface ModelFieldSpec {
 /** Standard parallel and central meridian of HRRR's grid, and its earth radius (code table 3.2, shape 6). */
 export const HRRR_MAP = { parallel_deg: 38.5, meridian_deg: 262.5, earth_m: 6_371_229 } as const;
 
-const NWS = 7;
+/** US National Weather Service; master tables 2; time of the start of a forecast; forecast. */
+const HRRR = { centre: 7, master_tables: 2, time_meaning: 1, data_type: 1 };
 const HRRR_PROCESS = 83;
 const COMPLEX_PACKING = 3;
 const GROUP = 32;
@@ -54,36 +55,14 @@ export function writeModelField(
 ): Uint8Array {
   const { representation, data } = complexPacking(field.values, field.decimals);
   const sections = [
-    identification(run_time),
+    identification(run_time, HRRR),
     lambert(grid),
-    field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : instant(field, lead_h),
+    field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : grib2Section(4, product(field, 0, lead_h)),
     representation,
     grib2Section(6, Buffer.from([MISSING_OCTET])),
     data,
   ];
   return grib2Message(field.parameter[0], sections);
-}
-
-function identification(run_time: number): Buffer {
-  const content = Buffer.alloc(16);
-  content.writeUInt16BE(NWS, 0);
-  content[4] = 2; // master tables
-  content[5] = 1; // local tables
-  content[6] = 1; // the reference time is the start of the forecast
-  writeTime(content, 7, run_time);
-  content[14] = SIMULATED_STATUS;
-  content[15] = 1; // forecast
-  return grib2Section(1, content);
-}
-
-function writeTime(bytes: Buffer, at: number, time_ms: number): void {
-  const time = new Date(time_ms);
-  bytes.writeUInt16BE(time.getUTCFullYear(), at);
-  bytes[at + 2] = time.getUTCMonth() + 1;
-  bytes[at + 3] = time.getUTCDate();
-  bytes[at + 4] = time.getUTCHours();
-  bytes[at + 5] = time.getUTCMinutes();
-  bytes[at + 6] = time.getUTCSeconds();
 }
 
 function lambert({ cols, rows, first_lat_udeg, first_lon_udeg, step_m }: LambertSpec): Buffer {
@@ -129,10 +108,6 @@ function writeSurface(bytes: Buffer, at: number, surface: SurfaceSpec | undefine
   bytes.writeUInt32BE(surface?.value ?? 0xffffffff, at + 2);
 }
 
-function instant(field: ModelFieldSpec, lead_h: number): Buffer {
-  return grib2Section(4, product(field, 0, lead_h));
-}
-
 function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number): Buffer {
   const interval = Buffer.alloc(24);
   writeTime(interval, 0, run_time + lead_h * MS_PER_HOUR);
@@ -145,13 +120,8 @@ function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number):
   return grib2Section(4, Buffer.concat([product(field, 8, lead_h - 1), interval]));
 }
 
-interface PackedField {
-  readonly representation: Buffer;
-  readonly data: Buffer;
-}
-
 /** Sections 5 and 7: whole numbers of 10^-decimals above the smallest, second differences, groups of 32. */
-function complexPacking(values: ArrayLike<number>, decimals: number): PackedField {
+function complexPacking(values: ArrayLike<number>, decimals: number) {
   const whole = Int32Array.from(values, (value) => Math.round(value * 10 ** decimals));
   const smallest = whole.reduce((least, value) => Math.min(least, value), 0x7fffffff);
   const steps = new Int32Array(whole.length);
@@ -170,11 +140,11 @@ function complexPacking(values: ArrayLike<number>, decimals: number): PackedFiel
   });
   const references = bitCursor(groups.length * reference_bits);
   const widths = bitCursor(groups.length * width_bits);
-  const offsets = bitCursor(groups.reduce((bits, group) => bits + group.width * group.length, 0));
+  const offsets = bitCursor(groups.reduce((bits, group) => bits + group.width * group.part.length, 0));
   for (const group of groups) {
     put(references, group.reference, reference_bits);
     put(widths, group.width, width_bits);
-    for (let k = 0; k < group.length; k += 1) put(offsets, steps[group.first + k] - group.reference, group.width);
+    for (const step of group.part) put(offsets, step - group.reference, group.width);
   }
   const representation = Buffer.alloc(44);
   representation.writeUInt32BE(whole.length, 0);
@@ -196,22 +166,12 @@ function complexPacking(values: ArrayLike<number>, decimals: number): PackedFiel
   };
 }
 
-interface Group {
-  readonly first: number;
-  readonly length: number;
-  readonly reference: number;
-  readonly width: number;
-}
-
-function groupsOf(steps: Int32Array): Group[] {
-  const groups: Group[] = [];
-  for (let first = 0; first < steps.length; first += GROUP) {
-    const part = steps.subarray(first, first + GROUP);
-    const reference = part.reduce((least, value) => Math.min(least, value), 0x7fffffff);
-    const most = part.reduce((largest, value) => Math.max(largest, value), 0);
-    groups.push({ first, length: part.length, reference, width: bitsOf(most - reference) });
-  }
-  return groups;
+function groupsOf(steps: Int32Array) {
+  return Array.from({ length: Math.ceil(steps.length / GROUP) }, (_, k) => {
+    const part = steps.subarray(k * GROUP, (k + 1) * GROUP);
+    const reference = Math.min(...part);
+    return { part, reference, width: bitsOf(Math.max(...part) - reference) };
+  });
 }
 
 function bitsOf(value: number): number {

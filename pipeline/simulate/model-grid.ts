@@ -30,14 +30,8 @@ const RUNS = 2;
 /** Length of a simulated run, hours. */
 const LEADS_H = 24;
 
-/** One hour of a simulated run. */
-interface SimulatedHour {
-  readonly run_time: number;
-  readonly lead_h: number;
-}
-
 /** Hours of the runs available at an instant: the hours to come and the previous one, because storms count in adjacent hours too. */
-export function simulatedHours(now_ms: number): SimulatedHour[] {
+export function simulatedHours(now_ms: number): { readonly run_time: number; readonly lead_h: number }[] {
   const newest = Math.floor(now_ms / MS_PER_HOUR - RUN_DELAY_H);
   return Array.from({ length: RUNS }, (_, k) => (newest - k) * MS_PER_HOUR).flatMap((run_time) =>
     Array.from({ length: LEADS_H }, (_, k) => ({ run_time, lead_h: k + 1 })).filter(
@@ -68,7 +62,7 @@ function tangent(lat: number): number {
   return Math.tan(Math.PI / 4 + (lat * RAD_PER_DEG) / 2);
 }
 
-function onMap({ lat, lon }: Position): { x: number; y: number } {
+function onMap({ lat, lon }: Position): Point {
   const rho = SCALE_M / tangent(lat) ** N;
   const theta = N * (lon + 360 - HRRR_MAP.meridian_deg) * RAD_PER_DEG;
   return { x: rho * Math.sin(theta), y: -rho * Math.cos(theta) };
@@ -86,14 +80,14 @@ export function modelGridOf({ window }: Scenario): ModelGridSpec {
     const lon = west + part * (east - west);
     const lat = south + part * (north - south);
     return [
-      onMap({ lat: south, lon }),
-      onMap({ lat: north, lon }),
-      onMap({ lat, lon: west }),
-      onMap({ lat, lon: east }),
-    ];
+      [south, lon],
+      [north, lon],
+      [lat, west],
+      [lat, east],
+    ].map(([lat, lon]) => onMap({ lat, lon }));
   });
-  const [left, right] = [edge.map(({ x }) => x)].map((xs) => [Math.min(...xs), Math.max(...xs)])[0] as [number, number];
-  const [low, high] = [edge.map(({ y }) => y)].map((ys) => [Math.min(...ys), Math.max(...ys)])[0] as [number, number];
+  const [xs, ys] = [edge.map(({ x }) => x), edge.map(({ y }) => y)];
+  const [left, right, low, high] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const step_m = right - left > WIDE_M ? WIDE_STEP_M : USUAL_STEP_M;
   const first = fromMap(left - MARGIN_M, low - MARGIN_M);
   const first_lat_udeg = Math.round(first.lat * 1e6);
@@ -139,6 +133,33 @@ export function simulatedModelFile(
   };
 }
 
+/** A level or layer: its words in an index file, its type in code table 4.5, and its one or two bounds. */
+function level(level_words: string, type: number, value: number, second?: number) {
+  return {
+    level_words,
+    level: { type, value },
+    ...(second === undefined ? {} : { second_level: { type, value: second } }),
+  };
+}
+
+const at = (hpa: number) => level(`${hpa} mb`, 100, 100 * hpa);
+const SURFACE = level('surface', 1, 0);
+const DEEP_LAYER = level('0-6000 m above ground', 103, 0, 6000);
+/** Fields by their names in an index file, with discipline, category and number of the parameter. */
+const REFC = { name: 'REFC', parameter: [0, 16, 196], ...level('entire atmosphere', 10, 0) } as const;
+const MXUPHL = {
+  name: 'MXUPHL',
+  parameter: [0, 7, 199],
+  ...level('5000-2000 m above ground', 103, 5000, 2000),
+} as const;
+const HAIL = { name: 'HAIL', parameter: [0, 1, 31], ...SURFACE } as const;
+const CAPE = { name: 'CAPE', parameter: [0, 7, 6], ...level('255-0 mb above ground', 108, 25_500, 0) } as const;
+const TMP = { name: 'TMP', parameter: [0, 0, 0] } as const;
+const HGT = { name: 'HGT', parameter: [0, 3, 5] } as const;
+const VUCSH = { name: 'VUCSH', parameter: [0, 2, 15], ...DEEP_LAYER } as const;
+const VVCSH = { name: 'VVCSH', parameter: [0, 2, 16], ...DEEP_LAYER } as const;
+const SPFH = { name: 'SPFH', parameter: [0, 1, 0], ...level('2 m above ground', 103, 2) } as const;
+
 /** Reflectivity without a storm. */
 const CLEAR_DBZ = -20;
 
@@ -148,7 +169,7 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
   const rotation = new Float32Array(size);
   const hail_mm = new Float32Array(size);
   const end_ms = run_time + lead_h * MS_PER_HOUR;
-  const shape = { cols: grid.cols, rows: grid.rows, step_m: grid.step_m, origin: onMap(grid.points[0]) };
+  const shape = { ...grid, origin: onMap(grid.points[0]) };
   for (const storm of stormsBetween(scenario, end_ms - MS_PER_HOUR, end_ms)) {
     const error = forecastError(scenario, storm, run_time, lead_h);
     if (error === null) continue;
@@ -160,59 +181,23 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
       const place = onMap(offsetPosition(state, error.east_km, error.north_km));
       raise(hail_mm, shape, place, storm.core_km, peak_mm, 0);
       raise(rotation, shape, place, 2 * storm.core_km, ROTATION_PER_MM[storm.kind] * peak_mm, 0);
+      const peak_dbz = Math.min(70, 38 + 0.55 * peak_mm);
       if (look === LOOKS_PER_HOUR)
-        raise(
-          reflectivity_dbz,
-          shape,
-          place,
-          3 * storm.core_km,
-          Math.min(70, 38 + 0.55 * peak_mm) - CLEAR_DBZ,
-          CLEAR_DBZ,
-        );
+        raise(reflectivity_dbz, shape, place, 3 * storm.core_km, peak_dbz - CLEAR_DBZ, CLEAR_DBZ);
     }
   }
-  const surface = { level: { type: 1, value: 0 }, level_words: 'surface' };
   return [
-    {
-      name: 'REFC',
-      parameter: [0, 16, 196],
-      level: { type: 10, value: 0 },
-      level_words: 'entire atmosphere',
-      decimals: 1,
-      values: reflectivity_dbz,
-    },
-    {
-      name: 'MXUPHL',
-      parameter: [0, 7, 199],
-      level: { type: 103, value: 5000 },
-      second_level: { type: 103, value: 2000 },
-      level_words: '5000-2000 m above ground',
-      is_maximum: true,
-      decimals: 1,
-      values: rotation,
-    },
-    {
-      name: 'HAIL',
-      parameter: [0, 1, 31],
-      ...surface,
-      is_maximum: true,
-      decimals: 4,
-      values: hail_mm.map((mm) => mm / 1000),
-    },
+    { ...REFC, decimals: 1, values: reflectivity_dbz },
+    { ...MXUPHL, is_maximum: true, decimals: 1, values: rotation },
+    { ...HAIL, is_maximum: true, decimals: 4, values: hail_mm.map((mm) => mm / 1000) },
   ];
 }
 
 /** Updraft helicity per millimetre of hail, m2/s2. */
 const ROTATION_PER_MM = { ordinary: 0.3, multicell: 1, supercell: 3 } as const;
 
-interface ForecastError {
-  readonly east_km: number;
-  readonly north_km: number;
-  readonly factor: number;
-}
-
 /** Forecast error of a run for a storm at a lead; null when the run misses the storm. */
-function forecastError({ seed }: Scenario, storm: Storm, run_time: number, lead_h: number): ForecastError | null {
+function forecastError({ seed }: Scenario, storm: Storm, run_time: number, lead_h: number) {
   const run = run_time / MS_PER_HOUR;
   if (uniformOf(seed, 0x30de1, storm.key, run) < Math.min(0.5, 0.08 + 0.01 * lead_h)) return null;
   const draw = drawsOf(hashOf(seed, 0x30de1), storm.key, run);
@@ -224,18 +209,16 @@ function forecastError({ seed }: Scenario, storm: Storm, run_time: number, lead_
   };
 }
 
-interface Shape {
-  readonly cols: number;
-  readonly rows: number;
-  readonly step_m: number;
-  readonly origin: { readonly x: number; readonly y: number };
+interface Point {
+  readonly x: number;
+  readonly y: number;
 }
 
 /** Raises a field around a place to `floor` + `peak` x exp(-r / reach), with r measured from the nearest grid point. */
 function raise(
   field: Float32Array,
-  { cols, rows, step_m, origin }: Shape,
-  place: { readonly x: number; readonly y: number },
+  { cols, rows, step_m, origin }: LambertSpec & { readonly origin: Point },
+  place: Point,
   reach_km: number,
   peak: number,
   floor: number,
@@ -277,64 +260,18 @@ function airFields(scenario: Scenario, grid: ModelGridSpec, valid_time: number):
   });
   const t700_k = freezing_m.map((freezing) => 273.15 + (6.5 * (freezing - HEIGHT_700_M)) / 1000);
   const lapse = near.map((part) => 6.3 + 1.4 * part);
-  const surface = { level: { type: 1, value: 0 }, level_words: 'surface' };
-  const at = (hpa: number) => ({ level: { type: 100, value: 100 * hpa }, level_words: `${hpa} mb` });
-  const deep = {
-    level: { type: 103, value: 0 },
-    second_level: { type: 103, value: 6000 },
-    level_words: '0-6000 m above ground',
-  };
+  const t500_k = t700_k.map((kelvin, k) => kelvin - (lapse[k] * (HEIGHT_500_M - HEIGHT_700_M)) / 1000);
   return [
-    {
-      name: 'CAPE',
-      parameter: [0, 7, 6],
-      level: { type: 108, value: 25_500 },
-      second_level: { type: 108, value: 0 },
-      level_words: '255-0 mb above ground',
-      decimals: 0,
-      values: near.map((part) => 100 + 3400 * strength * part),
-    },
-    { name: 'TMP', parameter: [0, 0, 0], ...at(700), decimals: 2, values: t700_k },
-    {
-      name: 'TMP',
-      parameter: [0, 0, 0],
-      ...at(500),
-      decimals: 2,
-      values: t700_k.map((kelvin, k) => kelvin - (lapse[k] * (HEIGHT_500_M - HEIGHT_700_M)) / 1000),
-    },
-    { name: 'HGT', parameter: [0, 3, 5], ...at(700), decimals: 1, values: near.map(() => HEIGHT_700_M) },
-    { name: 'HGT', parameter: [0, 3, 5], ...at(500), decimals: 1, values: near.map(() => HEIGHT_500_M) },
-    {
-      name: 'HGT',
-      parameter: [0, 3, 5],
-      level: { type: 4, value: 0 },
-      level_words: '0C isotherm',
-      decimals: 0,
-      values: freezing_m,
-    },
-    { name: 'HGT', parameter: [0, 3, 5], ...surface, decimals: 0, values: terrain_m },
-    {
-      name: 'VUCSH',
-      parameter: [0, 2, 15],
-      ...deep,
-      decimals: 2,
-      values: near.map(() => -shear_ms * Math.sin(towards)),
-    },
-    {
-      name: 'VVCSH',
-      parameter: [0, 2, 16],
-      ...deep,
-      decimals: 2,
-      values: near.map(() => shear_ms * Math.cos(towards)),
-    },
-    {
-      name: 'SPFH',
-      parameter: [0, 1, 0],
-      level: { type: 103, value: 2 },
-      level_words: '2 m above ground',
-      decimals: 5,
-      values: near.map((part) => 0.008 + 0.006 * part),
-    },
+    { ...CAPE, decimals: 0, values: near.map((part) => 100 + 3400 * strength * part) },
+    { ...TMP, ...at(700), decimals: 2, values: t700_k },
+    { ...TMP, ...at(500), decimals: 2, values: t500_k },
+    { ...HGT, ...at(700), decimals: 1, values: near.map(() => HEIGHT_700_M) },
+    { ...HGT, ...at(500), decimals: 1, values: near.map(() => HEIGHT_500_M) },
+    { ...HGT, ...level('0C isotherm', 4, 0), decimals: 0, values: freezing_m },
+    { ...HGT, ...SURFACE, decimals: 0, values: terrain_m },
+    { ...VUCSH, decimals: 2, values: near.map(() => -shear_ms * Math.sin(towards)) },
+    { ...VVCSH, decimals: 2, values: near.map(() => shear_ms * Math.cos(towards)) },
+    { ...SPFH, decimals: 5, values: near.map((part) => 0.008 + 0.006 * part) },
   ];
 }
 

@@ -78,8 +78,8 @@ function deflateBand(image: SparseImage, row: number, rows: number, start: numbe
       current[image.index[next] - first] = image.value[next];
     const out = filtered.subarray(r * stride, (r + 1) * stride);
     // The first row of a band does not use the row above it, so that bands are independent.
-    if (r === 0) filterSub(out, current, bytes);
-    else filterUp(out, current, above, bytes);
+    if (r === 0) above.set(current.subarray(0, -1), 1);
+    filterRow(out, r === 0 ? FILTER_SUB : FILTER_UP, current, above, bytes);
     [above, current] = [current, above];
   }
   return {
@@ -89,30 +89,17 @@ function deflateBand(image: SparseImage, row: number, rows: number, start: numbe
   };
 }
 
-function filterSub(out: Uint8Array, row: Uint16Array, bytes: number): void {
-  out[0] = FILTER_SUB;
-  let before = 0;
+/** Writes the differences of a row to `reference`: the row above (Up), or the row moved one pixel to the right (Sub). */
+function filterRow(out: Uint8Array, filter: number, row: Uint16Array, reference: Uint16Array, bytes: number): void {
+  out[0] = filter;
   for (let c = 0; c < row.length; c += 1) {
     const value = row[c];
+    const before = reference[c];
+    if (value === before) continue;
     if (bytes === 1) out[1 + c] = value - before;
     else {
       out[1 + 2 * c] = (value >> 8) - (before >> 8);
       out[2 + 2 * c] = value - before;
-    }
-    before = value;
-  }
-}
-
-function filterUp(out: Uint8Array, row: Uint16Array, above: Uint16Array, bytes: number): void {
-  out[0] = FILTER_UP;
-  for (let c = 0; c < row.length; c += 1) {
-    const value = row[c];
-    const over = above[c];
-    if (value === over) continue;
-    if (bytes === 1) out[1 + c] = value - over;
-    else {
-      out[1 + 2 * c] = (value >> 8) - (over >> 8);
-      out[2 + 2 * c] = value - over;
     }
   }
 }

@@ -68,16 +68,8 @@ export function stormCore({ sites }: Scenario, state: StormState): StormCore {
   };
 }
 
-/** First and last row and column of a part of a window, counted within the window. */
-interface PixelBox {
-  readonly top: number;
-  readonly bottom: number;
-  readonly left: number;
-  readonly right: number;
-}
-
-/** Rows and columns of a window within a distance of a core; null without any. */
-export function boxAround(core: StormCore, reach_km: number, window: Window): PixelBox | null {
+/** First and last row and column within a distance of a core, counted within the window; null without any. */
+export function boxAround(core: StormCore, reach_km: number, window: Window) {
   const rows_reach = reach_km / KM_PER_DEG;
   const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((core.lat + rows_reach) * Math.PI) / 180));
   const top = Math.max(0, latRow(core.lat + rows_reach) - window.row0);

@@ -14,7 +14,7 @@ import {
   dailyCycle,
   dayTypeAt,
   freezingLevelKm,
-  offsetPosition,
+  shifted,
 } from './weather.ts';
 
 /** Storms are drawn in slots of absolute time, so that every time span has the same storms. */
@@ -155,9 +155,10 @@ function drawSlot(scenario: Scenario, number: number): Storm[] {
   const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, start_ms)];
   const slot: Slot = { scenario, number, draw: drawsOf(scenario.seed, 0x510, number), character, storms: [] };
   const boundaries = boundariesAt(scenario, start_ms);
-  const cycle = scenario.steady ? 1 : dailyCycle(start_ms + SLOT_MS / 2) / 24;
-  const organised = scenario.steady ? character.steady_organised_per_hour : character.organised_per_day * cycle;
-  const ordinary = scenario.steady ? character.steady_ordinary_per_hour : character.ordinary_per_day * cycle;
+  const cycle = dailyCycle(start_ms + SLOT_MS / 2) / 24;
+  const { organised, ordinary } = scenario.steady
+    ? character.steady_per_hour
+    : { organised: character.organised_per_day * cycle, ordinary: character.ordinary_per_day * cycle };
   drawClusters(slot, boundaries, organised, 2, bearOrganised);
   drawClusters(slot, boundaries, ordinary, 4, bearOrdinary);
   return slot.storms;
@@ -176,11 +177,10 @@ function drawClusters(
   const clusters = slot.scenario.steady ? Math.floor(mean + draw()) : poisson(draw, mean);
   for (let i = 0; i < clusters; i += 1) {
     const line = boundaries[Math.floor(draw() * boundaries.length)];
-    const along = windTowards(line.bearing_deg, between(draw, -0.5, 0.5) * line.length_km);
-    const centre = offsetPosition(line.centre, along.east, along.north);
+    const centre = shifted(line.centre, line.bearing_deg, between(draw, -0.5, 0.5) * line.length_km);
     for (let member = 1 + poisson(draw, members - 1); member > 0; member -= 1) {
-      const offset = windTowards(between(draw, 0, 360), between(draw, 30, 80));
-      bear(slot, line, offsetPosition(centre, offset.east, offset.north), (slot.number + draw()) * SLOT_MS);
+      const origin = shifted(centre, between(draw, 0, 360), between(draw, 30, 80));
+      bear(slot, line, origin, (slot.number + draw()) * SLOT_MS);
     }
   }
 }
@@ -213,13 +213,12 @@ function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: n
 function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: number): void {
   const { draw } = slot;
   const birth_ms = parent.birth_ms + split_min * MS_PER_MIN;
-  const flank = windTowards(parent.direction_deg - 70, 1.3 * parent.core_km);
   bear(slot, {
     kind: 'supercell',
     split_from: parent.storm_id,
     birth_ms,
     life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MIN,
-    origin: offsetPosition(positionAt(parent, birth_ms), flank.east, flank.north),
+    origin: shifted(positionAt(parent, birth_ms), parent.direction_deg - 70, 1.3 * parent.core_km),
     direction_deg: bearingOf(line.left) + 4 * normal(draw),
     turn_deg: between(draw, -12, 0),
     speed_ms: courseSpeed(line.left),
@@ -298,14 +297,7 @@ function lifeShare(peak_mm: number): number {
   return bySize(LIFE_SHARE, LIFE_MM, peak_mm);
 }
 
-function strengthLn(kind: StormKind, peak_mm: number): number {
-  return kind === 'ordinary' ? ORDINARY_STRENGTH_LN : bySize(STRENGTH_LN, STRENGTH_MM, peak_mm);
-}
-
-interface SmallAndLarge {
-  readonly small: number;
-  readonly large: number;
-}
+type SmallAndLarge = Readonly<Record<'small' | 'large', number>>;
 
 /** Value interpolated linearly between small and large hail. */
 function bySize(value: SmallAndLarge, size_mm: SmallAndLarge, peak_mm: number): number {
@@ -323,17 +315,12 @@ type Birth = Pick<
 > &
   Partial<Pick<Storm, 'split_from' | 'merges_into' | 'walk'>>;
 
-/** Distance in which the core falls to 1/e: wider where the hail is larger. */
-function coreKm(kind: StormKind, peak_mm: number): number {
-  const km = 2.4 + 1.4 * Math.min(1, peak_mm / 50);
-  return km * (kind === 'ordinary' ? WIDTH.ordinary : WIDTH.organised);
-}
-
 /** Completes a storm with id, key, shape and walk, and adds it to the slot. */
 function bear(slot: Slot, birth: Birth): Storm {
   const { draw, scenario } = slot;
   const number = slot.storms.length;
   const peak_mm = Math.min(105, birth.peak_mm);
+  const isOrdinary = birth.kind === 'ordinary';
   const key = hashOf(scenario.seed, 0x5707, slot.number, number);
   const speed_ms = clampedSpeed(birth.kind, birth.speed_ms);
   const own: Walk = {
@@ -353,8 +340,12 @@ function bear(slot: Slot, birth: Birth): Storm {
     key,
     speed_ms,
     peak_mm,
-    strength_ln: strengthLn(birth.kind, peak_mm),
-    core_km: coreKm(birth.kind, peak_mm) * Math.exp(0.12 * normal(draw)),
+    strength_ln: isOrdinary ? ORDINARY_STRENGTH_LN : bySize(STRENGTH_LN, STRENGTH_MM, peak_mm),
+    // Distance in which the core falls to 1/e: wider where the hail is larger.
+    core_km:
+      (2.4 + 1.4 * Math.min(1, peak_mm / 50)) *
+      WIDTH[isOrdinary ? 'ordinary' : 'organised'] *
+      Math.exp(0.12 * normal(draw)),
     aspect: between(draw, 1.2, 1.7),
     freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICE.north, birth.origin.lat)),
   };

@@ -52,20 +52,14 @@ export function textureValue({ knots, side, reach_km }: Texture, east_km: number
 }
 
 /** Two neighbouring time knots and their weights, whose squares sum to 1: the variance is constant in between. */
-interface Blend {
-  readonly moment: number;
-  readonly before: number;
-  readonly after: number;
-}
-
-function blend(key: number, time_ms: number, period_ms: number): Blend {
+function blend(key: number, time_ms: number, period_ms: number) {
   const turns = time_ms / period_ms + finish(key) / 2 ** 32;
   const moment = Math.floor(turns);
   const angle = ((turns - moment) * Math.PI) / 2;
   return { moment: mix(moment, period_ms), before: Math.cos(angle), after: Math.sin(angle) };
 }
 
-function between(place: number, { moment, before, after }: Blend): number {
+function between(place: number, { moment, before, after }: ReturnType<typeof blend>): number {
   return before * gaussian(mix(place, moment)) + after * gaussian(mix(place, moment + 1));
 }
 

@@ -29,21 +29,10 @@ export interface Walk {
 }
 
 /** Deviation of the velocity from the course at an instant, and its integral since the start of the walk. */
-interface Deviation {
-  readonly east_ms: number;
-  readonly north_ms: number;
-  readonly east_km: number;
-  readonly north_km: number;
-}
+type Deviation = Readonly<Record<'east_ms' | 'north_ms' | 'east_km' | 'north_km', number>>;
 
 /** Values of a walk at its knots. */
-interface Knots {
-  readonly east_ms: Float64Array;
-  readonly north_ms: Float64Array;
-  readonly east_km: Float64Array;
-  readonly north_km: Float64Array;
-  readonly strength: Float64Array;
-}
+type Knots = Readonly<Record<keyof Deviation | 'strength', Float64Array>>;
 
 const cache = new WeakMap<Walk, Knots>();
 

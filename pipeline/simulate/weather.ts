@@ -2,7 +2,7 @@ import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { type Level, supercellMotion, type Wind, windTowards } from './hodograph.ts';
+import { type Level, type SupercellMotion, supercellMotion, type Wind, windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
 import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
 
@@ -11,8 +11,7 @@ export interface DayTypeParameters {
   readonly organised_per_day: number;
   readonly ordinary_per_day: number;
   /** Births per hour in the window of a steady scenario. */
-  readonly steady_organised_per_hour: number;
-  readonly steady_ordinary_per_hour: number;
+  readonly steady_per_hour: { readonly organised: number; readonly ordinary: number };
   readonly supercell_share: number;
   /** Factor on the median largest hail of organised storms. */
   readonly size_factor: number;
@@ -29,8 +28,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
   quiet: {
     organised_per_day: 0.5,
     ordinary_per_day: 80,
-    steady_organised_per_hour: 0.2,
-    steady_ordinary_per_hour: 4,
+    steady_per_hour: { organised: 0.2, ordinary: 4 },
     supercell_share: 0.1,
     size_factor: 0.6,
     boundaries: 1,
@@ -40,8 +38,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
   pulse: {
     organised_per_day: 3,
     ordinary_per_day: 900,
-    steady_organised_per_hour: 0.5,
-    steady_ordinary_per_hour: 24,
+    steady_per_hour: { organised: 0.5, ordinary: 24 },
     supercell_share: 0.05,
     size_factor: 0.7,
     boundaries: 3,
@@ -51,8 +48,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
   marginal: {
     organised_per_day: 12,
     ordinary_per_day: 1000,
-    steady_organised_per_hour: 1.5,
-    steady_ordinary_per_hour: 20,
+    steady_per_hour: { organised: 1.5, ordinary: 20 },
     supercell_share: 0.2,
     size_factor: 0.54,
     boundaries: 3,
@@ -62,8 +58,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
   supercell: {
     organised_per_day: 20,
     ordinary_per_day: 500,
-    steady_organised_per_hour: 6,
-    steady_ordinary_per_hour: 24,
+    steady_per_hour: { organised: 6, ordinary: 24 },
     supercell_share: 0.7,
     size_factor: 0.88,
     boundaries: 3,
@@ -73,8 +68,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
   qlcs: {
     organised_per_day: 20,
     ordinary_per_day: 900,
-    steady_organised_per_hour: 5,
-    steady_ordinary_per_hour: 28,
+    steady_per_hour: { organised: 5, ordinary: 28 },
     supercell_share: 0.15,
     size_factor: 0.9,
     boundaries: 2,
@@ -84,8 +78,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
   outbreak: {
     organised_per_day: 60,
     ordinary_per_day: 900,
-    steady_organised_per_hour: 8,
-    steady_ordinary_per_hour: 24,
+    steady_per_hour: { organised: 8, ordinary: 24 },
     supercell_share: 0.7,
     size_factor: 0.9,
     boundaries: 3,
@@ -138,11 +131,11 @@ export function dayTypeAt(scenario: Scenario, time_ms: number): DayType {
   const number = convectiveDay(time_ms);
   const chances = SEASON[monthOf(number)];
   let rest = uniformOf(scenario.seed, 0xda7, number);
-  for (const [i, chance] of chances.entries()) {
+  const chosen = chances.findIndex((chance) => {
     rest -= chance;
-    if (rest < 0) return DAY_TYPES[i];
-  }
-  return 'marginal';
+    return rest < 0;
+  });
+  return DAY_TYPES[chosen] ?? 'marginal';
 }
 
 function monthOf(convective_day: number): number {
@@ -158,14 +151,11 @@ export function dailyCycle(time_ms: number): number {
 }
 
 /** A boundary along which storms form, with their mean, right-moving and left-moving velocities (m/s). */
-export interface Boundary {
+export interface Boundary extends SupercellMotion {
   readonly key: number;
   readonly centre: Position;
   readonly bearing_deg: number;
   readonly length_km: number;
-  readonly mean: Wind;
-  readonly right: Wind;
-  readonly left: Wind;
 }
 
 /** Boundaries of the scenario at an instant. */
@@ -203,16 +193,12 @@ function placeInCountry(period: number, draw: Draw): Position {
   const month = monthOf(period);
   const weights = HOMELANDS.map((home) => home.weight[month]);
   let rest = draw() * weights.reduce((sum, weight) => sum + weight, 0);
-  const chosen = Math.max(
-    0,
-    weights.findIndex((weight) => {
-      rest -= weight;
-      return rest < 0;
-    }),
-  );
-  const home = HOMELANDS[chosen];
-  const offset = windTowards(between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
-  return offsetPosition(home, offset.east, offset.north);
+  const chosen = weights.findIndex((weight) => {
+    rest -= weight;
+    return rest < 0;
+  });
+  const home = HOMELANDS[Math.max(0, chosen)];
+  return shifted(home, between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
 }
 
 /** Wind profile with straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the mean wind. */
@@ -233,6 +219,12 @@ function hodograph(mean: Wind, shear: Wind): Level[] {
     east: level.east + mean.east - own.east,
     north: level.north + mean.north - own.north,
   }));
+}
+
+/** Position at a distance in a direction (0 north, clockwise). */
+export function shifted(from: Position, towards_deg: number, km: number): Position {
+  const { east, north } = windTowards(towards_deg, km);
+  return offsetPosition(from, east, north);
 }
 
 /** Position at an offset of kilometres east and north, with the scale of the middle latitude. */

@@ -65,30 +65,21 @@ export function bandLayerTile(areas: readonly BandArea[], { name, key, values, e
 function geometry(areas: readonly BandArea[]): Uint8Array {
   const all = areas.flatMap(({ rings }) => rings);
   const numbers = all.reduce((sum, ring) => sum + ring.length + 3, 0);
-  const bytes = new Uint8Array(MAX_VARINT_BYTES * numbers);
-  let length = 0;
-  const write = (value: number) => {
-    let rest = value;
-    while (rest >= 0x80) {
-      bytes[length++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
-    }
-    bytes[length++] = rest;
-  };
+  const commands = new Message(MAX_VARINT_BYTES * numbers);
   let x0 = 0;
   let y0 = 0;
   for (const ring of all) {
     for (let i = 0; i < ring.length; i += 2) {
-      if (i === 0) write((1 << 3) | MOVE_TO);
-      else if (i === 2) write(((ring.length / 2 - 1) << 3) | LINE_TO);
-      write(zigzag(ring[i] - x0));
-      write(zigzag(ring[i + 1] - y0));
+      if (i === 0) commands.varint((1 << 3) | MOVE_TO);
+      else if (i === 2) commands.varint(((ring.length / 2 - 1) << 3) | LINE_TO);
+      commands.varint(zigzag(ring[i] - x0));
+      commands.varint(zigzag(ring[i + 1] - y0));
       x0 = ring[i];
       y0 = ring[i + 1];
     }
-    write((1 << 3) | CLOSE_PATH);
+    commands.varint((1 << 3) | CLOSE_PATH);
   }
-  return bytes.subarray(0, length);
+  return commands.written();
 }
 
 function zigzag(value: number): number {
@@ -97,8 +88,12 @@ function zigzag(value: number): number {
 
 /** Writer of a protocol buffer message. */
 class Message {
-  #bytes = new Uint8Array(256);
+  #bytes: Uint8Array;
   #length = 0;
+
+  constructor(room = 256) {
+    this.#bytes = new Uint8Array(room);
+  }
 
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
@@ -106,7 +101,7 @@ class Message {
 
   /** A whole number from 0 to 2^31 - 1. */
   varint(value: number): void {
-    this.#room(5);
+    this.#room(MAX_VARINT_BYTES);
     let rest = value;
     while (rest >= 0x80) {
       this.#bytes[this.#length++] = (rest & 0x7f) | 0x80;

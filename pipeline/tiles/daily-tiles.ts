@@ -1,4 +1,3 @@
-import type { Feature } from 'geojson';
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
@@ -9,10 +8,9 @@ import type { Swath } from '../../schemas/tables/swaths.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { type StormPath, stormPaths } from '../storm-paths.ts';
-import { boundsOf, describeArchive, vectorLayer } from './metadata.ts';
+import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
 import type { PixelArea } from './pixel-tiles.ts';
-import { writePmtiles } from './pmtiles.ts';
-import { pyramid } from './pyramid.ts';
+import { lineFeature, pointFeature, pyramid } from './pyramid.ts';
 
 /** Content of the daily archive: tiers and tracks of one storm date so far. */
 export interface DailyTilesContent {
@@ -57,8 +55,14 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   const tiers = content.swaths.map(tierArea);
   const tiles = pyramid({
     swaths: { areas: tiers },
-    tracks: { shapes: paths.filter((path) => path.line.length > 1).map(pathLine) },
-    peaks: { shapes: paths.map(peakPoint) },
+    tracks: {
+      shapes: paths.filter(({ line }) => line.length > 1).map((path) => lineFeature(path.line, pathProperties(path))),
+    },
+    peaks: {
+      shapes: paths.map((path) =>
+        pointFeature(path.peak, { ...pathProperties(path), time: timestamp(path.peak_time) }),
+      ),
+    },
   });
   const until = content.data_time === null ? 'no scans' : `scans until ${timestamp(content.data_time)}`;
   const note = {
@@ -71,7 +75,7 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
       paths.map(({ peak }) => peak),
     ),
   };
-  return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
+  return writeArchive(note, content.bounds, tiles);
 }
 
 const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
@@ -111,21 +115,5 @@ function pathProperties({ track_id, peak_mm, prob, first_detected, last_detected
     first_detected: timestamp(first_detected),
     last_detected: timestamp(last_detected),
     duration_min: Math.round((last_detected - first_detected) / 6000) / 10,
-  };
-}
-
-function pathLine(path: StormPath): Feature {
-  return {
-    type: 'Feature',
-    properties: pathProperties(path),
-    geometry: { type: 'LineString', coordinates: path.line.map(({ lon, lat }) => [lon, lat]) },
-  };
-}
-
-function peakPoint(path: StormPath): Feature {
-  return {
-    type: 'Feature',
-    properties: { ...pathProperties(path), time: timestamp(path.peak_time) },
-    geometry: { type: 'Point', coordinates: [path.peak.lon, path.peak.lat] },
   };
 }

@@ -3,28 +3,19 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { ATTRIBUTIONS, type MixedProvenance } from '../../schemas/provenance.ts';
 import type { UncoveredBlocks } from '../grid.ts';
-import type { Archive } from './pmtiles.ts';
+import { type ArchiveTile, writePmtiles } from './pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
 
 /** Type of a tile attribute, as TileJSON names it. */
 type FieldType = 'Number' | 'String' | 'Boolean';
 
-/** Entry of `vector_layers` in the metadata. */
-interface VectorLayer {
-  readonly id: string;
-  readonly description: string;
-  readonly minzoom: number;
-  readonly maxzoom: number;
-  readonly fields: Readonly<Record<string, FieldType>>;
-}
-
-/** Layer that is present at every zoom up to `maxzoom`. */
+/** Entry of `vector_layers` in the metadata: a layer that is present at every zoom up to `maxzoom`. */
 export function vectorLayer(
   id: string,
   description: string,
   fields: Readonly<Record<string, FieldType>>,
   maxzoom = MAX_ZOOM,
-): VectorLayer {
+) {
   return { id, description, minzoom: MIN_ZOOM, maxzoom, fields };
 }
 
@@ -33,7 +24,7 @@ interface ArchiveNote {
   readonly name: string;
   readonly description: string;
   readonly provenance: MixedProvenance;
-  readonly layers: readonly VectorLayer[];
+  readonly layers: readonly ReturnType<typeof vectorLayer>[];
   /** Bounds of all drawn hail; null without hail, absent in an archive without hail layers. */
   readonly hail_bounds?: Bbox | null;
   /** Areas without radar coverage; absent or null where unknown. */
@@ -44,11 +35,17 @@ interface ArchiveNote {
 const CENTER_ZOOM_MIN = 3;
 const CENTER_ZOOM_MAX = 8;
 
-/** Metadata, bounds and zooms of an archive, with a centre at which the bounds about fill a screen. */
-export function describeArchive(note: ArchiveNote, bounds: Bbox, maxZoom = MAX_ZOOM): Omit<Archive, 'tiles'> {
+/** An archive with metadata, and a centre at which the bounds about fill a screen. */
+export function writeArchive(
+  note: ArchiveNote,
+  bounds: Bbox,
+  tiles: readonly ArchiveTile[],
+  maxZoom = MAX_ZOOM,
+): Uint8Array {
   const [west, south, east, north] = bounds;
   const zoom = Math.floor(Math.log2(360 / Math.max(east - west, north - south, 0.01))) + 1;
-  return {
+  return writePmtiles({
+    tiles,
     metadata: {
       name: note.name,
       description: note.description,
@@ -69,7 +66,7 @@ export function describeArchive(note: ArchiveNote, bounds: Bbox, maxZoom = MAX_Z
     },
     minZoom: MIN_ZOOM,
     maxZoom,
-  };
+  });
 }
 
 /** Bounding box of pixels and places, degrees; null without any. */

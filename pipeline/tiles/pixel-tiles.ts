@@ -15,9 +15,13 @@ interface TileGrid {
   readonly buffer: number;
 }
 
-interface AreaTile {
+/** Column and row of a tile, or a position in tile units. */
+interface TilePlace {
   readonly x: number;
   readonly y: number;
+}
+
+interface AreaTile extends TilePlace {
   readonly tile: LegacyTile;
 }
 
@@ -80,9 +84,7 @@ function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
   return made;
 }
 
-interface TileSquares {
-  readonly x: number;
-  readonly y: number;
+interface TileSquares extends TilePlace {
   readonly rows: number[];
   readonly cols: number[];
 }
@@ -118,7 +120,7 @@ function feature(
   squares: PixelSet,
   properties: PixelArea['properties'],
   { x, y }: SquareGrid,
-  origin: { readonly x: number; readonly y: number },
+  origin: TilePlace,
 ): LegacyFeature {
   const inTile = ([lon, lat]: readonly number[]): [number, number] => [
     x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - origin.x,

@@ -77,23 +77,13 @@ export function writePmtiles(archive: Archive): Uint8Array {
 
   const { root, leaves } = directories(entries);
   const metadata = gzip(new TextEncoder().encode(JSON.stringify(archive.metadata)));
-  const rootOffset = HEADER_BYTES;
-  const metadataOffset = rootOffset + root.length;
-  const leavesOffset = metadataOffset + metadata.length;
-  const dataOffset = leavesOffset + leaves.length;
-  const header = headerBytes(archive, [
-    rootOffset,
-    root.length,
-    metadataOffset,
-    metadata.length,
-    leavesOffset,
-    leaves.length,
-    dataOffset,
-    dataBytes,
-    tiles.length,
-    entries.length,
-    contents.length,
-  ]);
+  let offset = HEADER_BYTES;
+  const sections = [root.length, metadata.length, leaves.length, dataBytes].flatMap((length) => {
+    const section = [offset, length];
+    offset += length;
+    return section;
+  });
+  const header = headerBytes(archive, [...sections, tiles.length, entries.length, contents.length]);
   return new Uint8Array(Buffer.concat([header, root, metadata, leaves, ...contents]));
 }
 

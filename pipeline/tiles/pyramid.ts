@@ -1,9 +1,9 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
+import type { Position } from '../../schemas/geo/position.ts';
 import { areaTiles, type PixelArea } from './pixel-tiles.ts';
-import type { ArchiveTile } from './pmtiles.ts';
-import { gzip } from './pmtiles.ts';
+import { type ArchiveTile, gzip } from './pmtiles.ts';
 
 export const MIN_ZOOM = 0;
 /** At this zoom a pixel of the grid is 117 tile units of 4096 wide; clients overzoom from here. */
@@ -17,14 +17,7 @@ const TILE_VERSION = 2;
 type LayerContent = { readonly shapes: readonly Feature[] } | { readonly areas: readonly PixelArea[] };
 
 /** Contents by layer name in drawing order. */
-export type Layers = Readonly<Record<string, LayerContent>>;
-
-interface LayerTile {
-  readonly z: number;
-  readonly x: number;
-  readonly y: number;
-  readonly tile: LegacyTile;
-}
+type Layers = Readonly<Record<string, LayerContent>>;
 
 /**
  * Gzipped vector tiles of all layers at zooms 0 to 10, in unspecified order: every tile with content, and always the tile of
@@ -49,14 +42,14 @@ export function pyramid(layers: Layers): ArchiveTile[] {
   }));
 }
 
-function tilesOfAreas(areas: readonly PixelArea[]): LayerTile[] {
+function tilesOfAreas(areas: readonly PixelArea[]) {
   const zooms = Array.from({ length: MAX_ZOOM - MIN_ZOOM + 1 }, (_, step) => MIN_ZOOM + step);
   return zooms.flatMap((z) =>
     areaTiles(areas, z, { extent: EXTENT, buffer: BUFFER }).map((found) => ({ z, ...found })),
   );
 }
 
-function tilesOfShapes(features: readonly Feature[]): LayerTile[] {
+function tilesOfShapes(features: readonly Feature[]) {
   const index = indexOf(features);
   return index.tileCoords.flatMap(({ z, x, y }) => {
     const tile = index.getTile(z, x, y);
@@ -74,4 +67,15 @@ function indexOf(features: readonly Feature[]): GeoJSONVT {
     extent: EXTENT,
     buffer: BUFFER,
   });
+}
+
+/** A point with attributes. */
+export function pointFeature({ lon, lat }: Position, properties: Feature['properties']): Feature {
+  return { type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } };
+}
+
+/** A line with attributes. */
+export function lineFeature(line: readonly Position[], properties: Feature['properties']): Feature {
+  const coordinates = line.map(({ lon, lat }) => [lon, lat]);
+  return { type: 'Feature', properties, geometry: { type: 'LineString', coordinates } };
 }

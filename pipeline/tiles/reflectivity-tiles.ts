@@ -6,8 +6,8 @@ import type { Grid, UncoveredBlocks } from '../grid.ts';
 import { type BandGrid, bandGrid, coarser } from './band-grid.ts';
 import { bandLayerTile } from './band-layer.ts';
 import { bandTiles } from './band-tiles.ts';
-import { describeArchive, vectorLayer } from './metadata.ts';
-import { type ArchiveTile, gzip, writePmtiles } from './pmtiles.ts';
+import { vectorLayer, writeArchive } from './metadata.ts';
+import { type ArchiveTile, gzip } from './pmtiles.ts';
 import { MIN_ZOOM } from './pyramid.ts';
 
 /** Version of the drawing. Raise it when the same file would give other tiles: older archives are then drawn again. */
@@ -63,10 +63,7 @@ export function drawReflectivityTiles({ composite, uncovered, subject }: Reflect
     ],
     uncovered,
   };
-  return writePmtiles({
-    ...describeArchive(note, windowBbox(composite.window), MAX_ZOOM),
-    tiles: tilesOf(pixels),
-  });
+  return writeArchive(note, windowBbox(composite.window), tilesOf(pixels), MAX_ZOOM);
 }
 
 /** Tiles of all zooms, and always the tile of zoom 0, so that an empty archive still names its layer. */

@@ -1,4 +1,4 @@
-import type { Feature, Point } from 'geojson';
+import type { Feature } from 'geojson';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
@@ -7,10 +7,9 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { HailField, UncoveredBlocks } from '../grid.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead } from '../storm-paths.ts';
-import { boundsOf, describeArchive, vectorLayer } from './metadata.ts';
+import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
 import type { PixelArea } from './pixel-tiles.ts';
-import { writePmtiles } from './pmtiles.ts';
-import { pyramid } from './pyramid.ts';
+import { lineFeature, pointFeature, pyramid } from './pyramid.ts';
 
 /** Content of the archive of one scan. */
 export interface ScanTilesContent {
@@ -74,7 +73,7 @@ export function drawScanTiles(content: ScanTilesContent): Uint8Array {
     hail_bounds: boundsOf(bands.map(({ pixels }) => pixels)),
     uncovered: content.uncovered,
   };
-  return writePmtiles({ ...describeArchive(note, content.bounds), tiles });
+  return writeArchive(note, content.bounds, tiles);
 }
 
 /** Cumulative bands of MESH, smallest bound first, so that the largest band is drawn on top. */
@@ -99,43 +98,29 @@ function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number
   return { rows, cols };
 }
 
-function stormPoint(cell: Cell, track: TrackPoint | null): Feature<Point> {
-  return {
-    type: 'Feature',
-    properties: {
-      track_id: track?.track_id ?? null,
-      mm: cell.estimated_size_mm,
-      category: sizeCategory(cell.estimated_size_mm),
-      speed_kmh: track?.speed_kmh ?? null,
-      direction_deg: track?.direction_deg ?? null,
-      trend: track?.trend ?? null,
-      prob: cell.ml_probability,
-      confidence: cell.confidence,
-    },
-    geometry: { type: 'Point', coordinates: [cell.lon, cell.lat] },
-  };
+function stormPoint(cell: Cell, track: TrackPoint | null): Feature {
+  return pointFeature(cell, {
+    track_id: track?.track_id ?? null,
+    mm: cell.estimated_size_mm,
+    category: sizeCategory(cell.estimated_size_mm),
+    speed_kmh: track?.speed_kmh ?? null,
+    direction_deg: track?.direction_deg ?? null,
+    trend: track?.trend ?? null,
+    prob: cell.ml_probability,
+    confidence: cell.confidence,
+  });
 }
 
 function motionLine(cell: Cell, track: TrackPoint | null): Feature[] {
   const end = track ? positionAhead(cell, track) : null;
   if (!track || !end) return [];
   return [
-    {
-      type: 'Feature',
-      properties: {
-        track_id: track.track_id,
-        mm: cell.estimated_size_mm,
-        speed_kmh: track.speed_kmh,
-        direction_deg: track.direction_deg,
-        lead_min: MOTION_LEAD_MIN,
-      },
-      geometry: {
-        type: 'LineString',
-        coordinates: [
-          [cell.lon, cell.lat],
-          [end.lon, end.lat],
-        ],
-      },
-    },
+    lineFeature([cell, end], {
+      track_id: track.track_id,
+      mm: cell.estimated_size_mm,
+      speed_kmh: track.speed_kmh,
+      direction_deg: track.direction_deg,
+      lead_min: MOTION_LEAD_MIN,
+    }),
   ];
 }

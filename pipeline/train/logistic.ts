@@ -8,11 +8,6 @@ const LOSS_ROUNDING = 1e-10;
 /** Smallest fraction to which a step is halved. */
 const SHARE_MIN = 1e-9;
 
-interface LogisticFit {
-  readonly intercept: number;
-  readonly weights: readonly number[];
-}
-
 export const sigmoid = (score: number): number => 1 / (1 + Math.exp(-score));
 
 /**
@@ -28,7 +23,7 @@ export function fitLogistic(
   targets: readonly number[],
   caseWeights: readonly number[],
   ridge: number,
-): LogisticFit {
+): { readonly intercept: number; readonly weights: readonly number[] } {
   if (!targets.some((target) => target > 0) || !targets.some((target) => target < 1))
     throw new PipelineError(
       'train',

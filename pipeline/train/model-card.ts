@@ -1,4 +1,5 @@
 import { FEATURES, type HailModel, modelProbability } from '../detect/hail-model.ts';
+import { meshAlone } from './samples.ts';
 import type { Metrics } from './skill.ts';
 import { PRINTED_LAW_DATES, type SampleSource, type TrainingReport } from './train-model.ts';
 
@@ -121,15 +122,7 @@ function targetsText({ samples, groups }: TrainingReport): string {
 }
 
 function onMeshAlone(model: HailModel, mesh_mm: number): number {
-  return modelProbability(model, {
-    mesh_mm,
-    posh_pct: null,
-    vil_density_g_m3: null,
-    echo_top_50_above_freezing_km: null,
-    area_km2: null,
-    growth_mm_per_min: null,
-    duration_min: null,
-  }).probability;
+  return modelProbability(model, meshAlone(mesh_mm)).probability;
 }
 
 function sizeText({ size_law }: HailModel, report_pairs: number): string {

@@ -50,13 +50,7 @@ export async function refitModel({ evenings, seed, probsevere, out, date, onEven
 export const ENOUGH = { probsevere: { pairs: 2000, dates: 10 }, reports: { pairs: 300, dates: 20 } } as const;
 
 /** Available and required pairs of one kind. */
-export interface Supply {
-  readonly pairs: number;
-  readonly dates: number;
-  readonly pairs_needed: number;
-  readonly dates_needed: number;
-  readonly enough: boolean;
-}
+export type Supply = Readonly<ReturnType<typeof supplyOf>>;
 
 /** Outcome of a refit from published pairs. */
 export interface PublishedRefit {
@@ -91,7 +85,7 @@ export async function refitPublished(
   return { probsevere, reports, report: await writeModel(samples, reports?.enough ? pairs : null, target) };
 }
 
-function supplyOf(dates: readonly string[], needed: { readonly pairs: number; readonly dates: number }): Supply {
+function supplyOf(dates: readonly string[], needed: { readonly pairs: number; readonly dates: number }) {
   const days = new Set(dates).size;
   return {
     pairs: dates.length,

@@ -1,3 +1,4 @@
+import { escaped } from '../picture/svg.ts';
 import type { Metrics } from './skill.ts';
 
 const SIDE = 320;
@@ -7,14 +8,11 @@ const RADIUS_MIN = 3;
 const RADIUS_MAX = 9;
 const COLOURS = ['#0b5fa5', '#b5462f', '#4b7a2b'];
 
-/** One curve of the diagram. */
-interface ReliabilityCurve {
-  readonly title: string;
-  readonly bins: Metrics['reliability'];
-}
-
 /** Reliability diagram as SVG: forecast against observed frequency, one circle for each bin, its area by the number of cases. */
-export function reliabilitySvg(title: string, curves: readonly ReliabilityCurve[]): string {
+export function reliabilitySvg(
+  title: string,
+  curves: readonly { readonly title: string; readonly bins: Metrics['reliability'] }[],
+): string {
   const x = (share: number) => (LEFT + SIDE * share).toFixed(1);
   const y = (share: number) => (TOP + SIDE * (1 - share)).toFixed(1);
   const ticks = [0, 0.2, 0.4, 0.6, 0.8, 1];
@@ -51,8 +49,4 @@ ${drawn.join('\n')}
 ${legend.join('\n')}
 </svg>
 `;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

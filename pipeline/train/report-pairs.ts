@@ -3,6 +3,7 @@ import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
+import { mean } from './skill.ts';
 
 /** Largest distance and time difference between a report and its storm: positions are accurate to 1-5 km, times to 5-15 minutes. */
 const PAIR_KM = 8;
@@ -36,12 +37,10 @@ export function reportPairs(
  */
 export function fitSizeLaw(pairs: readonly ReportPair[]): { readonly base: number; readonly slope: number } | null {
   const points = pairs.map(({ mesh_mm, size_mm }) => [Math.log(mesh_mm), Math.log(size_mm)] as const);
-  const mean = (of: (point: readonly [number, number]) => number) =>
-    points.reduce((sum, point) => sum + of(point), 0) / points.length;
-  const [x, y] = [mean(([mesh]) => mesh), mean(([, size]) => size)];
-  const spread = mean(([mesh]) => (mesh - x) ** 2);
+  const [x, y] = [mean(points.map(([mesh]) => mesh)), mean(points.map(([, size]) => size))];
+  const spread = mean(points.map(([mesh]) => (mesh - x) ** 2));
   if (points.length < 2 || spread < 1e-9) return null;
-  const slope = mean(([mesh, size]) => (mesh - x) * (size - y)) / spread;
+  const slope = mean(points.map(([mesh, size]) => (mesh - x) * (size - y))) / spread;
   if (!(slope > 0 && Number.isFinite(y)))
     throw new PipelineError(
       'train',

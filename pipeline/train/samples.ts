@@ -7,7 +7,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type CellShape, findCells } from '../detect/cells.ts';
-import { vilDensity } from '../detect/hail-model.ts';
+import { type Predictors, vilDensity } from '../detect/hail-model.ts';
 import { cellPredictors } from '../detect/predictors.ts';
 import { PipelineError } from '../error.ts';
 import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';
@@ -88,19 +88,24 @@ export async function probsevereSamples(folder: string): Promise<TrainingSample[
         source: 'probsevere',
         group: new Date(valid_time).toISOString().slice(0, 10),
         target: prob_hail,
-        predictors: {
-          mesh_mm,
-          posh_pct: null,
-          vil_density_g_m3,
-          echo_top_50_above_freezing_km: null,
-          area_km2: null,
-          growth_mm_per_min: null,
-          duration_min: null,
-        },
+        predictors: { ...meshAlone(mesh_mm), vil_density_g_m3 },
       });
     }
   }
   return samples;
+}
+
+/** Predictors of a storm of which only MESH is known. */
+export function meshAlone(mesh_mm: number): Predictors {
+  return {
+    mesh_mm,
+    posh_pct: null,
+    vil_density_g_m3: null,
+    echo_top_50_above_freezing_km: null,
+    area_km2: null,
+    growth_mm_per_min: null,
+    duration_min: null,
+  };
 }
 
 /** Largest cell of each simulated storm that has one, by storm. */
@@ -124,8 +129,7 @@ function largestByStorm(scenario: Scenario, scan_time: number, cells: readonly C
 }
 
 function groundProbability(mesh_mm: number): number {
-  const z = (GROUND_LAW.base + GROUND_LAW.slope * Math.log(mesh_mm) - Math.log(EVENT_MM)) / GROUND_LAW.spread;
-  return normalShare(z);
+  return normalShare((GROUND_LAW.base + GROUND_LAW.slope * Math.log(mesh_mm) - Math.log(EVENT_MM)) / GROUND_LAW.spread);
 }
 
 /** Share of a standard normal below z, to 1e-7. Source: Abramowitz & Stegun 26.2.17. */
@@ -173,10 +177,9 @@ export function publishedSamples(
         group: object.storm_date,
         target: object.prob_hail,
         predictors: {
-          mesh_mm: cell.estimated_size_mm,
+          ...meshAlone(cell.estimated_size_mm),
           posh_pct: cell.posh_pct,
           vil_density_g_m3: vilDensity(cell.vil_kg_m2, cell.echo_top_18_km),
-          echo_top_50_above_freezing_km: null,
           area_km2: cell.area_km2,
           growth_mm_per_min: track?.size_growth_rate_mm_per_min ?? null,
           duration_min: track?.duration_min ?? null,

@@ -77,7 +77,7 @@ function bins(cases: readonly HeldOut[]) {
     }));
 }
 
-function mean(values: readonly number[]): number {
+export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 

@@ -14,7 +14,7 @@ import {
 import { PipelineError } from '../error.ts';
 import { fitCurve } from './isotonic.ts';
 import { fitLogistic, sigmoid } from './logistic.ts';
-import { type HeldOut, type Metrics, measure } from './skill.ts';
+import { mean as average, type HeldOut, type Metrics, measure } from './skill.ts';
 
 /** Ridge penalty on the standardised weights, because the predictors are correlated. */
 const RIDGE = 1;
@@ -186,10 +186,6 @@ function draftTerm(known: readonly Readonly<Record<Feature, number | null>>[], f
     high: pairs.reduce((high, { value }) => Math.max(high, value), Number.NEGATIVE_INFINITY),
     missing: { base: mean - slope * meanLn, slope },
   };
-}
-
-function average(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** Errors by date; empty with a single group, because nothing is held out then. */
