@@ -94,6 +94,15 @@ export type CompanionValues = Readonly<
     Partial<Record<(typeof OPTIONAL_COMPANIONS)[number], Float32Array | null>>
 >;
 
+/** Companions of a scan of hail alone. */
+export const NO_COMPANIONS: CompanionValues = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+};
+
 /** Units of a product in one unit of its companion, where they differ: shear comes in thousandths of 1/s. */
 const PER_UNIT: Readonly<Partial<Record<Companion, number>>> = { azshear_0_2km_per_s: 1000 };
 
@@ -146,18 +155,6 @@ export interface ScanInput {
   readonly products: readonly string[];
   /** PMTiles archive of its reflectivity; left out unless requested, and without the product. */
   readonly reflectivity_tiles?: Uint8Array;
-}
-
-/** A scan of hail alone, without any other product. */
-export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
-  const companions = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
-  return { scan_time, simulated, mesh, companions, uncovered: null, probsevere: null, products: ['MESH'] };
 }
 
 /** Index of the first pixel of a lattice row at or after a lattice column. */

@@ -2,7 +2,7 @@ import { findDetections } from '../../pipeline/detect/detections.ts';
 import { emptyDetectionHistory } from '../../pipeline/detect/history.ts';
 import { labelHail } from '../../pipeline/detect/label.ts';
 import { detectionRows } from '../../pipeline/detect/table-rows.ts';
-import { type ScanInput, scanOfMesh } from '../../pipeline/grid.ts';
+import type { ScanInput } from '../../pipeline/grid.ts';
 import type { StagedFile } from '../../pipeline/publish/commit.ts';
 import { DERIVED_SEGMENT, deriveTables } from '../../pipeline/publish/day-products.ts';
 import { allRows, mergedDayMax } from '../../pipeline/publish/merge.ts';
@@ -18,6 +18,7 @@ import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time.ts';
+import { scanOfMesh } from '../support/data/hail-mask.ts';
 import { climateField } from './climate-field.ts';
 
 /** Segment of a date that the climate wrote: no scans, only their sum. */

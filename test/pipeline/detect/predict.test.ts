@@ -18,11 +18,12 @@ import { cellProbability, hailProbability, predictedSize } from '../../../pipeli
 import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/predictors.ts';
 import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
 import { placeQuality } from '../../../pipeline/detect/quality.ts';
-import { type HailField, type ScanInput, scanOfMesh } from '../../../pipeline/grid.ts';
+import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
 import { draw } from '../../support/data/draw.ts';
 import { foundCells } from '../../support/data/found-cells.ts';
+import { scanOfMesh } from '../../support/data/hail-mask.ts';
 
 for (const [mesh_mm, size_mm] of [
   [10, 13.6],
