@@ -28,36 +28,27 @@ interface OutlookLayer {
   readonly part: OutlookPart;
 }
 
-const NAMED: Readonly<Record<string, OutlookHazard>> = {
-  cat: 'categorical',
+const HAZARDS: Readonly<Record<string, OutlookHazard>> = {
   torn: 'tornado',
-  sigtorn: 'tornado',
-  cigtorn: 'tornado',
   hail: 'hail',
-  sighail: 'hail',
-  cighail: 'hail',
   wind: 'wind',
-  sigwind: 'wind',
-  cigwind: 'wind',
   prob: 'any_severe',
-  sigprob: 'any_severe',
-  cigprob: 'any_severe',
 };
+
+const LAYER_NAME =
+  /(?:^|\/)day(?:([1-3])otlk_|([4-8]))(?:\d{8}_(?:\d{4}_)?)?(?:cat|(sig|cig)?(torn|hail|wind|prob))(?:\.(?:no)?lyr)?\.geojson$/;
 
 /**
  * Layer of a file by its name, such as `day1otlk_cat.lyr.geojson`, `day2otlk_20250605_1730_sighail.nolyr.geojson` or
  * `day4prob.lyr.geojson`; null for another name.
  */
 export function outlookLayerOf(name: string): OutlookLayer | null {
-  const [, short, long, word] =
-    /(?:^|\/)day(?:([1-3])otlk_|([4-8]))(?:\d{8}_(?:\d{4}_)?)?([a-z]{3,8})(?:\.(?:no)?lyr)?\.geojson$/.exec(name) ?? [];
-  const hazard = NAMED[word ?? ''];
-  if (hazard === undefined) return null;
-  return { day: Number(short ?? long), hazard, part: hazard === 'categorical' ? 'all' : partOf(word ?? '') };
-}
-
-function partOf(word: string): OutlookPart {
-  return /^(sig|cig)/.test(word) ? 'significant' : 'probabilities';
+  const found = LAYER_NAME.exec(name);
+  if (found === null) return null;
+  const [, short, long, significant, word] = found;
+  const day = Number(short ?? long);
+  if (word === undefined) return { day, hazard: 'categorical', part: 'all' };
+  return { day, hazard: HAZARDS[word], part: significant === undefined ? 'probabilities' : 'significant' };
 }
 
 const Time = z.string().regex(/^\d{12}$/);
