@@ -11,22 +11,6 @@ const MAX_POSITIONS = 2000;
 /** Ends one line of a group and starts another. */
 const NEW_LINE = '99999999';
 
-/** A label with its lines, as the text has them. */
-interface PointsGroup {
-  readonly label: string;
-  readonly lines: readonly Ring[];
-  /** Lines with words that are no positions: the readable positions of each, and the first such word. */
-  readonly broken: readonly { readonly line: Ring; readonly word: string }[];
-}
-
-/** A section of a day: all groups of one hazard, none when nothing is forecast. */
-interface PointsSection {
-  /** Such as `1`, or `4-8`. */
-  readonly day: string;
-  readonly name: string;
-  readonly groups: readonly PointsGroup[];
-}
-
 const HAZARDS: Readonly<Record<string, OutlookHazard>> = {
   CATEGORICAL: 'categorical',
   TORNADO: 'tornado',
@@ -71,8 +55,11 @@ export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: nu
   return { rows: layers.flatMap(({ rows }) => rows), set_aside: layers.flatMap(({ set_aside }) => set_aside) };
 }
 
-/** Days, sections and groups of an outlook text, not interpreted. */
-export function parseSections(lines: readonly string[]): PointsSection[] {
+/**
+ * Sections of an outlook text, not interpreted: day such as `1` or `4-8`, name, and all groups of one hazard, none when
+ * nothing is forecast.
+ */
+export function parseSections(lines: readonly string[]) {
   const sections: { day: string; name: string; groups: OpenGroup[] }[] = [];
   let day: string | null = null;
   let is_open = false;
@@ -104,7 +91,11 @@ function addWords(groups: OpenGroup[], line: string): void {
   else groups.push({ label: words[0], words: words.slice(1) });
 }
 
-function groupOf({ label, words }: OpenGroup): PointsGroup {
+/**
+ * A label with its lines. `broken` are those with words that are no positions: the readable positions of each, and the first
+ * such word.
+ */
+function groupOf({ label, words }: OpenGroup) {
   const lines: { readonly positions: Ring; unreadable: string | null }[] = [{ positions: [], unreadable: null }];
   for (const word of words) {
     const line = lines[lines.length - 1];
@@ -128,7 +119,10 @@ interface Source {
   readonly is_simulated: boolean;
 }
 
-function layerOf(section: PointsSection, { issue_time, times, is_simulated }: Source): ReadOutlook {
+function layerOf(
+  section: ReturnType<typeof parseSections>[number],
+  { issue_time, times, is_simulated }: Source,
+): ReadOutlook {
   const hazard = HAZARDS[section.name];
   const set_aside: RejectedItem[] = [];
   const item = (label: string) => `day ${section.day} ${section.name.toLowerCase()} ${quoted(label)}`;
@@ -162,7 +156,7 @@ function layerOf(section: PointsSection, { issue_time, times, is_simulated }: So
   return { rows: [...rows, ...empty_days.map((day) => rowOf(day, null, null))], set_aside };
 }
 
-function areaOf({ label, lines, broken }: PointsGroup): AssembledLines {
+function areaOf({ label, lines, broken }: ReturnType<typeof groupOf>): AssembledLines {
   const none = (reason: string) => ({ polygons: [], refused: [reason] });
   if (!LABEL.test(label)) return none('label is not known');
   const unusable = broken.map(({ line }) => line);
