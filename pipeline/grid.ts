@@ -94,6 +94,15 @@ export type CompanionValues = Readonly<
     Partial<Record<(typeof OPTIONAL_COMPANIONS)[number], Float32Array | null>>
 >;
 
+/** Companions of a scan of hail alone. */
+export const NO_COMPANIONS: CompanionValues = {
+  posh_pct: null,
+  vil_kg_m2: null,
+  echo_top_18_km: null,
+  echo_top_50_km: null,
+  max_reflectivity_dbz: null,
+};
+
 /** Units of a product in one unit of its companion, where they differ: shear comes in thousandths of 1/s. */
 const PER_UNIT: Readonly<Partial<Record<Companion, number>>> = { azshear_0_2km_per_s: 1000 };
 

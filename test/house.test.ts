@@ -16,11 +16,11 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(config|die|event-loop|observers|errors|decode|store|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
-    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|train)\//,
+    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
     /^api\/(rules|queries|http|files|records|queue|pdf)\//,
   ],
   [
-    /^pipeline\/(publish|picture)\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/(publish|picture|train)\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|push|middleware)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],

@@ -8,11 +8,18 @@ import {
 } from '../../schemas/tables/warnings.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
-import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from '../json.ts';
-import { checkPolygon, edgesOf } from './polygon.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, rejectHtml } from './rejected-item.ts';
-import { inchesToMm } from './report-fields.ts';
+import type { JsonBounds } from '../json.ts';
+import { type CheckedPolygon, checkPolygon, edgesOf } from './polygon.ts';
+import {
+  countWord,
+  firstFault,
+  MAX_FUTURE_MS,
+  quoted,
+  type ReadItems,
+  type RejectedItem,
+  readFeatures,
+} from './rejected-item.ts';
+import { inchesToMm, MAX_SIZE_INCH } from './report-fields.ts';
 
 /** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
 const BOUNDS: JsonBounds = {
@@ -24,8 +31,7 @@ const BOUNDS: JsonBounds = {
 
 /** A warning lasts an hour, seldom three. */
 const LONGEST_MS = MS_PER_DAY;
-/** Hail above 10 inches and gusts above 400 mph have never been warned of: they are typing errors. */
-const MAX_HAIL_INCH = 10;
+/** Gusts above 400 mph have never been warned of: they are typing errors. */
 const MAX_GUST_MPH = 400;
 /** Upper bound on the motion of a storm, knots. */
 const MAX_SPEED_KT = 120;
@@ -60,7 +66,6 @@ const Alert = z.object({
 });
 type Alert = z.infer<typeof Alert>;
 const Kind = z.object({ properties: z.object({ event: z.string().max(100), status: z.string().max(100) }) });
-const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(z.unknown()) });
 
 /**
  * Severe Thunderstorm and Tornado Warnings of an api.weather.gov alert collection, one row per message, in file order.
@@ -72,19 +77,13 @@ const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.
  * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<Warning> {
-  rejectHtml(bytes, subject, 'the geojson of alerts');
-  const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
-  if (!collection.success)
-    throw new BadInput('read', subject, 'not a feature collection, expected the geojson of alerts', {
-      cause: collection.error,
-    });
+  const features = readFeatures(bytes, subject, 'the geojson of alerts', BOUNDS);
   const rows = new Map<string, Warning>();
   const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();
-  for (const [index, feature] of collection.data.features.entries()) {
+  for (const [index, feature] of features.entries()) {
     const item = `feature ${index + 1}`;
-    const kind = Kind.safeParse(feature);
-    const other = kind.success ? otherKind(kind.data.properties) : null;
+    const other = otherKind(feature);
     if (other !== null) {
       countWord(others, other);
       continue;
@@ -99,10 +98,8 @@ export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): 
     const known = rows.get(row.warning_id);
     if (known === undefined) rows.set(row.warning_id, row);
     else if (JSON.stringify(known) !== JSON.stringify(row)) {
-      set_aside.push({
-        item,
-        reason: `id ${quoted(row.warning_id)} stands for two different alerts, the later is kept`,
-      });
+      const reason = `id ${quoted(row.warning_id)} stands for two different alerts, the later is kept`;
+      set_aside.push({ item, reason });
       if (row.issued_at > known.issued_at) rows.set(row.warning_id, row);
     }
   }
@@ -110,24 +107,24 @@ export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): 
 }
 
 /** Word under which an alert that is no warning in force is counted; null for a warning. */
-function otherKind({ event, status }: { event: string; status: string }): string | null {
+function otherKind(feature: unknown): string | null {
+  const kind = Kind.safeParse(feature);
+  if (!kind.success) return null;
+  const { event, status } = kind.data.properties;
   if (!(WARNING_EVENTS as readonly string[]).includes(event)) return event;
   return status === 'Actual' ? null : `${event} (${status})`;
 }
 
 function readWarning(feature: unknown, now_ms: number): { row: Warning; polygon_fault: string | null } | string {
   const parsed = Alert.safeParse(feature);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return `${issue?.path.join('.') || 'alert'}: ${issue?.message.toLowerCase()}`;
-  }
+  if (!parsed.success) return firstFault(parsed.error, 'alert');
   const { geometry, properties } = parsed.data;
   const { sent, parameters } = properties;
   if (sent > now_ms + MAX_FUTURE_MS) return `sent ${timestamp(sent)} lies in the future`;
   const expires_at = properties.ends ?? eventEnd(parameters, sent) ?? properties.expires;
   if (expires_at < sent - LONGEST_MS || expires_at > sent + LONGEST_MS)
     return `ends ${timestamp(expires_at)}, expected within a day of ${timestamp(sent)}`;
-  const polygon = geometry === null || geometry === undefined ? null : polygonOf(geometry);
+  const polygon = geometry == null ? null : polygonOf(geometry);
   const checked = typeof polygon === 'string' ? null : polygon;
   const vtec = vtecOf(parameters);
   return {
@@ -158,7 +155,7 @@ function readWarning(feature: unknown, now_ms: number): { row: Warning; polygon_
   };
 }
 
-function polygonOf(geometry: unknown): ReturnType<typeof checkPolygon> {
+function polygonOf(geometry: unknown): CheckedPolygon | string {
   const shape = z.object({ type: z.literal('Polygon'), coordinates: z.unknown() }).safeParse(geometry);
   return shape.success ? checkPolygon(shape.data.coordinates) : `geometry is ${quoted(geometry)}, expected a polygon`;
 }
@@ -179,11 +176,9 @@ function eventEnd(parameters: Parameters, sent: number): number | null {
 
 /** Hail of the tag, such as `1.50` or `Up to .75`, mm; null without a tag or where it makes no sense. */
 function hailSize(parameters: Parameters): number | null {
-  const inches = amountIn(
-    firstText(parameters, 'maxHailSize'),
-    /^(?:up to )?(\d{0,2}(?:\.\d{1,2})?)(?: ?in(?:ch(?:es)?)?)?$/i,
-  );
-  return inches === null || inches > MAX_HAIL_INCH ? null : inchesToMm(inches);
+  const pattern = /^(?:up to )?(\d{0,2}(?:\.\d{1,2})?)(?: ?in(?:ch(?:es)?)?)?$/i;
+  const inches = amountIn(firstText(parameters, 'maxHailSize'), pattern);
+  return inches === null || inches > MAX_SIZE_INCH ? null : inchesToMm(inches);
 }
 
 /** Gust of the tag, such as `60 MPH`, km/h. */

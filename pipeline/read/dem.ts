@@ -4,6 +4,7 @@ import type { GeoTIFFImage } from 'geotiff';
 import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { BadInput } from '../error.ts';
 import type { HeightGrid } from '../grid.ts';
+import { badFile } from './rejected-item.ts';
 import { checkBlocks, checkFits, checkSides, readPieces, tiffLibrary } from './tiff.ts';
 
 /** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
@@ -39,7 +40,7 @@ export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
   const { fromFile } = await tiffLibrary();
   return explained(path, async () => {
     // The library would wait on a pipe without end.
-    if (!(await stat(path)).isFile()) throw new BadInput('read', path, 'not a regular file, expected one');
+    if (!(await stat(path)).isFile()) throw badFile(path, 'not a regular file, expected one');
     const tiff = await fromFile(path);
     try {
       const image = await tiff.getImage();
@@ -62,20 +63,13 @@ async function explained<Result>(path: string, work: () => Promise<Result>): Pro
   } catch (cause) {
     const isOfTheDisk = (cause as NodeJS.ErrnoException).syscall !== undefined;
     if (cause instanceof BadInput || isOfTheDisk) throw cause;
-    throw new BadInput(
-      'read',
-      path,
-      `is no GeoTIFF that can be read: ${cause instanceof Error ? cause.message : cause}`,
-      {
-        cause,
-      },
-    );
+    throw badFile(path, `is no GeoTIFF that can be read: ${cause instanceof Error ? cause.message : cause}`, cause);
   }
 }
 
 /** Throws BadInput unless the file has heights in metres on longitudes and latitudes. */
 function checkHeights(image: GeoTIFFImage, path: string, in_metres: boolean): void {
-  const bad = (reason: string) => new BadInput('read', path, reason);
+  const bad = (reason: string) => badFile(path, reason);
   const keys = image.getGeoKeys() ?? {};
   const system = keys.GeographicTypeGeoKey;
   if (keys.ProjectedCSTypeGeoKey !== undefined || (keys.GTModelTypeGeoKey ?? GEOGRAPHIC) !== GEOGRAPHIC)
@@ -100,8 +94,7 @@ function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step
   const [lon_step, down] = image.getResolution() as [number, number];
   const lat_step = -down;
   if (turned || !(lon_step > 0 && lat_step > 0 && rows * lat_step <= 181 && cols * lon_step <= 361))
-    throw new BadInput(
-      'read',
+    throw badFile(
       path,
       turned
         ? 'is placed by a transformation, expected a corner and a step'
@@ -119,25 +112,19 @@ function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step
     lat_step_deg: group * lat_step,
     lon_step_deg: across * lon_step,
     step_arcsec: lat_step * 3600,
-    readRows: (first, count) =>
-      explained(path, () => averagedRows(image, { group, across, cols: grid.cols }, first, count)),
+    readRows: (first, count) => explained(path, () => averagedRows(image, group, across, first, count)),
   };
 }
 
-interface Groups {
-  /** Rows and columns of the file that make one of the grid. */
-  readonly group: number;
-  readonly across: number;
-  readonly cols: number;
-}
-
-/** Means of the known heights of each group; a group without any is NaN. */
+/** Means of the known heights of each group of `group` x `across` heights; a group without any is NaN. */
 async function averagedRows(
   image: GeoTIFFImage,
-  { group, across, cols }: Groups,
+  group: number,
+  across: number,
   first: number,
   count: number,
 ): Promise<Float32Array[]> {
+  const cols = Math.ceil(image.getWidth() / across);
   const sums = Array.from({ length: count }, () => new Float32Array(cols));
   const known = Array.from({ length: count }, () => new Uint16Array(cols));
   const nodata = image.getGDALNoData();
@@ -149,11 +136,10 @@ async function averagedRows(
       if (!(height_m >= HEIGHT_MIN_M && height_m <= HEIGHT_MAX_M) || height_m === nodata) continue;
       const row = Math.floor((row0 + Math.floor(i / width)) / group) - first;
       const col = Math.floor((col0 + (i % width)) / across);
-      (sums[row] as Float32Array)[col] = (sums[row] as Float32Array)[col] + height_m;
-      (known[row] as Uint16Array)[col] = (known[row] as Uint16Array)[col] + 1;
+      sums[row][col] += height_m;
+      known[row][col]++;
     }
   }
-  for (const [row, sum] of sums.entries())
-    for (let col = 0; col < cols; col++) sum[col] = sum[col] / (known[row] as Uint16Array)[col];
+  for (const [row, sum] of sums.entries()) for (let col = 0; col < cols; col++) sum[col] /= known[row][col];
   return sums;
 }

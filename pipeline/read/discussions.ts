@@ -1,31 +1,28 @@
 import type { Watch } from '../../schemas/tables/watches.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { BadInput } from '../error.ts';
 import { edgesOf } from './polygon.ts';
-import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
+import { badFile, MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
 import { inchesToMm } from './report-fields.ts';
 import { issueLine, nearestDayTime, productLines, textOutline, validity, wmoHeading } from './text-product.ts';
-
-/** A mesoscale discussion, and its rejected parts. */
-interface ReadDiscussion {
-  readonly row: Watch;
-  readonly set_aside: readonly RejectedItem[];
-}
 
 /**
  * Mesoscale discussion of the Storm Prediction Center (SWOMCD): number, validity, subject, probability of a watch, peak
  * sizes where given, and outline. An outline that is broken or absent is rejected and leaves the geometry null. Throws BadInput
  * for another text, and for a discussion whose number, issue or validity cannot be read.
  */
-export function readDiscussion(bytes: Uint8Array, subject: string, received_ms: number): ReadDiscussion {
+export function readDiscussion(
+  bytes: Uint8Array,
+  subject: string,
+  received_ms: number,
+): { row: Watch; set_aside: RejectedItem[] } {
   const lines = productLines(bytes, subject);
-  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const bad = (reason: string) => badFile(subject, reason);
   const number = firstMatch(lines, /^\s*mesoscale discussion\s+(\d{1,4})\b/i);
   if (number === null) throw bad("no line 'Mesoscale Discussion number'");
   const issue = issueLine(lines);
   if (issue === null) throw bad('no issue line with a known time zone');
   const valid = /\bvalid\s+(\d{6})z\s*-\s*(\d{6})z/i.exec(lines.find((line) => /^\s*valid\s+\d{6}z/i.test(line)) ?? '');
-  const times = valid === null ? null : validity(valid[1] as string, valid[2] as string, issue.issued_ms);
+  const times = valid === null ? null : validity(valid[1], valid[2], issue.issued_ms);
   if (times === null) throw bad(`validity is ${quoted(valid?.[0] ?? null)}, expected VALID ddhhmmZ - ddhhmmZ`);
   const heading = wmoHeading(lines);
   const issued_at = issueTime(heading?.ddhhmm ?? null, issue.issued_ms);
@@ -78,16 +75,11 @@ function firstMatch(lines: readonly string[], pattern: RegExp): string | null {
 function paragraph(lines: readonly string[], heading: RegExp): string | null {
   const start = lines.findIndex((line) => heading.test(line));
   if (start === -1) return null;
-  const words = [(lines[start] as string).replace(heading, '')];
+  const words = [lines[start].replace(heading, '')];
   for (const line of lines.slice(start + 1, start + 6)) {
     if (line.trim() === '' || /^\s*(concerning\.{2,}|valid \d{6}z|probability of watch)/i.test(line)) break;
     words.push(line.trim());
   }
-  return (
-    words
-      .join(' ')
-      .trim()
-      .replace(/\.{1,9}$/, '')
-      .trim() || null
-  );
+  const text = words.join(' ').trim();
+  return text.replace(/\.{1,9}$/, '').trim() || null;
 }

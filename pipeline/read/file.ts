@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
-import { asUnreadable, BadInput } from '../error.ts';
+import { asUnreadable } from '../error.ts';
+import { badFile } from './rejected-item.ts';
 
 /**
  * Bytes of a regular file of at most `max_bytes`. Anything else is a BadInput and is not read.
@@ -15,9 +16,9 @@ export async function readBounded(path: string, max_bytes: number): Promise<Uint
   try {
     const stats = await file.stat();
     // A device or a pipe has no size to check, and may never end.
-    if (!stats.isFile()) throw new BadInput('read', path, 'not a regular file, expected one');
+    if (!stats.isFile()) throw badFile(path, 'not a regular file, expected one');
     const { size } = stats;
-    if (size > max_bytes) throw new BadInput('read', path, `${size} bytes, expected at most ${max_bytes}`);
+    if (size > max_bytes) throw badFile(path, `${size} bytes, expected at most ${max_bytes}`);
     return await file.readFile();
   } catch (error) {
     throw asUnreadable(path, error);
@@ -37,8 +38,7 @@ export function gunzip(bytes: Uint8Array, subject: string, max_bytes = MAX_UNZIP
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const stated = statedLength(bytes);
   if (stated > max_bytes)
-    throw new BadInput(
-      'read',
+    throw badFile(
       subject,
       `gzip is cut short, or unfolds to the ${stated} bytes that its end states; expected at most ${max_bytes}`,
     );
@@ -46,11 +46,9 @@ export function gunzip(bytes: Uint8Array, subject: string, max_bytes = MAX_UNZIP
     // One byte more than stated, so that an honest file fills a single buffer and zlib never asks for a second one.
     return gunzipSync(bytes, { chunkSize: Math.max(1024, stated + 1), maxOutputLength: max_bytes });
   } catch (cause) {
-    const found =
-      (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'unfolds without end' : 'is damaged';
-    throw new BadInput('read', subject, `gzip ${found}, expected a whole stream of at most ${max_bytes} bytes`, {
-      cause,
-    });
+    const is_endless = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+    const found = is_endless ? 'unfolds without end' : 'is damaged';
+    throw badFile(subject, `gzip ${found}, expected a whole stream of at most ${max_bytes} bytes`, cause);
   }
 }
 

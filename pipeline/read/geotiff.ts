@@ -3,6 +3,7 @@ import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
 import { isProductValue, PRODUCTS, type Product, productValueWords } from './products.ts';
+import { badFile } from './rejected-item.ts';
 import { checkSides, DEFLATE, tiffLibrary } from './tiff.ts';
 
 /** Product and time of a GeoTIFF, which the file itself does not state. */
@@ -26,7 +27,7 @@ const UNCOMPRESSED = 1;
  */
 export async function readGeotiff(bytes: Uint8Array, subject: string, origin: GeotiffOrigin): Promise<Grid> {
   const product = PRODUCTS.find(({ name }) => name === origin.product);
-  if (!product) throw new BadInput('read', subject, `product '${origin.product}' is unknown, expected an MRMS product`);
+  if (!product) throw badFile(subject, `product '${origin.product}' is unknown, expected an MRMS product`);
   checkDirectory(bytes, subject);
   try {
     const image = await openImage(bytes);
@@ -49,9 +50,7 @@ export async function readGeotiff(bytes: Uint8Array, subject: string, origin: Ge
     };
   } catch (cause) {
     if (cause instanceof BadInput) throw cause;
-    throw new BadInput('read', subject, `geotiff cannot be read: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    });
+    throw badFile(subject, `geotiff cannot be read: ${cause instanceof Error ? cause.message : cause}`, cause);
   }
 }
 
@@ -60,7 +59,7 @@ const TYPE_BYTES = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8];
 
 /** Throws BadInput for a first directory whose entries reach beyond the file, before the library allocates memory for them. */
 function checkDirectory(bytes: Uint8Array, subject: string): void {
-  const bad = (reason: string) => new BadInput('read', subject, `tiff ${reason}`);
+  const bad = (reason: string) => badFile(subject, `tiff ${reason}`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   const mark = bytes.length < 8 ? '' : String.fromCharCode(bytes[0], bytes[1]);
   const little = mark === 'II';
@@ -81,8 +80,7 @@ function checkDirectory(bytes: Uint8Array, subject: string): void {
 
 async function openImage(bytes: Uint8Array): Promise<GeoTIFFImage> {
   const { fromArrayBuffer } = await tiffLibrary();
-  const tiff = await fromArrayBuffer(new Uint8Array(bytes).buffer);
-  return tiff.getImage();
+  return (await fromArrayBuffer(new Uint8Array(bytes).buffer)).getImage();
 }
 
 /** Edges of real files are off by 1e-8 degrees at the far corner; a hundredth of a pixel is plenty. */
@@ -102,8 +100,7 @@ function latticeWindow(image: GeoTIFFImage, subject: string): Window {
   ];
   const inside = row0 >= 0 && col0 >= 0 && row0 + rows <= LATTICE.rows && col0 + cols <= LATTICE.cols;
   if (!inside || off.some((degrees) => !(Math.abs(degrees) <= TOLERANCE_DEG)))
-    throw new BadInput(
-      'read',
+    throw badFile(
       subject,
       `${rows} x ${cols} pixels over ${west},${south},${east},${north}, expected a window of the 0.01 degree lattice`,
     );
@@ -113,15 +110,11 @@ function latticeWindow(image: GeoTIFFImage, subject: string): Window {
 function checkBlocks(image: GeoTIFFImage, subject: string): void {
   const compression = image.fileDirectory.getValue('Compression') ?? UNCOMPRESSED;
   if (compression !== UNCOMPRESSED && !DEFLATE.includes(Number(compression)))
-    throw new BadInput('read', subject, `tiff compression ${compression}, expected none or deflate`);
+    throw badFile(subject, `tiff compression ${compression}, expected none or deflate`);
   const across = Math.ceil(image.getWidth() / image.getTileWidth());
   const bytes = across * image.getTileWidth() * image.getTileHeight() * image.getBytesPerPixel();
   if (!(bytes > 0 && bytes <= MAX_ROW_OF_BLOCKS_BYTES))
-    throw new BadInput(
-      'read',
-      subject,
-      `tiff rows of blocks of ${bytes} bytes, expected at most ${MAX_ROW_OF_BLOCKS_BYTES}`,
-    );
+    throw badFile(subject, `tiff rows of blocks of ${bytes} bytes, expected at most ${MAX_ROW_OF_BLOCKS_BYTES}`);
 }
 
 /** Tenths below the product's lowest value: its sentinels, and for reflectivity everything genuine below zero. */
@@ -150,8 +143,7 @@ async function packTenths(
       const tenths = gone ? 10 * product.no_coverage : Math.round(10 * value);
       const x = tenths - reference;
       if (!isProductValue(product, tenths / 10) || x > 0xffff || (!gone && Math.abs(10 * value - tenths) > 0.01))
-        throw new BadInput(
-          'read',
+        throw badFile(
           subject,
           `value ${value} at row ${top + Math.floor(i / cols)}, column ${i % cols}, expected tenths, ${productValueWords(product)}`,
         );

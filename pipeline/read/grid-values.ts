@@ -1,8 +1,8 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import { BadInput } from '../error.ts';
 import { type Grid, gridValue } from '../grid.ts';
 import { forEachRun } from './packed-runs.ts';
 import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
+import { badFile } from './rejected-item.ts';
 
 /** Pixels of a window that rain, or the hail of a day, does not fill: ten by ten degrees. Widespread rain fills smaller windows. */
 const QUIET_WINDOW_PX = 1_000_000;
@@ -30,7 +30,7 @@ const MAX_SAME_RAIN_SHARE = 0.5;
  */
 export function checkGridValues(grid: Grid, product: Product, subject: string): void {
   const { window, packed } = grid;
-  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const bad = (reason: string) => badFile(subject, reason);
   const quiet = quietValue(product);
   let isCovered = false;
   let isQuiet = false;

@@ -108,7 +108,7 @@ export async function openFile(bytes: Uint8Array, name: string): Promise<OpenedF
   if (start.trimStart().startsWith('{')) return { format: 'ProbSevere', file: readProbSevere(content, name) };
   const fields = parseGrib2(content, name);
   const heads = fields.map(fieldHead);
-  const layer = (field: number) => fieldLayer(fields[field - 1] as Field, heads[field - 1] as FieldHead);
+  const layer = (field: number) => fieldLayer(fields[field - 1], heads[field - 1]);
   return { format: 'GRIB2', heads, layer };
 }
 
@@ -149,12 +149,13 @@ function gridNumbers({ template, columns, rows, projection }: GridDefinition): G
   return { ...size, projection: null };
 }
 
+const NO_NUMBERS = { bits: null, reference: null, binary_scale: null, decimal_scale: null };
+
 function packingNumbers(packing: Packing): PackingNumbers {
   const { template } = packing;
-  const unknown = { bits: null, reference: null, binary_scale: null, decimal_scale: null };
-  if ('unsupported' in packing) return { template, name: 'not supported', ...unknown };
+  if ('unsupported' in packing) return { template, name: 'not supported', ...NO_NUMBERS };
   const { name } = PACKING_TEMPLATES[packing.template];
-  if (packing.template === 4) return { template, name, ...unknown, bits: 32 * packing.precision };
+  if (packing.template === 4) return { template, name, ...NO_NUMBERS, bits: 32 * packing.precision };
   const { bits, reference, binary_scale, decimal_scale } = packing;
   return { template, name, bits, reference, binary_scale, decimal_scale };
 }
@@ -199,22 +200,8 @@ function geotiffLayer(grid: Grid): Layer {
       time,
       valid_time: time,
       simulated: grid.simulated,
-      grid: {
-        template: null,
-        columns,
-        rows,
-        projection: 'latitude-longitude',
-        step_lon_deg: step,
-        step_lat_deg: step,
-      },
-      packing: {
-        template: null,
-        name: 'GeoTIFF, rounded to tenths',
-        bits: null,
-        reference: null,
-        binary_scale: null,
-        decimal_scale: null,
-      },
+      grid: { template: null, columns, rows, projection: 'latitude-longitude', step_lon_deg: step, step_lat_deg: step },
+      packing: { template: null, name: 'GeoTIFF, rounded to tenths', ...NO_NUMBERS },
     },
     columns,
     rows,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from '../json.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem, rejectHtml } from './rejected-item.ts';
+import type { JsonBounds } from '../json.ts';
+import { firstFault, MAX_FUTURE_MS, quoted, type ReadItems, readFeatures, readItems } from './rejected-item.ts';
 import {
   correctedPlace,
   inchesToMm,
@@ -22,7 +21,6 @@ const BOUNDS: JsonBounds = {
   max_depth: 32,
 };
 
-const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(z.unknown()) });
 const Text = z.string().max(4000).nullish();
 const Report = z.object({
   geometry: z.object({ type: z.literal('Point'), coordinates: z.tuple([z.number(), z.number()], z.unknown()) }),
@@ -54,34 +52,19 @@ export function isHailEvent(event: string): boolean {
  * words. Features that cannot be used are rejected; a file that is no feature collection throws BadInput.
  */
 export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<FileReport> {
-  rejectHtml(bytes, subject, 'the geojson of local storm reports');
-  const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
-  if (!collection.success)
-    throw new BadInput('read', subject, 'not a feature collection, expected the geojson of local storm reports', {
-      cause: collection.error,
-    });
-  const rows: FileReport[] = [];
-  const set_aside: RejectedItem[] = [];
-  const others = new Map<string, number>();
-  for (const [index, feature] of collection.data.features.entries()) {
-    const kind = Kind.safeParse(feature);
-    if (kind.success && !isHailEvent(kind.data.properties.typetext)) {
-      countWord(others, kind.data.properties.typetext);
-      continue;
-    }
-    const report = readReport(feature, now_ms);
-    if (typeof report === 'string') set_aside.push({ item: `feature ${index + 1}`, reason: report });
-    else rows.push(report);
-  }
-  return { rows, set_aside, others };
+  return readItems(readFeatures(bytes, subject, 'the geojson of local storm reports', BOUNDS), {
+    name: (_, index) => `feature ${index + 1}`,
+    otherKind: (feature) => {
+      const event = Kind.safeParse(feature).data?.properties.typetext;
+      return event === undefined || isHailEvent(event) ? null : event;
+    },
+    read: (feature) => readReport(feature, now_ms),
+  });
 }
 
 function readReport(feature: unknown, now_ms: number): FileReport | string {
   const parsed = Report.safeParse(feature);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return `${issue?.path.join('.') || 'feature'}: ${issue?.message.toLowerCase()}`;
-  }
+  if (!parsed.success) return firstFault(parsed.error, 'feature');
   const { properties, geometry } = parsed.data;
   const time_ms = utcInstant(properties.valid);
   if (time_ms === null) return `valid is ${quoted(properties.valid)}, expected a UTC time`;

@@ -1,8 +1,7 @@
 import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
 import { isHailEvent, measuredOf } from './lsr-geojson.ts';
-import { countWord, MAX_FUTURE_MS, quoted, type ReadItems, type RejectedItem } from './rejected-item.ts';
+import { badFile, MAX_FUTURE_MS, quoted, type ReadItems, readItems } from './rejected-item.ts';
 import {
   correctedPlace,
   inchesToMm,
@@ -22,34 +21,6 @@ import {
   wmoHeading,
 } from './text-product.ts';
 
-/** A report of any event as the text has it, before hail is picked out. */
-interface LsrEntry {
-  /** Line of its time in the product, counted from 1. */
-  readonly line: number;
-  readonly time_ms: number;
-  readonly event: string;
-  readonly place: string;
-  readonly lat: number;
-  readonly lon: number;
-  /** Such as `M1.25 Inch`; empty where the event has no size. */
-  readonly magnitude: string;
-  readonly county: string;
-  readonly state: string;
-  readonly observer: string;
-  readonly remark: string;
-}
-
-/** A local storm report as its text has it. */
-interface LsrProduct {
-  readonly product_id: string;
-  readonly issued_ms: number;
-  readonly office: string;
-  readonly zone: string;
-  readonly is_correction: boolean;
-  readonly entries: readonly LsrEntry[];
-  readonly set_aside: readonly RejectedItem[];
-}
-
 /** Columns of the two lines of a report, from 0. */
 const COLUMNS = { event: 12, place: 29, position: 53, county: 29, state: 48, observer: 53 } as const;
 
@@ -60,48 +31,36 @@ const COLUMNS = { event: 12, place: 29, position: 53, county: 29, state: 48, obs
  */
 export function readLsrText(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<FileReport> {
   const product = parseLsrText(bytes, subject);
-  const rows: FileReport[] = [];
-  const set_aside = [...product.set_aside];
-  const others = new Map<string, number>();
-  for (const entry of product.entries) {
-    if (!isHailEvent(entry.event)) {
-      countWord(others, entry.event);
-      continue;
-    }
-    const report = reportOf(entry, product, now_ms);
-    if (typeof report === 'string') set_aside.push({ item: `line ${entry.line}`, reason: report });
-    else rows.push(report);
-  }
-  return { rows, set_aside, others };
+  const { rows, set_aside, others } = readItems(product.entries, {
+    name: ({ line }) => `line ${line}`,
+    otherKind: ({ event }) => (isHailEvent(event) ? null : event),
+    read: (entry) => reportOf(entry, product, now_ms),
+  });
+  return { rows, set_aside: [...product.set_aside, ...set_aside], others };
 }
 
 /** A local storm report with its entries of every kind. Throws BadInput for a text that is none. */
-export function parseLsrText(bytes: Uint8Array, subject: string): LsrProduct {
+export function parseLsrText(bytes: Uint8Array, subject: string) {
   const lines = productLines(bytes, subject);
   const title = lines.find((line) => /^\s*preliminary local storm report/i.test(line));
-  if (title === undefined) throw new BadInput('read', subject, "no line 'Preliminary Local Storm Report'");
+  if (title === undefined) throw badFile(subject, "no line 'Preliminary Local Storm Report'");
   const heading = wmoHeading(lines);
   const awips = lines
     .slice(0, 10)
     .find((line) => /^LSR[A-Z]{3}$/.test(line.trim()))
     ?.trim();
-  if (heading === null || awips === undefined)
-    throw new BadInput('read', subject, 'no heading, expected that of LSRxxx');
+  if (heading === null || awips === undefined) throw badFile(subject, 'no heading, expected that of LSRxxx');
   const issue = issueLine(lines);
-  if (issue === null) throw new BadInput('read', subject, 'no issue line with a known time zone');
+  if (issue === null) throw badFile(subject, 'no issue line with a known time zone');
   const issued_ms = nearestDayTime(heading.ddhhmm, issue.issued_ms);
-  if (issued_ms === null)
-    throw new BadInput('read', subject, `heading has the time ${heading.ddhhmm}, expected ddhhmm`);
-  const entries: LsrEntry[] = [];
-  const set_aside: RejectedItem[] = [];
+  if (issued_ms === null) throw badFile(subject, `heading has the time ${heading.ddhhmm}, expected ddhhmm`);
   const blocks = blocksOf(lines);
   if (blocks.length === 0)
-    throw new BadInput('read', subject, "no report, expected lines such as '0915 AM …' below '..TIME... ...EVENT...'");
-  for (const { start, block } of blocks) {
-    const entry = parseEntry(block, start + 1, issue);
-    if (typeof entry === 'string') set_aside.push({ item: `line ${start + 1}`, reason: entry });
-    else entries.push(entry);
-  }
+    throw badFile(subject, "no report, expected lines such as '0915 AM …' below '..TIME... ...EVENT...'");
+  const { rows: entries, set_aside } = readItems(blocks, {
+    name: ({ line }) => `line ${line}`,
+    read: ({ line, block }) => parseEntry(block, line, issue),
+  });
   return {
     product_id: productId(issued_ms, heading.wmo, heading.office, awips),
     issued_ms,
@@ -117,32 +76,25 @@ export function parseLsrText(bytes: Uint8Array, subject: string): LsrProduct {
 const HEAD_OF_COLUMNS = /^[.\s]*TIME[.\s]+EVENT\b/i;
 const STARTS_WITH_TIME = /^\d{3,4} (AM|PM)\b/i;
 
-/** Reports start with a line of their time and end before the next, at `&&` or at `$$`. */
-function blocksOf(lines: readonly string[]): { start: number; block: string[] }[] {
-  const blocks: { start: number; block: string[] }[] = [];
+/** Reports start with a line of their time, counted from 1, and end before the next, at `&&` or at `$$`. */
+function blocksOf(lines: readonly string[]): { line: number; block: string[] }[] {
+  const blocks: { line: number; block: string[] }[] = [];
   const from = lines.findIndex((line) => HEAD_OF_COLUMNS.test(line));
   for (let i = from === -1 ? lines.length : from; i < lines.length; i++) {
-    const line = lines[i] as string;
-    if (line.startsWith('&&') || line.startsWith('$$')) break;
-    if (STARTS_WITH_TIME.test(line)) blocks.push({ start: i, block: [line] });
-    else blocks.at(-1)?.block.push(line);
+    const text = lines[i];
+    if (text.startsWith('&&') || text.startsWith('$$')) break;
+    if (STARTS_WITH_TIME.test(text)) blocks.push({ line: i + 1, block: [text] });
+    else blocks.at(-1)?.block.push(text);
   }
   return blocks;
 }
 
-function parseEntry(
-  [first = '', second = '', ...remarks]: readonly string[],
-  line: number,
-  issue: IssueLine,
-): LsrEntry | string {
+/** A report of any event as the text has it, before hail is picked out: `magnitude` such as `M1.25 Inch`, or empty. */
+function parseEntry([first = '', second = '', ...remarks]: readonly string[], line: number, issue: IssueLine) {
   const [, hour, minute, half] = /^(\d{1,2})(\d{2}) (AM|PM)/i.exec(first) ?? [];
   const [, month, day, year] = /^(\d{2})\/(\d{2})\/(\d{4})\b/.exec(second) ?? [];
-  const local_ms = localTime(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    clockMinutes(Number(hour), Number(minute), half ?? ''),
-  );
+  const minutes = clockMinutes(Number(hour), Number(minute), half ?? '');
+  const local_ms = localTime(Number(year), Number(month) - 1, Number(day), minutes);
   if (local_ms === null)
     return `time is ${quoted(`${first.slice(0, 9)} ${second.slice(0, 11)}`)}, expected HHMM AM or PM over MM/DD/YYYY`;
   const position = /^(\d{1,2}\.\d{1,4})([NS])\s+(\d{1,3}\.\d{1,4})([EW])/.exec(first.slice(COLUMNS.position).trim());
@@ -169,7 +121,9 @@ function parseEntry(
   };
 }
 
-function reportOf(entry: LsrEntry, product: LsrProduct, now_ms: number): FileReport | string {
+type LsrProduct = ReturnType<typeof parseLsrText>;
+
+function reportOf(entry: LsrProduct['entries'][number], product: LsrProduct, now_ms: number): FileReport | string {
   if (entry.time_ms > now_ms + MAX_FUTURE_MS) return `time ${timestamp(entry.time_ms)} lies in the future`;
   const [, qualifier, size] = /^([ME]?)(\d{1,2}(?:\.\d{1,3})?) INCH(?:ES)?$/i.exec(entry.magnitude) ?? [];
   const inches = Number(size);

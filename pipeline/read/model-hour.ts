@@ -1,5 +1,4 @@
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
 import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
 import {
   decodeField,
@@ -11,7 +10,7 @@ import {
   stepsAt,
 } from './grib2/index.ts';
 import { isSimulated } from './mrms.ts';
-import { type RejectedItem, rejectHtml } from './rejected-item.ts';
+import { badFile, type RejectedItem, rejectHtml } from './rejected-item.ts';
 
 /** A level, or a layer between two bounds in either order; no values where the type says it all. */
 interface Level {
@@ -104,21 +103,19 @@ export interface ModelClaim {
   readonly valid_time: number;
 }
 
-interface ModelReading {
-  readonly hour: ModelHour;
-  /** Fields that cannot be used, with the reason; the other fields are used. */
-  readonly set_aside: readonly RejectedItem[];
-}
-
 /**
- * The fields we use of one hour of a model run, from one file or several that make it up.
+ * The fields we use of one hour of a model run, from one file or several that make it up. Fields that cannot be used are
+ * rejected; the other fields are used.
  *
  * Winds stay along the grid or the compass as the file has them: only the length of their differences is used, and all
  * winds of an hour share one grid definition, which states their direction.
  * Throws BadInput when a file cannot be parsed, when it is another model, run or hour than claimed, when its fields are
  * partly simulated or lie on different grids, or when it holds none of our fields.
  */
-export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): ModelReading {
+export function readModelHour(
+  files: readonly ModelFile[],
+  claim: ModelClaim,
+): { hour: ModelHour; set_aside: RejectedItem[] } {
   const fields = files.flatMap(({ bytes, subject }) => {
     rejectHtml(bytes, subject, 'GRIB2');
     return parseGrib2(bytes, subject);
@@ -129,8 +126,7 @@ export function readModelHour(files: readonly ModelFile[], claim: ModelClaim): M
   });
   const [first] = found;
   if (first === undefined)
-    throw new BadInput(
-      'read',
+    throw badFile(
       files.map(({ subject }) => subject).join(', '),
       `none of ${fields.length} fields is of use, expected at least one of ${MODEL_FIELDS.length}`,
     );
@@ -179,7 +175,7 @@ function isOn({ surface, second_surface }: Field, { type, values }: Level): bool
 
 /** Throws BadInput for a field that contradicts the claim, or does not belong with the first one. */
 function rejectOther(field: Field, first: Field, { model, run_time, valid_time }: ModelClaim): void {
-  const contradiction = (reason: string) => new BadInput('read', field.subject, `message ${field.message}: ${reason}`);
+  const contradiction = (reason: string) => badFile(field.subject, `message ${field.message}: ${reason}`);
   const made_by = field.centre === NWS ? PROCESSES[field.generating_process] : undefined;
   if (made_by !== undefined && made_by !== model) throw contradiction(`is made by ${made_by}, expected ${model}`);
   if (field.reference_time !== run_time)

@@ -1,6 +1,5 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { gunzip } from './file.ts';
 import {
@@ -15,6 +14,7 @@ import {
 import { checkGridValues } from './grid-values.ts';
 import { forEachRun } from './packed-runs.ts';
 import { type Product, productOf } from './products.ts';
+import { badFile } from './rejected-item.ts';
 
 /** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */
 export const SIMULATED_STATUS = 192;
@@ -29,10 +29,8 @@ const MISSING_STATUS = 255;
 export function isSimulated({ production_status: status, data }: Field): boolean {
   if (status === SIMULATED_STATUS) return true;
   if (status <= LAST_OBSERVED_STATUS || status === MISSING_STATUS) return false;
-  throw sectionError(
-    { ...data, number: 1 },
-    `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`,
-  );
+  const section = { ...data, number: 1 };
+  throw sectionError(section, `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`);
 }
 
 /** Product and time of a grid by the name of its file, or by the role of the file in a scan. */
@@ -55,24 +53,16 @@ export interface GridClaim {
 export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim): Grid {
   const fields = parseGrib2(gunzip(bytes, subject), subject);
   const [field] = fields;
-  if (!field || fields.length > 1) throw new BadInput('read', subject, `${fields.length} fields, expected 1`);
+  if (!field || fields.length > 1) throw badFile(subject, `${fields.length} fields, expected 1`);
   const product = productOf(field);
   if (!product) {
     const { discipline, category, number } = field;
-    throw new BadInput(
-      'read',
-      subject,
-      `product ${discipline}/${category}/${number} is unknown, expected an MRMS product`,
-    );
+    throw badFile(subject, `product ${discipline}/${category}/${number} is unknown, expected an MRMS product`);
   }
   if (claim && product.name !== claim.product)
-    throw new BadInput('read', subject, `product ${product.name}, expected ${claim.product}`);
+    throw badFile(subject, `product ${product.name}, expected ${claim.product}`);
   if (claim && field.reference_time !== claim.time_ms)
-    throw new BadInput(
-      'read',
-      subject,
-      `time ${timestamp(field.reference_time)}, expected ${timestamp(claim.time_ms)}`,
-    );
+    throw badFile(subject, `time ${timestamp(field.reference_time)}, expected ${timestamp(claim.time_ms)}`);
   if (field.valid_time !== field.reference_time)
     throw sectionError(
       { ...field.data, number: 4 },
@@ -117,28 +107,24 @@ const FINE_PRODUCT = 'MergedAzShear_0-2kmAGL';
 /** Packing of such files; others need several times the memory. */
 const FINE_PACKING = 41;
 
-interface LatticeWindow {
-  readonly window: Window;
-  /** Points of the file to a pixel of the lattice, in each direction: 1 or 2. */
-  readonly fold: 1 | 2;
-}
-
-/** The window of the lattice that a field covers; BadInput when it is not one, or when its numbers contradict each other. */
-function latticeWindow({ grid, packing, data }: Field, { name }: Product): LatticeWindow {
+/**
+ * The window of the lattice that a field covers; BadInput when it is not one, or when its numbers contradict each other.
+ * `fold` is the number of points of the file to a pixel of the lattice, in each direction: 1 or 2.
+ */
+function latticeWindow({ grid, packing, data }: Field, { name }: Product): { window: Window; fold: number } {
   const { projection, columns, rows } = grid;
-  if (projection?.template !== 0)
-    throw sectionError(grid.section, `grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
+  const bad = (reason: string) => sectionError(grid.section, reason);
+  if (projection?.template !== 0) throw bad(`grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
   if (!PLAIN_ROWS.includes(grid.scanning_mode))
-    throw sectionError(grid.section, `scanning mode ${grid.scanning_mode}, expected ${PLAIN_ROWS.join(', ')}`);
-  if (!projection.is_step_given)
-    throw sectionError(grid.section, 'resolution flags without steps, expected steps in both directions');
+    throw bad(`scanning mode ${grid.scanning_mode}, expected ${PLAIN_ROWS.join(', ')}`);
+  if (!projection.is_step_given) throw bad('resolution flags without steps, expected steps in both directions');
   const micro = (degrees: number) => Math.round(degrees * 1e6);
   const fold = name === FINE_PRODUCT && 2 * micro(projection.di) === STEP_MICRODEG ? 2 : 1;
   const step_microdeg = STEP_MICRODEG / fold;
   if (fold === 2 && packing.template !== FINE_PACKING)
     throw sectionError(data, `packing template 5.${packing.template} of a grid this fine, expected 5.${FINE_PACKING}`);
   if (micro(projection.di) !== step_microdeg || micro(projection.dj) !== step_microdeg)
-    throw sectionError(grid.section, `step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
+    throw bad(`step ${projection.di} x ${projection.dj} degrees, expected 0.01 x 0.01`);
   // Unlike Math.round it never gives -0.
   const nearest = (value: number) => Math.floor(value + 0.5);
   const flipped = isFlipped(grid);
@@ -153,26 +139,18 @@ function latticeWindow({ grid, packing, data }: Field, { name }: Product): Latti
   const off = Math.max(Math.abs(firstRow - nearest(firstRow)), Math.abs(firstCol - nearest(firstCol)));
   const first = `first point ${projection.la1} ${lon}`;
   if (off * step_microdeg > TOLERANCE_MICRODEG)
-    throw sectionError(grid.section, `${first} is off the lattice, expected centres that end in 5 thousandths`);
+    throw bad(`${first} is off the lattice, expected centres that end in 5 thousandths`);
   const last = [
     north_microdeg - (row0 + (flipped.rows ? 0 : rows - 1)) * step_microdeg - micro(projection.la2),
     west_microdeg + (col0 + (flipped.columns ? 0 : columns - 1)) * step_microdeg - micro(withinCircle(projection.lo2)),
   ];
+  const size = `${rows} x ${columns} points`;
   if (last.some((off) => Math.abs(off) > TOLERANCE_MICRODEG))
-    throw sectionError(
-      grid.section,
-      `last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${rows} x ${columns} points`,
-    );
+    throw bad(`last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${size}`);
   if (row0 < 0 || col0 < 0 || row0 + rows > fold * LATTICE.rows || col0 + columns > fold * LATTICE.cols)
-    throw sectionError(
-      grid.section,
-      `${first} with ${rows} x ${columns} points leaves the ${LATTICE.rows} x ${LATTICE.cols} lattice`,
-    );
+    throw bad(`${first} with ${size} leaves the ${LATTICE.rows} x ${LATTICE.cols} lattice`);
   if ([row0, col0, rows, columns].some((value) => value % fold !== 0))
-    throw sectionError(
-      grid.section,
-      `${first} with ${rows} x ${columns} points holds parts of pixels, expected 2 x 2 points each`,
-    );
+    throw bad(`${first} with ${size} holds parts of pixels, expected 2 x 2 points each`);
   return { window: { row0: row0 / fold, col0: col0 / fold, rows: rows / fold, cols: columns / fold }, fold };
 }
 
@@ -233,8 +211,7 @@ function northWestFirst<A extends Grid['packed']>(packed: A, { grid }: Field): A
 export function hailField(grid: Grid, subject: string = grid.product, most_px: number = grid.packed.length): HailField {
   const { packed, window, reference } = grid;
   if (grid.decimal_scale !== 1 || grid.binary_scale !== 0 || !Number.isInteger(reference))
-    throw new BadInput(
-      'read',
+    throw badFile(
       subject,
       `packed as (${reference} + x * 2^${grid.binary_scale}) / 10^${grid.decimal_scale}, expected whole tenths`,
     );
@@ -242,7 +219,7 @@ export function hailField(grid: Grid, subject: string = grid.product, most_px: n
   const none = grid.no_coverage === null ? -1 : 10 * grid.no_coverage - reference;
   const { hits, found, uncovered_px } = scanPacked(packed, zero, none, most_px);
   if (found > most_px)
-    throw new BadInput('read', subject, `more than ${most_px} pixels above 0, expected at most that many in one scan`);
+    throw badFile(subject, `more than ${most_px} pixels above 0, expected at most that many in one scan`);
   const rowStart = new Uint32Array(window.rows + 1);
   const col = new Uint16Array(found);
   const tenths = new Uint16Array(found);
@@ -250,7 +227,7 @@ export function hailField(grid: Grid, subject: string = grid.product, most_px: n
   for (let k = 0; k < found; k++) {
     const at = hits[k];
     const value = packed[at] - zero;
-    if (value > 0xffff) throw new BadInput('read', subject, `value of ${value} tenths, expected at most 65535`);
+    if (value > 0xffff) throw badFile(subject, `value of ${value} tenths, expected at most 65535`);
     while (at >= (row + 1) * window.cols) rowStart[++row] = k;
     col[k] = window.col0 + at - row * window.cols;
     tenths[k] = value;
@@ -259,17 +236,11 @@ export function hailField(grid: Grid, subject: string = grid.product, most_px: n
   return { window, rowStart, col, tenths, covered_px: packed.length - uncovered_px, uncovered_px };
 }
 
-interface PackedScan {
-  /** Indices of the values above zero, the first `found` of the array. */
-  readonly hits: Uint32Array;
-  readonly found: number;
-  readonly uncovered_px: number;
-}
-
 /**
- * Finds the values above `zero` and counts those equal to `none`; stops once more than `most` are above zero.
+ * Finds the values above `zero` and counts those equal to `none`; stops once more than `most` are above zero. Their indices
+ * are the first `found` of `hits`.
  */
-function scanPacked(packed: Grid['packed'], zero: number, none: number, most: number): PackedScan {
+function scanPacked(packed: Grid['packed'], zero: number, none: number, most: number) {
   const perWord = 4 / packed.BYTES_PER_ELEMENT;
   let hits = new Uint32Array(1024);
   let found = 0;
@@ -286,17 +257,11 @@ function scanPacked(packed: Grid['packed'], zero: number, none: number, most: nu
     if (above === 0) return;
     for (let at = from; at < to; at++) {
       if (packed[at] <= zero || packed[at] === none) continue;
-      if (found === hits.length) hits = doubled(hits);
+      if (found === hits.length) hits = new Uint32Array(hits.buffer.transfer(2 * hits.byteLength));
       hits[found++] = at;
     }
   });
   return { hits, found, uncovered_px };
-}
-
-function doubled(array: Uint32Array): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(2 * array.length);
-  larger.set(array);
-  return larger;
 }
 
 /**

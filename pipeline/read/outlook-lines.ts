@@ -13,7 +13,7 @@ const MAX_END_INSIDE_KM = 150;
 const MIN_PIECE_KM = 20;
 
 /** Longitude and latitude. */
-type Position = Readonly<Ring[number]>;
+type Position = Ring[number];
 
 /** A place on the border of the domain: position, and distance along it, clockwise from its first position. */
 interface BorderPlace {
@@ -95,7 +95,7 @@ function isClosed(line: Ring): boolean {
 }
 
 function isLeftOpen(line: Ring): boolean {
-  const [first, last] = [line[0], line.at(-1) as Position];
+  const [first, last] = [line[0], line[line.length - 1]];
   if (![first, last].every(isInDomain)) return false;
   return planeDistance(first, last) < 0.5 * Math.min(...[first, last].map((end) => toBorder(end).distance));
 }
@@ -106,8 +106,7 @@ function isLeftOpen(line: Ring): boolean {
  */
 function nest(shells: readonly Ring[], holes: readonly Ring[], lost_holes: readonly Ring[]): AssembledLines {
   const polygons: MultiPolygon = shells.map((ring) => [counterClockwise(ring)]);
-  const around = (hole: Ring) =>
-    polygons.find(([shell]) => booleanPointInPolygon(hole[0] as number[], ringPolygon(shell as Ring)));
+  const around = (hole: Ring) => polygons.find(([shell]) => booleanPointInPolygon(hole[0], ringPolygon(shell)));
   for (const hole of holes) {
     const polygon = around(hole);
     if (polygon === undefined) polygons.push([counterClockwise(hole)]);
@@ -135,7 +134,7 @@ function counterClockwise(ring: Ring): Ring {
 
 /** Pieces of an open line inside the domain, each from border to border; ends inside are led to the nearest place on it. */
 function cutAtBorder(line: Ring): Crossing[] | string {
-  for (const end of [line[0], line.at(-1) as Position])
+  for (const end of [line[0], line[line.length - 1]])
     if (isInDomain(end)) {
       const inside_km = toBorder(end).distance * KM_PER_DEG;
       if (inside_km > MAX_END_INSIDE_KM)
@@ -154,17 +153,23 @@ function cutAtBorder(line: Ring): Crossing[] | string {
   return pieces.map(crossingOf).filter(({ line: piece }) => lengthOf(piece) * KM_PER_DEG >= MIN_PIECE_KM);
 }
 
-/** A part of a line that does not cross the border; `along` is known where an end lies on it. */
-interface Step {
-  readonly from: { readonly position: Position; readonly along: number | null };
-  readonly to: { readonly position: Position; readonly along: number | null };
+/** End of a step; `along` is known where it lies on the border. */
+interface StepEnd {
+  readonly position: Position;
+  readonly along: number | null;
 }
 
-function stepsOf(line: readonly Position[]): Step[] {
+/** A part of a line that does not cross the border. */
+interface Step {
+  readonly from: StepEnd;
+  readonly to: StepEnd;
+}
+
+function stepsOf(line: Ring): Step[] {
   return line.slice(1).flatMap((to, i) => {
-    const from = line[i] as Position;
+    const from = line[i];
     const places = [{ position: from, along: null }, ...borderMeetings(from, to), { position: to, along: null }];
-    return places.slice(1).map((place, k) => ({ from: places[k] as Step['from'], to: place }));
+    return places.slice(1).map((place, k) => ({ from: places[k], to: place }));
   });
 }
 
@@ -173,14 +178,14 @@ function middle(a: Position, b: Position): Position {
 }
 
 function crossingOf(steps: readonly Step[]): Crossing {
-  const start = borderPlaceOf((steps[0] as Step).from);
-  const end = borderPlaceOf((steps.at(-1) as Step).to);
-  const inner = [(steps[0] as Step).from, ...steps.map(({ to }) => to)].map(({ position }) => position);
-  const line = [start.position, ...inner, end.position].map(([lon, lat]) => [lon, lat]);
+  const ends = [steps[0].from, ...steps.map(({ to }) => to)];
+  const start = borderPlaceOf(ends[0]);
+  const end = borderPlaceOf(ends[ends.length - 1]);
+  const line = [start, ...ends, end].map(({ position }) => position);
   return { start, end, line: withoutRepeats(line) };
 }
 
-function borderPlaceOf({ position, along }: Step['from']): BorderPlace {
+function borderPlaceOf({ position, along }: StepEnd): BorderPlace {
   return along === null ? toBorder(position).place : { position, along };
 }
 
@@ -208,23 +213,22 @@ function closeAlongBorder(crossings: readonly Crossing[]): Ring[] {
 
 /** First crossing that starts at or after a place, clockwise. */
 function nextStart(by_start: readonly Crossing[], along: number): Crossing {
-  return by_start.find(({ start }) => start.along >= along) ?? (by_start[0] as Crossing);
+  return by_start.find(({ start }) => start.along >= along) ?? by_start[0];
 }
 
-const BORDER: readonly Position[] = OUTLOOK_DOMAIN;
+const BORDER = OUTLOOK_DOMAIN;
 const BORDER_POLYGON = ringPolygon(OUTLOOK_DOMAIN);
 /** Distance of each position of the border from the first, along it. */
 const ALONG = lengthsOf(BORDER);
 const WHOLE_BORDER = lengthOf(BORDER);
 
-function lengthOf(line: readonly Position[]): number {
-  return lengthsOf(line).at(-1) as number;
+function lengthOf(line: Ring): number {
+  return lengthsOf(line)[line.length - 1];
 }
 
-function lengthsOf(ring: readonly Position[]): number[] {
+function lengthsOf(ring: Ring): number[] {
   const along = [0];
-  for (let i = 1; i < ring.length; i++)
-    along.push((along[i - 1] as number) + planeDistance(ring[i - 1] as Position, ring[i] as Position));
+  for (let i = 1; i < ring.length; i++) along.push(along[i - 1] + planeDistance(ring[i - 1], ring[i]));
   return along;
 }
 
@@ -232,14 +236,12 @@ function lengthsOf(ring: readonly Position[]): number[] {
 function wayAlong({ end: { along: from } }: Crossing, { start: { along: to } }: Crossing): Ring {
   const end = to >= from ? to : to + WHOLE_BORDER;
   return [0, WHOLE_BORDER].flatMap((lap) =>
-    BORDER.slice(0, -1)
-      .filter((_, i) => (ALONG[i] as number) + lap > from && (ALONG[i] as number) + lap < end)
-      .map(([lon, lat]) => [lon, lat]),
+    BORDER.slice(0, -1).filter((_, i) => ALONG[i] + lap > from && ALONG[i] + lap < end),
   );
 }
 
 function isInDomain(position: Position): boolean {
-  return booleanPointInPolygon([...position], BORDER_POLYGON);
+  return booleanPointInPolygon(position, BORDER_POLYGON);
 }
 
 function planeDistance(a: Position, b: Position): number {
@@ -248,9 +250,9 @@ function planeDistance(a: Position, b: Position): number {
 
 /** Nearest place on the border, and how far it is, degrees of latitude. */
 function toBorder(position: Position): { place: BorderPlace; distance: number } {
-  let nearest = { place: { position: BORDER[0] as Position, along: 0 }, distance: Number.POSITIVE_INFINITY };
+  let nearest = { place: { position: BORDER[0], along: 0 }, distance: Number.POSITIVE_INFINITY };
   for (let i = 1; i < BORDER.length; i++) {
-    const [a, b] = [BORDER[i - 1] as Position, BORDER[i] as Position];
+    const [a, b] = [BORDER[i - 1], BORDER[i]];
     const place = placeOnEdge(i, shareOf(position, a, b));
     const distance = planeDistance(position, place.position);
     if (distance < nearest.distance) nearest = { place, distance };
@@ -266,8 +268,8 @@ function shareOf(position: Position, a: Position, b: Position): number {
 }
 
 function placeOnEdge(i: number, share: number): BorderPlace {
-  const [a, b] = [BORDER[i - 1] as Position, BORDER[i] as Position];
-  const [from, to] = [ALONG[i - 1] as number, ALONG[i] as number];
+  const [a, b] = [BORDER[i - 1], BORDER[i]];
+  const [from, to] = [ALONG[i - 1], ALONG[i]];
   return {
     position: [sixDecimals(a[0] + share * (b[0] - a[0])), sixDecimals(a[1] + share * (b[1] - a[1]))],
     along: from + share * (to - from),
@@ -282,7 +284,7 @@ function sixDecimals(deg: number): number {
 function borderMeetings(from: Position, to: Position): BorderPlace[] {
   const found: { share: number; place: BorderPlace }[] = [];
   for (let i = 1; i < BORDER.length; i++) {
-    const [a, b] = [BORDER[i - 1] as Position, BORDER[i] as Position];
+    const [a, b] = [BORDER[i - 1], BORDER[i]];
     const [dx, dy, ex, ey] = [to[0] - from[0], to[1] - from[1], b[0] - a[0], b[1] - a[1]];
     const cross = dx * ey - dy * ex;
     if (cross === 0) continue;

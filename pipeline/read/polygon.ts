@@ -54,17 +54,23 @@ function checkedRing(rings: unknown): Ring | string {
   if (rings.length !== 1) return `${rings.length} rings, expected one`;
   const positions = rings[0] as unknown[];
   if (positions.length > MAX_POSITIONS) return `${positions.length} positions, expected at most ${MAX_POSITIONS}`;
-  const wrong = positions.find((position) => !isPosition(position));
-  if (wrong !== undefined) return `position ${quoted(wrong)}, expected longitude and latitude`;
-  const ring = withoutRepeats((positions as number[][]).map(([lon, lat]) => [lon as number, lat as number]));
+  const ring = positionsOf(positions);
+  if (typeof ring === 'string') return ring;
   if (String(ring[0]) !== String(ring.at(-1)) || positions.length < 2)
     return `ring is not closed, expected the first position ${quoted(positions[0])} at its end`;
   if (ring.length < 4) return `${ring.length - 1} different positions, expected 3 or more`;
   return ring;
 }
 
+/** Longitudes and latitudes without repeats, or the reason why one of them is none. */
+export function positionsOf(ring: readonly unknown[]): Ring | string {
+  const wrong = ring.find((position) => !isPosition(position));
+  if (wrong !== undefined) return `position ${quoted(wrong)}, expected longitude and latitude`;
+  return withoutRepeats((ring as Ring).map(([lon, lat]) => [lon, lat]));
+}
+
 /** True for a pair of numbers on the globe. */
-export function isPosition(value: unknown): value is readonly [number, number] {
+function isPosition(value: unknown): value is readonly [number, number] {
   if (!Array.isArray(value) || value.length < 2) return false;
   const [lon, lat] = value as unknown[];
   return typeof lon === 'number' && typeof lat === 'number' && Math.abs(lon) <= 180 && Math.abs(lat) <= 90;
@@ -82,12 +88,7 @@ export function closed(ring: Ring): Ring {
 }
 
 /** Edges of a box as the tables store them; all null without one. */
-export function edgesOf(polygon: CheckedPolygon | null): {
-  west: number | null;
-  south: number | null;
-  east: number | null;
-  north: number | null;
-} {
+export function edgesOf(polygon: CheckedPolygon | null): Record<'west' | 'south' | 'east' | 'north', number | null> {
   const [west = null, south = null, east = null, north = null] = polygon?.bbox ?? [];
   return { west, south, east, north };
 }

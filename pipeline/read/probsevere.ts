@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { LATTICE_BBOX } from '../../schemas/geo/lattice.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
+import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
-import { BadInput } from '../error.ts';
 import { type JsonBounds, parseJson } from '../json.ts';
-import { quoted } from './rejected-item.ts';
+import { closed } from './polygon.ts';
+import { badFile, firstFault, quoted } from './rejected-item.ts';
 
 /** A storm object of a file; the reader of the scan adds the columns that depend on the scan. */
 export type FileObject = Omit<ProbSevereObject, 'storm_date' | 'scan_time' | 'flag_stale'>;
@@ -35,7 +37,7 @@ const MAX_OBJECTS = 3000;
 /** End of the MESH line of an object whose MESH the model distrusts. */
 const FLAGGED = '(flagged)';
 
-type ObjectError = (reason: string) => BadInput;
+type ObjectError = (reason: string) => Error;
 
 /** Names of files of 2022 are rounded down to the even minute; those of 2021 are exact. */
 const MAX_ROUNDING_MS = 120_000;
@@ -62,9 +64,9 @@ const NO_VALUE = ['', 'N/A', 'NAN'];
 
 const Text = z.union([z.string(), z.number()]).nullish();
 const [west, south, east, north] = LATTICE_BBOX;
-const Ring = z.array(z.tuple([z.number().min(west).max(east), z.number().min(south).max(north)])).min(4);
+const RingSchema = z.array(z.tuple([z.number().min(west).max(east), z.number().min(south).max(north)])).min(4);
 const Feature = z.object({
-  geometry: z.object({ type: z.literal('Polygon'), coordinates: z.array(Ring).min(1) }),
+  geometry: z.object({ type: z.literal('Polygon'), coordinates: z.array(RingSchema).min(1) }),
   models: z.record(z.string(), z.object({ PROB: Text, LINE01: Text, LINE02: Text })).default({}),
   properties: z.record(z.string(), z.unknown()),
 });
@@ -89,23 +91,20 @@ const File = z.object({
 export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: number): ProbSevereFile {
   const file = check(File, parseJson(bytes, subject, BOUNDS), 'file', subject);
   const valid_time = parseTime(file.validTime);
-  if (valid_time === null)
-    throw new BadInput('read', subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
+  if (valid_time === null) throw badFile(subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
   if (named_ms !== undefined && Math.abs(valid_time - named_ms) > MAX_ROUNDING_MS)
-    throw new BadInput(
-      'read',
+    throw badFile(
       subject,
       `validTime ${timestamp(valid_time)}, expected ${timestamp(named_ms)} within ${MAX_ROUNDING_MS / 1000} s`,
     );
   const model = modelOf(file.product);
-  if (model === null)
-    throw new BadInput('read', subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
+  if (model === null) throw badFile(subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
   if (file.features.length > MAX_OBJECTS)
-    throw new BadInput('read', subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
+    throw badFile(subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
   const features = file.features.map((feature, index) => check(Feature, feature, `feature ${index + 1}`, subject));
   rejectUneven(features, subject);
   const objects = features.map((feature, index) =>
-    readObject(feature, valid_time, model, (reason) => new BadInput('read', subject, `feature ${index + 1} ${reason}`)),
+    readObject(feature, valid_time, model, (reason) => badFile(subject, `feature ${index + 1} ${reason}`)),
   );
   return { valid_time, model, simulated: file.source === 'simulated', objects };
 }
@@ -119,7 +118,7 @@ function rejectUneven(features: readonly Feature[], subject: string): void {
   const even = (name: string, has: (feature: Feature) => boolean) => {
     const count = features.filter(has).length;
     if (count > 0 && count < features.length)
-      throw new BadInput('read', subject, `${name} in ${count} of ${features.length} objects, expected all or none`);
+      throw badFile(subject, `${name} in ${count} of ${features.length} objects, expected all or none`);
   };
   for (const name of EVEN_PROPERTIES) even(name, ({ properties }) => properties[name] !== undefined);
   for (const name of EVEN_MODELS)
@@ -129,9 +128,7 @@ function rejectUneven(features: readonly Feature[], subject: string): void {
 function check<S extends z.ZodType>(schema: S, value: unknown, place: string, subject: string): z.infer<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  const path = issue?.path.join('.') || 'value';
-  throw new BadInput('read', subject, `${place} ${path}: ${issue?.message.toLowerCase()}`, { cause: result.error });
+  throw badFile(subject, `${place} ${firstFault(result.error, 'value')}`, result.error);
 }
 
 function parseTime(text: string): number | null {
@@ -181,12 +178,12 @@ function readObject(
   const prob_hail = probability('hail', 'ProbHail');
   if (prob_hail === null) throw bad('has no hail probability, expected models.probhail.PROB or ProbHail');
   const rings = geometry.coordinates.map((ring, index) =>
-    orient(close(ring.map(([lon, lat]) => [lon, lat])), index === 0),
+    orient(closed(ring.map(([lon, lat]) => [lon, lat])), index === 0),
   );
-  const extent = Math.max(...[0, 1].map((axis) => extentOf(rings[0] as Ring, axis as 0 | 1)));
+  const extent = Math.max(extentOf(rings[0], 0), extentOf(rings[0], 1));
   if (extent > MAX_EXTENT_DEG)
     throw bad(`has a polygon of ${extent.toFixed(2)} degrees, expected at most ${MAX_EXTENT_DEG}`);
-  const [lon, lat] = centroid(rings[0] as Ring);
+  const [lon, lat] = centroid(rings[0]);
   return {
     valid_time,
     probsevere_id: String(id),
@@ -207,7 +204,7 @@ function readObject(
       .trimEnd()
       .endsWith(FLAGGED),
     model,
-    geometry: `POLYGON (${rings.map((ring) => `(${ring.map((point) => point.join(' ')).join(', ')})`).join(', ')})`,
+    geometry: polygonToWkt(rings),
   };
 }
 
@@ -250,15 +247,6 @@ function readMotion(east: number | null, south: number | null): Pick<FileObject,
   return { speed_kmh: 3.6 * speed, direction_deg: speed === 0 ? null : direction };
 }
 
-type Point = readonly [lon: number, lat: number];
-type Ring = readonly Point[];
-
-function close(ring: Ring): Ring {
-  const first = ring[0] as Point;
-  const last = ring.at(-1) as Point;
-  return first[0] === last[0] && first[1] === last[1] ? ring : [...ring, first];
-}
-
 /** RFC 7946 order: the outer ring counter-clockwise, holes clockwise. The feed has it the other way round. */
 function orient(ring: Ring, outer: boolean): Ring {
   return moments(ring).area >= 0 === outer ? ring : ring.toReversed();
@@ -266,11 +254,11 @@ function orient(ring: Ring, outer: boolean): Ring {
 
 /** Twice the signed area of a ring and its first moments about the first point, in square degrees. */
 function moments(ring: Ring): { area: number; x: number; y: number } {
-  const [x0, y0] = ring[0] as Point;
+  const [x0, y0] = ring[0];
   const sum = { area: 0, x: 0, y: 0 };
   for (let i = 1; i < ring.length; i++) {
-    const [ax, ay] = [(ring[i - 1] as Point)[0] - x0, (ring[i - 1] as Point)[1] - y0];
-    const [bx, by] = [(ring[i] as Point)[0] - x0, (ring[i] as Point)[1] - y0];
+    const [ax, ay] = [ring[i - 1][0] - x0, ring[i - 1][1] - y0];
+    const [bx, by] = [ring[i][0] - x0, ring[i][1] - y0];
     const cross = ax * by - bx * ay;
     sum.area += cross;
     sum.x += (ax + bx) * cross;
@@ -285,8 +273,8 @@ function extentOf(ring: Ring, axis: 0 | 1): number {
 }
 
 /** Centroid of the area of a ring; the mean of its points when it has no area. */
-function centroid(ring: Ring): Point {
-  const [x0, y0] = ring[0] as Point;
+function centroid(ring: Ring): [lon: number, lat: number] {
+  const [x0, y0] = ring[0];
   const { area, x, y } = moments(ring);
   if (area !== 0) return [x0 + x / (3 * area), y0 + y / (3 * area)];
   const points = ring.slice(1);

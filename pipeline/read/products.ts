@@ -1,22 +1,14 @@
 import table from '../../data/reference/mrms-products.json' with { type: 'json' };
+import type { Field } from './grib2/index.ts';
 
 /** GRIB2 discipline of all MRMS products. */
 const MRMS_DISCIPLINE = 209;
 
-/** One row of NOAA's table of MRMS products: numbers under GRIB2 discipline 209, and the values that are no measurement. */
-interface MrmsProduct {
-  readonly category: number;
-  readonly number: number;
-  readonly name: string;
-  readonly unit: string;
-  /** Value of a covered pixel without an echo. */
-  readonly missing: number;
-  /** Value of a pixel that no radar covers; the same as `missing` in products that do not distinguish the two. */
-  readonly no_coverage: number;
-}
-
-/** All GRIB2 products of MRMS in NOAA's table (UserTable_MRMS, version 12.2), each number once. */
-export const MRMS_PRODUCTS: readonly MrmsProduct[] = table;
+/**
+ * All GRIB2 products of MRMS in NOAA's table (UserTable_MRMS, version 12.2), each number once. `missing` is the value where
+ * radars look and see nothing, `no_coverage` where no radar looks: the same in products that do not distinguish the two.
+ */
+export const MRMS_PRODUCTS: readonly (typeof table)[number][] = table;
 
 /** One MRMS product: its name in the public bucket, its numbers under discipline 209, and which values its grids may hold. */
 export interface Product {
@@ -91,11 +83,7 @@ export const PRODUCTS: readonly Product[] = (
 });
 
 /** Numbers that say which product a GRIB2 field is. */
-interface ProductNumbers {
-  readonly discipline: number;
-  readonly category: number;
-  readonly number: number;
-}
+type ProductNumbers = Pick<Field, 'discipline' | 'category' | 'number'>;
 
 /** The product of a field; null when we do not read it. */
 export function productOf(field: ProductNumbers): Product | null {

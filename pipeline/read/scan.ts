@@ -6,14 +6,15 @@ import {
   COMPANION_PRODUCTS,
   COMPANIONS,
   type Companion,
-  type CompanionValues,
   type Grid,
   type HailField,
+  NO_COMPANIONS,
   type ScanInput,
 } from '../grid.ts';
 import { MAX_UNZIPPED_BYTES, readBounded } from './file.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
 import { type FileObject, MAX_PROBSEVERE_BYTES, type ProbSevereFile, readProbSevere } from './probsevere.ts';
+import { badFile } from './rejected-item.ts';
 import { uncoveredBlocks } from './uncovered.ts';
 
 /**
@@ -60,13 +61,7 @@ export async function readScan(
   const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH');
   const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
   rejectTooMuchHail(field, files.mesh);
-  const companions: { -readonly [Name in keyof CompanionValues]: CompanionValues[Name] } = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
+  const companions: Partial<Record<Companion, Float32Array>> = {};
   const products = [mesh.product];
   for (const companion of COMPANIONS) {
     const file = files.companions[companion];
@@ -84,7 +79,7 @@ export async function readScan(
     simulated: mesh.simulated,
     mesh: field,
     uncovered: uncoveredBlocks(mesh),
-    companions: companions satisfies CompanionValues,
+    companions: { ...NO_COMPANIONS, ...companions },
     probsevere,
     products,
   };
@@ -102,22 +97,14 @@ function rejectTooMuchHail({ tenths }: HailField, path: string): void {
     let pixels = 0;
     for (const value of tenths) if (value >= threshold_mm * 10) pixels++;
     if (pixels > most)
-      throw new BadInput(
-        'read',
-        path,
-        `${pixels} pixels of ${threshold_mm} mm and more, expected at most ${most} in one scan`,
-      );
+      throw badFile(path, `${pixels} pixels of ${threshold_mm} mm and more, expected at most ${most} in one scan`);
   }
 }
 
 function rejectMixture(path: string, simulated: boolean, expected: boolean): void {
-  const word = (value: boolean) => (value ? 'simulated' : 'observed');
-  if (simulated !== expected)
-    throw new BadInput(
-      PROVENANCE_STAGE,
-      path,
-      `${word(simulated)} data, expected ${word(expected)} data as in the MESH file`,
-    );
+  if (simulated === expected) return;
+  const [found, wanted] = simulated ? ['simulated', 'observed'] : ['observed', 'simulated'];
+  throw new BadInput(PROVENANCE_STAGE, path, `${found} data, expected ${wanted} data as in the MESH file`);
 }
 
 async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSevereFile> {

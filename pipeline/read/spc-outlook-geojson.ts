@@ -5,11 +5,10 @@ import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/spc-outlooks.ts';
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from '../json.ts';
+import type { JsonBounds } from '../json.ts';
 import type { AssembledLines } from './outlook-lines.ts';
-import { isPosition, withoutRepeats } from './polygon.ts';
-import { MAX_FUTURE_MS, quoted, type RejectedItem, rejectHtml } from './rejected-item.ts';
+import { positionsOf } from './polygon.ts';
+import { badFile, firstFault, MAX_FUTURE_MS, quoted, type RejectedItem, readFeatures } from './rejected-item.ts';
 import { faultOfTimes, probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
 
 /** Layers have a few thousand positions. */
@@ -29,36 +28,27 @@ interface OutlookLayer {
   readonly part: OutlookPart;
 }
 
-const NAMED: Readonly<Record<string, OutlookHazard>> = {
-  cat: 'categorical',
+const HAZARDS: Readonly<Record<string, OutlookHazard>> = {
   torn: 'tornado',
-  sigtorn: 'tornado',
-  cigtorn: 'tornado',
   hail: 'hail',
-  sighail: 'hail',
-  cighail: 'hail',
   wind: 'wind',
-  sigwind: 'wind',
-  cigwind: 'wind',
   prob: 'any_severe',
-  sigprob: 'any_severe',
-  cigprob: 'any_severe',
 };
+
+const LAYER_NAME =
+  /(?:^|\/)day(?:([1-3])otlk_|([4-8]))(?:\d{8}_(?:\d{4}_)?)?(?:cat|(sig|cig)?(torn|hail|wind|prob))(?:\.(?:no)?lyr)?\.geojson$/;
 
 /**
  * Layer of a file by its name, such as `day1otlk_cat.lyr.geojson`, `day2otlk_20250605_1730_sighail.nolyr.geojson` or
  * `day4prob.lyr.geojson`; null for another name.
  */
 export function outlookLayerOf(name: string): OutlookLayer | null {
-  const [, short, long, word] =
-    /(?:^|\/)day(?:([1-3])otlk_|([4-8]))(?:\d{8}_(?:\d{4}_)?)?([a-z]{3,8})(?:\.(?:no)?lyr)?\.geojson$/.exec(name) ?? [];
-  const hazard = NAMED[word ?? ''];
-  if (hazard === undefined) return null;
-  return { day: Number(short ?? long), hazard, part: hazard === 'categorical' ? 'all' : partOf(word ?? '') };
-}
-
-function partOf(word: string): OutlookPart {
-  return /^(sig|cig)/.test(word) ? 'significant' : 'probabilities';
+  const found = LAYER_NAME.exec(name);
+  if (found === null) return null;
+  const [, short, long, significant, word] = found;
+  const day = Number(short ?? long);
+  if (word === undefined) return { day, hazard: 'categorical', part: 'all' };
+  return { day, hazard: HAZARDS[word], part: significant === undefined ? 'probabilities' : 'significant' };
 }
 
 const Time = z.string().regex(/^\d{12}$/);
@@ -71,8 +61,10 @@ const Properties = z.object({
   /** Author of the forecast; the simulator writes its own name. */
   SOURCE: z.string().max(60).nullish(),
 });
+const Geometry = z.object({ type: z.string(), coordinates: z.unknown() }).partial();
 const Feature = z.object({ geometry: z.unknown(), properties: Properties });
-const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(z.unknown()).max(1000) });
+/** Features of a layer. */
+const MAX_FEATURES = 1000;
 
 const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
 
@@ -87,14 +79,8 @@ export function readOutlookGeoJson(
   layer: OutlookLayer,
   now_ms: number,
 ): ReadOutlook {
-  rejectHtml(bytes, subject, 'the geojson of an outlook');
-  const collection = Collection.safeParse(parseJson(bytes, subject, BOUNDS));
-  if (!collection.success)
-    throw new BadInput('read', subject, 'not a feature collection, expected the geojson of an outlook', {
-      cause: collection.error,
-    });
-  const { features } = collection.data;
-  if (features.length === 0) throw new BadInput('read', subject, 'no features: nothing tells when it was issued');
+  const features = readFeatures(bytes, subject, 'the geojson of an outlook', BOUNDS, MAX_FEATURES);
+  if (features.length === 0) throw badFile(subject, 'no features: nothing tells when it was issued');
   const rows: FileOutlook[] = [];
   const set_aside: RejectedItem[] = [];
   for (const [index, feature] of features.entries()) {
@@ -107,40 +93,34 @@ export function readOutlookGeoJson(
     rows.push(read.row);
     set_aside.push(...read.refused.map((reason) => ({ item: `${item} polygon`, reason })));
   }
-  if (rows.length === 0)
-    throw new BadInput('read', subject, `no feature can be used, the first because ${set_aside[0]?.reason}`);
+  if (rows.length === 0) throw badFile(subject, `no feature can be used, the first because ${set_aside[0]?.reason}`);
   const areas = rows.filter(({ label }) => label !== null);
   const kept = areas.length > 0 ? areas : rows.slice(0, 1);
   return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside };
 }
 
-/** An area, and why polygons of it cannot be used, which leaves the others. */
-interface ReadFeature {
-  readonly row: FileOutlook;
-  readonly refused: readonly string[];
-}
-
-function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, now_ms: number): ReadFeature | string {
+/** Row of an area, and why polygons of it cannot be used, which leaves the others. */
+function readFeature(
+  feature: unknown,
+  { day, hazard, part }: OutlookLayer,
+  now_ms: number,
+): { row: FileOutlook; refused: readonly string[] } | string {
   const parsed = Feature.safeParse(feature);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    return `${issue?.path.join('.') || 'feature'}: ${issue?.message.toLowerCase()}`;
-  }
+  if (!parsed.success) return firstFault(parsed.error, 'feature');
   const { properties } = parsed.data;
-  const [issue_time, valid_time, expire_time] = [properties.ISSUE, properties.VALID, properties.EXPIRE].map(
-    compactTime,
-  );
-  if (issue_time == null || valid_time == null || expire_time == null)
-    return `times are ${properties.ISSUE}, ${properties.VALID}, ${properties.EXPIRE}, expected YYYYMMDDHHMM`;
-  if (issue_time > now_ms + MAX_FUTURE_MS) return `issued ${properties.ISSUE}, which lies in the future`;
+  const { ISSUE, VALID, EXPIRE } = properties;
+  const [issue_time, valid_time, expire_time] = [ISSUE, VALID, EXPIRE].map(compactTime);
+  if (issue_time === null || valid_time === null || expire_time === null)
+    return `times are ${ISSUE}, ${VALID}, ${EXPIRE}, expected YYYYMMDDHHMM`;
+  if (issue_time > now_ms + MAX_FUTURE_MS) return `issued ${ISSUE}, which lies in the future`;
   const wrong_times = faultOfTimes(day, issue_time, valid_time, expire_time);
   if (wrong_times !== null) return wrong_times;
   const areas = polygonsOf(parsed.data.geometry);
   if (typeof areas === 'string') return areas;
   const { polygons, refused } = areas;
   const label = properties.LABEL.trim();
-  if (polygons.length > 0 && !LABEL.test(label)) return `label is ${quoted(label)}, expected one of an outlook`;
   const has_area = polygons.length > 0;
+  if (has_area && !LABEL.test(label)) return `label is ${quoted(label)}, expected one of an outlook`;
   const row: FileOutlook = {
     forecast_date: utcDate(expire_time - MS_PER_DAY),
     day,
@@ -169,11 +149,7 @@ function compactTime(text: string): number | null {
 
 /** Polygons of a geometry, none for an empty one, and why others cannot be used; the reason alone when none can. */
 function polygonsOf(geometry: unknown): AssembledLines | string {
-  const { type, coordinates } =
-    z
-      .object({ type: z.string(), coordinates: z.unknown() })
-      .partial()
-      .safeParse(geometry ?? {}).data ?? {};
+  const { type, coordinates } = Geometry.safeParse(geometry ?? {}).data ?? {};
   if (type === undefined || type === 'GeometryCollection') return emptyOrReason(geometry);
   if (type !== 'Polygon' && type !== 'MultiPolygon') return `geometry is ${quoted(type)}, expected a multipolygon`;
   const given = type === 'Polygon' ? [coordinates] : coordinates;
@@ -212,9 +188,9 @@ function ringsOf(polygon: unknown): Ring[] | string {
     if (!Array.isArray(ring)) return `ring is ${quoted(ring)}, expected positions`;
     positions += ring.length;
     if (positions > MAX_POSITIONS) return `more than ${MAX_POSITIONS} positions`;
-    const wrong = ring.find((position) => !isPosition(position));
-    if (wrong !== undefined) return `position ${quoted(wrong)}, expected longitude and latitude`;
-    rings.push(withoutRepeats((ring as number[][]).map(([lon, lat]) => [lon as number, lat as number])));
+    const checked = positionsOf(ring);
+    if (typeof checked === 'string') return checked;
+    rings.push(checked);
   }
   return rings;
 }

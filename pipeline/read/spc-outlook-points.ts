@@ -2,31 +2,14 @@ import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { FileOutlook, OutlookHazard } from '../../schemas/tables/spc-outlooks.ts';
 import { MS_PER_DAY, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
 import { type AssembledLines, assembleLines } from './outlook-lines.ts';
-import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
-import { eightDigitPosition, issueLine, productLines, validity, wmoHeading } from './text-product.ts';
+import { badFile, MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
+import { eightDigitPosition, issueLine, productLines, type Validity, validity, wmoHeading } from './text-product.ts';
 
 /** Real groups have up to 100 positions; the search for crossings and the way along the border grow with them. */
 const MAX_POSITIONS = 2000;
 /** Ends one line of a group and starts another. */
 const NEW_LINE = '99999999';
-
-/** A label with its lines, as the text has them. */
-interface PointsGroup {
-  readonly label: string;
-  readonly lines: readonly Ring[];
-  /** Lines with words that are no positions: the readable positions of each, and the first such word. */
-  readonly broken: readonly { readonly line: Ring; readonly word: string }[];
-}
-
-/** A section of a day: all groups of one hazard, none when nothing is forecast. */
-interface PointsSection {
-  /** Such as `1`, or `4-8`. */
-  readonly day: string;
-  readonly name: string;
-  readonly groups: readonly PointsGroup[];
-}
 
 const HAZARDS: Readonly<Record<string, OutlookHazard>> = {
   CATEGORICAL: 'categorical',
@@ -54,12 +37,12 @@ export interface ReadOutlook {
  */
 export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: number): ReadOutlook {
   const lines = productLines(bytes, subject);
-  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const bad = (reason: string) => badFile(subject, reason);
   const issue = issueLine(lines);
   if (issue === null) throw bad('no issue line with a known time zone');
   if (issue.issued_ms > now_ms + MAX_FUTURE_MS) throw bad('issued in the future');
   const valid = lines.map((line) => /^\s*VALID TIME (\d{6})Z - (\d{6})Z/i.exec(line)).find((found) => found !== null);
-  const times = valid ? validity(valid[1] as string, valid[2] as string, issue.issued_ms) : null;
+  const times = valid ? validity(valid[1], valid[2], issue.issued_ms) : null;
   if (times === null) throw bad(`validity is ${quoted(valid?.[0] ?? null)}, expected VALID TIME ddhhmmZ - ddhhmmZ`);
   const sections = parseSections(lines);
   if (sections.length === 0) throw bad("no section, expected such as '... CATEGORICAL ...'");
@@ -72,8 +55,11 @@ export function readOutlookPoints(bytes: Uint8Array, subject: string, now_ms: nu
   return { rows: layers.flatMap(({ rows }) => rows), set_aside: layers.flatMap(({ set_aside }) => set_aside) };
 }
 
-/** Days, sections and groups of an outlook text, not interpreted. */
-export function parseSections(lines: readonly string[]): PointsSection[] {
+/**
+ * Sections of an outlook text, not interpreted: day such as `1` or `4-8`, name, and all groups of one hazard, none when
+ * nothing is forecast.
+ */
+export function parseSections(lines: readonly string[]) {
   const sections: { day: string; name: string; groups: OpenGroup[] }[] = [];
   let day: string | null = null;
   let is_open = false;
@@ -102,36 +88,41 @@ interface OpenGroup {
 function addWords(groups: OpenGroup[], line: string): void {
   const words = line.trim().split(/\s+/);
   if (/^\s/.test(line) && groups.length > 0) groups.at(-1)?.words.push(...words);
-  else groups.push({ label: words[0] as string, words: words.slice(1) });
+  else groups.push({ label: words[0], words: words.slice(1) });
 }
 
-function groupOf({ label, words }: OpenGroup): PointsGroup {
+/**
+ * A label with its lines. `broken` are those with words that are no positions: the readable positions of each, and the first
+ * such word.
+ */
+function groupOf({ label, words }: OpenGroup) {
   const lines: { readonly positions: Ring; unreadable: string | null }[] = [{ positions: [], unreadable: null }];
   for (const word of words) {
-    const line = lines.at(-1);
+    const line = lines[lines.length - 1];
     const position = eightDigitPosition(word);
     if (word === NEW_LINE) lines.push({ positions: [], unreadable: null });
-    else if (line !== undefined && position === null) line.unreadable ??= word;
-    else if (position !== null) line?.positions.push(position);
+    else if (position === null) line.unreadable ??= word;
+    else line.positions.push(position);
   }
   return {
     label,
-    lines: lines.flatMap(({ positions, unreadable }) =>
-      unreadable === null && positions.length > 0 ? [positions] : [],
-    ),
-    broken: lines.flatMap(({ positions, unreadable }) =>
-      unreadable === null ? [] : [{ line: positions, word: unreadable }],
-    ),
+    lines: lines
+      .filter((line) => line.unreadable === null && line.positions.length > 0)
+      .map(({ positions }) => positions),
+    broken: lines.flatMap(({ positions, unreadable: word }) => (word === null ? [] : [{ line: positions, word }])),
   };
 }
 
 interface Source {
   readonly issue_time: number;
-  readonly times: { readonly begins_ms: number; readonly ends_ms: number };
+  readonly times: Validity;
   readonly is_simulated: boolean;
 }
 
-function layerOf(section: PointsSection, { issue_time, times, is_simulated }: Source): ReadOutlook {
+function layerOf(
+  section: ReturnType<typeof parseSections>[number],
+  { issue_time, times, is_simulated }: Source,
+): ReadOutlook {
   const hazard = HAZARDS[section.name];
   const set_aside: RejectedItem[] = [];
   const item = (label: string) => `day ${section.day} ${section.name.toLowerCase()} ${quoted(label)}`;
@@ -153,35 +144,26 @@ function layerOf(section: PointsSection, { issue_time, times, is_simulated }: So
     is_complete: set_aside.length === 0,
     data_source: is_simulated ? 'simulated' : 'observed',
   } as const;
-  const rows = [...areas.values()].map(({ day, label, polygons }) => ({
+  const rowOf = (day: number, label: string | null, geometry: string | null) => ({
     ...common,
     ...dayTimes(day, section.day, times),
     label,
-    probability_pct: probabilityOf(label),
-    geometry: multiPolygonToWkt(polygons),
-  }));
-  const empty = daysOf(section.day)
-    .filter((day) => rows.every((row) => row.day !== day))
-    .map((day) => ({
-      ...common,
-      ...dayTimes(day, section.day, times),
-      label: null,
-      probability_pct: null,
-      geometry: null,
-    }));
-  return { rows: [...rows, ...empty], set_aside };
+    probability_pct: label === null ? null : probabilityOf(label),
+    geometry,
+  });
+  const rows = [...areas.values()].map(({ day, label, polygons }) => rowOf(day, label, multiPolygonToWkt(polygons)));
+  const empty_days = daysOf(section.day).filter((day) => rows.every((row) => row.day !== day));
+  return { rows: [...rows, ...empty_days.map((day) => rowOf(day, null, null))], set_aside };
 }
 
-function areaOf({ label, lines, broken }: PointsGroup): AssembledLines {
+function areaOf({ label, lines, broken }: ReturnType<typeof groupOf>): AssembledLines {
   const none = (reason: string) => ({ polygons: [], refused: [reason] });
   if (!LABEL.test(label)) return none('label is not known');
-  const positions = [...lines, ...broken.map(({ line }) => line)].reduce((sum, line) => sum + line.length, 0);
+  const unusable = broken.map(({ line }) => line);
+  const positions = [...lines, ...unusable].reduce((sum, line) => sum + line.length, 0);
   if (positions === 0 && broken.length === 0) return none('no positions');
   if (positions > MAX_POSITIONS) return none(`${positions} positions, expected at most ${MAX_POSITIONS}`);
-  const assembled = assembleLines(
-    lines,
-    broken.map(({ line }) => line),
-  );
+  const assembled = assembleLines(lines, unusable);
   const unreadable = broken.map(({ word }) => `position ${quoted(word)}, expected eight digits`);
   const refused = [...unreadable, ...assembled.refused];
   if (assembled.polygons.length + refused.length === 0) return none('lies outside of the outlook domain');
@@ -223,11 +205,11 @@ function daysOf(header: string): number[] {
 /** Day of a group: that of the header, or under `4-8` that of a label such as D6. */
 function dayOf(header: string, label: string): number {
   const day = /^D(\d)$/.exec(label)?.[1];
-  return day !== undefined && daysOf(header).includes(Number(day)) ? Number(day) : (daysOf(header)[0] as number);
+  return day !== undefined && daysOf(header).includes(Number(day)) ? Number(day) : daysOf(header)[0];
 }
 
 /** Validity of a day: that of the text, or of a text of several days its share, from 12 to 12 UTC. */
-function dayTimes(day: number, header: string, { begins_ms, ends_ms }: Source['times']) {
+function dayTimes(day: number, header: string, { begins_ms, ends_ms }: Validity) {
   const is_shared = day >= FIRST_LONG_DAY && (header.includes('-') || ends_ms - begins_ms > MS_PER_DAY);
   const valid_time = is_shared ? begins_ms + (day - FIRST_LONG_DAY) * MS_PER_DAY : begins_ms;
   const expire_time = is_shared ? valid_time + MS_PER_DAY : ends_ms;

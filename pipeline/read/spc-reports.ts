@@ -1,15 +1,6 @@
 import type { FileReport } from '../../schemas/tables/ground-reports.ts';
 import { isCalendarDate, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
-import {
-  countWord,
-  MAX_FUTURE_MS,
-  quoted,
-  type ReadItems,
-  type RejectedItem,
-  rejectHtml,
-  rejectLarge,
-} from './rejected-item.ts';
+import { badFile, MAX_FUTURE_MS, quoted, type ReadItems, readItems, rejectHtml, rejectLarge } from './rejected-item.ts';
 import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from './report-fields.ts';
 
 /** The largest day on record has some 1100 rows of a hundred bytes. */
@@ -36,26 +27,22 @@ export function readSpcReports(
 ): ReadItems<FileReport> {
   rejectLarge(bytes, subject, MAX_LIST_BYTES);
   rejectHtml(bytes, subject, 'the report list of the Storm Prediction Center');
-  const rows: FileReport[] = [];
-  const set_aside: RejectedItem[] = [];
-  const others = new Map<string, number>();
+  const items: { readonly line: string; readonly number: number; readonly table: string }[] = [];
   let table: string | null = null;
   const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split(/\r?\n/);
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue;
     const header = HEADER.exec(line.trim().replace(/^\uFEFF/, ''))?.[1];
     if (header !== undefined) table = TABLES[header] ?? null;
-    else if (table === null)
-      throw new BadInput('read', subject, `starts with ${quoted(line)}, expected 'Time,Size,Location,…'`);
-    else if (table !== 'hail') countWord(others, table);
-    else {
-      const report = readRow(line, options);
-      if (typeof report === 'string') set_aside.push({ item: `line ${index + 1}`, reason: report });
-      else rows.push(report);
-    }
+    else if (table === null) throw badFile(subject, `starts with ${quoted(line)}, expected 'Time,Size,Location,…'`);
+    else items.push({ line, number: index + 1, table });
   }
-  if (table === null) throw new BadInput('read', subject, "is empty, expected 'Time,Size,Location,…'");
-  return { rows, set_aside, others };
+  if (table === null) throw badFile(subject, "is empty, expected 'Time,Size,Location,…'");
+  return readItems(items, {
+    name: ({ number }) => `line ${number}`,
+    otherKind: (item) => (item.table === 'hail' ? null : item.table),
+    read: ({ line }) => readRow(line, options),
+  });
 }
 
 function readRow(

@@ -45,21 +45,14 @@ function withoutControls(line: string): string {
   return clean;
 }
 
-/** Heading of a product: office that sent it, and day, hour and minute of the transmission. */
-interface WmoHeading {
-  /** Type and region of the product, such as `NWUS54`. */
-  readonly wmo: string;
-  readonly office: string;
-  readonly ddhhmm: string;
-  /** True for products of the simulator. */
-  readonly is_simulated: boolean;
-}
-
 /** Products of the simulator come from an office that does not exist. */
 const SIMULATED_OFFICE = 'KSIM';
 
-/** First WMO heading among the first lines of a product, such as `WUUS01 KWNS 011237`; null without one. */
-export function wmoHeading(lines: readonly string[]): WmoHeading | null {
+/**
+ * First WMO heading among the first lines of a product, such as `WUUS01 KWNS 011237`: type and region, office that sent it,
+ * day, hour and minute of the transmission. Null without one.
+ */
+export function wmoHeading(lines: readonly string[]) {
   for (const line of lines.slice(0, 10)) {
     const [, wmo, office, ddhhmm] = /^([A-Z]{4}\d{1,2}) ([A-Z]{4}) (\d{6})( [A-Z]{3})?$/.exec(line.trim()) ?? [];
     if (wmo !== undefined && office !== undefined && ddhhmm !== undefined)
@@ -86,12 +79,8 @@ export function issueLine(lines: readonly string[]): IssueLine | null {
     if (!parts) continue;
     const [, hour, minute, half, zone, month, day, year] = parts;
     const hours = ZONE_HOURS[zone.toUpperCase()];
-    const local_ms = localTime(
-      Number(year),
-      MONTHS.indexOf(month.toUpperCase()),
-      Number(day),
-      clockMinutes(Number(hour), Number(minute), half),
-    );
+    const minutes = clockMinutes(Number(hour), Number(minute), half);
+    const local_ms = localTime(Number(year), MONTHS.indexOf(month.toUpperCase()), Number(day), minutes);
     if (hours === undefined || local_ms === null) continue;
     const to_utc_ms = -hours * 60 * MS_PER_MIN;
     return { issued_ms: local_ms + to_utc_ms, zone: zone.toUpperCase(), to_utc_ms };
@@ -168,10 +157,7 @@ export function latLonDigits(lines: readonly string[]): string[] | null {
   if (start === -1) return null;
   const digits: string[] = [];
   for (let i = start; i < lines.length; i++) {
-    const words = (i === start ? (lines[i] as string).replace(LAT_LON, '') : (lines[i] as string))
-      .trim()
-      .split(/\s+/)
-      .filter((word) => word !== '');
+    const words = (i === start ? lines[i].replace(LAT_LON, '') : lines[i]).match(/\S+/g) ?? [];
     if (i > start && (words.length === 0 || !words.every((word) => /^\d+$/.test(word)))) break;
     digits.push(...words);
   }

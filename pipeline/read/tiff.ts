@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { inflateSync } from 'node:zlib';
 import type { GeoTIFFImage } from 'geotiff';
-import { BadInput } from '../error.ts';
+import { badFile } from './rejected-item.ts';
 
 /** TIFF compression codes of deflate. */
 export const DEFLATE = [8, 32946];
@@ -36,7 +36,7 @@ export function checkSides(image: GeoTIFFImage, subject: string): void {
     ['block height', image.getTileHeight()],
   ] as const)
     if (!Number.isInteger(pixels) || pixels < 1)
-      throw new BadInput('read', subject, `tiff ${name} of ${pixels} pixels, expected a whole number from 1`);
+      throw badFile(subject, `tiff ${name} of ${pixels} pixels, expected a whole number from 1`);
 }
 
 /** Largest tile or strip; usual ones have some hundred kilobytes. */
@@ -45,7 +45,7 @@ const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
 const PIECE_BYTES = 32 * 1024 * 1024;
 
 /** A rectangle of a file's values, row by row. */
-export interface Piece {
+interface Piece {
   readonly row0: number;
   readonly col0: number;
   readonly width: number;
@@ -56,8 +56,7 @@ export interface Piece {
 export function checkBlocks(image: GeoTIFFImage, path: string): void {
   const bytes = image.getTileWidth() * image.getTileHeight() * image.getBytesPerPixel();
   if (!(bytes > 0 && bytes <= MAX_BLOCK_BYTES))
-    throw new BadInput(
-      'read',
+    throw badFile(
       path,
       `has blocks of ${bytes} bytes, expected at most ${MAX_BLOCK_BYTES}: tile it, or give it strips of a few rows`,
     );
@@ -71,7 +70,7 @@ export async function checkFits(image: GeoTIFFImage, path: string): Promise<void
   const counts = (await image.fileDirectory.loadValue(`${kind}ByteCounts`)) as ArrayLike<number | bigint>;
   let end = 0;
   for (let i = 0; i < offsets.length; i++) end = Math.max(end, Number(offsets[i]) + Number(counts[i]));
-  if (!(end <= size)) throw new BadInput('read', path, `ends at byte ${size}, expected ${end}: it is cut off`);
+  if (!(end <= size)) throw badFile(path, `ends at byte ${size}, expected ${end}: it is cut off`);
 }
 
 /** Values of the rows `top` to `bottom` - 1, in pieces that follow the blocks of the file. */

@@ -1,13 +1,12 @@
 import type { Watch } from '../../schemas/tables/watches.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import { MS_PER_KNOT } from '../../schemas/units.ts';
-import { BadInput } from '../error.ts';
 import { type CheckedPolygon, edgesOf } from './polygon.ts';
-import { MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
-import { inchesToMm } from './report-fields.ts';
+import { badFile, MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
+import { inchesToMm, MAX_SIZE_INCH } from './report-fields.ts';
 import { issueLine, nearestDayTime, productLines, textOutline, validity, wmoHeading } from './text-product.ts';
 
-/** Hail above 10 inches and gusts above 200 kt have never been forecast. */
-const MAX_HAIL_INCH = 10;
+/** Gusts above 200 kt have never been forecast. */
 const MAX_GUST_KT = 200;
 
 /**
@@ -42,7 +41,7 @@ export interface WatchProduct {
  */
 export function readWatchProduct(bytes: Uint8Array, subject: string, received_ms: number): WatchProduct {
   const lines = productLines(bytes, subject);
-  const bad = (reason: string) => new BadInput('read', subject, reason);
+  const bad = (reason: string) => badFile(subject, reason);
   const heading = wmoHeading(lines);
   const kind = lines
     .slice(0, 10)
@@ -67,15 +66,11 @@ export function readWatchProduct(bytes: Uint8Array, subject: string, received_ms
     is_simulated: heading.is_simulated,
     set_aside: [],
   } as const;
-  const parsed = { SAW: parseSaw, SEL: parseSel, WWP: parseWwp }[kind as WatchProduct['product']](lines, issued_ms);
+  const product = kind as WatchProduct['product'];
+  const parsed = { SAW: parseSaw, SEL: parseSel, WWP: parseWwp }[product](lines, issued_ms);
   if (typeof parsed === 'string') throw bad(parsed);
   const replaces = replacedNumbers(lines.join(' '));
-  return {
-    ...silent,
-    ...parsed,
-    ...(replaces.length === 0 ? {} : { replaces }),
-    product: kind as WatchProduct['product'],
-  };
+  return { ...silent, ...parsed, ...(replaces.length === 0 ? {} : { replaces }), product };
 }
 
 const REPLACES =
@@ -109,7 +104,7 @@ function parseSaw(lines: readonly string[], issued_ms: number): Parsed | string 
     ...watch,
     ...times,
     areas: areas?.trim() || null,
-    hail_inch: bounded(/\bHAIL SURFACE AND ALOFT\.+\s*(\d{1,2}(?:\.\d{1,2})?) INCH/.exec(text)?.[1], MAX_HAIL_INCH),
+    hail_inch: bounded(/\bHAIL SURFACE AND ALOFT\.+\s*(\d{1,2}(?:\.\d{1,2})?) INCH/.exec(text)?.[1], MAX_SIZE_INCH),
     gust_kt: bounded(/\bWIND GUSTS\.+\s*(\d{1,3}) KNOTS/.exec(text)?.[1], MAX_GUST_KT),
     ...(typeof polygon === 'string' ? { set_aside: [{ item: 'outline', reason: polygon }] } : { polygon }),
   };
@@ -131,7 +126,7 @@ function parseSel(lines: readonly string[], issued_ms: number): Parsed | string 
     type: typeOf(words),
     ends_ms,
     is_cancelled: /\bhas cancelled\b/i.test(text),
-    hail_inch: bounded(/\bhail surface and aloft to (\d{1,2}(?:\.\d{1,2})?) inch/i.exec(aviation)?.[1], MAX_HAIL_INCH),
+    hail_inch: bounded(/\bhail surface and aloft to (\d{1,2}(?:\.\d{1,2})?) inch/i.exec(aviation)?.[1], MAX_SIZE_INCH),
     gust_kt: bounded(/\bwind gusts to (\d{1,3}) knots/i.exec(aviation)?.[1], MAX_GUST_KT),
     is_particularly_dangerous: /\bparticularly dangerous situation\b/i.test(text),
   };
@@ -148,7 +143,7 @@ function parseWwp(lines: readonly string[]): Parsed | string {
   return {
     number: Number(number),
     type: letter.toUpperCase() === 'T' ? 'tornado_watch' : 'severe_thunderstorm_watch',
-    hail_inch: bounded(/^\d{1,2}(?:\.\d{1,2})?$/.exec(values.get('MAX HAIL /INCHES/') ?? '')?.[0], MAX_HAIL_INCH),
+    hail_inch: bounded(/^\d{1,2}(?:\.\d{1,2})?$/.exec(values.get('MAX HAIL /INCHES/') ?? '')?.[0], MAX_SIZE_INCH),
     gust_kt: bounded(/^\d{1,3}$/.exec(values.get('MAX WIND GUSTS SURFACE /KNOTS/') ?? '')?.[0], MAX_GUST_KT),
     severe_hail_probability_pct: percentOf('PROB OF 10 OR MORE SEVERE HAIL EVENTS'),
     significant_hail_probability_pct: percentOf('PROB OF 1 OR MORE HAIL EVENTS >= 2 INCHES'),
@@ -172,7 +167,7 @@ function bounded(text: string | undefined, most: number): number | null {
 }
 
 /** Products of a watch are issued within minutes; its cancellation within a day. */
-const SAME_WATCH_MS = 2 * 86_400_000;
+const SAME_WATCH_MS = 2 * MS_PER_DAY;
 
 /**
  * Watches from their products, in any order: products of one number within two days are one watch. A value that
@@ -186,8 +181,7 @@ export function joinWatches(products: readonly WatchProduct[]): Watch[] {
   for (const product of newest_first) {
     const key = `${product.is_simulated} ${product.number}`;
     const group = open.get(key);
-    if (group !== undefined && (group[0] as WatchProduct).issued_ms - product.issued_ms <= SAME_WATCH_MS)
-      group.push(product);
+    if (group !== undefined && group[0].issued_ms - product.issued_ms <= SAME_WATCH_MS) group.push(product);
     else {
       const started = [product];
       open.set(key, started);
@@ -199,7 +193,7 @@ export function joinWatches(products: readonly WatchProduct[]): Watch[] {
 
 /** The first product that replaces a watch; null without one. */
 function replacementOf(group: readonly WatchProduct[], products: readonly WatchProduct[]): WatchProduct | null {
-  const [newest] = group as [WatchProduct, ...WatchProduct[]];
+  const [newest] = group;
   const first_ms = Math.min(...group.map(({ issued_ms }) => issued_ms));
   const replacing = products.filter(
     ({ replaces, is_simulated, issued_ms }) =>
@@ -212,7 +206,7 @@ function replacementOf(group: readonly WatchProduct[], products: readonly WatchP
 }
 
 function watchOf(group: readonly WatchProduct[], replacement: WatchProduct | null): Watch | null {
-  const [newest] = group as [WatchProduct, ...WatchProduct[]];
+  const [newest] = group;
   const said = <Key extends keyof WatchProduct>(key: Key) =>
     (group.find((product) => product[key] !== null)?.[key] ?? null) as WatchProduct[Key];
   const cancelled = group.find(({ is_cancelled }) => is_cancelled);

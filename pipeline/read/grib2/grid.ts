@@ -1,4 +1,4 @@
-import { cone, project, RAD, unproject, wrap180, wrap360 } from './lambert.ts';
+import { type Cone, cone, type Earth, project, RAD, unproject, wrap180, wrap360 } from './lambert.ts';
 import { type Section, sectionError, signed, unsigned } from './section.ts';
 
 /** Degrees; longitudes in -180 .. 180 come out, -180 .. 360 may go in. */
@@ -22,21 +22,14 @@ interface LatLonGrid {
 }
 
 /** Lambert conformal grid of template 3.30; degrees and metres. */
-interface LambertGrid {
+interface LambertGrid extends Cone, Earth {
   readonly template: 30;
   readonly la1: number;
   readonly lo1: number;
-  readonly lov: number;
   readonly latin1: number;
   readonly latin2: number;
   readonly dx_m: number;
   readonly dy_m: number;
-  /** Semi-major axis and squared eccentricity of the earth the file is made for. */
-  readonly earth_m: number;
-  readonly eccentricity2: number;
-  /** Cone constant and a F of Snyder, metres; both negative in the south. */
-  readonly n: number;
-  readonly scale_m: number;
   /** First point on the plane, metres. */
   readonly x0_m: number;
   readonly y0_m: number;
@@ -51,22 +44,21 @@ export interface GridDefinition {
   readonly columns: number;
   readonly rows: number;
   readonly scanning_mode: number;
-  readonly projection: LatLonGrid | LambertGrid | null;
+  readonly projection: Projection | null;
 }
 
-interface GridTemplate {
-  /** Octet of the scanning mode. */
-  readonly scanning_mode_octet: number;
-  /** Reads the positions; null where they are not supported. */
-  readonly readProjection: ((section: Section, columns: number, rows: number) => LatLonGrid | LambertGrid) | null;
-}
+type Projection = LatLonGrid | LambertGrid;
+type ProjectionReader = (section: Section, columns: number, rows: number) => Projection;
 
-/** Grid definition templates that have columns at octet 31 and rows at octet 35. */
-const GRID_TEMPLATES: Readonly<Record<number, GridTemplate>> = {
-  0: { scanning_mode_octet: 72, readProjection: readLatLon },
-  10: { scanning_mode_octet: 60, readProjection: null },
-  12: { scanning_mode_octet: 60, readProjection: null },
-  30: { scanning_mode_octet: 65, readProjection: readLambert },
+/**
+ * Grid definition templates that have columns at octet 31 and rows at octet 35: octet of the scanning mode, and a reader of
+ * positions where they are supported.
+ */
+const GRID_TEMPLATES: Readonly<Record<number, readonly [scanning_mode_octet: number, ProjectionReader | null]>> = {
+  0: [72, readLatLon],
+  10: [60, null],
+  12: [60, null],
+  30: [65, readLambert],
 };
 
 const EASTERN_FIRST = 0x80;
@@ -85,8 +77,9 @@ export function readGridDefinition(section: Section): GridDefinition {
   const rows = unsigned(section, 35, 4);
   if (columns * rows !== points)
     throw sectionError(section, `${columns} x ${rows} grid, expected ${points} points in all`);
-  const scanning_mode = unsigned(section, known.scanning_mode_octet, 1);
-  const projection = known.readProjection?.(section, columns, rows) ?? null;
+  const [scanning_mode_octet, readProjection] = known;
+  const scanning_mode = unsigned(section, scanning_mode_octet, 1);
+  const projection = readProjection?.(section, columns, rows) ?? null;
   return { section, template, points, columns, rows, scanning_mode, projection };
 }
 
@@ -187,11 +180,8 @@ export function positionOf(grid: GridDefinition, j: number, i: number): Position
       lat: nanodegrees(projection.la1 + north * j * projection.dj),
       lon: nanodegrees(wrap180(projection.lo1 + east * i * projection.di)),
     };
-  return unproject(
-    projection,
-    projection.x0_m + east * i * projection.dx_m,
-    projection.y0_m + north * j * projection.dy_m,
-  );
+  const { x0_m, y0_m, dx_m, dy_m } = projection;
+  return unproject(projection, x0_m + east * i * dx_m, y0_m + north * j * dy_m);
 }
 
 /** Row and column of the grid point nearest to a position; null outside the grid (more than half a step beyond its points). */
@@ -228,22 +218,15 @@ export function stepsAt(grid: GridDefinition, { lat, lon }: Position): { column_
   const bow = 1 - eccentricity2 * Math.sin(lat * RAD) ** 2;
   const parallel_m = (earth_m * Math.cos(lat * RAD)) / Math.sqrt(bow);
   if (projection.template === 0)
-    return {
-      column_km: (parallel_m * projection.di * RAD) / 1000,
-      row_km: (earth_m * projection.dj * RAD) / 1000,
-    };
+    return { column_km: (parallel_m * projection.di * RAD) / 1000, row_km: (earth_m * projection.dj * RAD) / 1000 };
   const { x, y } = project(projection, lat, lon);
   const scale = (Math.abs(projection.n) * Math.hypot(x, y)) / parallel_m;
   return { column_km: projection.dx_m / scale / 1000, row_km: projection.dy_m / scale / 1000 };
 }
 
-function projectionOf(grid: GridDefinition): LatLonGrid | LambertGrid {
-  if (!grid.projection)
-    throw sectionError(
-      grid.section,
-      `positions of grid template 3.${grid.template} are not supported, expected 3.0 or 3.30`,
-    );
-  return grid.projection;
+function projectionOf({ projection, section, template }: GridDefinition): Projection {
+  if (projection) return projection;
+  throw sectionError(section, `positions of grid template 3.${template} are not supported, expected 3.0 or 3.30`);
 }
 
 /** Earth of distances on latitude-longitude grids. */

@@ -17,11 +17,6 @@ interface Codec {
   J2KDecoder?: new () => Decoder;
 }
 
-interface CodecFiles {
-  readonly factory: (codec: Codec) => unknown;
-  readonly program: WebAssembly.Module;
-}
-
 /**
  * Samples of a JPEG 2000 codestream of one unsigned component of 1 to 16 bits (template 5.40), row after row.
  *
@@ -42,12 +37,7 @@ export function decodeJpeg2000(data: Section, count: number): Uint8Array | Uint1
 function checkHeader(data: Section, count: number): number {
   const [start, size] = [unsigned(data, 6, 2), unsigned(data, 8, 2)];
   if (start !== 0xff4f || size !== 0xff51) throw sectionError(data, 'no jpeg 2000 codestream, expected ff4f ff51');
-  const [right, bottom, left, top] = [14, 18, 22, 26].map((octet) => unsigned(data, octet, 4)) as [
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [right, bottom, left, top] = [14, 18, 22, 26].map((octet) => unsigned(data, octet, 4));
   const [width, height] = [right - left, bottom - top];
   if (width <= 0 || height <= 0 || width * height !== count)
     throw sectionError(data, `jpeg 2000 image of ${width} x ${height} samples, expected ${count} in all`);
@@ -70,15 +60,12 @@ function runCodec(data: Section): Uint8Array {
     decoder.decode();
     return new Uint8Array(decoder.getDecodedBuffer());
   } catch (cause) {
-    throw sectionError(
-      data,
-      `jpeg 2000 stream cannot be decoded${messages.length > 0 ? ` (${messages[0]})` : ''}`,
-      cause,
-    );
+    const message = messages.length > 0 ? ` (${messages[0]})` : '';
+    throw sectionError(data, `jpeg 2000 stream cannot be decoded${message}`, cause);
   }
 }
 
-let files: CodecFiles | undefined;
+let files: ReturnType<typeof loadCodec> | undefined;
 
 /** A decoder with memory of its own. The codec would print to the terminal without `print` and `printErr`. */
 function startDecoder(printErr: (line: string) => void): Decoder {
@@ -99,10 +86,10 @@ function startDecoder(printErr: (line: string) => void): Decoder {
 }
 
 /** Loaded when the first product needs it, which is never on the MRMS path. */
-function loadCodec(): CodecFiles {
+function loadCodec() {
   const require = createRequire(import.meta.url);
   return {
-    factory: require('@cornerstonejs/codec-openjpeg/decodewasmjs'),
+    factory: require('@cornerstonejs/codec-openjpeg/decodewasmjs') as (codec: Codec) => unknown,
     program: new WebAssembly.Module(readFileSync(require.resolve('@cornerstonejs/codec-openjpeg/decodewasm'))),
   };
 }

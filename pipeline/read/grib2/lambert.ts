@@ -2,12 +2,12 @@
 export const RAD = Math.PI / 180;
 
 /** Semi-major axis and squared eccentricity of the earth. */
-interface Earth {
+export interface Earth {
   readonly earth_m: number;
   readonly eccentricity2: number;
 }
 
-interface Cone {
+export interface Cone {
   /** Longitude of the meridian that is parallel to the y axis, degrees. */
   readonly lov: number;
   /** Cone constant and a F of Snyder, metres; both negative in the south. */

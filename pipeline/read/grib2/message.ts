@@ -6,13 +6,7 @@ import { type Product, readProduct, readTime } from './product.ts';
 import { type Section, sectionError, unsigned } from './section.ts';
 
 /** Numbers of section 1. */
-interface Identification {
-  readonly centre: number;
-  /** Reference time with its seconds, epoch milliseconds. */
-  readonly reference_time: number;
-  /** Octet 20: 0 operational, 192 and above local use. */
-  readonly production_status: number;
-}
+type Identification = Readonly<ReturnType<typeof readIdentification>>;
 
 /** One field of a GRIB2 file: everything but its values, which stay packed until `decodeField`. */
 export interface Field extends Identification, Product {
@@ -129,7 +123,11 @@ function nextSection(rest: Uint8Array, previous: Section): Section {
   return { ...head, bytes: rest.subarray(0, length) };
 }
 
-function readIdentification(section: Section): Identification {
+/**
+ * Centre, reference time with its seconds in epoch milliseconds, and production status (octet 20): 0 operational, 192 and
+ * above local use.
+ */
+function readIdentification(section: Section) {
   const reference_time = readTime(section, 13);
   if (reference_time === null) throw sectionError(section, 'reference time is no date, expected one of the calendar');
   return { centre: unsigned(section, 6, 2), reference_time, production_status: unsigned(section, 20, 1) };

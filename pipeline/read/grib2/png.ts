@@ -5,21 +5,13 @@ import { type Section, sectionError } from './section.ts';
 /** Unsigned integers as they were packed, in the narrowest array that holds them. */
 type PackedIntegers = Uint8Array | Uint16Array | Uint32Array;
 
-/** Header chunk of a PNG. */
-interface PngHeader {
-  readonly width: number;
-  readonly height: number;
-  readonly bit_depth: number;
-  /** 0 grey, 2 RGB, 6 RGB and alpha. */
-  readonly colour_type: number;
-}
-
 const SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const IHDR = 0x49484452;
 const IDAT = 0x49444154;
 const IEND = 0x49454e44;
 /** Real files have up to 180, of 8 kB; millions of empty ones would be an attack on memory. */
 const MAX_CHUNKS = 20_000;
+/** Channels by colour type: grey, RGB, RGB and alpha. */
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 6: 4 };
 
 /**
@@ -70,10 +62,12 @@ function readChunks(png: Uint8Array, bad: PngError): { header: PngHeader; compre
   }
   if (!header) throw bad('has no IHDR chunk');
   if (parts.length === 0) throw bad('has no IDAT chunk');
-  return { header, compressed: parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts) };
+  return { header, compressed: parts.length === 1 ? parts[0] : Buffer.concat(parts) };
 }
 
-function readHeader(view: DataView, at: number, length: number, bad: PngError): PngHeader {
+type PngHeader = ReturnType<typeof readHeader>;
+
+function readHeader(view: DataView, at: number, length: number, bad: PngError) {
   if (length !== 13) throw bad(`header is ${length} bytes, expected 13`);
   const header = {
     width: view.getUint32(at),

@@ -1,12 +1,6 @@
 import type { Groups } from './packing.ts';
 import { type Section, sectionError, signed } from './section.ts';
 
-/** Integers and, where the packing marks points as missing, a 1 for each of them. */
-interface UnpackedIntegers {
-  readonly packed: Int32Array;
-  readonly missing: Uint8Array | null;
-}
-
 interface Cursor {
   readonly bytes: Uint8Array;
   bit: number;
@@ -65,7 +59,7 @@ export function unpackFloats(data: Section, precision: number, count: number): F
  * Throws BadInput when tables and values do not end with section 7, when the groups do not hold `count` values, or when a
  * value leaves 32 bits. Source: WMO Manual on Codes, data templates 7.2 and 7.3.
  */
-export function unpackComplex(data: Section, groups: Groups, bits: number, count: number): UnpackedIntegers {
+export function unpackComplex(data: Section, groups: Groups, bits: number, count: number) {
   if (groups.count > count)
     throw sectionError(data, `${groups.count} groups, expected at most one per value, ${count}`);
   const differences = readDescriptors(data, groups);
@@ -75,11 +69,9 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
   const lengths: Cursor = { bytes, bit: widths.bit + wholeBytes(groups.count * groups.width_bits) };
   const values: Cursor = { bytes, bit: lengths.bit + wholeBytes(groups.count * groups.length_bits) };
   const available = 8 * bytes.length;
+  const bad = (reason: string) => sectionError(data, reason);
   if (values.bit > available)
-    throw sectionError(
-      data,
-      `${bytes.length} bytes, expected ${values.bit / 8} for the tables of ${groups.count} groups`,
-    );
+    throw bad(`${bytes.length} bytes, expected ${values.bit / 8} for the tables of ${groups.count} groups`);
 
   const packed = new Int32Array(count);
   const missing = groups.missing_management === 0 ? null : new Uint8Array(count);
@@ -92,8 +84,7 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
       group === groups.count - 1 ? groups.last_length : groups.reference_length + groups.length_increment * scaled;
     if (at + length > count) throw sectionError(data, `groups hold more than ${count} values`);
     if (width > 32) throw sectionError(data, `group ${group} has values of ${width} bits, expected at most 32`);
-    if (values.bit + width * length > available)
-      throw sectionError(data, `values of group ${group} reach beyond the section`);
+    if (values.bit + width * length > available) throw bad(`values of group ${group} reach beyond the section`);
     if (width === 0) {
       const is_missing = missing !== null && isMissing(reference, bits, groups.missing_management);
       if (is_missing) missing.fill(1, at, at + length);
@@ -111,10 +102,7 @@ export function unpackComplex(data: Section, groups: Groups, bits: number, count
   }
   if (at !== count) throw sectionError(data, `groups hold ${at} values, expected ${count}`);
   if (wholeBytes(values.bit) !== available)
-    throw sectionError(
-      data,
-      `values of the groups end at byte ${wholeBytes(values.bit) / 8}, expected ${available / 8}`,
-    );
+    throw bad(`values of the groups end at byte ${wholeBytes(values.bit) / 8}, expected ${available / 8}`);
   if (groups.order > 0) undoDifferences(data, packed, missing, groups.order, differences);
   return { packed, missing };
 }
@@ -129,25 +117,16 @@ function isMissing(value: number, bits: number, management: number): boolean {
   return value === ones || (management === 2 && value === ones - 1);
 }
 
-interface Differences {
-  readonly first: number;
-  readonly second: number;
-  readonly minimum: number;
-  /** Bytes of section 7 up to the group tables. */
-  readonly end: number;
-}
-
-/** First values and the smallest difference, which stand before the groups in 5.3. */
-function readDescriptors(data: Section, { order, descriptor_octets }: Groups): Differences {
+/**
+ * First values and the smallest difference, which stand before the groups in 5.3; `end` is the number of bytes of section 7
+ * up to the group tables.
+ */
+function readDescriptors(data: Section, { order, descriptor_octets }: Groups) {
   const at = (index: number) =>
     descriptor_octets === 0 ? 0 : signed(data, 6 + index * descriptor_octets, descriptor_octets);
   if (order === 0) return { first: 0, second: 0, minimum: 0, end: 5 };
-  return {
-    first: at(0),
-    second: order === 2 ? at(1) : 0,
-    minimum: at(order),
-    end: 5 + (order + 1) * descriptor_octets,
-  };
+  const end = 5 + (order + 1) * descriptor_octets;
+  return { first: at(0), second: order === 2 ? at(1) : 0, minimum: at(order), end };
 }
 
 /** Sums differences back to values, in place; missing points take no part. */
@@ -156,7 +135,7 @@ function undoDifferences(
   packed: Int32Array,
   missing: Uint8Array | null,
   order: number,
-  { first, second, minimum }: Differences,
+  { first, second, minimum }: ReturnType<typeof readDescriptors>,
 ): void {
   let seen = 0;
   let last = 0;

@@ -1,4 +1,4 @@
-import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
+import { type HailField, NO_COMPANIONS, type ScanInput } from '../../../pipeline/grid.ts';
 import { CELL_GROW_MM } from '../../../schemas/size.ts';
 
 /**
@@ -23,6 +23,12 @@ const TENTHS_PER_PIXEL = 50;
  */
 export const STAND_INS = ['hail', 'cores', 'rain'] as const;
 export type StandIn = (typeof STAND_INS)[number];
+
+/** A scan of hail alone, without any other product. */
+export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
+  const companions = NO_COMPANIONS;
+  return { scan_time, simulated, mesh, companions, uncovered: null, probsevere: null, products: ['MESH'] };
+}
 
 /** A frame of rain rates as a scan of hail, without companions; no pixel where the stand-in sees none. */
 export function standInScan(scan_time: number, rates: HailField, standIn: StandIn): ScanInput {
@@ -71,16 +77,4 @@ function withDepths(mask: HailField): HailField {
 function isSurrounded(place: number, shell: ReadonlySet<number>, cols: number): boolean {
   for (const row of [-cols, 0, cols]) for (const col of [-1, 0, 1]) if (!shell.has(place + row + col)) return false;
   return true;
-}
-
-/** A scan of hail alone, without any other product. */
-export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
-  const companions = {
-    posh_pct: null,
-    vil_kg_m2: null,
-    echo_top_18_km: null,
-    echo_top_50_km: null,
-    max_reflectivity_dbz: null,
-  };
-  return { scan_time, simulated, mesh, companions, uncovered: null, probsevere: null, products: ['MESH'] };
 }
