@@ -13,8 +13,18 @@ import { layout } from '../../../schemas/layout.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import { MS_PER_DAY, MS_PER_HOUR, scanId, scanTime } from '../../../schemas/time.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
-import { midnight, scansBetween } from '../../support/data/small-world.ts';
-import { ingest, MONTH_LATER_MS, NOW_MS, onRoot, publish, type RawScan, scratch } from '../../support/data/world.ts';
+import { copyFolder, prepared } from '../../support/data/prepared.ts';
+import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
+import {
+  ingest,
+  MONTH_LATER_MS,
+  NOW_MS,
+  onRoot,
+  publicationOf,
+  publish,
+  type RawScan,
+  scratch,
+} from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
 
 const DATE = '2026-05-02';
@@ -23,15 +33,23 @@ const DATE = '2026-05-02';
 async function agedRoot(t: Parameters<typeof scratch>[0]) {
   const root = await scratch(t);
   const scans = await scansBetween('00:00', '00:09');
+  copyFolder(
+    await prepared(`rebuilt-${await publicationOf(scans)}`, (folder) => publishAndRebuild(folder, scans)),
+    root,
+  );
+  const now_ms = Date.parse('2026-05-03T00:00:00Z');
+  await age(root, now_ms - 3 * MS_PER_HOUR);
+  return { root, scans, now_ms };
+}
+
+/** Publishes scans one by one, and their date once more. */
+async function publishAndRebuild(root: string, scans: readonly RawScan[]): Promise<void> {
   await onRoot(root, { each_scan: true }, async ({ session }) => {
     for (const scan of scans) await session.ingest(scan.files);
     await session.finishDates();
     await session.rebuild(DATE);
     await session.finishDates();
   });
-  const now_ms = Date.parse('2026-05-03T00:00:00Z');
-  await age(root, now_ms - 3 * MS_PER_HOUR);
-  return { root, scans, now_ms };
 }
 
 async function age(root: string, time_ms: number): Promise<void> {
@@ -120,7 +138,7 @@ const rawOf = async (root: string) =>
 
 test('raw files stay while a storm date around them is open, however old they are', async (t) => {
   const root = await scratch(t);
-  await publish(root, await midnight());
+  await publish(root, await aroundMidnight());
   const before = await rawOf(root);
   t.true(before.length > 0);
   await onRoot(root, {}, async ({ root: open }) => {
@@ -131,7 +149,7 @@ test('raw files stay while a storm date around them is open, however old they ar
 
 test('raw files of closed dates go so many days after they came, and stay for ever without a setting', async (t) => {
   const root = await scratch(t);
-  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  await publish(root, await aroundMidnight(), { now_ms: MONTH_LATER_MS });
   const content = await logicalContent(root);
   const before = await rawOf(root);
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
@@ -166,7 +184,7 @@ test('the companions that the first scans of a date take from before midnight st
 
 test('a clock of the sweep that cannot be read is made anew: no file goes for a day, and no run fails', async (t) => {
   const root = await scratch(t);
-  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  await publish(root, await aroundMidnight(), { now_ms: MONTH_LATER_MS });
   const before = await rawOf(root);
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
     await sweepFor(open, 10, 10);
@@ -180,7 +198,7 @@ test('a clock of the sweep that cannot be read is made anew: no file goes for a 
 
 test('a clock that is years ahead, in this process or from its start on, deletes no raw file', async (t) => {
   const root = await scratch(t);
-  await publish(root, await midnight(), { now_ms: MONTH_LATER_MS });
+  await publish(root, await aroundMidnight(), { now_ms: MONTH_LATER_MS });
   const before = await rawOf(root);
   const wrong_ms = Date.now() + 2 * 365 * MS_PER_DAY;
   const sweepAhead = (open: Root) =>

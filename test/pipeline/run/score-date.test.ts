@@ -13,18 +13,21 @@ import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { scoreDate } from '../../../pipeline/run/score-date.ts';
 import { type Score, scores } from '../../../schemas/tables/scores.ts';
 import { without } from '../../support/data/published-scans.ts';
-import { midnight, rawScans, scansBetween } from '../../support/data/small-world.ts';
+import { midnight, scansBetween } from '../../support/data/small-world.ts';
 import { ingest, onRoot, publishedRoot } from '../../support/data/world.ts';
 
 const DATE = '2026-05-01';
 const NOW = '2026-05-02T00:55:00Z';
+
+/** Long enough for a nowcast to be scored at its leads, and a few scans of the next date. */
+const longEvening = () => scansBetween('23:20', '00:06');
 
 function configOf(root: string) {
   return readConfig({ HAIL_DATA: root, HAIL_NOW: NOW });
 }
 
 test('the scores of a date are published as a table of its list, once, and nothing else of it changes', async (t) => {
-  const root = await publishedRoot(t, await rawScans());
+  const root = await publishedRoot(t, await longEvening());
   const before = await readNewest(root, DATE);
   const first = await scoreDate(configOf(root), DATE);
   t.true(first.changed);
@@ -55,7 +58,7 @@ test('the scores of a date are published as a table of its list, once, and nothi
 });
 
 test('scores outlive the day files of a closed date, and are drawn anew with them listed once', async (t) => {
-  const root = await publishedRoot(t, await rawScans());
+  const root = await publishedRoot(t, await longEvening());
   await scoreDate(configOf(root), DATE);
   const writer = await openRoot(root, 'test', 0, Date.parse(NOW));
   try {
@@ -71,7 +74,7 @@ test('scores outlive the day files of a closed date, and are drawn anew with the
 });
 
 test('scores go with the scans that a late one or a rebuild replaces, and stay beside scans that are added', async (t) => {
-  const scans = await rawScans();
+  const scans = await longEvening();
   const last = scans.findLastIndex(({ scan_id }) => scan_id < '20260502');
   const root = await publishedRoot(t, without(scans, 8, last));
   const isScored = async () => (await readNewest(root, DATE))?.files.some(({ table }) => table === 'scores');
