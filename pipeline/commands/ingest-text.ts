@@ -88,41 +88,56 @@ function nothingToDo(kind: IngestSource['kind'], { skipped, postponed }: RunSumm
   return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
 }
 
-/** Plan of an ingest as tables for people: its scans, then the files that no scan takes. */
+/** Characters of a line for people, except where a path is longer. */
+const LINE_CHARS = 80;
+const REASON_INDENT = ' '.repeat(9);
+
+/** Plan of an ingest for people: its scans, then the files that no scan takes; a reason stands below what it explains. */
 export function planText({ scans, files, to_fetch, unknown_files, unreadable_files }: IngestPlan): string {
   const count = (status: IngestPlan['scans'][number]['status']) =>
     scans.filter((scan) => scan.status === status).length;
-  const lines = [
+  const lines = wrapped(
     `Would publish ${counted(count('new'), 'new scan')} and make ${counted(count('redo'), 'published scan')} again; ${counted(count('published'), 'scan')} published already. Nothing was written.`,
-  ];
+  );
   if (to_fetch > 0) lines.push(`Would fetch ${counted(to_fetch, 'file')} first.`);
   if (scans.length > 0) {
-    const rows = scans.map(({ stretch, storm_date, scan_id, status, mesh, companions, probsevere, reason }) => [
+    const rows = scans.map(({ stretch, storm_date, scan_id, status, companions, probsevere }) => [
       stretch === null ? '-' : String(stretch),
       storm_date,
-      scan_id.slice('YYYYMMDDT'.length, 'YYYYMMDDTHH'.length),
       scan_id,
       status,
-      mesh,
       `${Object.keys(companions).length} of ${COMPANIONS.length}`,
       probsevere === null ? 'no' : 'yes',
-      reason ?? '',
     ]);
-    const head = ['stretch', 'storm date', 'hour', 'scan', 'status', 'MESH file', 'companions', 'ProbSevere', 'reason'];
-    lines.push('', columns([head, ...rows], 'rlrllllll'));
+    const head = ['stretch', 'storm date', 'scan', 'status', 'companions', 'ProbSevere'];
+    const [top = '', ...table] = columns([head, ...rows], 'r').split('\n');
+    lines.push('', top, ...table.flatMap((row, k) => [row, ...wrapped(scans[k]?.reason ?? '', REASON_INDENT)]));
   }
   if (files.length > 0) {
-    const rows = files.map(({ file, status, reason }) => [status, file, reason ?? '']);
-    lines.push('', columns([['status', 'file', 'reason'], ...rows]));
+    const table = columns(files.map(({ file, status }) => [status, file])).split('\n');
+    lines.push('', 'Files that no scan is made from:');
+    lines.push(...table.flatMap((row, k) => [row, ...wrapped(files[k]?.reason ?? '', REASON_INDENT)]));
   }
   if (unreadable_files.length > 0) {
-    const rows = unreadable_files.map(({ key, reason }) => [key, reason]);
-    lines.push('', columns([['cannot be read', 'reason'], ...rows]));
+    lines.push('', 'Cannot be read:');
+    lines.push(...unreadable_files.flatMap(({ key, reason }) => [key, ...wrapped(reason, REASON_INDENT)]));
   }
   if (unknown_files.length > 0)
     lines.push(
       '',
-      `${counted(unknown_files.length, 'file')} of other feeds or unknown names, such as ${unknown_files[0]}.`,
+      `${counted(unknown_files.length, 'file')} of other feeds or unknown names, such as`,
+      `${unknown_files[0]}.`,
     );
   return `${lines.join('\n')}\n`;
+}
+
+/** Lines of a text; none of an empty one. */
+function wrapped(text: string, indent = ''): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ').filter((one) => one !== '')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > LINE_CHARS) lines.push(indent + word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
 }

@@ -128,19 +128,31 @@ test('a UTC date of the bucket is planned from its listing: no file is fetched',
   t.deepEqual(await stateOf(root), before);
 });
 
-test('the plan is a table for people', async (t) => {
+test('the plan is a table for people of 80 columns', async (t) => {
   const scans = (await evening()).slice(0, 2);
   const plan = await planIngest(settings(await scratch(t)), { kind: 'dir', folder: await delivered(t, scans) });
-  const [summary, , head, first] = planText(plan).split('\n');
+  const [summary, rest, , head, first] = planText(plan).split('\n');
   t.is(
-    summary,
+    `${summary} ${rest}`,
     'Would publish 2 new scans and make 0 published scans again; 0 scans published already. Nothing was written.',
   );
-  t.regex(head ?? '', /^stretch {2}storm date {2}hour {2}scan +status +MESH file +companions +ProbSevere +reason$/);
-  t.regex(
-    first ?? '',
-    new RegExp(`^ +1 {2}2026-05-02 +00 {2}${scans[0]?.scan_id} {2}new +${scans[0]?.files[0]?.name} `),
-  );
+  t.regex(head ?? '', /^stretch {2}storm date {2}scan +status +companions +ProbSevere$/);
+  t.regex(first ?? '', new RegExp(`^ +1 {2}2026-05-02 {2}${scans[0]?.scan_id} {2}new +[0-9] of 8 +(yes|no)$`));
+});
+
+test('a reason of the plan stands below what it explains and breaks at 80 columns', async (t) => {
+  const scans = (await evening()).slice(0, 1);
+  const plan = await planIngest(settings(await scratch(t)), { kind: 'dir', folder: await delivered(t, scans) });
+  const reason = `follows 20260502T000039Z, ${'for a long reason '.repeat(8)}`.trim();
+  const text = planText({
+    ...plan,
+    scans: plan.scans.map((scan) => ({ ...scan, status: 'redo' as const, reason })),
+    files: [{ file: 'a/MRMS_VIL.grib2.gz', status: 'contradicting', reason }],
+    unknown_files: ['hello.txt'],
+    unreadable_files: [{ key: 'b/closed', reason }],
+  });
+  t.true(text.split('\n').every((line) => line.length <= 80));
+  t.is(text.replace(/\s+/g, ' ').split(reason).length, 4);
 });
 
 test('ingest --plan prints the plan of a folder as one JSON object and writes nothing', async (t) => {
