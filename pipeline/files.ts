@@ -37,7 +37,13 @@ export async function makeFolder(path: string): Promise<void> {
 /** Writes a whole file and syncs its content, but not its name; creates the folder when missing. */
 export async function writeSynced(path: string, content: Uint8Array | string): Promise<void> {
   await fs.mkdir(dirname(path), { recursive: true });
-  await fs.writeFile(path, content, { flush: true });
+  const handle = await fs.open(path, 'w');
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /**

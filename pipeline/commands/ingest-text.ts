@@ -99,6 +99,7 @@ export function planText({ scans, files, to_fetch, unknown_files, unreadable_fil
   const lines = wrapped(
     `Would publish ${counted(count('new'), 'new scan')} and make ${counted(count('redo'), 'published scan')} again; ${counted(count('published'), 'scan')} published already. Nothing was written.`,
   );
+  lines.push('Files were not decoded: the run may still reject some.');
   if (to_fetch > 0) lines.push(`Would fetch ${counted(to_fetch, 'file')} first.`);
   if (scans.length > 0) {
     const rows = scans.map(({ stretch, storm_date, scan_id, status, companions, probsevere }) => [

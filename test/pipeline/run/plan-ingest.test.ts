@@ -131,11 +131,12 @@ test('a UTC date of the bucket is planned from its listing: no file is fetched',
 test('the plan is a table for people of 80 columns', async (t) => {
   const scans = (await evening()).slice(0, 2);
   const plan = await planIngest(settings(await scratch(t)), { kind: 'dir', folder: await delivered(t, scans) });
-  const [summary, rest, , head, first] = planText(plan).split('\n');
+  const [summary, rest, limit, , head, first] = planText(plan).split('\n');
   t.is(
     `${summary} ${rest}`,
     'Would publish 2 new scans and make 0 published scans again; 0 scans published already. Nothing was written.',
   );
+  t.is(limit, 'Files were not decoded: the run may still reject some.');
   t.regex(head ?? '', /^stretch {2}storm date {2}scan +status +companions +ProbSevere$/);
   t.regex(first ?? '', new RegExp(`^ +1 {2}2026-05-02 {2}${scans[0]?.scan_id} {2}new +[0-9] of 8 +(yes|no)$`));
 });
