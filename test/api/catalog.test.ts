@@ -483,7 +483,7 @@ async function openLiveOn(t: ExecutionContext, root: string): Promise<{ live: Li
   return { live: await openLive(root, catalog), catalog };
 }
 
-/** Rows of a table as it is published, of the scans since an instant: what the snapshot must agree with. */
+/** Published rows of a table from the scans since an instant; the snapshot must equal them. */
 async function published<Row>(
   t: ExecutionContext,
   root: string,

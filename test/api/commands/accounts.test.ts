@@ -683,7 +683,7 @@ test.serial('a seed makes keys of the earlier variant, and does not change the v
 
 const GB = 1e9;
 
-/** Dates from 1 May on with so many bytes each, raw and published. */
+/** Dates from 1 May on, each with `bytes` of raw and published files. */
 function dates(...bytes: readonly (readonly [raw: number, published: number])[]) {
   return new Map(bytes.map(([raw, published], k) => [`2026-05-${String(k + 1).padStart(2, '0')}`, { raw, published }]));
 }

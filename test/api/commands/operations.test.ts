@@ -71,7 +71,7 @@ async function used({ json, config, path }: Operator): Promise<string> {
   return path('records/hail.sqlite');
 }
 
-/** Changes rows as somebody with a shell would: past every rule of the tables. */
+/** Changes rows by plain SQL, without the rules of the service. */
 function tamper(file: string, statements: string): void {
   const database = new DatabaseSync(file);
   database.exec(`pragma foreign_keys = off; ${statements}`);
@@ -298,7 +298,7 @@ async function neighbour(t: ExecutionContext, file: string, then: string): Promi
   return child.pid;
 }
 
-// Only Linux tells which process holds which lock.
+// Only Linux lists which process holds which lock.
 const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
 
 onLinux('doctor says that the process that has the records open holds their lock', async (t) => {
