@@ -28,7 +28,7 @@ import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
 import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
-import { openStore, type Store } from './store.ts';
+import { openStore, type Store } from './data-root.ts';
 
 /** Where rows must lie, and how large they must be, to matter to a question. */
 export interface Near {

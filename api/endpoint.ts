@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Edition } from './catalog.ts';
-import type { Caller, Writer } from './records/records.ts';
+import type { Caller, Writer } from './store/records.ts';
 import type { Services } from './services.ts';
 
 /** What a call costs: `credits` = cost per call x `count`; every price has an operation name of its own. */

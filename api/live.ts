@@ -10,7 +10,7 @@ import { detections } from '../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../schemas/tables/tracks.ts';
 import { type Catalog, DataUnavailable, type Edition } from './catalog.ts';
 import { yieldToEventLoop } from './event-loop.ts';
-import { openStore, type Store } from './store.ts';
+import { openStore, type Store } from './data-root.ts';
 
 /** Rows of a live file, held as columns. */
 export interface LiveTable<Row> {

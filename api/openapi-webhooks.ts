@@ -12,7 +12,7 @@ import {
 } from '../schemas/webhook-events.ts';
 import type { Endpoint } from './endpoint.ts';
 import { publishSchema } from './openapi-parts.ts';
-import { EARLIER_SAMPLES, SAMPLES } from './push/samples.ts';
+import { EARLIER_SAMPLES, SAMPLES } from './webhooks/samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 

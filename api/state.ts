@@ -5,7 +5,7 @@ import type { Plan, Price } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';
 import type { QueryText } from './http/query.ts';
 import type { Reply } from './http/reply.ts';
-import type { Caller } from './records/records.ts';
+import type { Caller } from './store/records.ts';
 
 /** The variants of the interface: what routes there are, and the shape of what they answer. */
 export type Variant = Caller['variant'];

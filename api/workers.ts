@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { MAKERS } from './jobs/makers.ts';
 import { startJobs } from './jobs/start.ts';
-import { startRiskWatch } from './push/risk-watch.ts';
-import { startSending } from './push/send.ts';
-import { startWatch, watchPartsOf } from './push/watch.ts';
+import { startRiskWatch } from './legacy/risk-watch.ts';
+import { startSending } from './webhooks/send.ts';
+import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import type { Services } from './services.ts';
 
 /** Something that works beside the answers for as long as the service runs. */

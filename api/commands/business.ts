@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { removeFile } from '../jobs/files.ts';
-import { auditLines } from '../records/audit.ts';
+import { auditLines } from '../store/audit.ts';
 import {
   type Business,
   createBusiness,
@@ -9,12 +9,12 @@ import {
   purgeBusiness,
   readPlan,
   setStatus,
-} from '../records/businesses.ts';
-import { filedJobs } from '../records/jobs.ts';
-import { listKeys } from '../records/key-rows.ts';
-import { listMembers } from '../records/members.ts';
-import { SELF_HOSTED } from '../records/plans.ts';
-import type { Records } from '../records/records.ts';
+} from '../accounts/businesses.ts';
+import { filedJobs } from '../jobs/rows.ts';
+import { listKeys } from '../accounts/key-rows.ts';
+import { listMembers } from '../accounts/members.ts';
+import { SELF_HOSTED } from '../accounts/plans.ts';
+import type { Records } from '../store/records.ts';
 import { businessNamed, CommandError, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 

@@ -3,12 +3,12 @@ import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { EXIT, systemFault } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Config, SettingsError } from '../config.ts';
-import { type Business, findBusiness, LABEL } from '../records/businesses.ts';
-import { recordsLocation } from '../records/database.ts';
-import { CommitFailed, RecordsUnavailable } from '../records/failures.ts';
-import { openRecords } from '../records/open.ts';
-import type { Records } from '../records/records.ts';
-import { MasterKeyError } from '../records/secrets.ts';
+import { type Business, findBusiness, LABEL } from '../accounts/businesses.ts';
+import { recordsLocation } from '../store/database.ts';
+import { CommitFailed, RecordsUnavailable } from '../store/errors.ts';
+import { openRecords } from '../metering/open.ts';
+import type { Records } from '../store/records.ts';
+import { MasterKeyError } from '../store/secrets.ts';
 
 /** How long a command waits for the server, which may be writing a large portfolio. */
 const WRITE_WAIT_MS = 5_000;

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { recordAct } from '../records/audit.ts';
-import { forgetRoot, rememberedRoot } from '../records/remembered-root.ts';
+import { recordAct } from '../store/audit.ts';
+import { forgetRoot, rememberedRoot } from '../store/remembered-root.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 
 interface Json {

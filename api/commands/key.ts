@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { setKeyCap } from '../records/key-caps.ts';
+import { setKeyCap } from '../accounts/key-caps.ts';
 import {
   createKey,
   findKey,
@@ -10,10 +10,10 @@ import {
   ROTATION_GRACE_MS,
   revokeKey,
   rotateKey,
-} from '../records/key-rows.ts';
-import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../records/key-rules.ts';
-import type { Records } from '../records/records.ts';
-import { isScope } from '../records/scopes.ts';
+} from '../accounts/key-rows.ts';
+import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-rules.ts';
+import type { Records } from '../store/records.ts';
+import { isScope } from '../accounts/scopes.ts';
 import {
   businessNamed,
   CommandError,

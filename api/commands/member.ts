@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
-import { listMembers, ROLES, type Role, removeMember, setMember } from '../records/members.ts';
+import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
 import { businessNamed, CommandError, print, type RecordsConfig, table, withRecords, wordOf } from './cli.ts';
 
 interface Json {

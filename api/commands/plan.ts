@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
-import { readPlan, setPlan } from '../records/businesses.ts';
-import { FEATURES, namedPlan, PLAN_NAMES, type PlanName } from '../records/plans.ts';
-import type { Plan } from '../records/records.ts';
+import { readPlan, setPlan } from '../accounts/businesses.ts';
+import { FEATURES, namedPlan, PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
+import type { Plan } from '../store/records.ts';
 import {
   businessNamed,
   CommandError,

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Secrets } from '../records/secrets.ts';
+import type { Secrets } from '../store/secrets.ts';
 
 /** What a signed address leads to. */
 export interface Signed {

@@ -1,8 +1,8 @@
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { Queue } from '../queue/queue.ts';
-import { insertJob } from '../records/jobs.ts';
-import type { Caller, Writer } from '../records/records.ts';
+import type { Queue } from '../store/tasks/queue.ts';
+import { insertJob } from './rows.ts';
+import type { Caller, Writer } from '../store/records.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { addJobTask } from './task.ts';
 

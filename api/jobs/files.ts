@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
-import type { Job } from '../records/jobs.ts';
+import type { Job } from './rows.ts';
 import { digestOf, rememberedSha256 } from './digest.ts';
 import { KINDS } from './kinds.ts';
 

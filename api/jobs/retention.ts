@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { shareOfSweep } from '../../schemas/deletion-clock.ts';
-import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from '../records/jobs.ts';
+import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from './rows.ts';
 import type { Services } from '../services.ts';
 import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
-import { readReceiver } from '../push/address.ts';
+import { readReceiver } from '../webhooks/address.ts';
 import { rounded } from '../rules/rounded.ts';
 
 /** Characters of a ULID. */

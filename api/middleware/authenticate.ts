@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.ts';
 import { countOf } from '../http/head.ts';
 import { lockout } from '../http/lockout.ts';
-import { RecordsUnavailable } from '../records/failures.ts';
-import type { Caller, Records } from '../records/records.ts';
+import { RecordsUnavailable } from '../store/errors.ts';
+import type { Caller, Records } from '../store/records.ts';
 import type { Context, Middleware } from '../state.ts';
 
 const KEY_INVALID = 'the key is not valid';

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { isSimulated } from '../rules/simulated-caller.ts';
+import { isSimulated } from '../legacy/simulated-caller.ts';
 import type { CallMiddleware } from '../state.ts';
 
 /** Lets those through whose key and plan open the endpoint: kind of key, then scope, then feature. */

@@ -1,8 +1,8 @@
 import { ApiError } from '../errors.ts';
 import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
 import type { Headers } from '../http/reply.ts';
-import type { Caller, Records } from '../records/records.ts';
-import { isSimulated, SIMULATED_RATE_PER_MINUTE } from '../rules/simulated-caller.ts';
+import type { Caller, Records } from '../store/records.ts';
+import { isSimulated, SIMULATED_RATE_PER_MINUTE } from '../legacy/simulated-caller.ts';
 import type { Context, Middleware } from '../state.ts';
 
 const DAY_S = 86_400;

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../endpoint.ts';
 import { parseQuery } from '../http/query.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import { isSimulated } from '../rules/simulated-caller.ts';
+import { isSimulated } from '../legacy/simulated-caller.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
 import { paramReader, validInput } from './validate.ts';

@@ -1,4 +1,4 @@
-import type { Records } from '../records/records.ts';
+import type { Records } from '../store/records.ts';
 import type { CallMiddleware } from '../state.ts';
 import { spendCapExceeded } from './charge.ts';
 

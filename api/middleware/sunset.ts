@@ -1,7 +1,7 @@
 import { type Headers, setHeaders } from '../http/reply.ts';
-import { isOutage } from '../records/failures.ts';
-import type { Records } from '../records/records.ts';
-import { readSunset, type Sunset } from '../records/sunset.ts';
+import { isOutage } from '../store/errors.ts';
+import type { Records } from '../store/records.ts';
+import { readSunset, type Sunset } from '../legacy/sunset.ts';
 import type { Middleware } from '../state.ts';
 
 /** How long the dates are taken from memory: what an operator sets is on answers after that. */

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
-import { periodOf } from '../records/charge.ts';
-import { usedByKey } from '../records/key-caps.ts';
-import { effectiveCap } from '../records/plans.ts';
-import type { Caller } from '../records/records.ts';
-import type { Database } from '../records/tables.ts';
+import { periodOf } from '../metering/ledger.ts';
+import { usedByKey } from '../accounts/key-caps.ts';
+import { effectiveCap } from '../accounts/plans.ts';
+import type { Caller } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
 
 /**
  * Credits left in the month: of the allowance, and below the caps of business and key, the smaller of the two; null where there

@@ -18,7 +18,7 @@ import { threatLevel } from '../../schemas/webhook-events.ts';
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { type Alert as AlertRecord, recentAlerts } from '../records/alerts.ts';
+import { type Alert as AlertRecord, recentAlerts } from '../alerts/alerts.ts';
 import {
   createSubscription,
   deleteSubscription,
@@ -27,8 +27,8 @@ import {
   type Subscription as SubscriptionRecord,
   subscriptionCursor,
   updateSubscription,
-} from '../records/subscriptions.ts';
-import { newSecret } from '../records/webhooks.ts';
+} from '../alerts/subscriptions.ts';
+import { newSecret } from '../webhooks/endpoints.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { Services } from '../services.ts';
 

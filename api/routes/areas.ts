@@ -26,7 +26,7 @@ import {
   findArea,
   listAreas,
   NO_LABELS,
-} from '../records/areas.ts';
+} from '../alerts/areas.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 

@@ -4,9 +4,9 @@ import { serveDocument } from '../http/document.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { DELIVERY_HEADERS, type DescribedEvent, deliverySchema, describedEvents } from '../openapi-webhooks.ts';
-import { ATTEMPT_MS, CONNECT_MS } from '../push/outlet.ts';
-import { TOLERANCE_S } from '../push/sign.ts';
-import { DELIVERIES_KEPT } from '../records/deliveries.ts';
+import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
+import { TOLERANCE_S } from '../webhooks/sign.ts';
+import { DELIVERIES_KEPT } from '../webhooks/attempts.ts';
 import {
   BUSY,
   EARLIER_WAITS_MS,

@@ -5,10 +5,10 @@ import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
-import { isOutage } from '../records/failures.ts';
-import { jobBacklog } from '../records/jobs.ts';
-import { pushBacklog } from '../records/pushes.ts';
-import type { Records } from '../records/records.ts';
+import { isOutage } from '../store/errors.ts';
+import { jobBacklog } from '../jobs/rows.ts';
+import { pushBacklog } from '../webhooks/messages.ts';
+import type { Records } from '../store/records.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 

@@ -8,9 +8,9 @@ import { readEndpoint } from '../endpoint.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
-import { allLocations, locationCursor } from '../records/portfolio.ts';
-import { portfolioGaps } from '../rules/portfolio-gaps.ts';
-import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
+import { allLocations, locationCursor } from '../portfolio/locations.ts';
+import { portfolioGaps } from '../portfolio/gaps.ts';
+import { findImpacts, impactsPage } from '../portfolio/impacts.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
 

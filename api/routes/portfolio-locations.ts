@@ -17,8 +17,8 @@ import {
   locationCursor,
   locationCursorNote,
   upsertLocations,
-} from '../records/portfolio.ts';
-import { checkUpload, rowsToStore, uploadReport } from '../rules/portfolio-upload.ts';
+} from '../portfolio/locations.ts';
+import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
 import { rounded } from '../rules/rounded.ts';
 
 const PATH = '/v1/portfolio/locations';

@@ -3,9 +3,9 @@ import { Usage } from '../../schemas/resources/usage.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { cursorQuery, monthQuery, wholeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
-import { periodOf } from '../records/charge.ts';
-import { effectiveCap } from '../records/plans.ts';
-import { operationUsage, readUsage } from '../records/usage.ts';
+import { periodOf } from '../metering/ledger.ts';
+import { effectiveCap } from '../accounts/plans.ts';
+import { operationUsage, readUsage } from '../metering/usage.ts';
 import { creditBalance, keyOverrides, operationsCsv, operationsPage } from '../rules/usage.ts';
 
 const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });

@@ -18,12 +18,12 @@ import { type AnyEventType, EARLIER_EVENT_TYPES, EVENT_TYPES, EventBody } from '
 import { cursorQuery, shown, wholeQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { attemptDelivery } from '../push/attempt.ts';
-import { earlierBodyOf } from '../push/earlier-events.ts';
-import { bodyOf, PUSH_TASK } from '../push/events.ts';
-import { MAIL_TASK } from '../push/mail.ts';
-import { deliveryId, publicError, recordAttempt } from '../push/record.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../push/samples.ts';
+import { attemptDelivery } from '../webhooks/attempt.ts';
+import { earlierBodyOf } from '../legacy/events.ts';
+import { bodyOf, PUSH_TASK } from '../webhooks/events.ts';
+import { MAIL_TASK } from '../webhooks/mail.ts';
+import { deliveryId, publicError, recordAttempt } from '../webhooks/record.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/samples.ts';
 import {
   DELIVERIES_KEPT,
   type Delivery as DeliveryRecord,
@@ -31,13 +31,13 @@ import {
   deliveryCursorNote,
   findDelivery,
   listDeliveries,
-} from '../records/deliveries.ts';
-import { earlierAmong } from '../records/earlier-receivers.ts';
-import { instant } from '../records/instant.ts';
-import { findPush } from '../records/pushes.ts';
-import { findReceiver } from '../records/receivers.ts';
-import type { Secrets } from '../records/secrets.ts';
-import type { Database } from '../records/tables.ts';
+} from '../webhooks/attempts.ts';
+import { earlierAmong } from '../legacy/receivers.ts';
+import { instant } from '../store/instant.ts';
+import { findPush } from '../webhooks/messages.ts';
+import { findReceiver } from '../webhooks/receivers.ts';
+import type { Secrets } from '../store/secrets.ts';
+import type { Database } from '../store/schema.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -46,7 +46,7 @@ import {
   maskedSecret,
   updateWebhook,
   type Webhook as WebhookRecord,
-} from '../records/webhooks.ts';
+} from '../webhooks/endpoints.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { Services } from '../services.ts';
 

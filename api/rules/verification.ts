@@ -20,7 +20,7 @@ import { canonical } from './canonical.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
-import { pixelKey } from './portfolio-impacts.ts';
+import { pixelKey } from '../portfolio/impacts.ts';
 import type { Coverage } from './radar-coverage.ts';
 import { rounded } from './rounded.ts';
 import { stormDayInWords } from './storm-day-words.ts';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { openCatalog } from '../../api/catalog.ts';
 import { openEngine } from '../../api/duckdb.ts';
-import { csvRows } from '../../api/rules/portfolio-csv.ts';
+import { csvRows } from '../../api/portfolio/csv.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';

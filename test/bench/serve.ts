@@ -1,9 +1,9 @@
 import { readFile, rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import { openCatalog } from '../../api/catalog.ts';
-import { findBusiness } from '../../api/records/businesses.ts';
-import { createKey } from '../../api/records/key-rows.ts';
-import { openRecords } from '../../api/records/open.ts';
+import { findBusiness } from '../../api/accounts/businesses.ts';
+import { createKey } from '../../api/accounts/key-rows.ts';
+import { openRecords } from '../../api/metering/open.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { startServe } from '../support/service/serve-child.ts';

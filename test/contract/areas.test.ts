@@ -1,4 +1,4 @@
-import { SELF_HOSTED } from '../../api/records/plans.ts';
+import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import type { AreaSummary } from '../../schemas/resources/area.ts';
 import { starRing } from '../support/data/simple-rings.ts';
 import { raise } from '../support/service/alerts.ts';

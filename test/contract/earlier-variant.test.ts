@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../api/legacy/resources.ts';
 import { earlierHealth } from '../../api/legacy/routes/account.ts';
-import { setSunset } from '../../api/records/sunset.ts';
+import { setSunset } from '../../api/legacy/sunset.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { ErrorBody } from '../../schemas/errors.ts';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';

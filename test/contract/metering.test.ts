@@ -1,4 +1,4 @@
-import { SELF_HOSTED } from '../../api/records/plans.ts';
+import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { getUsage, getUsageExport } from '../../api/routes/usage.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
 import { type Account, creditsOf, limitKey, openAccount } from '../support/service/account.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
 import { describeApi, operationId } from '../../api/openapi.ts';
 import { describedEvents } from '../../api/openapi-webhooks.ts';
-import { signatureHeaders } from '../../api/push/sign.ts';
+import { signatureHeaders } from '../../api/webhooks/sign.ts';
 import { docsPage } from '../../api/routes/docs.ts';
 import { docsGuides, GUIDES } from '../../api/routes/docs-guides.ts';
 import { webhookDocs } from '../../api/routes/docs-webhooks.ts';

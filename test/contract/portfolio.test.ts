@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest from 'ava';
-import { SELF_HOSTED } from '../../api/records/plans.ts';
+import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import { UPLOAD_ROWS_MAX } from '../../schemas/resources/portfolio-upload.ts';

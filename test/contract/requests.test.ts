@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/failures.ts';
+import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/store/errors.ts';
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import fc from 'fast-check';
-import { SELF_HOSTED } from '../../api/records/plans.ts';
+import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { openAccount } from '../support/service/account.ts';
 import { makeArea, polygonBody } from '../support/service/areas.ts';
 import {

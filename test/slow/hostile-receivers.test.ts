@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import { selfSigned } from '../../api/commands/self-signed.ts';
 import { scratch } from '../support/data/world.ts';
-import { hasPostgres } from '../support/records/world.ts';
+import { hasPostgres } from '../support/store/world.ts';
 import { HOSTILE } from '../support/service/hostile.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';

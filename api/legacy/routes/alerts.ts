@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addDays, timestamp } from '../../../schemas/time.ts';
-import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
-import { instant } from '../../records/instant.ts';
+import { markEarlierReceiver } from '../receivers.ts';
+import { instant } from '../../store/instant.ts';
 import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';

@@ -7,7 +7,7 @@ import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
 import { envelope } from '../../http/envelope.ts';
 import { dayHail } from '../../queries/history.ts';
-import { findLocation } from '../../records/portfolio.ts';
+import { findLocation } from '../../portfolio/locations.ts';
 import { hailRisk } from '../../routes/hail-risk.ts';
 import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
-import { markEarlierReceiver } from '../../records/earlier-receivers.ts';
-import { maskedSecret, updateWebhook } from '../../records/webhooks.ts';
+import { markEarlierReceiver } from '../receivers.ts';
+import { maskedSecret, updateWebhook } from '../../webhooks/endpoints.ts';
 import {
   checkTold,
   createWebhookEndpoint,

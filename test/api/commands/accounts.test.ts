@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
 import { growthFinding, growthOf } from '../../../api/commands/growth.ts';
-import { areaOf } from '../../../api/records/areas.ts';
-import { openRecords } from '../../../api/records/open.ts';
-import type { Records } from '../../../api/records/records.ts';
-import { readSunset } from '../../../api/records/sunset.ts';
+import { areaOf } from '../../../api/alerts/areas.ts';
+import { openRecords } from '../../../api/metering/open.ts';
+import type { Records } from '../../../api/store/records.ts';
+import { readSunset } from '../../../api/legacy/sunset.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 

@@ -21,7 +21,7 @@ import {
   readVerification,
   type VerificationQuestion,
 } from '../../../api/queries/verification.ts';
-import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
+import { findImpacts } from '../../../api/portfolio/impacts.ts';
 import { openTerrain } from '../../../api/terrain.ts';
 import { uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';

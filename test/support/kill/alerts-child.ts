@@ -1,7 +1,7 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { createWatch } from '../../../api/push/watch.ts';
-import { openDatabase } from '../../../api/records/database.ts';
-import { recordsOver } from '../../../api/records/open.ts';
+import { createWatch } from '../../../api/alerts/watch.ts';
+import { openDatabase } from '../../../api/store/database.ts';
+import { recordsOver } from '../../../api/metering/open.ts';
 import { EPISODE, editionOf, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
 
 /*

@@ -3,7 +3,7 @@ import pino from 'pino';
 import type { MadeFile } from '../../../api/jobs/job.ts';
 import type { Makers } from '../../../api/jobs/kinds.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
-import { jobBacklog } from '../../../api/records/jobs.ts';
+import { jobBacklog } from '../../../api/jobs/rows.ts';
 import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
 

@@ -1,8 +1,8 @@
-import { createBusiness } from '../../../api/records/businesses.ts';
-import { setKeyCap } from '../../../api/records/key-caps.ts';
-import { createKey, findKey } from '../../../api/records/key-rows.ts';
-import { SELF_HOSTED } from '../../../api/records/plans.ts';
-import type { Plan } from '../../../api/records/records.ts';
+import { createBusiness } from '../../../api/accounts/businesses.ts';
+import { setKeyCap } from '../../../api/accounts/key-caps.ts';
+import { createKey, findKey } from '../../../api/accounts/key-rows.ts';
+import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
+import type { Plan } from '../../../api/store/records.ts';
 import type { RunningService } from './service.ts';
 
 /** A business of its own with one key. */

@@ -1,5 +1,5 @@
-import type { Alert } from '../../../api/records/alerts.ts';
-import { instant } from '../../../api/records/instant.ts';
+import type { Alert } from '../../../api/alerts/alerts.ts';
+import { instant } from '../../../api/store/instant.ts';
 import { deleteAlert, getAlert, listAlerts, subscribeToAlerts, updateAlert } from '../../../api/routes/alerts.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';

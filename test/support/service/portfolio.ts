@@ -1,7 +1,7 @@
-import { createBusiness, setPlan } from '../../../api/records/businesses.ts';
-import { createKey } from '../../../api/records/key-rows.ts';
-import { SELF_HOSTED } from '../../../api/records/plans.ts';
-import type { Plan } from '../../../api/records/records.ts';
+import { createBusiness, setPlan } from '../../../api/accounts/businesses.ts';
+import { createKey } from '../../../api/accounts/key-rows.ts';
+import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
+import type { Plan } from '../../../api/store/records.ts';
 import { portfolioImpacts } from '../../../api/routes/portfolio-impacts.ts';
 import {
   deletePortfolioLocations,

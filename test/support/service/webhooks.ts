@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { enqueueEvent } from '../../../api/push/events.ts';
-import { MAIL_TASK, sendMail } from '../../../api/push/mail.ts';
-import type { Attempt, Outlet } from '../../../api/push/outlet.ts';
-import { sendPush } from '../../../api/push/send.ts';
+import { enqueueEvent } from '../../../api/webhooks/events.ts';
+import { MAIL_TASK, sendMail } from '../../../api/webhooks/mail.ts';
+import type { Attempt, Outlet } from '../../../api/webhooks/client.ts';
+import { sendPush } from '../../../api/webhooks/send.ts';
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,

@@ -1,0 +1,138 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
+import { recordAct } from '../store/audit.ts';
+import type { Store } from '../store/database.ts';
+import { planOf, planRow } from './plans.ts';
+import type { Plan } from '../store/records.ts';
+import { ALL_TABLES, type Database } from '../store/schema.ts';
+
+export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
+const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
+
+/** What a business or a key may be called: up to 100 printable characters. */
+export const LABEL = /^[^\p{C}]{1,100}$/u;
+
+/** Makes a business with its plan. Null when the name is taken. */
+export async function createBusiness(
+  rows: Transaction<Database>,
+  name: string,
+  plan: Plan,
+  now_ms: number,
+): Promise<Business | null> {
+  const business = {
+    id: newId('business', now_ms),
+    name,
+    status: 'active' as const,
+    created_at: new Date(now_ms).toISOString(),
+  };
+  const { numInsertedOrUpdatedRows } = await rows
+    .insertInto('businesses')
+    .values({ ...business, writes: 0 })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n) return null;
+  await rows.insertInto('plans').values(planRow(business.id, plan)).execute();
+  await recordAct(rows, now_ms, { act: 'business.create', business_id: business.id, subject: name, detail: { plan } });
+  return business;
+}
+
+/** Every business, by name. */
+export async function listBusinesses(rows: Kysely<Database>): Promise<readonly Business[]> {
+  return await rows.selectFrom('businesses').select(COLUMNS).orderBy('name').execute();
+}
+
+/** The business of that name or id; null when there is none. */
+export async function findBusiness(rows: Kysely<Database>, nameOrId: string): Promise<Business | null> {
+  const found = await rows
+    .selectFrom('businesses')
+    .select(COLUMNS)
+    .where(({ or }) => or({ name: nameOrId, id: nameOrId }))
+    .orderBy((eb) => eb('id', '=', nameOrId), 'desc')
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/** Suspends or resumes; false when it already was so. */
+export async function setStatus(
+  rows: Transaction<Database>,
+  { id, name }: Pick<Business, 'id' | 'name'>,
+  status: Business['status'],
+  now_ms: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('businesses')
+    .set({ status })
+    .where('id', '=', id)
+    .where('status', '!=', status)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  const act = status === 'suspended' ? 'business.suspend' : 'business.resume';
+  await recordAct(rows, now_ms, { act, business_id: id, subject: name });
+  return true;
+}
+
+/**
+ * Holds the row of a business until the transaction ends, so that its writes take turns and a quota is counted by one of
+ * them at a time. False when there is no such business.
+ */
+export async function lockBusiness(rows: Transaction<Database>, business_id: string): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('businesses')
+    .set((eb) => ({ writes: eb('writes', '+', 1) }))
+    .where('id', '=', business_id)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Removes a business and every row of it; its lines in the audit log stay. Holds the rows that charges and counts of requests
+ * change in the order in which those take them, and before them the row of the business, so that nothing new is begun.
+ */
+export async function purgeBusiness(
+  rows: Transaction<Database>,
+  { forUpdate }: Pick<Store, 'forUpdate'>,
+  { id, name }: Pick<Business, 'id' | 'name'>,
+  now_ms: number,
+): Promise<void> {
+  await rows.selectFrom('businesses').select('id').where('id', '=', id).modifyEnd(forUpdate).execute();
+  const ofBusiness = sql`business_id = ${id}`;
+  const ofKeys = sql`key_id in (select id from keys where business_id = ${id})`;
+  for (const table of ALL_TABLES) {
+    if (table.belongs_to !== 'businesses') continue;
+    if (table.locked_by_purge) {
+      const key = sql.join(table.primary_key.map((column) => sql.ref(column)));
+      await sql`select ${key} from ${sql.table(table.name)} where ${ofBusiness} order by ${key} ${forUpdate}`.execute(
+        rows,
+      );
+    }
+    if (table.name === 'keys')
+      for (const { name: of } of ALL_TABLES.filter(({ belongs_to }) => belongs_to === 'keys'))
+        await sql`delete from ${sql.table(of)} where ${ofKeys}`.execute(rows);
+    await sql`delete from ${sql.table(table.name)} where ${ofBusiness}`.execute(rows);
+  }
+  await rows.deleteFrom('businesses').where('id', '=', id).execute();
+  await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
+}
+
+/** The plan of a business. */
+export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Plan> {
+  return planOf(
+    await rows.selectFrom('plans').selectAll().where('business_id', '=', business_id).executeTakeFirstOrThrow(),
+  );
+}
+
+/** Changes the plan of a business, in force at once; false when nothing changed. */
+export async function setPlan(
+  rows: Transaction<Database>,
+  { id, name }: Pick<Business, 'id' | 'name'>,
+  plan: Plan,
+  now_ms: number,
+): Promise<boolean> {
+  const before = await readPlan(rows, id);
+  const { business_id: _, ...row } = planRow(id, plan);
+  const { business_id: __, ...rowBefore } = planRow(id, before);
+  if (JSON.stringify(row) === JSON.stringify(rowBefore)) return false;
+  await rows.updateTable('plans').set(row).where('business_id', '=', id).execute();
+  await recordAct(rows, now_ms, { act: 'plan.set', business_id: id, subject: name, detail: { before, after: plan } });
+  return true;
+}

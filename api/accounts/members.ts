@@ -1,0 +1,71 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { recordAct } from '../store/audit.ts';
+import type { Business } from './businesses.ts';
+import type { Database } from '../store/schema.ts';
+
+export const ROLES = ['admin', 'manager', 'member'] as const;
+export type Role = (typeof ROLES)[number];
+export type Member = Omit<Selectable<Database['members']>, 'business_id'>;
+
+type Named = Pick<Business, 'id' | 'name'>;
+
+/** Adds a member or changes the role; false when nothing changed. Addresses are compared without regard to case. */
+export async function setMember(
+  rows: Transaction<Database>,
+  { id, name }: Named,
+  email: string,
+  role: Role,
+  now_ms: number,
+): Promise<boolean> {
+  const member = { business_id: id, email: email.toLowerCase() };
+  const before = await rows
+    .selectFrom('members')
+    .select('role')
+    .where(({ and }) => and(member))
+    .executeTakeFirst();
+  if (before?.role === role) return false;
+  await rows
+    .insertInto('members')
+    .values({ ...member, role, created_at: new Date(now_ms).toISOString() })
+    .onConflict((conflict) => conflict.columns(['business_id', 'email']).doUpdateSet({ role }))
+    .execute();
+  await recordAct(rows, now_ms, {
+    act: 'member.set',
+    business_id: id,
+    subject: name,
+    detail: { email: member.email, role, before: before?.role ?? null },
+  });
+  return true;
+}
+
+/** Removes a member; false when there was none. */
+export async function removeMember(
+  rows: Transaction<Database>,
+  { id, name }: Named,
+  email: string,
+  now_ms: number,
+): Promise<boolean> {
+  const { numDeletedRows } = await rows
+    .deleteFrom('members')
+    .where('business_id', '=', id)
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) return false;
+  await recordAct(rows, now_ms, {
+    act: 'member.remove',
+    business_id: id,
+    subject: name,
+    detail: { email: email.toLowerCase() },
+  });
+  return true;
+}
+
+/** Members of a business, by address. */
+export async function listMembers(rows: Kysely<Database>, business_id: string): Promise<readonly Member[]> {
+  return await rows
+    .selectFrom('members')
+    .select(['email', 'role', 'created_at'])
+    .where('business_id', '=', business_id)
+    .orderBy('email')
+    .execute();
+}

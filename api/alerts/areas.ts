@@ -1,0 +1,389 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Bbox } from '../../schemas/geo/position.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
+import { newId } from '../../schemas/ids.ts';
+import { AREA_LIMITS } from '../../schemas/resources/area.ts';
+import type { AreaShape } from '../rules/area-geometry.ts';
+import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
+import type { CursorNote, Plan, Writer } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+
+const LIST = 'areas';
+
+type Row = Selectable<Database['areas']>;
+
+/** A polygon or point that a business watches. */
+export interface Area
+  extends Omit<Row, 'business_id' | 'tags' | 'real_time' | 'bbox' | 'geometry' | 'lat' | 'lon'>,
+    Omit<AreaShape, 'centroid_geohash4' | 'area_sq_mi' | 'submitted'> {
+  readonly tags: readonly string[];
+  readonly real_time: boolean;
+}
+
+/** What an operator says of an area. */
+export interface AreaLabels {
+  readonly description: string | null;
+  readonly tags: readonly string[];
+  readonly priority: Row['priority'];
+}
+
+/** What an area is made from; of a point group_id alone may differ from null, false and monitoring. */
+export interface AreaToMake extends AreaLabels, Pick<Area, 'kind' | 'name' | 'real_time' | 'purpose' | 'group_id'> {
+  readonly shape: AreaShape;
+}
+
+export const NO_LABELS: AreaLabels = { description: null, tags: [], priority: 'normal' };
+
+/** What the areas of a business take of its quotas. */
+export interface AreaUse {
+  readonly polygon_count: number;
+  readonly point_count: number;
+  readonly real_time_polygon_count: number;
+  readonly total_area_sq_mi: number;
+}
+
+/** Thrown inside a transaction: an area would take more than a quota, which the message begins with, or a place in a full group. */
+export class AreaQuotaExceeded extends Error {}
+
+/** Makes an area. Throws AreaQuotaExceeded, which has to take the transaction back. Expects the row of the business to be held. */
+export async function createArea(
+  { rows, business_id, now_ms }: Writer,
+  area: AreaToMake,
+  quotas: Plan['quotas'],
+): Promise<Area> {
+  const at = new Date(now_ms).toISOString();
+  const row: Row = {
+    id: newId('area', now_ms),
+    business_id,
+    ...columnsOf(area),
+    ...shapeColumns(area.shape),
+    version: 1,
+    created_at: at,
+    updated_at: at,
+    geometry_at: at,
+  };
+  await rows.insertInto('areas').values(row).execute();
+  await storeSubmitted(rows, business_id, row.id, area.shape);
+  await refuseOverQuota(rows, business_id, quotas, [
+    area.kind === 'polygon' ? 'polygons' : 'point_areas',
+    'area_sq_mi',
+    ...(area.real_time ? (['real_time_polygons'] as const) : []),
+  ]);
+  await refuseFullGroup(rows, business_id, area.group_id);
+  return areaOf(row);
+}
+
+/** What of an area is replaced. */
+export interface AreaReplacement {
+  readonly name?: string;
+  readonly shape?: AreaShape;
+}
+
+/** What became of a change: the area as it is now, or why it was not made. */
+export type AreaOutcome =
+  | { readonly kind: 'changed'; readonly area: Area }
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'other_kind'; readonly found: Area['kind'] }
+  | { readonly kind: 'stale'; readonly version: number };
+
+/**
+ * Replaces name and shape of an area that has a version, and raises the version. Throws AreaQuotaExceeded where it grows beyond a
+ * quota. Expects the row of the business to be held.
+ */
+export async function changeArea(
+  { rows, business_id, now_ms }: Writer,
+  id: string,
+  expected_version: number,
+  { name, shape }: AreaReplacement,
+  quotas: Plan['quotas'],
+): Promise<AreaOutcome> {
+  const before = await findArea(rows, business_id, id);
+  if (before === null) return { kind: 'not_found' };
+  if (shape !== undefined && (shape.point === null) !== (before.point === null))
+    return { kind: 'other_kind', found: before.kind };
+  const at = new Date(now_ms).toISOString();
+  const changed = await rows
+    .updateTable('areas')
+    .set(({ eb }) => ({
+      ...(name === undefined ? {} : { name }),
+      ...(shape === undefined ? {} : { ...shapeColumns(shape), geometry_at: at }),
+      version: eb('version', '+', 1),
+      updated_at: at,
+    }))
+    .where('business_id', '=', business_id)
+    .where('id', '=', id)
+    .where('version', '=', expected_version)
+    .returningAll()
+    .executeTakeFirst();
+  if (changed === undefined) return { kind: 'stale', version: before.version };
+  if (shape !== undefined) await storeSubmitted(rows, business_id, id, shape);
+  if (changed.area_sq_mi > before.area_sq_mi) await refuseOverQuota(rows, business_id, quotas, ['area_sq_mi']);
+  return { kind: 'changed', area: areaOf(changed) };
+}
+
+/** Replaces everything of an area but its kind, as an operator wants it, and raises its version. Otherwise like `changeArea`. */
+export async function replaceArea(
+  { rows, business_id, now_ms }: Writer,
+  before: NamedArea,
+  area: AreaToMake,
+  quotas: Plan['quotas'],
+): Promise<void> {
+  const at = new Date(now_ms).toISOString();
+  await rows
+    .updateTable('areas')
+    .set(({ eb }) => ({
+      ...columnsOf(area),
+      ...shapeColumns(area.shape),
+      ...(isSameShape(before, area.shape) ? {} : { geometry_at: at }),
+      version: eb('version', '+', 1),
+      updated_at: at,
+    }))
+    .where('business_id', '=', business_id)
+    .where('id', '=', before.id)
+    .execute();
+  await storeSubmitted(rows, business_id, before.id, area.shape);
+  await refuseOverQuota(rows, business_id, quotas, [
+    ...(area.shape.area_sq_mi > before.area_sq_mi ? (['area_sq_mi'] as const) : []),
+    ...(area.real_time && !before.real_time ? (['real_time_polygons'] as const) : []),
+  ]);
+  if (area.group_id !== before.group_id) await refuseFullGroup(rows, business_id, area.group_id);
+}
+
+/** True when an area is as it should be made. */
+export function isAsWanted(area: NamedArea, wanted: AreaToMake): boolean {
+  const said = ({ kind, name, description, tags, priority, group_id, real_time, purpose }: Omit<AreaToMake, 'shape'>) =>
+    JSON.stringify([kind, name, description, tags, priority, group_id, real_time, purpose]);
+  return said(area) === said(wanted) && isSameShape(area, wanted.shape);
+}
+
+type ComparedShape = Pick<AreaShape, 'ring' | 'submitted' | 'point' | 'area_sq_mi'>;
+
+function isSameShape(area: ComparedShape, shape: ComparedShape): boolean {
+  const said = ({ ring, submitted, point, area_sq_mi }: ComparedShape) =>
+    JSON.stringify([ring, submitted, point?.lat, point?.lon, area_sq_mi]);
+  return said(area) === said(shape);
+}
+
+/** Deletes an area with its geometry and its alerts; false when there is none. A cursor that names it stays valid for a day. */
+export async function deleteArea({ rows, business_id, now_ms }: Writer, id: string): Promise<boolean> {
+  const deleted = await rows
+    .deleteFrom('areas')
+    .where('business_id', '=', business_id)
+    .where('id', '=', id)
+    .returning('updated_at')
+    .executeTakeFirst();
+  if (deleted === undefined) return false;
+  await rows.deleteFrom('area_rings').where('area_id', '=', id).execute();
+  await rows.deleteFrom('alerts').where('location_id', '=', id).execute();
+  await rememberDeleted(rows, { business_id, list: LIST }, [{ id, sort_key: deleted.updated_at }], now_ms);
+  return true;
+}
+
+/** An area of a business; null when there is none. */
+export async function findArea(rows: Kysely<Database>, business_id: string, id: string): Promise<Area | null> {
+  const found = await rows
+    .selectFrom('areas')
+    .selectAll()
+    .where('business_id', '=', business_id)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return found === undefined ? null : areaOf(found);
+}
+
+/** An area with the ring that it was submitted with. */
+export interface NamedArea extends Area, Pick<AreaShape, 'submitted'> {}
+
+/** Every area of a business by a name and kind, the oldest first. */
+export async function areasNamed(
+  rows: Kysely<Database>,
+  business_id: string,
+  { name, kind }: Pick<Area, 'name' | 'kind'>,
+): Promise<readonly NamedArea[]> {
+  const found = await rows
+    .selectFrom('areas')
+    .leftJoin('area_rings', 'area_rings.area_id', 'areas.id')
+    .selectAll('areas')
+    .select('area_rings.geometry as submitted')
+    .where('areas.business_id', '=', business_id)
+    .where('name', '=', name)
+    .where('kind', '=', kind)
+    .orderBy('id')
+    .execute();
+  return found.map(({ submitted, ...row }) => ({ ...areaOf(row), submitted: ringIn(submitted) }));
+}
+
+/** Where a page of the list begins: after an area that was last changed then. */
+export interface AreaPlace {
+  readonly updated_at: string;
+  readonly id: string;
+}
+
+/** Which areas a list holds; null: all. */
+export interface AreaFilter {
+  readonly kind: Area['kind'] | null;
+  readonly group_id: string | null;
+}
+
+/** An area as lists show it. */
+export type AreaListed = Pick<Row, 'id' | 'kind' | 'name' | 'area_sq_mi' | 'version' | 'updated_at'>;
+
+/** Areas of a business, the last changed first, then the newest, after a place; at most `limit`. */
+export async function listAreas(
+  rows: Kysely<Database>,
+  business_id: string,
+  { kind, group_id }: AreaFilter,
+  after: AreaPlace | null,
+  limit: number,
+): Promise<readonly AreaListed[]> {
+  return await rows
+    .selectFrom('areas')
+    .select(['id', 'kind', 'name', 'area_sq_mi', 'version', 'updated_at'])
+    .where('business_id', '=', business_id)
+    .$if(kind !== null, (query) => query.where('kind', '=', kind ?? 'point'))
+    .$if(group_id !== null, (query) => query.where('group_id', '=', group_id))
+    .$if(after !== null, (query) =>
+      query.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('updated_at', 'id'), '<', tuple(after?.updated_at ?? '', after?.id ?? '')),
+      ),
+    )
+    .orderBy('updated_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/**
+ * The place that a cursor stands for: as the list was when this holder was given it, else where its area is now, or was when
+ * it was deleted within a day. Null: the cursor stands for nothing.
+ */
+export async function areaCursor(
+  rows: Kysely<Database>,
+  walk: Omit<Walk, 'list'>,
+  cursor: string,
+  now_ms: number,
+): Promise<AreaPlace | null> {
+  const updated_at =
+    (await cursorPlace(rows, { ...walk, list: LIST }, cursor, now_ms)) ??
+    (await findArea(rows, walk.business_id, cursor))?.updated_at;
+  return updated_at === undefined ? null : { updated_at, id: cursor };
+}
+
+/** The note to hand to `Records.rememberCursor` when a page ends with an area. */
+export function areaCursorNote(walk: Omit<Walk, 'list'>, last: AreaPlace, now_ms: number): CursorNote {
+  return cursorNote({ ...walk, list: LIST }, last.id, last.updated_at, now_ms);
+}
+
+/** What the areas of a business take of its quotas. */
+export async function areaUse(rows: Kysely<Database>, business_id: string): Promise<AreaUse> {
+  const countOf = (column: 'kind' | 'real_time', value: string | number) =>
+    sql<number>`coalesce(sum(case when ${sql.ref(column)} = ${value} then 1 else 0 end), 0)`;
+  const { polygon_count, point_count, real_time_polygon_count, total_area_sq_mi } = await rows
+    .selectFrom('areas')
+    .select([
+      countOf('kind', 'polygon').as('polygon_count'),
+      countOf('kind', 'point').as('point_count'),
+      countOf('real_time', 1).as('real_time_polygon_count'),
+      sql<number>`coalesce(sum(area_sq_mi), 0)`.as('total_area_sq_mi'),
+    ])
+    .where('business_id', '=', business_id)
+    .executeTakeFirstOrThrow();
+  return { polygon_count, point_count, real_time_polygon_count, total_area_sq_mi };
+}
+
+/** What each quota counts, and in which words. */
+const QUOTAS = {
+  polygons: { taken: 'polygon_count', words: 'polygons' },
+  point_areas: { taken: 'point_count', words: 'point areas' },
+  real_time_polygons: { taken: 'real_time_polygon_count', words: 'real-time polygons' },
+  area_sq_mi: { taken: 'total_area_sq_mi', words: 'square miles' },
+} as const satisfies Partial<Record<keyof Plan['quotas'], { taken: keyof AreaUse; words: string }>>;
+
+/**
+ * Throws where the areas of a business, the one that was just written among them, take more of a quota than its plan allows.
+ * Only quotas of which that one takes more than before are looked at: a plan may allow less than there was.
+ */
+async function refuseOverQuota(
+  rows: Transaction<Database>,
+  business_id: string,
+  quotas: Plan['quotas'],
+  grown: readonly (keyof typeof QUOTAS)[],
+): Promise<void> {
+  const use = await areaUse(rows, business_id);
+  for (const quota of grown) {
+    const { taken, words } = QUOTAS[quota];
+    if (use[taken] > quotas[quota]) throw new AreaQuotaExceeded(`${quota}: the plan allows ${quotas[quota]} ${words}`);
+  }
+}
+
+async function refuseFullGroup(
+  rows: Transaction<Database>,
+  business_id: string,
+  group_id: string | null,
+): Promise<void> {
+  if (group_id === null) return;
+  const { members } = await rows
+    .selectFrom('areas')
+    .select(({ fn }) => fn.countAll<number>().as('members'))
+    .where('business_id', '=', business_id)
+    .where('group_id', '=', group_id)
+    .executeTakeFirstOrThrow();
+  if (members > AREA_LIMITS.group)
+    throw new AreaQuotaExceeded(`group_id: a group holds at most ${AREA_LIMITS.group} areas`);
+}
+
+/** The area in a row. */
+export function areaOf({ business_id: _, lat, lon, geometry, ...row }: Row): Area {
+  return {
+    ...row,
+    tags: JSON.parse(row.tags) as string[],
+    real_time: row.real_time === 1,
+    bbox: JSON.parse(row.bbox) as Bbox,
+    point: lat === null || lon === null ? null : { lat, lon },
+    ring: ringIn(geometry),
+  };
+}
+
+/** Outer ring of a GeoJSON Polygon as the tables hold it; null for null. */
+export function ringIn(geometry: string | null): Ring | null {
+  return geometry === null ? null : (JSON.parse(geometry) as { coordinates: [Ring] }).coordinates[0];
+}
+
+function geometryOf(ring: Ring | null): string | null {
+  return ring === null ? null : JSON.stringify({ type: 'Polygon', coordinates: [ring] });
+}
+
+/** Puts the submitted ring of an area in the place of the one before. Expects the row of the area to be held. */
+async function storeSubmitted(
+  rows: Transaction<Database>,
+  business_id: string,
+  area_id: string,
+  { submitted }: AreaShape,
+): Promise<void> {
+  await rows.deleteFrom('area_rings').where('area_id', '=', area_id).execute();
+  const geometry = geometryOf(submitted);
+  if (geometry !== null) await rows.insertInto('area_rings').values({ area_id, business_id, geometry }).execute();
+}
+
+function columnsOf({ kind, name, description, tags, priority, group_id, real_time, purpose }: AreaToMake) {
+  return {
+    kind,
+    name,
+    description,
+    tags: JSON.stringify(tags),
+    priority,
+    group_id,
+    real_time: Number(real_time),
+    purpose,
+  };
+}
+
+function shapeColumns({ ring, point, bbox, centroid_geohash4, area_sq_mi }: AreaShape) {
+  return {
+    bbox: JSON.stringify(bbox),
+    centroid_geohash4,
+    area_sq_mi,
+    lat: point?.lat ?? null,
+    lon: point?.lon ?? null,
+    geometry: geometryOf(ring),
+  };
+}

@@ -1,0 +1,125 @@
+import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
+import type { Ring } from '../../schemas/geo/rings.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
+import type { WatchedCircle } from './watched.ts';
+import { type RingTree, ringTree } from '../rules/ring-tree.ts';
+import { HALF_PIXEL_DEG, type PlaceIndex } from './places.ts';
+
+/** Detections of one scan, as columns; row k of each is detection k. */
+export interface ScanHail {
+  readonly length: number;
+  readonly lat: ArrayLike<number>;
+  readonly lon: ArrayLike<number>;
+  readonly size_mm: ArrayLike<number>;
+}
+
+/** Rings of polygon areas by id; one that is gone is left out. */
+export type ReadRings = (ids: readonly string[]) => Promise<ReadonlyMap<string, Ring>>;
+
+/** Detections in one box of the grid, largest first. */
+interface Tile {
+  readonly members: number[];
+  /** Largest size, mm. */
+  readonly max_mm: number;
+  readonly box: [west: number, south: number, east: number, north: number];
+}
+
+/** Side of a tile, degrees: a few pixels, so that a large storm is a few hundred tiles, not thousands of pixels. */
+const TILE_DEG = 0.05;
+/** How far the distance on a sphere may be off. */
+const SLACK = 0.01;
+/** Tiles between which other work is let through. */
+const TILES_PER_TURN = 200;
+/** Rings held at a time, of up to 20,000 positions each: some 20 MB. */
+const RINGS_PER_READ = 10;
+
+/**
+ * The largest detection that qualifies for each place that a scan hits: its number, by the number of the place in the index. Of
+ * equals the first. A detection qualifies at the place's size or more, its pixel's centre in the circle, or its pixel over the
+ * polygon: a narrow one may hold no centre.
+ */
+export async function matchScan(
+  { places, tree, min_size_mm }: PlaceIndex,
+  hail: ScanHail,
+  readRings: ReadRings,
+): Promise<ReadonlyMap<number, number>> {
+  const found = new Map<number, number>();
+  if (tree === null || hail.length === 0) return found;
+  const tiles = tilesOf(hail);
+  const best_mm = new Float64Array(places.length);
+  /** Tiles that may hit a polygon, by its place. */
+  const near = new Map<number, Tile[]>();
+
+  const take = (place: number, { members }: Tile, inside: (detection: number) => boolean) => {
+    for (const detection of members) {
+      const size_mm = hail.size_mm[detection];
+      if (size_mm < min_size_mm[place] || size_mm <= best_mm[place]) return;
+      if (!inside(detection)) continue;
+      best_mm[place] = size_mm;
+      found.set(place, detection);
+      return;
+    }
+  };
+
+  for (const [k, tile] of tiles.entries()) {
+    if (k > 0 && k % TILES_PER_TURN === 0) await yieldToEventLoop();
+    tree.search(...tile.box, (place) => {
+      if (min_size_mm[place] > tile.max_mm || best_mm[place] >= tile.max_mm) return false;
+      const { shape } = places[place];
+      if (shape.kind === 'circle') take(place, tile, (detection) => isWithin(shape, hail, detection));
+      else if (near.get(place)?.push(tile) === undefined) near.set(place, [tile]);
+      return false;
+    });
+  }
+
+  const polygons = [...near];
+  for (let from = 0; from < polygons.length; from += RINGS_PER_READ) {
+    const part = polygons.slice(from, from + RINGS_PER_READ);
+    const rings = await readRings(part.map(([place]) => places[place].id));
+    for (const [place, tilesNear] of part) {
+      const ring = rings.get(places[place].id);
+      if (ring === undefined) continue;
+      const tree = ringTree(ring);
+      for (const tile of tilesNear)
+        take(place, tile, (detection) => isOver(tree, { lat: hail.lat[detection], lon: hail.lon[detection] }));
+      await yieldToEventLoop();
+    }
+  }
+  return found;
+}
+
+/** Detections in tiles, the tile with the largest first. */
+function tilesOf({ length, lat, lon, size_mm }: ScanHail): Tile[] {
+  const order = Uint32Array.from({ length }, (_, k) => k).sort((a, b) => size_mm[b] - size_mm[a] || a - b);
+  const tiles = new Map<number, Tile>();
+  for (const k of order) {
+    const key = Math.floor(lat[k] / TILE_DEG) * 100_000 + Math.floor(lon[k] / TILE_DEG);
+    const tile = tiles.get(key);
+    if (tile === undefined) {
+      const box: Bbox = [lon[k], lat[k], lon[k], lat[k]];
+      tiles.set(key, { members: [k], max_mm: size_mm[k], box: [...box] });
+      continue;
+    }
+    const { members, box } = tile;
+    members.push(k);
+    box[0] = Math.min(box[0], lon[k]);
+    box[1] = Math.min(box[1], lat[k]);
+    box[2] = Math.max(box[2], lon[k]);
+    box[3] = Math.max(box[3], lat[k]);
+  }
+  return [...tiles.values()];
+}
+
+/** True within the geodesic distance; the distance on a sphere decides where it is clear. */
+function isWithin(circle: WatchedCircle, { lat, lon }: ScanHail, detection: number): boolean {
+  const at = { lat: lat[detection], lon: lon[detection] };
+  const rough_km = roughDistanceKm(circle, at);
+  if (rough_km < circle.radius_km * (1 - SLACK)) return true;
+  return rough_km <= circle.radius_km * (1 + SLACK) && distanceKm(circle, at) <= circle.radius_km;
+}
+
+/** True when the pixel around a position and an area overlap; those that share an edge alone do not. */
+export function isOver(tree: RingTree, at: Position): boolean {
+  return tree.passesThrough(at, HALF_PIXEL_DEG) || tree.holds(at);
+}

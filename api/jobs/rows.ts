@@ -1,0 +1,280 @@
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { z } from 'zod';
+import { newId } from '../../schemas/ids.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
+import { recordAct } from '../store/audit.ts';
+import { refundVisibly } from '../metering/ledger.ts';
+import { instant } from '../store/instant.ts';
+import type { Charge, Writer } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+
+/** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */
+export type Job = Readonly<Selectable<Database['jobs']>>;
+
+/** What a job is made of. */
+export interface NewJob {
+  readonly kind: Job['kind'];
+  /** The validated request. */
+  readonly params: unknown;
+  readonly charge: Omit<Charge, 'business_id'>;
+  readonly kept_days: number;
+}
+
+/** What was made of a job that is done. */
+export interface JobResult {
+  readonly summary: unknown;
+  readonly data_as_of_ms: number | null;
+  readonly data_source: MixedProvenance | null;
+  readonly media_type: string;
+  readonly file_name: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const StoredCharge = z.object({
+  key_id: z.string(),
+  operation: z.string(),
+  credits: z.number(),
+  count: z.number(),
+  at_ms: z.number(),
+});
+
+/**
+ * Writes a job that is pending; returns its id. Null: so many of the business are pending already. Expects the row of the
+ * business to be held.
+ */
+export async function insertJob(
+  { rows, business_id, now_ms }: Writer,
+  { kind, params, charge, kept_days }: NewJob,
+  pending_max: number,
+): Promise<string | null> {
+  const { pending } = await rows
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.countAll<number>().as('pending'))
+    .where('business_id', '=', business_id)
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow();
+  if (Number(pending) >= pending_max) return null;
+  const id = newId(kind, now_ms);
+  await rows
+    .insertInto('jobs')
+    .values({
+      id,
+      business_id,
+      kind,
+      status: 'pending',
+      params: JSON.stringify(params),
+      charge: JSON.stringify(StoredCharge.parse(charge)),
+      created_at: instant(now_ms),
+      started_at: null,
+      takes: 0,
+      finished_at: null,
+      expires_at: instant(now_ms + kept_days * MS_PER_DAY),
+      summary: null,
+      message: null,
+      data_as_of: null,
+      data_source: null,
+      media_type: null,
+      file_name: null,
+      bytes: null,
+      sha256: null,
+    })
+    .execute();
+  return id;
+}
+
+/** A job of that kind that is kept still, of one business; null when there is none. */
+export async function findOwnJob(
+  rows: Kysely<Database>,
+  wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
+  now_ms: number,
+): Promise<Job | null> {
+  const found = await rows
+    .selectFrom('jobs')
+    .selectAll()
+    .where('id', '=', wanted.id)
+    .where('kind', '=', wanted.kind)
+    .where('business_id', '=', wanted.business_id)
+    .where('expires_at', '>', instant(now_ms))
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/** A job that is done and kept still, of whichever active business; null when there is none. */
+export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: number): Promise<Job | null> {
+  const found = await rows
+    .selectFrom('jobs')
+    .innerJoin('businesses', 'businesses.id', 'jobs.business_id')
+    .selectAll('jobs')
+    .where('jobs.id', '=', id)
+    .where('jobs.status', '=', 'done')
+    .where('jobs.expires_at', '>', instant(now_ms))
+    .where('businesses.status', '=', 'active')
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/**
+ * Notes that somebody begins a job; null when it is not pending, or when somebody began it after `left_ms` and has not put it
+ * back: with null, nobody who did is still at it. Its `takes` count this time.
+ */
+export async function beginJob(
+  rows: Transaction<Database>,
+  id: string,
+  now_ms: number,
+  left_ms: number | null = null,
+): Promise<Job | null> {
+  const begun = await rows
+    .updateTable('jobs')
+    .set((eb) => ({ takes: eb('takes', '+', 1), started_at: instant(now_ms) }))
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .where(({ eb, lit, or }) =>
+      left_ms === null ? lit(true) : or([eb('started_at', 'is', null), eb('started_at', '<=', instant(left_ms))]),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  return begun ?? null;
+}
+
+/** Notes that a job waits again. `counted` false: this time was nobody's failure. */
+export async function putJobBack(
+  rows: Transaction<Database>,
+  { id, takes }: Pick<Job, 'id' | 'takes'>,
+  counted: boolean,
+): Promise<void> {
+  await rows
+    .updateTable('jobs')
+    .set({ started_at: null, takes: counted ? takes : takes - 1 })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .where('takes', '=', takes)
+    .execute();
+}
+
+/** Ends a job well; false when it has ended already, or is gone: only one of those who run it is told true. */
+export async function finishJob(
+  rows: Transaction<Database>,
+  id: string,
+  { summary, data_as_of_ms, ...result }: JobResult,
+  now_ms: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('jobs')
+    .set({
+      ...result,
+      status: 'done',
+      finished_at: instant(now_ms),
+      summary: JSON.stringify(summary),
+      data_as_of: data_as_of_ms === null ? null : instant(data_as_of_ms),
+    })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/**
+ * Ends a job badly and gives its charge back: one that is pending, or one that was done and whose file is lost. False when its
+ * status is no longer the one given, or it is gone: of those who end it, one gives the charge back.
+ */
+export async function failJob(
+  rows: Transaction<Database>,
+  { id, business_id, charge, status }: Pick<Job, 'id' | 'business_id' | 'charge' | 'status'>,
+  message: string,
+  now_ms: number,
+): Promise<boolean> {
+  if (status === 'failed') return false;
+  const { numUpdatedRows } = await rows
+    .updateTable('jobs')
+    .set({ status: 'failed', finished_at: instant(now_ms), message })
+    .where('id', '=', id)
+    .where('status', '=', status)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  const reason = status === 'done' ? `the file of ${id} was lost` : `${id} failed`;
+  await refundVisibly(rows, { business_id, ...StoredCharge.parse(JSON.parse(charge)) }, reason);
+  return true;
+}
+
+/** Jobs that ended and are not kept any more, the oldest first, at most so many. */
+export async function expiredJobs(rows: Kysely<Database>, now_ms: number, most: number): Promise<readonly Job[]> {
+  return await rows
+    .selectFrom('jobs')
+    .selectAll()
+    .where('expires_at', '<=', instant(now_ms))
+    .where('status', '!=', 'pending')
+    .orderBy('expires_at')
+    .orderBy('id')
+    .limit(most)
+    .execute();
+}
+
+/** How many jobs there are. */
+export async function countJobs(rows: Kysely<Database>): Promise<number> {
+  const { jobs } = await rows
+    .selectFrom('jobs')
+    .select(({ fn }) => fn.countAll<number>().as('jobs'))
+    .executeTakeFirstOrThrow();
+  return Number(jobs);
+}
+
+/** Deletes a job; a line of the audit log stays. */
+export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: number): Promise<void> {
+  const { id, business_id, kind, status, created_at, sha256 } = job;
+  const { numDeletedRows } = await rows.deleteFrom('jobs').where('id', '=', id).executeTakeFirst();
+  if (numDeletedRows === 0n) return;
+  const detail = { status, created_at, sha256 };
+  await recordAct(rows, now_ms, { act: `${kind}.expire`, business_id, subject: id, detail });
+}
+
+/** Jobs whose file was made, be it lost since, of one business or of all with null, by id. */
+export async function filedJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
+  return await rows
+    .selectFrom('jobs')
+    .selectAll()
+    .where('sha256', 'is not', null)
+    .$if(business_id !== null, (query) => query.where('business_id', '=', business_id))
+    .orderBy('id')
+    .execute();
+}
+
+/** Of these ids those of jobs that have a file, with its SHA-256, hex, or may get one, with null. */
+export async function filedAmong(
+  rows: Kysely<Database>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (ids.length === 0) return new Map();
+  const found = await rows
+    .selectFrom('jobs')
+    .select(['id', 'sha256'])
+    .where('id', 'in', ids)
+    .where('status', '!=', 'failed')
+    .execute();
+  return new Map(found.map(({ id, sha256 }) => [id, sha256]));
+}
+
+/** Jobs that were accepted before an instant and have not ended, the oldest first. */
+export async function pendingSince(
+  rows: Kysely<Database>,
+  before_ms: number,
+): Promise<readonly Pick<Job, 'id' | 'business_id' | 'created_at'>[]> {
+  return await rows
+    .selectFrom('jobs')
+    .select(['id', 'business_id', 'created_at'])
+    .where('status', '=', 'pending')
+    .where('created_at', '<', instant(before_ms))
+    .orderBy('id')
+    .execute();
+}
+
+/** Jobs that wait, and jobs at work. */
+export async function jobBacklog(rows: Kysely<Database>): Promise<{ queued: number; running: number }> {
+  const { pending, running } = await rows
+    .selectFrom('jobs')
+    .select(({ fn }) => [fn.countAll<number>().as('pending'), fn.count<number>('started_at').as('running')])
+    .where('status', '=', 'pending')
+    .executeTakeFirstOrThrow();
+  return { queued: Number(pending) - Number(running), running: Number(running) };
+}

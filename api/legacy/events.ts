@@ -1,0 +1,42 @@
+import type { Selectable } from 'kysely';
+import { timestamp } from '../../schemas/time.ts';
+import type { EarlierEventBody, EarlierEventType, EarlierHailData } from '../../schemas/webhook-events.ts';
+import { isAnyHail, ownerOf } from './any-hail.ts';
+import type { Database } from '../store/schema.ts';
+
+type Alert = Selectable<Database['alerts']>;
+
+/** Which events the earlier variant has for the beginning and the end of an alert. */
+export function earlierEventsOf({ location_id }: Pick<Alert, 'location_id'>): {
+  readonly begins: EarlierEventType;
+  readonly ends: EarlierEventType;
+} {
+  return isAnyHail(location_id)
+    ? { begins: 'hail.detected', ends: 'hail.cleared' }
+    : { begins: 'alert.created', ends: 'alert.resolved' };
+}
+
+/** What the earlier variant tells of an alert: when it begins the size of the first detection, when it is over the largest. */
+export function earlierHailData(alert: Alert, step: 'begins' | 'ends'): EarlierHailData {
+  return {
+    subscription_id: ownerOf(alert.location_id),
+    storm_id: alert.track_id,
+    mesh_size_mm: step === 'begins' ? alert.estimated_size_mm : alert.max_size_mm,
+    probability: alert.confidence,
+    coordinates: { lat: alert.lat, lng: alert.lon },
+  };
+}
+
+/** The bytes of an event in the earlier variant. */
+export function earlierBodyOf({
+  event,
+  at_ms,
+  data,
+}: {
+  readonly event: EarlierEventType;
+  readonly at_ms: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}): string {
+  const body: EarlierEventBody = { event, timestamp: timestamp(at_ms), data };
+  return JSON.stringify(body);
+}

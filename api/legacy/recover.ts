@@ -1,0 +1,133 @@
+import type { Transaction } from 'kysely';
+import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-events.ts';
+import type { Alert } from '../alerts/alerts.ts';
+import { instant } from '../store/instant.ts';
+import type { Push } from '../webhooks/messages.ts';
+import type { Receiver } from '../webhooks/receivers.ts';
+import type { Database } from '../store/schema.ts';
+import { earlierEventsOf, earlierHailData } from './events.ts';
+import { enqueueEarlierEvent, type Outbox } from '../webhooks/events.ts';
+import { revive } from '../webhooks/requeue.ts';
+
+/** A beginning or end of an alert. */
+interface Step {
+  readonly alert: Alert;
+  readonly step: 'begins' | 'ends';
+  readonly event: EarlierEventType;
+  /** When it happened; null for an alert that was closed: it ends for those alone who know of it. */
+  readonly at: string | null;
+}
+
+type Known = Pick<
+  Push,
+  'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'
+>;
+
+/**
+ * Sends an active receiver of the earlier variant, whose row the transaction holds, the beginnings and ends of alerts that it
+ * did not get since an instant. Its events name no alert: those of one place go out one after the other, and nothing that is
+ * older than what it was told last. What began for it ends, whenever it began, and whether the alert was resolved or closed.
+ */
+export async function recoverEarlierAlerts(
+  rows: Transaction<Database>,
+  outbox: Outbox,
+  receiver: Receiver,
+  { since_ms, now_ms, at_ms }: { readonly since_ms: number; readonly now_ms: number; readonly at_ms: number },
+): Promise<{ readonly dropped: number; readonly missed: number }> {
+  const { id, kind, business_id } = receiver;
+  const since = instant(since_ms);
+  const takes = await takenBy(rows, receiver);
+  const alerts = await lockAlertsSince(rows, outbox, receiver, since);
+  const known = await knownTo(rows, id);
+  const count = { dropped: 0, missed: 0 };
+  for (const own of Map.groupBy(alerts, ({ location_id }) => location_id).values()) {
+    const steps = own.toSorted(byBeginning).flatMap(stepsOf);
+    const pushOf = ({ alert, event }: Step) => known.get(keyOf(alert.id, event)) ?? null;
+    const last = steps.findLastIndex((each) => (pushOf(each)?.state ?? 'dropped') !== 'dropped');
+    let former = steps[last] ?? null;
+    let former_id = former === null ? null : unfinishedId(pushOf(former));
+    for (const each of steps.slice(last + 1)) {
+      const { alert, step, event, at } = each;
+      const isItsEnd = step === 'ends' && former?.step === 'begins' && former.alert.id === alert.id;
+      const push = pushOf(each);
+      if (push !== null) {
+        if (!isItsEnd && push.created_at < since) continue;
+        await revive(rows, outbox, push, former_id, at_ms);
+        former_id = push.id;
+        count.dropped += 1;
+      } else {
+        const isMissed = kind === 'webhook' && at !== null && at >= since;
+        if (!takes(event) || !(isItsEnd || isMissed)) continue;
+        const after = former === null ? null : { alert_id: former.alert.id, event: former.event };
+        const data = earlierHailData(alert, step);
+        const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms };
+        const [made] = await enqueueEarlierEvent(rows, outbox, { ...about, event, data, after });
+        former_id = made ?? null;
+        count.missed += 1;
+      }
+      former = each;
+    }
+  }
+  return count;
+}
+
+function stepsOf(alert: Alert): Step[] {
+  const { begins, ends } = earlierEventsOf(alert);
+  const begun: Step = { alert, step: 'begins', event: begins, at: alert.triggered_at };
+  return alert.status === 'open' ? [begun] : [begun, { alert, step: 'ends', event: ends, at: alert.resolved_at }];
+}
+
+function byBeginning(a: Alert, b: Alert): number {
+  return a.triggered_at === b.triggered_at ? (a.id < b.id ? -1 : 1) : a.triggered_at < b.triggered_at ? -1 : 1;
+}
+
+function unfinishedId(push: Known | null): string | null {
+  return push !== null && (push.state === 'pending' || push.state === 'waiting') ? push.id : null;
+}
+
+function keyOf(alert_id: string | null, event: string): string {
+  return `${alert_id} ${event}`;
+}
+
+/** Which events a receiver takes: a subscription all of them. */
+async function takenBy(
+  rows: Transaction<Database>,
+  { id, kind }: Receiver,
+): Promise<(event: EarlierEventType) => boolean> {
+  if (kind === 'subscription') return () => true;
+  const { events } = await rows.selectFrom('webhooks').select('events').where('id', '=', id).executeTakeFirstOrThrow();
+  const wanted = JSON.parse(events) as AnyEventType[];
+  return (event) => wanted.includes(event);
+}
+
+/** Holds the alerts of subscriptions that began or ended since an instant, and those that the receiver may know of. */
+async function lockAlertsSince(
+  rows: Transaction<Database>,
+  { store }: Outbox,
+  { id, business_id }: Receiver,
+  since: string,
+): Promise<readonly Alert[]> {
+  const told = rows.selectFrom('pushes').select('alert_id').where('receiver_id', '=', id);
+  return await rows
+    .selectFrom('alerts')
+    .selectAll()
+    .where('business_id', '=', business_id)
+    .where('location_kind', '=', 'subscription')
+    .where(({ or, eb }) => or([eb('triggered_at', '>=', since), eb('resolved_at', '>=', since), eb('id', 'in', told)]))
+    .orderBy('id')
+    .modifyEnd(store.forUpdate)
+    .execute();
+}
+
+/** The last event of each alert and type that was written for a receiver. */
+async function knownTo(rows: Transaction<Database>, receiver_id: string): Promise<ReadonlyMap<string, Known>> {
+  const found = await rows
+    .selectFrom('pushes')
+    .select(['id', 'business_id', 'receiver_id', 'alert_id', 'event', 'state', 'attempts', 'created_at'])
+    .where('receiver_id', '=', receiver_id)
+    .where('alert_id', 'is not', null)
+    .where('redelivered_from', 'is', null)
+    .orderBy('id')
+    .execute();
+  return new Map(found.map((each) => [keyOf(each.alert_id, each.event), each]));
+}

@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely } from 'kysely';
+import { yieldToEventLoop } from '../event-loop.ts';
+import type { Charged, Charging } from './ledger.ts';
+import type { Doubts } from './unresolved-commits.ts';
+import { BusinessGone, isOutage, OutcomeUnknown } from '../store/errors.ts';
+import type { Marks } from './commit-markers.ts';
+import type { NoteBatch, Notes } from './deferred-writes.ts';
+import type { Charge } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+
+/** Charges of one commit; more than that wait for the next. */
+const LARGEST_GROUP = 256;
+/** How long anybody waits to hear whether commits work. */
+const PROBE_WAIT_MS = 100;
+/** How long a commit that worked is taken as proof that commits work. */
+const PROOF_LASTS_MS = 1_000;
+/** A probe that takes longer than this has failed, until it is through. */
+const PROBE_LIMIT_MS = 1_000;
+
+export interface Committer {
+  /**
+   * Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not, with OutcomeUnknown
+   * when that could not be found out: then it is refunded should it turn out to be made.
+   */
+  readonly charge: (charge: Charge) => Promise<Exclude<Charged, 'gone'>>;
+  /** Schedules a commit of what was noted, for when no charge is committed before. */
+  readonly noted: () => void;
+  /**
+   * Whether commits work: as one within the last second showed, else as one made to find out shows. While that one takes long,
+   * the outcome of the commit before it holds, for a second; its own counts once it is known.
+   */
+  readonly works: (machine_ms: number) => Promise<boolean>;
+  /** Commits everything that waits, the last that this does; what cannot be written then is lost. */
+  readonly drain: () => Promise<void>;
+}
+
+/** What a committer is made of. */
+export interface CommitterParts {
+  readonly writer: Kysely<Database>;
+  readonly marks: Marks;
+  readonly doubts: Doubts;
+  readonly charging: Charging;
+  readonly notes: Notes;
+  /** How long what was noted waits for a charge to carry it along. */
+  readonly notes_wait_ms: number;
+}
+
+interface Waiting {
+  readonly charge: Charge;
+  readonly resolve: (outcome: Exclude<Charged, 'gone'>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Group commit: the cost of a charge is the commit, and it can be shared. What arrives while a commit runs, or in the same
+ * turn of the event loop, forms the next group: no timer, a lone charge is committed at once. A charge over its cap
+ * changes nothing and leaves the others alone; when the commit fails, none of the group was charged. What was noted is
+ * written at the latest `notes_wait_ms` later.
+ */
+export function createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms }: CommitterParts): Committer {
+  let waiting: Waiting[] = [];
+  let scheduled: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let flushing: Promise<void> = Promise.resolve();
+  let ending = false;
+  let working = true;
+  /** Monotonic, milliseconds: when a commit last worked. */
+  let proved_ms = Number.NEGATIVE_INFINITY;
+  let probing: { readonly outcome: Promise<boolean>; readonly since_ms: number } | null = null;
+
+  function schedule(): void {
+    scheduled ??= yieldToEventLoop().then(run);
+  }
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting.slice(0, LARGEST_GROUP);
+      waiting = waiting.slice(LARGEST_GROUP);
+      // Refusals come without any waiting: whoever answers one by asking again must not keep everybody else out.
+      if (!(await commitGroup(group)) && waiting.length > 0) await yieldToEventLoop();
+    }
+    scheduled = null;
+  }
+
+  /** False when the group was refused. */
+  async function commitGroup(group: readonly Waiting[]): Promise<boolean> {
+    try {
+      const charges = group.map(({ charge }) => charge);
+      const outcomes = await commit(notes.takeCursors(), charges);
+      group.forEach(({ charge, resolve, reject }, k) => {
+        const outcome = outcomes[k] ?? 'over_cap';
+        if (outcome === 'gone') reject(new BusinessGone(charge.business_id));
+        else resolve(outcome);
+      });
+      return true;
+    } catch (error) {
+      for (const { reject } of group) reject(error);
+      return false;
+    }
+  }
+
+  async function commit(batch: NoteBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
+    let outcomes: readonly Charged[] = [];
+    try {
+      await marks.transact(async (rows) => {
+        outcomes = await charging.chargeAll(rows, charges);
+        await notes.write(rows, batch);
+      });
+      proved();
+      return outcomes;
+    } catch (error) {
+      working = !isOutage(error);
+      if (error instanceof OutcomeUnknown) {
+        const charged = charges.filter((_, k) => outcomes[k] === 'charged');
+        doubts.add(error.id, charged, (committed) => committed || notes.putBack(batch));
+      } else notes.putBack(batch);
+      throw error;
+    }
+  }
+
+  function proved(): void {
+    working = true;
+    proved_ms = performance.now();
+  }
+
+  async function probe(machine_ms: number): Promise<boolean> {
+    try {
+      await writeProbe(writer, new Date(machine_ms).toISOString());
+      proved();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      working = false;
+    }
+    return working;
+  }
+
+  function beginProbe(machine_ms: number) {
+    const outcome = probe(machine_ms).finally(() => {
+      probing = null;
+    });
+    return { outcome, since_ms: performance.now() };
+  }
+
+  async function flush(): Promise<void> {
+    timer = null;
+    const batch = notes.takeAll();
+    if (batch.cursors.length + batch.keys.length + batch.claims.length > 0) await commit(batch, []);
+  }
+
+  function flushLater(): void {
+    flushing = flush().catch(ignoreOutage);
+  }
+
+  return {
+    charge: (charge) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ charge, resolve, reject });
+        schedule();
+      }),
+    noted: () => {
+      if (!ending) timer ??= setTimeout(flushLater, notes_wait_ms).unref();
+    },
+    works: async (machine_ms) => {
+      if (working && performance.now() - proved_ms < PROOF_LASTS_MS) return true;
+      probing ??= beginProbe(machine_ms);
+      const { outcome, since_ms } = probing;
+      const soon = await Promise.race([outcome, sleep(PROBE_WAIT_MS, null, { ref: false })]);
+      return soon ?? (working && performance.now() - since_ms < PROBE_LIMIT_MS);
+    },
+    drain: async () => {
+      ending = true;
+      while (scheduled !== null) await scheduled;
+      await probing?.outcome;
+      if (timer !== null) clearTimeout(timer);
+      await flushing;
+      await flush();
+    },
+  };
+}
+
+/** What could not be written is put back, which notes it again; meanwhile health reports that commits fail. */
+function ignoreOutage(error: unknown): void {
+  if (!isOutage(error)) throw error;
+}
+
+async function writeProbe(db: Kysely<Database>, at: string): Promise<void> {
+  await db.transaction().execute((rows) =>
+    rows
+      .insertInto('probes')
+      .values({ name: 'health', at })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet({ at }))
+      .execute(),
+  );
+}

@@ -1,0 +1,153 @@
+import { createHash } from 'node:crypto';
+import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
+import { believedTime } from '../../schemas/deletion-clock.ts';
+import type { Store } from '../store/database.ts';
+import { readClock } from '../store/deletions.ts';
+import { CommitFailed } from '../store/errors.ts';
+import { isDead, OWNER } from '../store/owner.ts';
+import type { Claim, ClaimRequest, StoredAnswer } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+
+/** How long an answer is replayed. */
+export const REPLAY_WINDOW_MS = 24 * 3_600_000;
+/** How long a claim is left alone whose owner gives no sign of life. */
+export const LEASE_MS = 120_000;
+/** Clocks of machines on one database differ by no more. */
+const CLOCKS_DIFFER_MS = 3_600_000;
+
+/** The data clock decides the window, the machine's clock the lease: HAIL_NOW stops only the first. */
+export interface Clocks {
+  readonly now: () => number;
+  readonly machine: () => number;
+}
+
+/**
+ * Claims an idempotency key for one request. The claim of a dead process, one whose lease is over, a stored refusal of
+ * another request, and whatever is older than the window are taken over. `token` names the claim.
+ */
+export async function claimKey(
+  rows: Transaction<Database>,
+  request: ClaimRequest,
+  token: string,
+  clocks: Clocks,
+): Promise<Claim> {
+  const row = newClaim(request, token, clocks);
+  const inserted = await rows
+    .insertInto('idempotency')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst();
+  if (inserted.numInsertedOrUpdatedRows === 1n) return { kind: 'claimed', token: row.token };
+
+  const held = await rows.selectFrom('idempotency').selectAll().where(sameKey(request)).executeTakeFirst();
+  if (held === undefined) return { kind: 'in_progress' };
+  const assessed = (await isOver(rows, held, clocks.now())) ? 'free' : assessClaim(held, request, clocks.machine());
+  if (assessed !== 'free') return assessed;
+  const taken = await rows
+    .updateTable('idempotency')
+    .set(row)
+    .where(sameKey(request))
+    .where('token', '=', held.token)
+    .executeTakeFirst();
+  return taken.numUpdatedRows === 1n ? { kind: 'claimed', token: row.token } : { kind: 'in_progress' };
+}
+
+/** Keeps an answer under its claim. Throws CommitFailed when the claim was taken over meanwhile. */
+export async function finishClaim(rows: Kysely<Database>, token: string, answer: StoredAnswer): Promise<void> {
+  const { numUpdatedRows } = await rows
+    .updateTable('idempotency')
+    .set({ state: 'done', status: answer.status, type: answer.type, body: answer.body })
+    .where('token', '=', token)
+    .where('state', '=', 'pending')
+    .executeTakeFirst();
+  if (numUpdatedRows !== 1n)
+    throw new CommitFailed('the claim of an idempotency key was lost, expected to hold it until the answer');
+}
+
+/** Forgets a claim that led to nothing. */
+export async function dropClaim(rows: Kysely<Database>, token: string): Promise<void> {
+  await rows.deleteFrom('idempotency').where('token', '=', token).where('state', '=', 'pending').execute();
+}
+
+/** Removes answers whose window was over at an instant, at most `most` of them; returns their count. */
+export async function sweepClaims(
+  rows: Kysely<Database>,
+  { skipLocked }: Pick<Store, 'skipLocked'>,
+  until_ms: number,
+  most: number,
+): Promise<number> {
+  const over = rows
+    .selectFrom('idempotency')
+    .select('token')
+    .where('created_at', '<=', new Date(until_ms - REPLAY_WINDOW_MS).toISOString())
+    .limit(most)
+    .modifyEnd(skipLocked);
+  const { numDeletedRows } = await rows.deleteFrom('idempotency').where('token', 'in', over).executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Claims that nobody works on any more and nobody has taken over. */
+export async function abandonedClaims(
+  rows: Kysely<Database>,
+  machine_ms: number,
+): Promise<readonly Selectable<Database['idempotency']>[]> {
+  const pending = await rows.selectFrom('idempotency').selectAll().where('state', '=', 'pending').execute();
+  return pending.filter((claim) => isAbandoned(claim, machine_ms));
+}
+
+/** True for a claim whose window is over. A clock that was set wrong ends none: the request would be run and charged twice. */
+async function isOver(
+  rows: Kysely<Database>,
+  { created_at }: Pick<Selectable<Database['idempotency']>, 'created_at'>,
+  now_ms: number,
+): Promise<boolean> {
+  const over_ms = Date.parse(created_at) + REPLAY_WINDOW_MS;
+  if (over_ms > now_ms) return false;
+  const clock = await readClock(rows);
+  return clock === null || over_ms <= believedTime(clock, now_ms);
+}
+
+function assessClaim(
+  held: Selectable<Database['idempotency']>,
+  request: ClaimRequest,
+  machine_ms: number,
+): Claim | 'free' {
+  if (held.state === 'pending') return isAbandoned(held, machine_ms) ? 'free' : { kind: 'in_progress' };
+  const { status, type, body } = held;
+  if (status === null || type === null || body === null) throw new TypeError('a finished claim has no answer');
+  if (held.fingerprint === request.fingerprint) return { kind: 'replay', answer: { status, type, body } };
+  // Nothing happened at a refusal: a typo must not burn the key.
+  return status >= 400 ? 'free' : { kind: 'other_request' };
+}
+
+function isAbandoned({ owner, lease_until_ms }: Selectable<Database['idempotency']>, machine_ms: number): boolean {
+  // A lease far ahead was given by a clock that was set back since: it would block its key for years.
+  const isOver = lease_until_ms <= machine_ms || lease_until_ms > machine_ms + LEASE_MS + CLOCKS_DIFFER_MS;
+  return isOver || isDead(owner);
+}
+
+function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token: string, { now, machine }: Clocks) {
+  return {
+    business_id,
+    route,
+    key: storedKey(key),
+    fingerprint,
+    token,
+    owner: OWNER,
+    lease_until_ms: machine() + LEASE_MS,
+    state: 'pending' as const,
+    status: null,
+    type: null,
+    body: null,
+    created_at: new Date(now()).toISOString(),
+  };
+}
+
+function sameKey({ business_id, route, key }: ClaimRequest) {
+  return ({ and }: ExpressionBuilder<Database, 'idempotency'>) => and({ business_id, route, key: storedKey(key) });
+}
+
+/** What stands for an idempotency key in the records: clients may send secrets as keys, their API key among them. */
+export function storedKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Kysely, Transaction } from 'kysely';
+import { lockBusiness } from '../accounts/businesses.ts';
+import { type Charging, createCharging, periodOf } from './ledger.ts';
+import { createCommitter } from './commit.ts';
+import { sweepCursors } from '../store/cursors.ts';
+import { openDatabase, recordsLocation, type Store } from '../store/database.ts';
+import { type Deletions, NO_DELETIONS, openDeletions } from '../store/deletions.ts';
+import { openDoubts } from './unresolved-commits.ts';
+import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from '../store/errors.ts';
+import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
+import { usedByKey } from '../accounts/key-caps.ts';
+import { createKeyring } from '../accounts/keys.ts';
+import { createMarks, type Marks, sweepMarks } from './commit-markers.ts';
+import { migrate } from '../store/migrate.ts';
+import { createNotes } from './deferred-writes.ts';
+import { effectiveCap } from '../accounts/plans.ts';
+import { param, prepare } from '../store/prepare.ts';
+import type { Charge, OverCap, Records, StoredAnswer, Writer } from '../store/records.ts';
+import { openRequestDays, sweepRequestDays } from './daily-quota.ts';
+import type { Database } from '../store/schema.ts';
+
+/** How often what is over its time is removed. */
+const SWEEP_EVERY_MS = 600_000;
+/** Rows of a table in one transaction, for which every other writer waits. */
+const SWEPT_AT_ONCE = 5_000;
+
+/** How long counts of requests may wait: well within the second in which they are promised. */
+const NOTES_WAIT_MS = 500;
+
+/** How long calls wait while another process keeps writers out: several times what the largest upload takes to write. */
+const WRITE_WAIT_MS = 1_000;
+
+/** How long one statement of a call may take on a PostgreSQL server. */
+const STATEMENT_WAIT_MS = 1_500;
+/** How long anybody waits to hear how the records are. */
+const HEALTH_WAIT_MS = 1_000;
+
+/** What the records need beside their database. */
+export interface RecordsSettings {
+  /** Data clock, epoch milliseconds. */
+  readonly now: () => number;
+  /** True where the data clock is fixed: nothing is deleted by its age then. */
+  readonly now_is_fixed?: boolean;
+  /** Called with a line for each thing done at the start, and for each commit in doubt that was resolved. */
+  readonly report?: (line: string) => void;
+  /** Called with what an operator has to see to at once: files that were deleted or replaced, damaged data. */
+  readonly alarm?: (line: string) => void;
+  readonly notes_wait_ms?: number;
+  /** How long writes wait for a SQLite file that another process writes to, or for a lock of another on PostgreSQL. */
+  readonly write_wait_ms?: number;
+  /** How long one statement may take on a PostgreSQL server. */
+  readonly statement_wait_ms?: number;
+  /** File that keeps commits in doubt over a restart; null: they are forgotten with the process. */
+  readonly journal?: string | null;
+}
+
+export interface RecordsOptions extends RecordsSettings {
+  readonly data_root: string;
+  /** PostgreSQL; null: a SQLite file under the data root. */
+  readonly database_url: string | null;
+}
+
+/** Opens the records of a data root, makes or migrates their tables, and reports it. Throws RecordsUnavailable. */
+export async function openRecords({ data_root, database_url, ...settings }: RecordsOptions): Promise<Records> {
+  return await recordsOver(openDatabase(recordsLocation(data_root, database_url)), settings);
+}
+
+/** The records over an open store, which they close. */
+export async function recordsOver(store: Store, settings: RecordsSettings): Promise<Records> {
+  const { now, report = () => {}, alarm = () => {}, notes_wait_ms = NOTES_WAIT_MS, journal = null } = settings;
+  const { write_wait_ms = WRITE_WAIT_MS, statement_wait_ms = STATEMENT_WAIT_MS } = settings;
+  const { writer, reader, files, troubles } = store;
+  troubles.onDamage = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
+  if (files !== null)
+    files.onChange = (fault) =>
+      fault === null ? report(`records: ${store.name} is in its place again`) : alarm(`records: ${fault}`);
+  await using opening = new AsyncDisposableStack();
+  opening.defer(store.close);
+  for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
+  store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
+  const clocks = { now, machine: Date.now };
+  const marks = createMarks(store, now);
+  const doubts = openDoubts({ store, journal, report });
+  const charging = createCharging(store);
+  const notes = createNotes(store, () => committer.noted());
+  const committer = createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms });
+  const keyring = createKeyring(reader);
+  const usedOf = prepareUsed(reader);
+  const requestDays = openRequestDays(marks, store);
+  const transaction: Records['transaction'] = marks.transact;
+  const deletions = settings.now_is_fixed ? NO_DELETIONS : openDeletions(store, transaction, now);
+  const sweeping = setInterval(
+    () => void sweep(store, transaction, deletions).catch(ignoreUnreachable),
+    SWEEP_EVERY_MS,
+  ).unref();
+
+  opening.move(); // from here on, whoever asked for the records closes them
+
+  let closing: Promise<void> | null = null;
+  let looking: Promise<boolean> | null = null;
+
+  const look = async () => (await Promise.all([isReadable(store), committer.works(Date.now())])).every(Boolean);
+
+  /** Ends a claim under which nothing was done; where that is not possible now, it is noted to be forgotten. */
+  const endClaim = async (token: string, end: (rows: Transaction<Database>) => Promise<void>) => {
+    try {
+      await transaction(end);
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      notes.release(token);
+    }
+  };
+
+  return {
+    ...keyring,
+    charge: (charge) => {
+      notes.request(charge.key_id, charge.at_ms, false);
+      return committer.charge(charge);
+    },
+    wouldExceed: async ({ plan, business_id, rate_bucket, key_cap }, credits, now_ms) => {
+      if (store.writersBlocked()) throw new RecordsUnavailable('writers are kept out');
+      const cap = effectiveCap(plan);
+      const month = { business_id, period: periodOf(now_ms) };
+      if (key_cap !== null && (await usedByKey(reader, rate_bucket, month)) + credits > key_cap) return 'over_key_cap';
+      return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap ? 'over_cap' : null;
+    },
+    countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
+    admitToday: requestDays.admit,
+    claim: async (request) => {
+      const token = randomUUID();
+      try {
+        return await transaction((rows) => claimKey(rows, request, token, clocks));
+      } catch (error) {
+        if (error instanceof OutcomeUnknown) notes.release(token);
+        throw error;
+      }
+    },
+    releaseClaim: (token) => endClaim(token, (rows) => dropClaim(rows, token)),
+    storeRefusal: (token, answer) => endClaim(token, (rows) => finishClaim(rows, token, answer)),
+    write: async (business_id, charge, claim, now_ms, work) => {
+      if (charge) notes.request(charge.key_id, charge.at_ms, false);
+      return await writeCharged(marks, charging, { business_id, now_ms, charge, claim }, work);
+    },
+    transaction,
+    deletions,
+    rememberCursor: notes.cursor,
+    reader,
+    health: async () => {
+      if (store.writersBlocked() || troubles.damage !== null) return false;
+      looking ??= Promise.race([look(), sleep(HEALTH_WAIT_MS, false, { ref: false })]).finally(() => {
+        looking = null;
+      });
+      return await looking;
+    },
+    store,
+    close: async () => {
+      closing ??= closeAfter(
+        committer
+          .drain()
+          .finally(() => requestDays.close())
+          .finally(() => doubts.close()),
+        sweeping,
+        store,
+      );
+      await closing;
+    },
+  };
+}
+
+async function closeAfter(drained: Promise<void>, sweeping: NodeJS.Timeout, store: Store): Promise<void> {
+  clearInterval(sweeping);
+  try {
+    await drained;
+  } finally {
+    await store.close();
+  }
+}
+
+interface ChargedWrite {
+  readonly business_id: string;
+  readonly now_ms: number;
+  readonly charge: Charge | null;
+  readonly claim: string | null;
+}
+
+/** Thrown inside a transaction to take everything back. */
+class Refused extends Error {
+  readonly by: OverCap;
+
+  constructor(by: OverCap) {
+    super(by);
+    this.by = by;
+  }
+}
+
+async function writeCharged<Result extends StoredAnswer>(
+  marks: Marks,
+  charging: Charging,
+  { business_id, now_ms, charge, claim }: ChargedWrite,
+  work: (writer: Writer) => Promise<Result>,
+): Promise<Result | OverCap> {
+  try {
+    return await marks.transact(async (rows) => {
+      if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
+      const result = await work({ rows, business_id, now_ms });
+      // Last, because every other charge of the business waits while this row is held.
+      const [charged = 'charged'] = charge ? await charging.chargeAll(rows, [charge]) : [];
+      if (charged === 'over_cap' || charged === 'over_key_cap') throw new Refused(charged);
+      if (claim !== null) await finishClaim(rows, claim, result);
+      return result;
+    });
+  } catch (error) {
+    if (error instanceof Refused) return error.by;
+    throw error;
+  }
+}
+
+/** Credits used in the month of an instant. */
+function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: number) => Promise<number> {
+  const query = prepare(
+    reader
+      .selectFrom('periods')
+      .select('used')
+      .where('business_id', '=', param<string>('business_id'))
+      .where('period', '=', param<string>('period')),
+  );
+  return async (business_id, now_ms) => {
+    const { rows } = await reader.executeQuery(query({ business_id, period: periodOf(now_ms) }));
+    return rows[0]?.used ?? 0;
+  };
+}
+
+/** Deletes what requests left behind and has run out, a part of it at a time. */
+async function sweep(store: Store, transaction: Records['transaction'], deletions: Deletions): Promise<void> {
+  const until_ms = await deletions.due('requests');
+  if (until_ms === null) return;
+  const swept = await transaction(async (rows) => [
+    await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepMarks(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepRequestDays(rows, until_ms),
+  ]);
+  if (swept.every((count) => count < SWEPT_AT_ONCE)) await deletions.done('requests');
+}
+
+/** A sweep that finds the records out of reach is made up for by the next. */
+function ignoreUnreachable(error: unknown): void {
+  if (!isOutage(error)) throw error;
+}
+
+/** Whether reads work: the one that failed last tells, else any. */
+async function isReadable({ reader, troubles }: Store): Promise<boolean> {
+  const failed = troubles.failedRead;
+  try {
+    if (failed === null) await reader.selectFrom('probes').select('name').limit(1).execute();
+    else {
+      await reader.executeQuery(failed);
+      troubles.readWorked(failed);
+    }
+    return troubles.failedRead === null;
+  } catch (error) {
+    if (isOutage(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,149 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { refundAll } from './ledger.ts';
+import type { Store } from '../store/database.ts';
+import { isOutage } from '../store/errors.ts';
+import { removeMark, wasCommitted } from './commit-markers.ts';
+import type { Charge } from '../store/records.ts';
+
+/** How often the outcome of a commit is asked for that could not be looked up. */
+const RESOLVE_EVERY_MS = 250;
+const REASON = 'the answer to its commit was lost, and nothing was served';
+
+/** A commit of charges that nobody was served for, because what became of it was not known. */
+const Doubt = z.object({
+  /** Its mark. */
+  id: z.string(),
+  charges: z.array(
+    z.object({
+      business_id: z.string(),
+      key_id: z.string(),
+      operation: z.string(),
+      credits: z.number(),
+      count: z.number(),
+      at_ms: z.number(),
+    }),
+  ),
+});
+type Doubt = z.infer<typeof Doubt>;
+
+/** Commits of charges whose outcome is not known: found out as soon as the database can be reached, and taken back if made. */
+export interface Doubts {
+  /** Keeps a commit, in the journal too, before its callers are answered. `resolved` is called with its outcome. */
+  readonly add: (id: string, charges: readonly Charge[], resolved: (committed: boolean) => void) => void;
+  /** Resolves what it can, the last that this does; what is left is in the journal for the next start. */
+  readonly close: () => Promise<void>;
+}
+
+export interface DoubtsOptions {
+  readonly store: Store;
+  /** A file that keeps what is in doubt over a restart; null: memory alone. */
+  readonly journal: string | null;
+  /** Called with a line for each commit that was resolved. */
+  readonly report: (line: string) => void;
+}
+
+/** Begins with what an earlier process left in the journal. Throws when the journal is not one. */
+export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
+  const open = new Map<string, { readonly doubt: Doubt; readonly resolved: (committed: boolean) => void }>();
+  let timer: NodeJS.Timeout | null = null;
+  let resolving: Promise<void> | null = null;
+
+  function write(): void {
+    if (journal === null) return;
+    try {
+      writeJournal(
+        journal,
+        [...open.values()].map(({ doubt }) => doubt),
+      );
+    } catch (error) {
+      report(
+        `records: ${journal} cannot be written, what is in doubt is forgotten at the next start (${String(error)})`,
+      );
+    }
+  }
+
+  async function resolve({ id, charges }: Doubt): Promise<boolean> {
+    if (!(await wasCommitted(store, id))) return false;
+    // The mark is removed with the refund: should its own answer be lost, it is not given twice.
+    await store.writer.transaction().execute(async (rows) => {
+      if (await removeMark(rows, id)) await refundAll(rows, charges, REASON);
+    });
+    return true;
+  }
+
+  async function resolveAll(): Promise<void> {
+    try {
+      for (const { doubt, resolved } of open.values()) {
+        const committed = await resolve(doubt);
+        open.delete(doubt.id);
+        write();
+        resolved(committed);
+        report(`records: commit ${doubt.id} was ${committed ? 'made, and its charges are refunded' : 'not made'}`);
+      }
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+    }
+  }
+
+  function later(): void {
+    timer ??= setTimeout(() => {
+      timer = null;
+      resolving = resolveAll().finally(() => {
+        resolving = null;
+        if (open.size > 0) later();
+      });
+    }, RESOLVE_EVERY_MS).unref();
+  }
+
+  for (const doubt of readJournal(journal)) open.set(doubt.id, { doubt, resolved: () => {} });
+  if (open.size > 0) later();
+
+  return {
+    add: (id, charges, resolved) => {
+      open.set(id, { doubt: { id, charges: [...charges] }, resolved });
+      write();
+      later();
+    },
+    close: async () => {
+      if (timer !== null) clearTimeout(timer);
+      await resolving;
+      if (timer !== null) clearTimeout(timer);
+      await resolveAll();
+    },
+  };
+}
+
+function readJournal(path: string | null): readonly Doubt[] {
+  if (path === null || !existsSync(path)) return [];
+  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line, k) => {
+    try {
+      return Doubt.parse(JSON.parse(line));
+    } catch (cause) {
+      throw new Error(`${path}: line ${k + 1} is no commit in doubt, expected what the service writes there`, {
+        cause,
+      });
+    }
+  });
+}
+
+/** The whole file or the one before, also when the power fails. */
+function writeJournal(path: string, doubts: readonly Doubt[]): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const file = openSync(`${path}.new`, 'w', 0o600);
+  try {
+    writeSync(file, doubts.map((doubt) => `${JSON.stringify(doubt)}\n`).join(''));
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(`${path}.new`, path);
+  const folder = openSync(dirname(path), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

@@ -1,0 +1,58 @@
+import { hostname, userInfo } from 'node:os';
+import type { Kysely, Transaction } from 'kysely';
+import type { Database } from './schema.ts';
+
+/** An act of an operator. */
+export interface Act {
+  /** Noun and verb, such as `key.rotate`. */
+  readonly act: string;
+  readonly business_id: string | null;
+  /** What was acted on: an id or a name. */
+  readonly subject: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+/** A line of the audit log. */
+export interface AuditLine extends Required<Act> {
+  readonly at: string;
+  readonly actor: string;
+}
+
+/** Writes down who did what when, in the transaction that does it. Never give it a secret. */
+export async function recordAct(
+  rows: Transaction<Database>,
+  now_ms: number,
+  { act, business_id, subject, detail = {} }: Act,
+): Promise<void> {
+  await rows
+    .insertInto('audit')
+    .values({
+      at: new Date(now_ms).toISOString(),
+      actor: actor(),
+      act,
+      business_id,
+      subject,
+      detail: JSON.stringify(detail),
+    })
+    .execute();
+}
+
+/** The audit log, oldest first; of one business, or of all with null. Outlives the business. */
+export async function auditLines(rows: Kysely<Database>, business_id: string | null): Promise<readonly AuditLine[]> {
+  const found = await rows
+    .selectFrom('audit')
+    .select(['at', 'actor', 'act', 'business_id', 'subject', 'detail'])
+    .$if(business_id !== null, (query) => query.where('business_id', '=', business_id))
+    .orderBy('id')
+    .execute();
+  return found.map((line) => ({ ...line, detail: JSON.parse(line.detail) as Record<string, unknown> }));
+}
+
+/** User and machine. Containers often run under a number that has no name. */
+function actor(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `${process.getuid?.() ?? 'unknown'}@${hostname()}`;
+  }
+}

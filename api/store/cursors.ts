@@ -1,0 +1,92 @@
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Store } from './database.ts';
+import type { CursorNote } from './records.ts';
+import type { Database } from './schema.ts';
+
+/** How long a cursor keeps the place at which it was handed out. */
+const CURSOR_MS = 3_600_000;
+/** How long the place of a deleted item is kept. */
+const DELETED_MS = 24 * 3_600_000;
+/** Stands for every key in the place of a deleted item. */
+const EVERYBODY = '';
+const ROWS_PER_INSERT = 500;
+
+/** A list of a business, and who walks through it. */
+export interface Walk {
+  readonly business_id: string;
+  /** Rate bucket of the key, so that a walk survives the rotation of its key. */
+  readonly holder: string;
+  readonly list: string;
+}
+
+/** The note to keep when a page ends with `item_id`, for `Records.rememberCursor`. `sort_key` is what the list is sorted by. */
+export function cursorNote(walk: Walk, item_id: string, sort_key: string, now_ms: number): CursorNote {
+  return { ...walk, item_id, sort_key, expires_at: new Date(now_ms + CURSOR_MS).toISOString() };
+}
+
+/**
+ * Sort key at which a page ended with `item_id`: as it was when the cursor was handed out to the same holder within the
+ * hour, else as it was when the item was deleted within the day. Null: neither; the item itself may still be there.
+ */
+export async function cursorPlace(
+  rows: Kysely<Database>,
+  { business_id, holder, list }: Walk,
+  item_id: string,
+  now_ms: number,
+): Promise<string | null> {
+  const found = await rows
+    .selectFrom('cursors')
+    .select('sort_key')
+    .where('business_id', '=', business_id)
+    .where('list', '=', list)
+    .where('item_id', '=', item_id)
+    .where('holder', 'in', [holder, EVERYBODY])
+    .where('expires_at', '>', new Date(now_ms).toISOString())
+    .orderBy('holder', 'desc')
+    .executeTakeFirst();
+  return found?.sort_key ?? null;
+}
+
+/** Keeps the places of items that are being deleted, so that cursors that name them stay valid. */
+export async function rememberDeleted(
+  rows: Transaction<Database>,
+  { business_id, list }: Omit<Walk, 'holder'>,
+  items: readonly { readonly id: string; readonly sort_key: string }[],
+  now_ms: number,
+): Promise<void> {
+  const expires_at = new Date(now_ms + DELETED_MS).toISOString();
+  for (let from = 0; from < items.length; from += ROWS_PER_INSERT)
+    await rows
+      .insertInto('cursors')
+      .values(
+        items
+          .slice(from, from + ROWS_PER_INSERT)
+          .map(({ id, sort_key }) => ({ business_id, holder: EVERYBODY, list, item_id: id, sort_key, expires_at })),
+      )
+      .onConflict((conflict) =>
+        conflict
+          .columns(['business_id', 'list', 'item_id', 'holder'])
+          .doUpdateSet((eb) => ({ sort_key: eb.ref('excluded.sort_key'), expires_at: eb.ref('excluded.expires_at') })),
+      )
+      .execute();
+}
+
+/** Removes places whose time was over at an instant, at most `most` of them; returns their count. */
+export async function sweepCursors(
+  rows: Kysely<Database>,
+  { skipLocked }: Pick<Store, 'skipLocked'>,
+  until_ms: number,
+  most: number,
+): Promise<number> {
+  const over = rows
+    .selectFrom('cursors')
+    .select(['business_id', 'list', 'item_id', 'holder'])
+    .where('expires_at', '<=', new Date(until_ms).toISOString())
+    .limit(most)
+    .modifyEnd(skipLocked);
+  const { numDeletedRows } = await rows
+    .deleteFrom('cursors')
+    .where(({ refTuple }) => sql<boolean>`${refTuple('business_id', 'list', 'item_id', 'holder')} in ${over}`)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
+}

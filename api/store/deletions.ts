@@ -1,0 +1,88 @@
+import type { Kysely, Transaction } from 'kysely';
+import {
+  DeletionClock,
+  type DueForDeletion,
+  dueForDeletion,
+  lookAtClock,
+  markForDeletion,
+} from '../../schemas/deletion-clock.ts';
+import type { Store } from './database.ts';
+import { instant } from './instant.ts';
+import type { Marks } from '../metering/commit-markers.ts';
+import type { Database } from './schema.ts';
+
+/** Name of the row. */
+const NAME = 'deletion clock';
+
+/** What is deleted by its age: what requests leave behind, reports and exports with their files, events that were sent. */
+export type DeletionKind = 'requests' | 'jobs' | 'events';
+
+/** Decides what may be deleted by its age. */
+export interface Deletions {
+  /**
+   * Looks at the clock, and returns the instant at which things of a kind must have run out to be deleted now, epoch
+   * milliseconds; null: nothing is. `newest_scan_ms`: of the newest observed scan, where the caller knows.
+   */
+  readonly due: (kind: DeletionKind, newest_scan_ms?: number | null) => Promise<number | null>;
+  /** Marks what has run out by now, once all that was due is deleted. */
+  readonly done: (kind: DeletionKind) => Promise<void>;
+}
+
+/** Deletes nothing: the clock is fixed, or this process must not delete. */
+export const NO_DELETIONS: Deletions = { due: async () => null, done: async () => {} };
+
+/** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
+export function openDeletions(
+  { forUpdate }: Pick<Store, 'forUpdate'>,
+  transaction: Marks['transact'],
+  now: () => number,
+): Deletions {
+  let looked_ms = 0; // by the monotonic clock, which begins with the process
+  const change = (newest_scan_ms: number | null, step: (clock: DeletionClock) => DueForDeletion) =>
+    transaction(async (rows) => {
+      const before = await readClock(rows, forUpdate);
+      const monotonic_ms = performance.now();
+      const newest_own_ms = before === null ? await newestRow(rows) : null;
+      const look = { wall_ms: now(), run_ms: monotonic_ms - looked_ms, newest_scan_ms, newest_own_ms };
+      const { clock, until_ms } = step(lookAtClock(before, look));
+      const row = { name: NAME, value: JSON.stringify(clock), noted_at: instant(look.wall_ms) };
+      await rows
+        .insertInto('settings')
+        .values(row)
+        .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
+        .execute();
+      looked_ms = monotonic_ms;
+      return until_ms;
+    });
+  return {
+    due: (kind, newest_scan_ms = null) => change(newest_scan_ms, (clock) => dueForDeletion(clock, kind)),
+    done: async (kind) => {
+      await change(null, (clock) => ({ clock: markForDeletion(clock, kind), until_ms: null }));
+    },
+  };
+}
+
+/** The clock by which the records delete; null: nothing was looked at yet. */
+export async function readClock(rows: Kysely<Database>, locking?: Store['forUpdate']): Promise<DeletionClock | null> {
+  const found = await rows
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', NAME)
+    .$if(locking !== undefined, (query) => query.modifyEnd(locking as Store['forUpdate']))
+    .executeTakeFirst();
+  return found === undefined ? null : DeletionClock.parse(JSON.parse(found.value));
+}
+
+/** When the newest row was written that runs out, epoch milliseconds; null: there is none. */
+async function newestRow(rows: Transaction<Database>): Promise<number | null> {
+  const newest = await Promise.all(
+    (['jobs', 'idempotency', 'pushes'] as const).map((table) =>
+      rows
+        .selectFrom(table)
+        .select(({ fn }) => fn.max('created_at').as('at'))
+        .executeTakeFirst(),
+    ),
+  );
+  const times = newest.flatMap((row) => (row?.at ? Date.parse(row.at) : []));
+  return times.length === 0 ? null : Math.max(...times);
+}

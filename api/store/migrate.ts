@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type CreateTableBuilder, type Kysely, sql, type Transaction } from 'kysely';
+import type { Store } from './database.ts';
+import { RecordsUnavailable } from './errors.ts';
+import { storedKey } from '../metering/idempotency.ts';
+import { ALL_TABLES, type Database, MIGRATION_NAMES, type MigrationName, type Table } from './schema.ts';
+
+/** What a migration does after it has made the tables that say `since` of it. */
+const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>) => Promise<void>>> = {
+  '003-idempotency-key-digests': digestKeys,
+};
+
+/** How long one process waits for another that is migrating. */
+const MIGRATION_WAIT_MS = 60_000;
+const MIGRATION_POLL_MS = 100;
+
+/**
+ * Brings the tables up to date and returns the names of the migrations that it applied, [] when there was nothing to do.
+ * All in one transaction: a failure, or a death, leaves the tables as they were. Processes that start together take turns.
+ * Throws when the records were written by a newer version.
+ */
+export async function migrate(store: Store, now_ms: number): Promise<readonly string[]> {
+  const until_ms = performance.now() + MIGRATION_WAIT_MS;
+  for (;;) {
+    const applied = await store.writer.transaction().execute(async (rows) => {
+      const missing = await missingMigrations(rows, store);
+      if (missing.length === 0) return [];
+      if (!(await store.lockMigrations(rows))) return null;
+      return await apply(rows, store, await missingMigrations(rows, store), now_ms);
+    });
+    if (applied !== null) return applied;
+    if (performance.now() > until_ms)
+      throw new RecordsUnavailable(`another process migrates ${store.name} for over ${MIGRATION_WAIT_MS / 1000} s`);
+    await sleep(MIGRATION_POLL_MS);
+  }
+}
+
+async function missingMigrations(rows: Transaction<Database>, store: Store): Promise<readonly MigrationName[]> {
+  const done = await appliedMigrations(rows, store);
+  const unknown = done.filter((name) => !MIGRATION_NAMES.some((known) => known === name));
+  if (unknown.length > 0)
+    throw new Error(`records ${store.name}: hold ${unknown.join(', ')}, expected none newer than this version`);
+  return MIGRATION_NAMES.filter((name) => !done.includes(name));
+}
+
+/** Names of the migrations that were applied; [] before the first. */
+export async function appliedMigrations(rows: Kysely<Database>, store: Store): Promise<readonly string[]> {
+  if (!(await store.hasTable(rows, 'migrations'))) return [];
+  return (await rows.selectFrom('migrations').select('name').orderBy('name').execute()).map(({ name }) => name);
+}
+
+async function apply(
+  rows: Transaction<Database>,
+  store: Store,
+  missing: readonly MigrationName[],
+  now_ms: number,
+): Promise<readonly string[]> {
+  const applied_at = new Date(now_ms).toISOString();
+  for (const name of missing) {
+    for (const table of ALL_TABLES) {
+      if (table.since === name) await createTable(rows, store, table);
+      await addColumns(rows, store, table, name);
+      await createIndexes(rows, table, name);
+    }
+    await CHANGES[name]?.(rows);
+    await rows.insertInto('migrations').values({ name, applied_at }).execute();
+  }
+  return missing;
+}
+
+async function createTable(
+  rows: Transaction<Database>,
+  { columnTypes }: Store,
+  { name, columns, primary_key, references_owner }: Table,
+): Promise<void> {
+  let table: CreateTableBuilder<string, string> = rows.schema.createTable(name);
+  for (const [column, { type, nullable, unique, added }] of Object.entries(columns)) {
+    if (added !== undefined) continue;
+    const isKey = primary_key.length === 1 && primary_key[0] === column;
+    table = table.addColumn(column, columnTypes[type], (c) => {
+      if (type === 'counter') return c;
+      const kept = isKey ? c.primaryKey() : nullable ? c : c.notNull();
+      const single = unique ? kept.unique() : kept;
+      return references_owner && column === 'business_id' ? single.references('businesses.id') : single;
+    });
+  }
+  if (primary_key.length > 1) table = table.addPrimaryKeyConstraint(`${name}_pk`, [...primary_key]);
+  await table.execute();
+}
+
+async function addColumns(
+  rows: Transaction<Database>,
+  { columnTypes }: Store,
+  { name, columns }: Table,
+  migration: MigrationName,
+): Promise<void> {
+  for (const [column, { type, added }] of Object.entries(columns))
+    if (added?.since === migration)
+      await rows.schema
+        .alterTable(name)
+        .addColumn(column, columnTypes[type], (c) => c.notNull().defaultTo(added.default))
+        .execute();
+}
+
+/** Makes the indexes whose last column comes with a migration. */
+async function createIndexes(
+  rows: Transaction<Database>,
+  { name, columns, indexes = {}, since }: Table,
+  migration: MigrationName,
+): Promise<void> {
+  for (const [index, on] of Object.entries(indexes)) {
+    // Names of migrations begin with their number.
+    const complete = on
+      .map((column) => columns[column]?.added?.since ?? since)
+      .toSorted()
+      .at(-1);
+    if (complete !== migration) continue;
+    const key = sql.join(on.map((column) => sql.ref(column)));
+    await sql`create index ${sql.ref(index)} on ${sql.table(name)} (${key})`.execute(rows);
+  }
+}
+
+/** Idempotency keys were stored as clients sent them. */
+async function digestKeys(rows: Transaction<Database>): Promise<void> {
+  for (const { token, key } of await rows.selectFrom('idempotency').select(['token', 'key']).execute())
+    await rows
+      .updateTable('idempotency')
+      .set({ key: storedKey(key) })
+      .where('token', '=', token)
+      .execute();
+}

@@ -1,0 +1,274 @@
+import { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Dialect,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+} from 'kysely';
+import pg from 'pg';
+import { NoAnswer } from './errors.ts';
+
+/** How long the records wait for their database. */
+export interface Waits {
+  /** For locks that other processes hold. */
+  readonly lock_ms: number;
+  /** For one statement. */
+  readonly statement_ms: number;
+}
+
+/** Before anything is served: this process may be migrating large tables, or another one. */
+const START_WAITS: Waits = { lock_ms: 5_000, statement_ms: 60_000 };
+/** How long a connection is waited for, a free one or a new one: no less than for a lock, which those may wait for who have them all. */
+const CONNECT_MS = 1_500;
+const CONNECTIONS = 10;
+/** Connections that are opened to find out how the server is, and what became of a commit. */
+const OUT_OF_BAND_CONNECTIONS = 2;
+/** So much longer than a statement may take a server that ends it is waited for, before it counts as silent. */
+const SILENT_AFTER_MS = 250;
+/** The server rolls back a transaction whose client sends nothing more. */
+const IDLE_IN_TRANSACTION_MS = 15_000;
+/** How often a server that was silent or locked is looked at again, and how long one look may take. */
+const LOOK_EVERY_MS = 100;
+const LOOK_MS = 1_000;
+const CLOSE_MS = 1_000;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+const READ_ONLY = '25006';
+/** SQLSTATEs that say that the session is over, or that there is none to be had: connection, resources, shutdown, start. */
+const NO_SESSION = /^(08|53|57P)/;
+
+/** What keeps writers, or everybody, out. */
+type Closed = 'locked' | 'silent';
+
+/**
+ * A PostgreSQL server as the records see it. Nobody waits for it for long: the server ends statements and waits for locks
+ * that take too long, and where it does not respond at all, the connection is given up. Whoever has waited in vain gives up for
+ * all, as with the lock of a SQLite file: from then on writers (of a locked table) or everybody (on a silent server) are
+ * refused at once, until a look finds that it would go well.
+ */
+export class PostgresServer {
+  /** For transactions that write. */
+  readonly writing: Dialect;
+  /** For reads, which another's lock on writing does not concern. */
+  readonly reading: Dialect;
+  /** Refused to nobody: for finding out what became of a commit. */
+  readonly outOfBand: Dialect;
+  readonly #url: string;
+  readonly #tables: readonly string[];
+  readonly #sockets = new Set<Socket>();
+  /** Tell those who wait for a connection that its pool was ended. */
+  readonly #waiting = new Set<() => void>();
+  #waits = START_WAITS;
+  #pool: pg.Pool;
+  #outOfBandPool: pg.Pool;
+  #closed: Closed | null = null;
+  #ended = false;
+
+  /** `tables`: those whose locks keep writers out. No connection is opened yet. */
+  constructor(url: string, tables: readonly string[]) {
+    this.#url = url;
+    this.#tables = tables;
+    this.#pool = this.#newPool(CONNECTIONS);
+    this.#outOfBandPool = this.#newPool(OUT_OF_BAND_CONNECTIONS);
+    const dialect = (connect: PostgresPool['connect']) =>
+      new PostgresDialect({ pool: { connect, end: async () => {}, options: { connectionString: url } } });
+    this.writing = dialect(() => this.#connect(() => this.#closed !== null));
+    this.reading = dialect(() => this.#connect(() => this.#closed === 'silent'));
+    this.outOfBand = dialect(async () => this.#session(await this.#take(() => this.#outOfBandPool)));
+  }
+
+  /** True while writers are refused at once. */
+  get writersBlocked(): boolean {
+    return this.#closed !== null;
+  }
+
+  /** Connections that are open wait as before until they are given back; later ones wait like this. */
+  setWaits(waits: Waits): void {
+    this.#waits = waits;
+    this.#renew();
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    this.#ended = true;
+    const ended = Promise.all([this.#pool.end(), this.#outOfBandPool.end()]);
+    for (const tell of this.#waiting) tell();
+    await Promise.race([ended, sleep(CLOSE_MS, null, { ref: false })]);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  get #connect_ms(): number {
+    return Math.max(CONNECT_MS, this.#waits.lock_ms);
+  }
+
+  /** The settings of a connection; those in the address take precedence. */
+  #config(): pg.ClientConfig {
+    const { lock_ms, statement_ms } = this.#waits;
+    return {
+      connectionString: this.#url,
+      connectionTimeoutMillis: this.#connect_ms,
+      lock_timeout: lock_ms,
+      statement_timeout: statement_ms,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+      types: { getTypeParser },
+      stream: () => this.#newSocket(),
+    };
+  }
+
+  #newSocket(): Socket {
+    const socket = new Socket();
+    this.#sockets.add(socket);
+    return socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  #newPool(max: number): pg.Pool {
+    const pool = new pg.Pool({ ...this.#config(), max });
+    // A connection that breaks is replaced by the pool, and its statement is rejected; without listeners the event, which
+    // comes for idle and for busy ones, would end the process.
+    pool.on('error', () => {});
+    pool.on('connect', (client) => client.on('error', () => {}));
+    return pool;
+  }
+
+  /** New connections in place of those that are open: they may be silent, or sessions of a server that no longer writes. */
+  #renew(): void {
+    for (const pool of [this.#pool, this.#outOfBandPool]) void pool.end();
+    this.#pool = this.#newPool(CONNECTIONS);
+    this.#outOfBandPool = this.#newPool(OUT_OF_BAND_CONNECTIONS);
+    for (const tell of this.#waiting) tell();
+  }
+
+  /** A connection of a pool, or of the one that takes its place meanwhile: a pool that is ended forgets who waits for it. */
+  async #take(pool: () => pg.Pool): Promise<pg.PoolClient> {
+    const until_ms = performance.now() + this.#connect_ms;
+    do {
+      const { promise: ended, resolve } = Promise.withResolvers<null>();
+      const tell = () => resolve(null);
+      this.#waiting.add(tell);
+      const taking = pool().connect();
+      const client = await Promise.race([taking, ended]).finally(() => this.#waiting.delete(tell));
+      if (client !== null) return client;
+      // Its pool may give it all the same, or say that it has ended: whoever waits gets one of the new pool, or its error.
+      void Promise.allSettled([taking]).then(([late]) => {
+        if (late.status === 'fulfilled') late.value.release(true);
+      });
+    } while (performance.now() < until_ms);
+    throw new NoAnswer('connections were given up again and again');
+  }
+
+  async #connect(refused: () => boolean): Promise<PostgresPoolClient> {
+    const refuse = () => {
+      if (refused()) throw new NoAnswer(this.#closed === 'locked' ? 'another process locks its tables' : 'no answer');
+    };
+    refuse();
+    const [started_ms, connect_ms] = [performance.now(), this.#connect_ms];
+    try {
+      return this.#session(await this.#take(() => this.#pool));
+    } catch (error) {
+      refuse();
+      if (performance.now() - started_ms >= connect_ms) this.#close('silent');
+      throw error;
+    }
+  }
+
+  /** A connection that is waited for only for so long, and that is not used again when it turns out to be of no use. */
+  #session(client: pg.PoolClient): PostgresPoolClient {
+    const { statement_ms } = this.#waits;
+    let useless = false;
+    const ask = async (text: string, values: readonly unknown[]) => {
+      if (useless) throw new NoAnswer('its connection was given up');
+      try {
+        return await answered(client.query(text, [...values]), statement_ms);
+      } catch (error) {
+        const state = sqlState(error);
+        if (state === null || NO_SESSION.test(state) || state === READ_ONLY) useless = true;
+        if (error instanceof NoAnswer) this.#close('silent');
+        if (state === LOCK_NOT_AVAILABLE) this.#close('locked');
+        if (state === READ_ONLY || error instanceof NoAnswer) this.#renew();
+        throw error;
+      }
+    };
+    return new Session(ask, () => client.release(useless));
+  }
+
+  #close(closed: Closed): void {
+    if (this.#closed === null) void this.#lookUntilOpen();
+    // Silence is the worse of the two.
+    if (this.#closed !== 'silent') this.#closed = closed;
+  }
+
+  async #lookUntilOpen(): Promise<void> {
+    do {
+      await sleep(LOOK_EVERY_MS, null, { ref: false });
+      this.#closed = await this.#look();
+    } while (this.#closed !== null && !this.#ended);
+  }
+
+  /** What would keep a writer out now; null: nothing. A look on a connection of its own takes none from others. */
+  async #look(): Promise<Closed | null> {
+    const client = new pg.Client({ ...this.#config(), connectionTimeoutMillis: LOOK_MS });
+    client.on('error', () => {});
+    const tables = this.#tables.map((table) => client.escapeIdentifier(table)).join();
+    const look = `begin; lock table ${tables} in row exclusive mode nowait; rollback`;
+    try {
+      await answered(
+        client.connect().then(() => client.query(look)),
+        LOOK_MS,
+      );
+      return null;
+    } catch (error) {
+      const state = sqlState(error);
+      if (state === LOCK_NOT_AVAILABLE) return 'locked';
+      // Any other word from the server is for the next transaction to hear.
+      return state === null || NO_SESSION.test(state) ? 'silent' : null;
+    } finally {
+      // Never waits: the server may not answer to that either.
+      void client.end();
+    }
+  }
+}
+
+type Ask = (text: string, values: readonly unknown[]) => Promise<unknown>;
+
+/** A connection as Kysely takes it. */
+class Session implements PostgresPoolClient {
+  readonly release: () => void;
+  readonly #ask: Ask;
+
+  constructor(ask: Ask, release: () => void) {
+    this.#ask = ask;
+    this.release = release;
+  }
+
+  query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
+  query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
+  query(text: unknown, values: readonly unknown[] = []): unknown {
+    return this.#ask(String(text), values);
+  }
+}
+
+/** What a statement leads to. Throws NoAnswer when nothing is heard although the server should have ended it. */
+async function answered<Result>(result: Promise<Result>, statement_ms: number): Promise<Result> {
+  const most_ms = statement_ms + SILENT_AFTER_MS;
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new NoAnswer(`no answer in ${most_ms} ms`)), most_ms);
+  });
+  try {
+    return await Promise.race([result, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The SQLSTATE of an error that the server sent; null when it did not. */
+function sqlState(error: unknown): string | null {
+  return error instanceof pg.DatabaseError ? (error.code ?? null) : null;
+}
+
+/** BIGINT and NUMERIC as numbers: credits and sums stay far below 2 ** 53. */
+const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) =>
+  oid === pg.types.builtins.INT8 || oid === pg.types.builtins.NUMERIC ? Number : pg.types.getTypeParser(oid, format);

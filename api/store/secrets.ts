@@ -1,0 +1,229 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
+import { instant } from './instant.ts';
+import type { Records } from './records.ts';
+import type { Database } from './schema.ts';
+
+/** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
+export interface Secrets {
+  readonly encrypt: (text: string) => string;
+  /** Throws when the text was encrypted under another key, or was changed. */
+  readonly decrypt: (stored: string) => string;
+  /** HMAC-SHA256 of a text, base64url, under each master key: the first to give out, any to accept. */
+  readonly signatures: (text: string) => readonly string[];
+}
+
+/** The master key is missing, malformed, readable by others, or another than the one the records were written under. */
+export class MasterKeyError extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = 'MasterKeyError';
+  }
+}
+
+/** Begins what is encrypted. */
+const FORMAT = 'v1';
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+const KEY_ID_BYTES = 6;
+/** Mode of a file that its owner alone reads and writes. */
+export const KEY_FILE_MODE = 0o600;
+/** Keys for different purposes have nothing to do with each other. */
+const LABELS = { secrets: 'hail secrets at rest', links: 'hail signed addresses', id: 'hail master key id' } as const;
+
+/** Columns that hold encrypted text, some of them among other text. */
+const ENCRYPTED = [
+  { table: 'subscriptions', column: 'secret' },
+  { table: 'webhooks', column: 'secret' },
+  { table: 'webhooks', column: 'old_secret' },
+  { table: 'idempotency', column: 'body' },
+] as const;
+
+/** File of a data root with its master key. */
+export function masterKeyPath(records_root: string): string {
+  return join(records_root, 'records', 'master.key');
+}
+
+/** Encrypts under the first of the keys; decrypts what is under any of them. */
+export function secretsUnder(keys: readonly Buffer[]): Secrets {
+  const known = keys.map((master) => ({ id: keyId(master), key: derived(master, LABELS.secrets, MASTER_KEY_BYTES) }));
+  const signing = keys.map((master) => derived(master, LABELS.links, MASTER_KEY_BYTES));
+  const [own] = known;
+  if (own === undefined) throw new TypeError('there is no master key');
+  return {
+    encrypt: (text) => {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', own.key, iv);
+      const hidden = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${beginning(own.id)}${hidden.toString('base64url')}`;
+    },
+    decrypt: (stored) => {
+      const used = known.find(({ id }) => stored.startsWith(beginning(id)));
+      if (used === undefined) throw new MasterKeyError('a secret is encrypted under another master key');
+      const hidden = Buffer.from(stored.slice(beginning(used.id).length), 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', used.key, hidden.subarray(0, IV_BYTES));
+      decipher.setAuthTag(hidden.subarray(-TAG_BYTES));
+      return Buffer.concat([decipher.update(hidden.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+    },
+    signatures: (text) => signing.map((key) => createHmac('sha256', key).update(text).digest('base64url')),
+  };
+}
+
+/** True for text that was encrypted, under whichever key. */
+export function isEncrypted(text: string): boolean {
+  return /^v1\.[0-9a-f]{12}\.[A-Za-z0-9_-]+$/.test(text);
+}
+
+export interface SecretsSettings {
+  /** Folder with the records of a data root. */
+  readonly records_root: string;
+  /** Keys that were set, the one to encrypt under first; null: the file of the data root. */
+  readonly master_keys: readonly Buffer[] | null;
+  /** Data clock, epoch milliseconds. */
+  readonly now: () => number;
+}
+
+/**
+ * Opens the secrets of the records. The first start makes a key file, unless a key is set. Where several keys are set, what is
+ * stored is encrypted anew under the first. Throws MasterKeyError where the key is malformed, its file open to others, or
+ * what the records hold is under a key that is not there.
+ */
+export async function openSecrets(
+  records: Pick<Records, 'reader' | 'transaction' | 'store'>,
+  { records_root, master_keys, now }: SecretsSettings,
+): Promise<Secrets> {
+  const { name } = records.store;
+  const path = masterKeyPath(records_root);
+  const keys = master_keys ?? [heldKey(path, await isUsed(records.reader)) ?? newKey(path)];
+  const secrets = secretsUnder(keys);
+  const ids = keys.map(keyId);
+  await records.transaction(async (rows) => {
+    await checkKeys(rows, name, ids);
+    for (const old of ids.slice(1)) await encryptAnew(rows, secrets, old);
+    await noteKey(rows, ids[0] ?? '', now());
+  });
+  return secrets;
+}
+
+/** Why the service would not start over these records with these keys, without changing either; null: it would. */
+export async function masterKeyFault(
+  { reader, store }: Pick<Records, 'reader' | 'store'>,
+  { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
+): Promise<string | null> {
+  try {
+    const inFile = master_keys === null ? heldKey(masterKeyPath(records_root), await isUsed(reader)) : null;
+    const keys = master_keys ?? (inFile === null ? [] : [inFile]);
+    if (keys.length > 0) await checkKeys(reader, store.name, keys.map(keyId));
+    return null;
+  } catch (error) {
+    if (!(error instanceof MasterKeyError)) throw error;
+    return error.message;
+  }
+}
+
+/** True once something was written under a master key. */
+async function isUsed(rows: Kysely<Database>): Promise<boolean> {
+  return (await notedKey(rows)) !== null || (await underOtherKeys(rows, [])) !== null;
+}
+
+/** Throws MasterKeyError where the records hold what is under a key that is not among these. */
+async function checkKeys(rows: Kysely<Database>, name: string, ids: readonly string[]): Promise<void> {
+  const before = await notedKey(rows);
+  if (before !== null && !ids.includes(before))
+    throw new MasterKeyError(`records ${name}: master key is ${ids.join(', ')}, expected ${before}, which wrote them`);
+  const foreign = await underOtherKeys(rows, ids);
+  if (foreign !== null) throw new MasterKeyError(`records ${name}: ${foreign}, expected ${ids.join(', ')}`);
+}
+
+/** Encrypts under the first key what is under an old one. */
+async function encryptAnew(rows: Transaction<Database>, { encrypt, decrypt }: Secrets, old: string): Promise<void> {
+  for (const { table, column } of ENCRYPTED) {
+    const stored = sql.ref(column);
+    const found = await sql<{ text: string }>`select distinct ${stored} as text from ${sql.table(table)}
+      where ${stored} like ${`${beginning(old)}%`}`.execute(rows);
+    for (const { text } of found.rows)
+      await sql`update ${sql.table(table)} set ${stored} = ${encrypt(decrypt(text))} where ${stored} = ${text}`.execute(
+        rows,
+      );
+  }
+}
+
+function beginning(id: string): string {
+  return `${FORMAT}.${id}.`;
+}
+
+function derived(master: Buffer, label: string, bytes: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, '', label, bytes));
+}
+
+function keyId(master: Buffer): string {
+  return derived(master, LABELS.id, KEY_ID_BYTES).toString('hex');
+}
+
+/** The key of a new file. */
+function newKey(path: string): Buffer {
+  createKeyFile(path);
+  return heldKey(path, true);
+}
+
+/** The key of the file; null where there is none, and none is expected. */
+function heldKey(path: string, expected: true): Buffer;
+function heldKey(path: string, expected: boolean): Buffer | null;
+function heldKey(path: string, expected: boolean): Buffer | null {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) {
+    if (!expected) return null;
+    throw new MasterKeyError(
+      `${path}: no such file, expected the master key that the records were written under, or HAIL_MASTER_KEY`,
+    );
+  }
+  const mode = stat.mode & 0o777;
+  if (mode !== KEY_FILE_MODE)
+    throw new MasterKeyError(`${path} is ${mode.toString(8)}, expected ${KEY_FILE_MODE.toString(8)}`);
+  const key = masterKeyBytes(readFileSync(path, 'utf8').trim());
+  if (key === null) throw new MasterKeyError(`${path}: is malformed, expected 64 hexadecimal digits`);
+  return key;
+}
+
+/** Makes the file whole or not at all; when another process is first, its file stays. */
+function createKeyFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const written = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
+  writeFileSync(written, `${randomBytes(MASTER_KEY_BYTES).toString('hex')}\n`, { mode: KEY_FILE_MODE, flush: true });
+  try {
+    linkSync(written, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(written);
+  }
+}
+
+async function notedKey(rows: Kysely<Database>): Promise<string | null> {
+  const row = await rows.selectFrom('master_key').select('fingerprint').executeTakeFirst();
+  return row?.fingerprint ?? null;
+}
+
+async function noteKey(rows: Transaction<Database>, fingerprint: string, now_ms: number): Promise<void> {
+  await rows
+    .insertInto('master_key')
+    .values({ name: 'master', fingerprint, noted_at: instant(now_ms) })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ fingerprint, noted_at: instant(now_ms) }))
+    .execute();
+}
+
+/** What is encrypted under another key than these; null: nothing. */
+async function underOtherKeys(rows: Kysely<Database>, ids: readonly string[]): Promise<string | null> {
+  for (const { table, column } of ENCRYPTED) {
+    const stored = sql.ref(column);
+    const ours = ids.map((id) => sql` and ${stored} not like ${`${beginning(id)}%`}`);
+    const { rows: found } = await sql<{ text: string }>`select ${stored} as text from ${sql.table(table)}
+      where ${stored} like ${`${FORMAT}.%`}${sql.join(ours, sql``)} limit 1`.execute(rows);
+    const [one] = found;
+    if (one !== undefined) return `a ${column} of ${table} is under master key ${one.text.split('.')[1]}`;
+  }
+  return null;
+}

@@ -1,0 +1,892 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { openArrival } from '../../../api/alerts/arrival.ts';
+import { enqueueEarlierEvent } from '../../../api/webhooks/events.ts';
+import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/webhooks/mail.ts';
+import { matchScan, type ScanHail } from '../../../api/alerts/match.ts';
+import { openOutlet } from '../../../api/webhooks/client.ts';
+import { indexPlaces } from '../../../api/alerts/places.ts';
+import { EARLIER_SAMPLES } from '../../../api/webhooks/samples.ts';
+import { sendPush, startSending } from '../../../api/webhooks/send.ts';
+import { signatureFault } from '../../../api/webhooks/sign.ts';
+import type { NewTask } from '../../../api/store/tasks/queue.ts';
+import { addDelivery } from '../../../api/webhooks/attempts.ts';
+import { markEarlierReceiver } from '../../../api/legacy/receivers.ts';
+import { CommitFailed } from '../../../api/store/errors.ts';
+import { setMember } from '../../../api/accounts/members.ts';
+import { findPush, sweepPushes } from '../../../api/webhooks/messages.ts';
+import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/watched.ts';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
+import { boxRing, type Position } from '../../../schemas/geo/position.ts';
+import type { Ring } from '../../../schemas/geo/rings.ts';
+import { MS_PER_MIN } from '../../../schemas/time.ts';
+import { EarlierEventBody } from '../../../schemas/webhook-events.ts';
+import { departuresOfEvent } from '../../support/data/described-events.ts';
+import { startReceiver } from '../../support/service/receiver.ts';
+import { SERVICE_NOW_MS, startService } from '../../support/service/service.ts';
+import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
+import {
+  answerOf,
+  happen,
+  makeWebhook,
+  runTasks,
+  sending as sendingJson,
+  startWebhookService,
+  WEBHOOK_ENDPOINTS,
+  WEBHOOKS,
+  type WebhookService,
+} from '../../support/service/webhooks.ts';
+
+/** So often a test looks whether what it waits for has come. */
+const LOOK_EVERY_MS = 20;
+
+async function until(t: ExecutionContext, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 1_000; looks++) {
+    if (await isSo()) return;
+    await sleep(LOOK_EVERY_MS);
+  }
+  t.fail('it did not come');
+}
+
+/** A service that sends to a receiver on this machine, its waits a thousandth of the usual ones. */
+async function sending(t: ExecutionContext) {
+  const receiver = await startReceiver(t);
+  const outlet = openOutlet({ allow_cidrs: ['127.0.0.0/8'], ca_file: receiver.ca_file, time_scale: 1 });
+  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, outlet });
+  const stop = startSending({ ...service.services, webhook_time_scale: 0.001 });
+  t.teardown(async () => {
+    await stop();
+    outlet.close();
+    await service.close();
+    if (service.failures.length > 0) throw service.failures[0];
+  });
+  return { receiver, service };
+}
+
+test('a delivery over TLS carries both signatures, which receivers and Standard Webhooks verify', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id, secret } = await makeWebhook(service, { url: receiver.url });
+  const [event_id = ''] = await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.length === 1);
+  const [received] = receiver.received;
+  if (received === undefined) throw new Error('nothing was received');
+  const { headers, body } = received;
+  t.is(received.method, 'POST');
+  t.is(signatureFault(String(headers['x-service-signature']), body, secret, Date.now()), null);
+  t.like(new StandardWebhook(secret).verify(body, headers as Record<string, string>), {
+    id: event_id,
+    schema_version: 1,
+    event: 'alert.created',
+  });
+  t.like(headers, { 'x-service-event': 'alert.created', 'x-service-delivery-id': event_id, 'webhook-id': event_id });
+  t.regex(String(headers['user-agent']), /^hail-webhooks\/\d/);
+  t.is(headers['content-type'], 'application/json');
+});
+
+test('a failed delivery is sent again with the same bytes until it is taken', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  receiver.answer = (_, response) => {
+    response.writeHead(receiver.received.length < 3 ? 503 : 200).end();
+  };
+  await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.length === 3);
+  t.is(new Set(receiver.received.map(({ body }) => body)).size, 1);
+  await until(t, async () => (await service.records.reader.selectFrom('tasks').select('id').execute()).length === 0);
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1, failure_count: 2 } });
+});
+
+test('what nobody takes is dropped after the sixth attempt, and only then what waits for it is sent', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  receiver.answer = ({ headers }, response) => {
+    response.writeHead(headers['x-service-event'] === 'alert.created' ? 500 : 200).end();
+  };
+  await happen(service, [webhook_id], { alert_id: 'alt_1' });
+  await happen(service, [webhook_id], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
+  await until(t, () => receiver.received.length === 7);
+  t.deepEqual(
+    receiver.received.map(({ headers }) => headers['x-service-event']),
+    [...Array(6).fill('alert.created'), 'alert.resolved'],
+  );
+});
+
+test('receivers that do not answer hold up no other, and get four events at a time', async (t) => {
+  const { receiver, service } = await sending(t);
+  const silent: ServerResponse[] = [];
+  receiver.answer = ({ path }, response) => {
+    if (path === '/silent') silent.push(response);
+    else response.end();
+  };
+  const slow = await makeWebhook(service, { url: receiver.url.replace('/hook', '/silent') });
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  for (let k = 0; k < 8; k++) await happen(service, [slow.webhook_id]);
+  await until(t, () => silent.length === 4);
+  await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.some(({ path }) => path === '/hook'));
+  t.is(silent.length, 4);
+  receiver.answer = (_, response) => response.end();
+  for (const response of silent) response.end();
+});
+
+test('a task that comes again finds its attempt made, and sends and records nothing', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  const tasks = await service.records.reader.selectFrom('tasks').selectAll().execute();
+  t.is(await runTasks(service), 1);
+  await service.records.transaction((rows) => rows.insertInto('tasks').values(tasks).execute());
+  t.is(await runTasks(service), 1);
+  t.is(service.receivers.received.length, 1);
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
+});
+
+test('what is written for a receiver that was just paused or deleted is given up, and leaves nothing that waits', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await answerOf(service, `${WEBHOOKS}/${webhook_id}`, sendingJson('PUT', { status: 'paused' }));
+  for (const receiver of [webhook_id, 'wh_deleted']) {
+    await happen(service, [receiver], { alert_id: 'alt_1' });
+    await happen(service, [receiver], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
+  }
+  while ((await runTasks(service)) > 0);
+  const pushes = await service.records.reader.selectFrom('pushes').selectAll().execute();
+  t.deepEqual(
+    pushes.map(({ receiver_id, state }) => [receiver_id, state]),
+    Array(2).fill([webhook_id, 'dropped']),
+  );
+  t.is(service.receivers.received.length, 0);
+});
+
+test('events of which no delivery is kept are swept once they are old', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  const before_ms = Date.now();
+  const [kept, swept, pending] = [
+    await happen(service, [webhook_id]),
+    await happen(service, [webhook_id]),
+    await happen(service, [webhook_id]),
+  ].flat();
+  await service.records.transaction(async (rows) => {
+    await rows
+      .updateTable('pushes')
+      .set({ state: 'delivered' })
+      .where('id', 'in', [kept ?? '', swept ?? ''])
+      .execute();
+  });
+  const row = { receiver_id: webhook_id, event_id: kept ?? '', event: 'alert.created', attempt: 1 };
+  const ended = { status_code: 200, success: 1, error: null, error_class: null, answer: '', duration_ms: 1 };
+  const rest = { redelivered_from: null, next_retry_at: null, created_at: '2026-05-02T00:00:00.000Z' };
+  const { id: business_id } = await service.records.reader
+    .selectFrom('businesses')
+    .select('id')
+    .executeTakeFirstOrThrow();
+  await service.records.transaction((rows) =>
+    addDelivery(rows, { id: 'whd_1', ...row, ...ended, ...rest, business_id }),
+  );
+  await service.records.transaction((rows) => sweepPushes(rows, before_ms));
+  t.is((await service.records.reader.selectFrom('pushes').select('id').execute()).length, 3);
+  await service.records.transaction((rows) => sweepPushes(rows, Date.now() + 1));
+  t.deepEqual(
+    (await service.records.reader.selectFrom('pushes').select('id').orderBy('id').execute()).map(({ id }) => id),
+    [kept, pending],
+  );
+});
+
+for (const [direction, step_ms] of [
+  ['put forward by an hour', 3_600_000],
+  ['put back by two years', -2 * 365 * 86_400_000],
+] as const)
+  test.serial(`a clock that is ${direction} during an attempt leaves the wait for the next as it is`, async (t) => {
+    const service = await startWebhookService();
+    t.teardown(service.close);
+    const { webhook_id } = await makeWebhook(service);
+    await happen(service, [webhook_id]);
+    const clock = Date.now;
+    t.teardown(() => {
+      Date.now = clock;
+    });
+    service.receivers.answer = () => {
+      Date.now = () => clock() + step_ms;
+      return { status_code: 503, error_class: 'http_status' };
+    };
+    await runTasks(service);
+    const { reader } = service.records;
+    const task = await reader.selectFrom('tasks').select('due_ms').executeTakeFirstOrThrow();
+    const wait_ms = task.due_ms - Date.now();
+    t.true(wait_ms > -60_000 && wait_ms <= 10_000, `waits ${wait_ms} ms`);
+    const [delivery] = await reader.selectFrom('deliveries').selectAll().execute();
+    t.is(Date.parse(delivery?.next_retry_at ?? ''), task.due_ms);
+    t.true((delivery?.duration_ms ?? Number.NaN) < 60_000);
+  });
+
+test('the next attempt is kept in the records with its time, which a restart does not change', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  service.receivers.answer = () => ({ status_code: 503, error_class: 'http_status', retry_after_ms: 90_000 });
+  await runTasks(service);
+  const { reader } = service.records;
+  const [task] = await reader.selectFrom('tasks').selectAll().execute();
+  const [push] = await reader.selectFrom('pushes').selectAll().execute();
+  const [delivery] = await reader.selectFrom('deliveries').selectAll().execute();
+  const ended_ms = Date.parse(delivery?.created_at ?? '') + (delivery?.duration_ms ?? 0);
+  t.is(task?.due_ms, ended_ms + 90_000);
+  t.is(push?.next_at, new Date(ended_ms + 90_000).toISOString());
+  t.is(delivery?.next_retry_at, push?.next_at);
+  t.like(JSON.parse(task?.payload ?? ''), { push_id: push?.id, attempt: 2 });
+  t.is(task?.retry, 1);
+});
+
+for (const [how, step_ms] of [
+  ['forward', 3_600_000],
+  ['back', -3_600_000],
+  ['forward by two years', 2 * 365 * 86_400_000],
+] as const)
+  test.serial(
+    `a clock that is put ${how} drops no event that waits for a retry, before a restart or after it`,
+    async (t) => {
+      const service = await startWebhookService();
+      t.teardown(service.close);
+      const { webhook_id } = await makeWebhook(service);
+      const [here = ''] = await happen(service, [webhook_id]);
+      const [elsewhere = ''] = await happen(service, [webhook_id]);
+      service.receivers.answer = () => 500;
+      await runTasks(service);
+      const { records } = service;
+      // Noted by a process that is gone: its monotonic clock means nothing here.
+      const tasks = await records.reader.selectFrom('tasks').selectAll().execute();
+      for (const { id, payload } of tasks.filter((task) => task.payload.includes(elsewhere))) {
+        const first_attempt = { owner: 'another process', at_ms: 0 };
+        const changed = JSON.stringify({ ...JSON.parse(payload), first_attempt });
+        await records.transaction((rows) =>
+          rows.updateTable('tasks').set({ payload: changed }).where('id', '=', id).execute(),
+        );
+      }
+      const machine = Date.now;
+      t.teardown(() => {
+        Date.now = machine;
+      });
+      Date.now = () => machine() + step_ms;
+      for (let retries = 1; retries <= 5; retries++) {
+        t.is(await runTasks(service), 2);
+        const states = await Promise.all([here, elsewhere].map((id) => findPush(records.reader, id)));
+        t.deepEqual(
+          states.map((push) => [push?.attempts, push?.state]),
+          Array(2).fill([1 + retries, retries < 5 ? 'pending' : 'dropped']),
+        );
+      }
+    },
+  );
+
+test('an attempt is recorded once the records can be written again', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  let refusals = 2;
+  const { records } = service;
+  const failing = {
+    ...service.services,
+    records: {
+      ...records,
+      transaction: (async (work) => {
+        if (refusals-- > 0) throw new CommitFailed('the disk is full');
+        return await records.transaction(work);
+      }) as typeof records.transaction,
+    },
+  };
+  const [task] = await records.reader.selectFrom('tasks').select('payload').execute();
+  await sendPush(failing, { payload: JSON.parse(task?.payload ?? '') });
+  t.is(service.receivers.received.length, 1);
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
+});
+
+test('a receiver of the earlier variant gets its payload, signed alike, and retries after 1 s, 30 s and 5 min and no others', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id, secret } = await makeWebhook(service, { url: receiver.url });
+  const { id: business_id } = await service.records.reader
+    .selectFrom('businesses')
+    .select('id')
+    .executeTakeFirstOrThrow();
+  receiver.answer = (_, response) => {
+    response.writeHead(503, { 'Retry-After': '7' }).end();
+  };
+  const [event_id = ''] = await service.records.transaction(async (rows) => {
+    await markEarlierReceiver(rows, webhook_id, business_id);
+    const about = { business_id, receivers: [webhook_id], alert_id: null, after: null, at_ms: 0 };
+    const data = EARLIER_SAMPLES['hail.detected'];
+    return await enqueueEarlierEvent(
+      rows,
+      { queue: service.services.queue, store: service.records.store },
+      { ...about, event: 'hail.detected', data },
+    );
+  });
+  const dropped = async () => (await findPush(service.records.reader, event_id))?.state === 'dropped';
+  await until(t, dropped);
+  t.is(receiver.received.length, 4);
+  for (const { headers, body } of receiver.received) {
+    t.like(headers, { 'x-service-event': 'hail.detected', 'x-service-delivery-id': event_id });
+    t.is(signatureFault(String(headers['x-service-signature']), body, secret, Date.now()), null);
+    t.deepEqual(EarlierEventBody.parse(JSON.parse(body)), {
+      event: 'hail.detected',
+      timestamp: '1970-01-01T00:00:00Z',
+      data: EARLIER_SAMPLES['hail.detected'],
+    });
+  }
+  const attempts = await service.records.reader
+    .selectFrom('deliveries')
+    .select(['next_retry_at', 'created_at', 'duration_ms'])
+    .where('receiver_id', '=', webhook_id)
+    .orderBy('attempt')
+    .execute();
+  const waits_ms = attempts.map(({ next_retry_at, created_at, duration_ms }) =>
+    next_retry_at === null ? null : Date.parse(next_retry_at) - Date.parse(created_at) - duration_ms,
+  );
+  t.deepEqual(waits_ms, [1, 30, 300, null]);
+
+  receiver.answer = (_, response) => {
+    response.writeHead(200).end();
+  };
+  t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}/test`, sendingJson('POST', {})), {
+    body: { success: true },
+  });
+  t.like(JSON.parse(receiver.received.at(-1)?.body ?? ''), {
+    event: 'alert.created',
+    data: { test: true, storm_id: null },
+  });
+  t.like(
+    await answerOf(service, `${WEBHOOKS}/${webhook_id}/test`, sendingJson('POST', { event: 'webhook.disabled' })),
+    {
+      status: 400,
+    },
+  );
+});
+
+const testGiveUp = testWith(startWebhookService, closeWithoutFailures);
+
+const TEAM = [
+  ['admin@example.com', 'admin'],
+  ['manager@example.com', 'manager'],
+  ['member@example.com', 'member'],
+] as const;
+
+async function hireTeam({ records }: WebhookService): Promise<void> {
+  const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  for (const [email, role] of TEAM)
+    await records.transaction((rows) => setMember(rows, { id, name: 'default' }, email, role, SERVICE_NOW_MS));
+}
+
+async function makeEarlier({ records }: WebhookService, { webhook_id }: { webhook_id: string }): Promise<void> {
+  const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  await records.transaction((rows) => markEarlierReceiver(rows, webhook_id, id));
+}
+
+/** Events whose first attempt fails, and nothing else is run. */
+async function failing(service: WebhookService, receiver: string, events: number): Promise<void> {
+  for (let k = 0; k < events; k++) {
+    await happen(service, [receiver]);
+    await runTasks(service);
+  }
+}
+
+/** Mail in the spool: recipient, subject, text; by recipient and subject. */
+function mailOf({ records }: WebhookService): readonly { to: string; subject: string; text: string }[] {
+  const folder = spoolPath(dirname(dirname(records.store.name)));
+  return readdirSync(folder)
+    .map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
+    .map((text) => ({
+      to: /^To: (.*)\r$/m.exec(text)?.[1] ?? '',
+      subject: /^Subject: (.*(?:\r\n .*)*)\r$/m.exec(text)?.[1]?.replaceAll('\r\n', '') ?? '',
+      text,
+    }))
+    .sort((a, b) => (a.to + a.subject < b.to + b.subject ? -1 : 1));
+}
+
+testGiveUp(
+  'ten distinct events in a row that fail disable a webhook once, tell the others and mail admins and managers',
+  async (t) => {
+    await hireTeam(t.context);
+    const broken = await makeWebhook(t.context, { url: 'https://broken.example.com/in?token=s3cret' });
+    const other = await makeWebhook(t.context, { url: 'https://other.example.com' });
+    await makeWebhook(t.context, { url: 'https://deaf.example.com', events: ['alert.created'] });
+    const paused = await makeWebhook(t.context, { url: 'https://paused.example.com' });
+    await answerOf(t.context, `${WEBHOOKS}/${paused.webhook_id}`, sendingJson('PUT', { status: 'paused' }));
+    // The earlier variant has no such event, whatever the row asks for.
+    await makeEarlier(t.context, await makeWebhook(t.context, { url: 'https://earlier.example.com' }));
+    t.context.receivers.answer = ({ url }) => (url.startsWith('https://broken.') ? 503 : 200);
+    await failing(t.context, broken.webhook_id, 9);
+    t.like(await answerOf(t.context, `${WEBHOOKS}/${broken.webhook_id}`), {
+      body: { status: 'active', consecutive_failures: 9 },
+    });
+    await failing(t.context, broken.webhook_id, 2);
+    t.like(await answerOf(t.context, `${WEBHOOKS}/${broken.webhook_id}`), {
+      body: { status: 'disabled', consecutive_failures: 10 },
+    });
+    while ((await runTasks(t.context)) > 0);
+
+    const told = t.context.receivers.received.filter(({ body }) => body.event === 'webhook.disabled');
+    for (const { text } of told) t.deepEqual(departuresOfEvent('current', text), []);
+    t.deepEqual(
+      told.map(({ url }) => url),
+      ['https://other.example.com'],
+    );
+    t.like(told[0]?.body.data, {
+      webhook_id: broken.webhook_id,
+      url: 'https://broken.example.com/in',
+      reason: 'consecutive_failures',
+      consecutive_failures: 10,
+      last_status_code: 503,
+      last_error: 'http_status',
+    });
+    const history = await answerOf(t.context, `${WEBHOOKS}/${other.webhook_id}/deliveries`);
+    t.like((history.body.deliveries as unknown[])[0], { event: 'webhook.disabled', success: true });
+    const mail = mailOf(t.context);
+    t.deepEqual(
+      mail.map(({ to, subject }) => [to, subject]),
+      ['admin@example.com', 'manager@example.com']
+        .flatMap((to) => [
+          [to, `hail: deliveries to webhook ${broken.webhook_id} fail`],
+          [to, `hail: webhook ${broken.webhook_id} was disabled`],
+        ])
+        .sort(),
+    );
+    t.false(mail.some(({ text }) => text.includes('s3cret')));
+  },
+);
+
+testGiveUp('the retries of one event count as one failure', async (t) => {
+  const { webhook_id } = await makeWebhook(t.context);
+  t.context.receivers.answer = () => 500;
+  await happen(t.context, [webhook_id]);
+  while ((await runTasks(t.context)) > 0);
+  t.is(t.context.receivers.received.length, 6);
+  t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), {
+    body: { status: 'active', consecutive_failures: 1, failure_count: 6 },
+  });
+});
+
+testGiveUp('an event that succeeds begins the count anew', async (t) => {
+  const { webhook_id } = await makeWebhook(t.context);
+  t.context.receivers.answer = () => 500;
+  await failing(t.context, webhook_id, 9);
+  t.context.receivers.answer = () => 200;
+  await happen(t.context, [webhook_id]);
+  await runTasks(t.context);
+  t.context.receivers.answer = () => 500;
+  await failing(t.context, webhook_id, 1);
+  t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), {
+    body: { status: 'active', consecutive_failures: 1 },
+  });
+});
+
+testGiveUp('what was dropped when a webhook was disabled cannot disable it again', async (t) => {
+  const { webhook_id } = await makeWebhook(t.context);
+  t.context.receivers.answer = () => 500;
+  await failing(t.context, webhook_id, 10);
+  const path = `${WEBHOOKS}/${webhook_id}`;
+  t.like(await answerOf(t.context, path), { body: { status: 'disabled' } });
+  await answerOf(t.context, path, sendingJson('PUT', { status: 'active' }));
+  const before = t.context.receivers.received.length;
+  while ((await runTasks(t.context)) > 0);
+  t.is(t.context.receivers.received.length, before);
+  t.like(await answerOf(t.context, path), { body: { status: 'active', consecutive_failures: 0 } });
+});
+
+testGiveUp('ten distinct events that fail pause a subscription, close its open alert and mail the team', async (t) => {
+  await hireTeam(t.context);
+  const { records, services } = t.context;
+  const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
+  const at = new Date(SERVICE_NOW_MS).toISOString();
+  const location = { name: 'North\r\nBcc: x@example.com', lat: 35, lon: -97 };
+  await records.transaction(async (rows) => {
+    const counters = {
+      trigger_count: 1,
+      last_triggered_at: at,
+      consecutive_failures: 0,
+      warned_at: null,
+      give_up_mailed_at: null,
+    };
+    const subscription = { id: 'sub_1', business_id, ...location, radius_km: 25, min_size_mm: 25, ...counters };
+    await rows
+      .insertInto('subscriptions')
+      .values({
+        ...subscription,
+        webhook_url: 'https://broken.example.com',
+        secret: services.secrets.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y='),
+        status: 'active',
+        version: 1,
+        created_at: at,
+        updated_at: at,
+      })
+      .execute();
+    const sizes = { estimated_size_mm: 30, max_size_mm: 30, confidence: 0.5, distance_km: 1 };
+    const of = {
+      business_id,
+      location_id: 'sub_1',
+      location_kind: 'subscription',
+      location_name: location.name,
+      location_version: 1,
+      covered_blocks: null,
+    } as const;
+    const times = { triggered_at: at, last_seen_at: at, resolved_at: null, scan_id: '20260501T201200Z' };
+    const alert = { id: 'alt_1', status: 'open', open_location: 'sub_1', lat: 35, lon: -97, track_id: null } as const;
+    await rows
+      .insertInto('alerts')
+      .values({ ...alert, ...of, ...sizes, ...times, data_source: 'simulated' })
+      .execute();
+  });
+  t.context.receivers.answer = () => 'timeout';
+  await failing(t.context, 'sub_1', 10);
+  while ((await runTasks(t.context)) > 0);
+  t.like(await records.reader.selectFrom('subscriptions').selectAll().executeTakeFirst(), {
+    status: 'paused',
+    consecutive_failures: 10,
+  });
+  t.like(await records.reader.selectFrom('alerts').selectAll().executeTakeFirst(), {
+    status: 'closed',
+    open_location: null,
+  });
+  t.is(mailOf(t.context).filter(({ subject }) => subject === 'hail: subscription sub_1 was paused').length, 2);
+});
+
+testGiveUp(
+  'a webhook that is enabled and fails again within an hour is disabled again, and the team is not mailed again',
+  async (t) => {
+    await hireTeam(t.context);
+    const { webhook_id } = await makeWebhook(t.context, { url: 'https://broken.example.com' });
+    t.context.receivers.answer = () => 503;
+    for (const _ of [1, 2]) {
+      await failing(t.context, webhook_id, 10);
+      t.like(await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`), { body: { status: 'disabled' } });
+      await answerOf(t.context, `${WEBHOOKS}/${webhook_id}`, sendingJson('PUT', { status: 'active' }));
+    }
+    while ((await runTasks(t.context)) > 0);
+    t.deepEqual(
+      mailOf(t.context).map(({ to, subject }) => [to, subject.includes('disabled') ? 'disabled' : 'warning']),
+      [
+        ['admin@example.com', 'warning'],
+        ['admin@example.com', 'disabled'],
+        ['manager@example.com', 'warning'],
+        ['manager@example.com', 'disabled'],
+      ],
+    );
+  },
+);
+
+const MAIL: Mail = {
+  id: '6f1c1f8e-0b5e-4a54-9d3c-3f0f5f5a2b11',
+  to: 'ops@example.com',
+  subject: 'hail: webhook wh_1 was disabled',
+  text: 'Dächer\n.\nend',
+  failed: 0,
+};
+
+function root(t: ExecutionContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'hail-mail-'));
+  t.teardown(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+/** A mail server that takes everything, or says no to every sender; what it was given as text. */
+async function mailServer(t: ExecutionContext, takes: boolean) {
+  const taken: string[] = [];
+  const server = createServer((socket) => {
+    let text = '';
+    let inData = false;
+    socket.write('220 test\r\n');
+    socket.on('data', (chunk) => {
+      text += chunk.toString();
+      if (inData) {
+        if (!text.endsWith('\r\n.\r\n')) return;
+        taken.push(text);
+        inData = false;
+        text = '';
+        socket.write('250 taken\r\n');
+        return;
+      }
+      if (!text.endsWith('\r\n')) return;
+      const command = text.slice(0, 4).toUpperCase();
+      text = '';
+      inData = command === 'DATA';
+      const refused = command === 'MAIL' && !takes;
+      socket.write(
+        inData ? '354 go on\r\n' : refused ? '451 not now\r\n' : command === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n',
+      );
+    });
+    socket.on('error', () => {});
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  return { taken, url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}?from=hail@example.org` };
+}
+
+/** Records that keep what is queued. */
+function outbox() {
+  const added: NewTask[] = [];
+  const queue = { add: async (_: unknown, task: NewTask) => void added.push(task) };
+  const records = {
+    transaction: async <Result>(work: (rows: never) => Promise<Result>) => await work(undefined as never),
+  };
+  return { added, services: { queue, records } };
+}
+
+test('without a server mail lies in a folder, once however often it is sent, for its owner alone', async (t) => {
+  const records_root = root(t);
+  const mailer = openMailer({ smtp_url: null, records_root });
+  await mailer.send(MAIL);
+  await mailer.send(MAIL);
+  const folder = spoolPath(records_root);
+  t.deepEqual(readdirSync(folder), [`${MAIL.id}.eml`]);
+  t.is(statSync(join(folder, `${MAIL.id}.eml`)).mode & 0o777, 0o600);
+  const text = readFileSync(join(folder, `${MAIL.id}.eml`), 'utf8');
+  for (const line of ['To: ops@example.com', `Subject: ${MAIL.subject}`, `Message-ID: <${MAIL.id}@hail>`])
+    t.true(text.includes(`${line}\r\n`), line);
+});
+
+test('nothing in a mail can add a header or a recipient', async (t) => {
+  const records_root = root(t);
+  const to = 'ops@example.com\r\nBcc: x@example.com';
+  await openMailer({ smtp_url: null, records_root }).send({ ...MAIL, to, subject: 'a\r\nX-Evil: 1\r\n\r\nbody' });
+  const [name = ''] = readdirSync(spoolPath(records_root));
+  const [head = ''] = readFileSync(join(spoolPath(records_root), name), 'utf8').split('\r\n\r\n');
+  const names = [...head.matchAll(/^([A-Za-z-]+):/gm)].map(([, each]) => each);
+  t.deepEqual(
+    names.filter((each) => each === 'Bcc' || each === 'X-Evil'),
+    [],
+  );
+});
+
+test('a mail server is given the mail, from the sender of its address', async (t) => {
+  const { taken, url } = await mailServer(t, true);
+  await openMailer({ smtp_url: url, records_root: root(t) }).send(MAIL);
+  t.is(taken.length, 1);
+  t.true(taken[0]?.includes('From: hail@example.org\r\n'));
+  t.true(taken[0]?.includes('To: ops@example.com\r\n'));
+});
+
+test('what the server does not take is queued again as the same mail, later each time, up to an hour', async (t) => {
+  const { url } = await mailServer(t, false);
+  const { added, services } = outbox();
+  const mailer = openMailer({ smtp_url: url, records_root: root(t) });
+  const before_ms = Date.now();
+  for (const failed of [0, 1, 20]) await sendMail({ payload: { ...MAIL, failed } }, mailer, services);
+  t.deepEqual(
+    added.map(({ payload }) => payload),
+    [1, 2, 21].map((failed) => ({ ...MAIL, failed })),
+  );
+  const waits_min = added.map(({ due_ms = 0 }) => Math.floor((due_ms - before_ms) / 60_000));
+  t.deepEqual(waits_min, [1, 2, 60]);
+});
+
+test('what the server has refused for a day lies in the folder, and is reported', async (t) => {
+  const { url } = await mailServer(t, false);
+  const { added, services } = outbox();
+  const records_root = root(t);
+  const told: string[] = [];
+  const refused = (_: unknown, error: unknown) => told.push(String(error));
+  const mailer = openMailer({ smtp_url: url, records_root, refused });
+  await sendMail({ payload: { ...MAIL, failed: 29 } }, mailer, services);
+  t.regex(told.join(), /not now/);
+  t.deepEqual(added, []);
+  t.deepEqual(readdirSync(spoolPath(records_root)), [`${MAIL.id}.eml`]);
+});
+
+const START_MS = Date.parse('2026-05-01T20:00:00Z');
+
+/** Minutes of age of scans from minute 0 on, once `elapsed` minutes went by and the machine's clock made a step. */
+function ages(elapsed: number, step: number, scans: readonly number[], now?: () => number): number[] {
+  let [monotonic, machine] = [0, START_MS];
+  const ageOf = openArrival({ now: now ?? (() => machine), machine: () => machine, monotonic: () => monotonic });
+  monotonic += elapsed * MS_PER_MIN;
+  machine += (elapsed + step) * MS_PER_MIN;
+  return scans.map((minute) => ageOf(START_MS + minute * MS_PER_MIN) / MS_PER_MIN);
+}
+
+for (const [what, step] of [
+  ['goes on', 0],
+  ['is set an hour forth', 60],
+  ['is set an hour back', -60],
+] as const)
+  test(`new scans are new and old ones old while the machine's clock ${what}`, (t) => {
+    t.deepEqual(ages(10, step, [9, -35]), [1, 45]);
+  });
+
+test('a clock that was wrong at the start and is set right is believed', (t) => {
+  t.deepEqual(ages(10, 60, [69]), [1]);
+  t.deepEqual(ages(10, -60, [-51]), [1]);
+});
+
+test('a data clock that is not the machine’s is believed, whatever the machine’s does', (t) => {
+  t.deepEqual(
+    ages(10, 60, [100], () => START_MS + 101 * MS_PER_MIN),
+    [1],
+  );
+});
+
+test('a scan that lies in the future by every clock is not old', (t) => {
+  t.true((ages(10, 0, [200])[0] ?? 1) < 0);
+});
+
+const CENTRE = { lat: 35.005, lon: -97.005 };
+
+function circle(id: string, at: Position, radius_km: number, min_size_mm = 25): WatchedPlace {
+  return {
+    id,
+    kind: 'subscription',
+    version: 1,
+    shape: { kind: 'circle', ...at, radius_km },
+    min_size_mm,
+    real_time: false,
+  };
+}
+
+/** Hail of a scan, written as `[lat, lon, mm]`. */
+function hail(...rows: readonly (readonly [number, number, number])[]): ScanHail {
+  const [lat, lon, size_mm] = [0, 1, 2].map((at) => Float64Array.from(rows, (row) => row[at] as number));
+  return { length: rows.length, lat, lon, size_mm } as ScanHail;
+}
+
+function area(id: string, ring: number[][]): { place: WatchedPlace; outline: Ring } {
+  const [lons, lats] = [0, 1].map((axis) => ring.map((position) => position[axis] as number)) as [number[], number[]];
+  const bbox = [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)] as const;
+  const place = { id, kind: 'area' as const, version: 1, shape: { kind: 'polygon' as const, bbox } };
+  return {
+    place: { ...place, min_size_mm: 25, real_time: false },
+    outline: ring,
+  };
+}
+
+/** Size of the largest detection of each place that was hit, by its id. */
+async function hits(
+  places: readonly WatchedPlace[],
+  scan: ScanHail,
+  outlines: Readonly<Record<string, Ring>> = {},
+): Promise<Record<string, number>> {
+  const read = async (ids: readonly string[]) =>
+    new Map(ids.flatMap((id) => (outlines[id] === undefined ? [] : [[id, outlines[id]] as const])));
+  const found = await matchScan(await indexPlaces(places), scan, read);
+  return Object.fromEntries([...found].map(([place, at]) => [places[place]?.id, scan.size_mm[at] as number]));
+}
+
+test('a circle is hit by a detection of its size within its radius, both included', async (t) => {
+  const edge = destination(CENTRE, 45, 20);
+  const radius_km = distanceKm(CENTRE, edge);
+  const at = (mm: number) => hail([edge.lat, edge.lon, mm]);
+  t.deepEqual(await hits([circle('a', CENTRE, radius_km)], at(25)), { a: 25 });
+  t.deepEqual(await hits([circle('a', CENTRE, radius_km)], at(24.9)), {});
+  t.deepEqual(await hits([circle('a', CENTRE, radius_km - 0.001)], at(25)), {});
+});
+
+test('a place is given its largest detection, not the nearest and not one outside', async (t) => {
+  const far = destination(CENTRE, 90, 30);
+  const scan = hail([CENTRE.lat, CENTRE.lon, 26], [far.lat, far.lon, 80], [CENTRE.lat + 0.01, CENTRE.lon, 40]);
+  t.deepEqual(await hits([circle('near', CENTRE, 25), circle('wide', CENTRE, 50)], scan), { near: 40, wide: 80 });
+});
+
+test('a scan without hail and an index without places hit nothing', async (t) => {
+  t.deepEqual(await hits([circle('a', CENTRE, 25)], hail()), {});
+  t.deepEqual(await hits([], hail([CENTRE.lat, CENTRE.lon, 50])), {});
+});
+
+test('a polygon is hit by a pixel over it or its edge, and not by one in its box alone', async (t) => {
+  const { place, outline } = area('triangle', [
+    [-97.1, 35],
+    [-96.9, 35],
+    [-97, 35.2],
+    [-97.1, 35],
+  ]);
+  const outlines = { triangle: outline };
+  t.deepEqual(await hits([place], hail([35.05, -97, 30]), outlines), { triangle: 30 });
+  t.deepEqual(await hits([place], hail([35, -97, 30]), outlines), { triangle: 30 });
+  t.deepEqual(await hits([place], hail([35.185, -97.085, 90]), outlines), {});
+  t.deepEqual(await hits([place], hail([35.05, -97, 24]), outlines), {});
+});
+
+test('a polygon smaller than a pixel is hit by the pixel that it lies in, and by no other', async (t) => {
+  const { place, outline } = area('roof', boxRing([-97.0081, 35.0011, -97.008, 35.0012]));
+  const outlines = { roof: outline };
+  t.deepEqual(await hits([place], hail([CENTRE.lat, CENTRE.lon, 30]), outlines), { roof: 30 });
+  t.deepEqual(await hits([place], hail([CENTRE.lat + 0.01, CENTRE.lon, 30]), outlines), {});
+});
+
+test('a corridor narrower than a pixel is hit by every pixel that it runs through, and by none beside it', async (t) => {
+  const { place, outline } = area('line', boxRing([-98, 35.001, -96, 35.002]));
+  const outlines = { line: outline };
+  for (const lon of [-97.995, -97.005, -96.005])
+    t.deepEqual(await hits([place], hail([35.005, lon, 30]), outlines), { line: 30 }, `${lon}`);
+  for (const lat of [34.995, 35.015])
+    t.deepEqual(await hits([place], hail([lat, -97.005, 30]), outlines), {}, `${lat}`);
+});
+
+test('a polygon along lines of the lattice is not hit by the pixels around it, however many vertices it has', async (t) => {
+  const corners = boxRing([-97, 35, -96.9, 35.1]);
+  const dense = corners.slice(1).flatMap(([lon = 0, lat = 0], k) => {
+    const [lon0 = 0, lat0 = 0] = corners[k] as number[];
+    return Array.from({ length: 20 }, (_, i) => [lon0 + (i * (lon - lon0)) / 20, lat0 + (i * (lat - lat0)) / 20]);
+  });
+  for (const ring of [corners, [...dense, [-97, 35]]]) {
+    const { place, outline } = area('field', ring);
+    const outlines = { field: outline };
+    for (const at of [
+      [34.995, -96.955],
+      [35.055, -97.005],
+      [34.995, -97.005],
+      [35.105, -96.895],
+    ] as const)
+      t.deepEqual(await hits([place], hail([...at, 30]), outlines), {}, `${at}`);
+    t.deepEqual(await hits([place], hail([35.005, -96.995, 30]), outlines), { field: 30 });
+  }
+});
+
+test('an area that was deleted since the index was made is not hit', async (t) => {
+  t.deepEqual(await hits([area('gone', boxRing([-98, 34, -96, 36])).place], hail([35, -97, 30])), {});
+});
+
+test('a point area is hit within a mile', async (t) => {
+  const point = circle('depot', CENTRE, POINT_AREA_RADIUS_KM);
+  const [inside, outside] = [1.6, 1.62].map((km) => destination(CENTRE, 200, km)) as [Position, Position];
+  t.deepEqual(await hits([point], hail([inside.lat, inside.lon, 30])), { depot: 30 });
+  t.deepEqual(await hits([point], hail([outside.lat, outside.lon, 30])), {});
+});
+
+test('many places and detections are matched as one by one', async (t) => {
+  const random = seeded(7);
+  const places = Array.from({ length: 400 }, (_, k) =>
+    circle(`sub_${k}`, { lat: 33 + 4 * random(), lon: -99 + 4 * random() }, 1 + 60 * random(), 10 + 60 * random()),
+  );
+  const scan = hail(
+    ...Array.from(
+      { length: 600 },
+      () => [33 + 4 * random(), -99 + 4 * random(), Math.round(10 + 80 * random())] as const,
+    ),
+  );
+  const expected: Record<string, number> = {};
+  for (const { id, shape, min_size_mm } of places)
+    for (let k = 0; k < scan.length; k++) {
+      const [lat, lon, mm] = [scan.lat[k], scan.lon[k], scan.size_mm[k]] as [number, number, number];
+      if (shape.kind !== 'circle' || mm < min_size_mm || mm <= (expected[id] ?? 0)) continue;
+      if (distanceKm(shape, { lat, lon }) <= shape.radius_km) expected[id] = mm;
+    }
+  t.deepEqual(await hits(places, scan), expected);
+  t.true(Object.keys(expected).length > 100);
+});
+
+/** Numbers from 0 to 1, the same in every run. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state / 2 ** 31;
+  };
+}

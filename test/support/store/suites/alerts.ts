@@ -1,0 +1,471 @@
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
+import type { ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { createWatch } from '../../../../api/alerts/watch.ts';
+import { createArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
+import { setPlan, setStatus } from '../../../../api/accounts/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
+import type { Records } from '../../../../api/store/records.ts';
+import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
+import { isFault, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import type { Bbox, Position } from '../../../../schemas/geo/position.ts';
+import type { Ring } from '../../../../schemas/geo/rings.ts';
+import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
+import { editionOf, type Hail, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
+import { departuresOfEvent } from '../../data/described-events.ts';
+import { combRing, corridorRing } from '../../data/simple-rings.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
+
+const PLACE = { lat: 35.005, lon: -97.005 };
+const HAIL: readonly Hail[] = [[PLACE.lat, PLACE.lon, 40]];
+
+interface Watched {
+  readonly records: Records;
+  readonly business: { readonly id: string; readonly name: string };
+  readonly subscription_id: string;
+  /** Publishes scans beside those before, a minute after the newest of them, and has them matched. */
+  readonly publish: (...scans: readonly MadeScan[]) => Promise<void>;
+  /** Another process on the same records. */
+  readonly restart: () => Promise<void>;
+}
+
+/** A subscription on a circle of 25 km, and somebody who watches for it. */
+async function watched(world: World): Promise<Watched> {
+  const records = await world.open();
+  const { caller, name } = await makeTenant(records, world, 'acme');
+  const { business_id } = caller;
+  const scans: MadeScan[] = [];
+  const parts = (own: Records) => watchPartsOf(own, { now: () => world.now_ms, published: () => scans });
+  let watch = createWatch(parts(records));
+  const subscription = await records.transaction((rows) =>
+    createSubscription({ rows, business_id, now_ms: world.now_ms }, WANTED, 100),
+  );
+  return {
+    records,
+    business: { id: business_id, name },
+    subscription_id: subscription?.id ?? '',
+    publish: async (...more) => {
+      scans.push(...more);
+      world.now_ms = START_MS + (Math.max(...scans.map(({ minute }) => minute)) + 1) * MINUTE_MS;
+      await watch(editionOf(scans));
+    },
+    restart: async () => {
+      watch = createWatch(parts(await world.open()));
+    },
+  };
+}
+
+const WANTED = {
+  name: 'Depot',
+  ...PLACE,
+  radius_km: 25,
+  min_size_mm: 25,
+  webhook_url: 'https://receiver.example/hail',
+  secret: 'sealed',
+};
+
+/** Alerts in the order in which they were raised, times in minutes. */
+async function alertsOf(records: Records) {
+  const rows = await records.reader.selectFrom('alerts').selectAll().orderBy('id').execute();
+  const minute = (at: string | null) => (at === null ? null : (Date.parse(at) - START_MS) / MINUTE_MS);
+  return rows.map(({ status, triggered_at, last_seen_at, resolved_at, max_size_mm }) => ({
+    status,
+    triggered: minute(triggered_at),
+    seen: minute(last_seen_at),
+    resolved: minute(resolved_at),
+    mm: max_size_mm,
+  }));
+}
+
+/** Types of the events that were written, in order. */
+async function eventsOf(records: Records): Promise<string[]> {
+  const rows = await records.reader.selectFrom('pushes').select('event').orderBy('id').execute();
+  return rows.map(({ event }) => event);
+}
+
+const clear = (...minutes: readonly number[]): MadeScan[] => minutes.map((minute) => ({ minute }));
+const hail = (...minutes: readonly number[]): MadeScan[] => minutes.map((minute) => ({ minute, hail: HAIL }));
+const everyTwo = (from: number, to: number) => Array.from({ length: (to - from) / 2 + 1 }, (_, k) => from + 2 * k);
+
+/** One episode as it should be told. */
+async function isToldOnce(t: ExecutionContext, records: Records) {
+  const bodies = await records.reader.selectFrom('pushes').select('body').execute();
+  for (const { body } of bodies) t.deepEqual(departuresOfEvent('current', body), [], body);
+  t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
+}
+
+/** Alerts over the records, the same on every kind of database. */
+export function alertsSuite(test: Register): void {
+  test('an episode of hail is one alert, told once when it begins and once when it is over', async (t, world) => {
+    const { records, publish, subscription_id } = await watched(world);
+    await publish(...clear(0), ...hail(2));
+    t.deepEqual(await alertsOf(records), [{ status: 'open', triggered: 2, seen: 2, resolved: null, mm: 40 }]);
+    await publish({ minute: 4, hail: [[PLACE.lat, PLACE.lon, 55]] }, ...hail(6));
+    for (const minute of everyTwo(8, 40)) await publish(...clear(minute));
+    t.deepEqual(await alertsOf(records), [{ status: 'resolved', triggered: 2, seen: 6, resolved: 36, mm: 55 }]);
+    await isToldOnce(t, records);
+    const row = await records.reader
+      .selectFrom('subscriptions')
+      .select(['trigger_count', 'last_triggered_at', 'version'])
+      .where('id', '=', subscription_id)
+      .executeTakeFirstOrThrow();
+    t.deepEqual(row, { trigger_count: 1, last_triggered_at: '2026-05-01T20:02:00.000Z', version: 1 });
+  });
+
+  test('the events carry what the alert is, and the second waits for the first', async (t, world) => {
+    const { records, publish, subscription_id } = await watched(world);
+    await publish(...hail(2));
+    await publish(...clear(40));
+    const alert = await records.reader.selectFrom('alerts').selectAll().executeTakeFirstOrThrow();
+    const pushes = await records.reader.selectFrom('pushes').selectAll().orderBy('id').execute();
+    const [created, resolved] = pushes.map(({ body }) => JSON.parse(body).data);
+    t.like(created, {
+      alert_id: alert.id,
+      subscription_id,
+      area_id: null,
+      location_name: 'Depot',
+      estimated_size_mm: 40,
+      confidence: 0.8,
+      location: PLACE,
+      detected_at: '2026-05-01T20:02:00Z',
+      track_id: '20260501-t1',
+      distance_km: 0,
+    });
+    t.like(resolved, {
+      alert_id: alert.id,
+      threat_level: 'CLEAR',
+      threat_cleared_at: '2026-05-01T20:32:00Z',
+      max_size_during_event: 40,
+      duration_seconds: 1800,
+    });
+    t.deepEqual(
+      pushes.map(({ state, after_id }) => [state, after_id]),
+      [
+        ['pending', null],
+        ['waiting', pushes[0]?.id ?? ''],
+      ],
+    );
+  });
+
+  test('a scan is matched once, however often it is published, and by whichever process', async (t, world) => {
+    const { records, publish, restart } = await watched(world);
+    await publish(...hail(2));
+    await publish();
+    await restart();
+    await publish();
+    await restart();
+    await publish(...hail(4), ...clear(6));
+    await publish(...clear(40));
+    await restart();
+    await publish(...clear(42));
+    await isToldOnce(t, records);
+  });
+
+  test('a feed that stops, and scans without coverage, resolve nothing', async (t, world) => {
+    const { records, publish } = await watched(world);
+    await publish(...hail(2));
+    world.now_ms += 600 * MINUTE_MS;
+    await publish();
+    await publish({ minute: 40, covered: false }, { minute: 42, covered: 'unknown' });
+    t.deepEqual(await eventsOf(records), ['alert.created']);
+    await publish(...clear(44));
+    t.like((await alertsOf(records))[0], { status: 'resolved', resolved: 32 });
+    await isToldOnce(t, records);
+  });
+
+  test('a scan that is more than half an hour old when it comes raises no alert', async (t, world) => {
+    const { records, publish } = await watched(world);
+    await publish(...clear(60));
+    await publish(...hail(29));
+    t.deepEqual(await alertsOf(records), []);
+    await publish(...hail(31));
+    t.like((await alertsOf(records))[0], { triggered: 31 });
+  });
+
+  test('what was published while nobody watched raises no old alert, and prolongs and resolves those that are open', async (t, world) => {
+    const { records, publish, restart } = await watched(world);
+    await publish(...hail(2));
+    await restart();
+    await publish(...everyTwo(4, 20).flatMap((minute) => hail(minute)), ...clear(52), ...hail(90), ...clear(180));
+    t.deepEqual(await alertsOf(records), [{ status: 'resolved', triggered: 2, seen: 20, resolved: 50, mm: 40 }]);
+    await isToldOnce(t, records);
+  });
+
+  test('a subscription that is paused, changed or deleted closes its alert, and nobody is told', async (t, world) => {
+    const { records, publish, business, subscription_id: id } = await watched(world);
+    const writing = <R>(work: (writer: Parameters<typeof deleteSubscription>[0]) => Promise<R>) =>
+      records.transaction((rows) => work({ rows, business_id: business.id, now_ms: world.now_ms }));
+    await publish(...hail(2));
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    t.like(await records.reader.selectFrom('pushes').selectAll().executeTakeFirst(), { state: 'dropped' });
+    await publish(...hail(4));
+    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
+    await publish(...hail(6));
+    await writing((writer) => updateSubscription(writer, id, { min_size_mm: 41 }));
+    await publish(...hail(8), { minute: 10, hail: [[PLACE.lat, PLACE.lon, 41]] });
+    await writing((writer) => deleteSubscription(writer, id));
+    await publish(...hail(12), ...clear(60));
+    t.deepEqual(
+      (await alertsOf(records)).map(({ status, triggered }) => [status, triggered]),
+      [
+        ['closed', 2],
+        ['closed', 6],
+        ['closed', 10],
+      ],
+    );
+    t.deepEqual(await eventsOf(records), [], 'what was to be sent goes with its subscription');
+  });
+
+  test('a business that is suspended, or has no real-time delivery, is told of no new hail, and that the old is over', async (t, world) => {
+    const { records, publish, business } = await watched(world);
+    await publish(...hail(2));
+    await records.transaction((rows) => setStatus(rows, business, 'suspended', world.now_ms));
+    await publish(...clear(40), ...hail(42));
+    await records.transaction((rows) => setStatus(rows, business, 'active', world.now_ms));
+    await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, features: [] }, world.now_ms));
+    await publish(...hail(44));
+    await isToldOnce(t, records);
+    await records.transaction((rows) => setPlan(rows, business, SELF_HOSTED, world.now_ms));
+    await publish(...hail(46));
+    t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved', 'alert.created']);
+  });
+
+  test('areas are watched as subscriptions are: a polygon and a point raise an alert at 25 mm, canvassing raises none', async (t, world) => {
+    const { records, publish, business } = await watched(world);
+    await records.transaction(async (rows) => {
+      const ring = [
+        [-97.5, 34.5],
+        [-96.5, 34.5],
+        [-96.5, 35.5],
+        [-97.5, 35.5],
+        [-97.5, 34.5],
+      ];
+      const polygon = { kind: 'polygon' as const, lat: null, lon: null, geometry: polygonText(ring) };
+      const point = { kind: 'point' as const, ...PLACE, geometry: null };
+      const area = { business_id: business.id, ...AREA };
+      await rows
+        .insertInto('areas')
+        .values([
+          { ...area, ...polygon, id: 'area_9', name: 'County', real_time: 1, purpose: 'both' },
+          { ...area, ...point, id: 'area_2', name: 'Roof', real_time: 0, purpose: 'monitoring' },
+          { ...area, ...polygon, id: 'area_3', name: 'Doors', real_time: 0, purpose: 'canvassing' },
+        ])
+        .execute();
+      await rows.deleteFrom('subscriptions').execute();
+    });
+    await publish({ minute: 2, hail: [[PLACE.lat, PLACE.lon, 24.9]] });
+    t.deepEqual(await alertsOf(records), []);
+    await publish({ minute: 4, hail: [[PLACE.lat, PLACE.lon, 25]] });
+    const alerts = await records.reader.selectFrom('alerts').selectAll().orderBy('id').execute();
+    t.deepEqual(
+      alerts.map(({ location_id, location_kind, location_name }) => [location_id, location_kind, location_name]),
+      [
+        ['area_9', 'area', 'County'],
+        ['area_2', 'area', 'Roof'],
+      ],
+    );
+    await records.transaction((rows) =>
+      rows.updateTable('areas').set({ purpose: 'canvassing', version: 2 }).where('id', '=', 'area_9').execute(),
+    );
+    await records.transaction((rows) => rows.deleteFrom('areas').where('id', '=', 'area_2').execute());
+    await publish(...clear(6));
+    t.deepEqual(
+      (await alertsOf(records)).map(({ status }) => status),
+      ['closed', 'closed'],
+    );
+  });
+
+  for (const [what, submitted] of [
+    ['corridor of 4,561 positions', corridorRing([-99, 34.5])],
+    ['comb of 1,203 positions', combRing([-100, 34])],
+  ] as const)
+    test(`hail inside a ${what}, where its simplified ring lost it, raises an alert; hail around it none`, async (t, world) => {
+      const { records, publish, business } = await watched(world);
+      const shape = polygonShape(submitted);
+      if (isFault(shape)) throw new Error(shape.reason);
+      const area = { kind: 'polygon', name: what, real_time: true, purpose: 'both', group_id: null } as const;
+      const { id, ring } = await records.transaction(async (rows) => {
+        await rows.deleteFrom('subscriptions').execute();
+        const writer = { rows, business_id: business.id, now_ms: world.now_ms };
+        return await createArea(writer, { ...area, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+      });
+      t.true((ring?.length ?? 0) <= ANSWERED_POSITIONS_MAX);
+      const pixels = pixelsIn(shape.bbox);
+      const [whole, drawn] = [submitted, ring as Ring].map(
+        (coordinates) => (at: Position) => isInRing(coordinates, at),
+      );
+      const lost = pixels.filter((at) => whole?.(at) && !drawn?.(at));
+      const [west, south, east, north] = shape.bbox;
+      const around = pixelsIn([west - 0.05, south - 0.05, east + 0.05, north + 0.05]);
+      const clearOf = around.filter((at) => !whole?.(at) && isFarFrom(submitted, at));
+      t.log(`of ${pixels.filter((at) => whole?.(at)).length} pixels the simplified ring loses ${lost.length}`);
+      t.true(lost.length > 50);
+      t.true(clearOf.length > 0);
+      const at = (places: readonly Position[]): Hail[] => places.map(({ lat, lon }) => [lat, lon, 40]);
+      await publish({ minute: 2, hail: at(clearOf.slice(0, 50)) });
+      t.deepEqual(await alertsOf(records), []);
+      for (const [k, place] of [lost.at(0), lost.at(lost.length >> 1), lost.at(-1)].entries()) {
+        await publish({ minute: 4 + 40 * k, hail: at([place as Position]) });
+        const alerts = await records.reader.selectFrom('alerts').select(['location_id', 'status']).execute();
+        t.deepEqual(alerts.at(-1), { location_id: id, status: 'open' });
+        t.is(alerts.length, k + 1);
+        await publish(...clear(40 + 40 * k));
+      }
+    });
+
+  test('an area whose outline was moved away from its hail closes the alert, and nobody is told', async (t, world) => {
+    const { records, publish, business } = await watched(world);
+    await records.transaction(async (rows) => {
+      const point = { kind: 'point' as const, ...PLACE, geometry: null };
+      await rows
+        .insertInto('areas')
+        .values({ business_id: business.id, ...AREA, ...point, id: 'area_1', name: '', real_time: 0, purpose: 'both' })
+        .execute();
+      await rows.deleteFrom('subscriptions').execute();
+    });
+    await publish(...hail(2));
+    await records.transaction((rows) => rows.updateTable('areas').set({ lat: 40, version: 2 }).execute());
+    await publish(...clear(40));
+    t.like((await alertsOf(records))[0], { status: 'closed', resolved: null });
+    t.deepEqual(await eventsOf(records), []);
+  });
+
+  test('a scan whose archive cannot be read raises alerts, and resolves none', async (t, world) => {
+    const { records, publish } = await watched(world);
+    await publish({ ...hail(2)[0], minute: 2, covered: 'broken' });
+    await publish({ minute: 40, covered: 'broken' });
+    t.like((await alertsOf(records))[0], { status: 'open' });
+    await publish(...clear(42));
+    await isToldOnce(t, records);
+  });
+
+  test('two processes that match the same scans raise and resolve each alert once', async (t, world) => {
+    const { records } = await watched(world);
+    const other = await world.open();
+    const scans: MadeScan[] = [];
+    const watches = [records, other].map((own) => createWatch(watchPartsOf(own, { now: () => world.now_ms })));
+    for (const scan of [...clear(0), ...hail(2, 4, 6), ...everyTwo(8, 40).flatMap((minute) => clear(minute))]) {
+      scans.push(scan);
+      world.now_ms = START_MS + (scan.minute + 1) * MINUTE_MS;
+      await Promise.all(watches.map((watch) => watch(editionOf(scans))));
+    }
+    await isToldOnce(t, records);
+    t.deepEqual(await alertsOf(records), [{ status: 'resolved', triggered: 2, seen: 6, resolved: 36, mm: 40 }]);
+  });
+
+  test('what failed is matched with the next edition, and nothing of it is lost or doubled', async (t, world) => {
+    const { records } = await watched(world);
+    const scans: MadeScan[] = [];
+    let failing = true;
+    const parts = watchPartsOf(records, { now: () => world.now_ms });
+    const queue = {
+      ...parts.queue,
+      add: async (...given: Parameters<typeof parts.queue.add>) => {
+        await parts.queue.add(...given);
+        if (failing) throw new Error('the disk is full');
+      },
+    };
+    const watch = createWatch({ ...parts, queue });
+    const publish = async (...more: readonly MadeScan[]) => {
+      scans.push(...more);
+      world.now_ms = START_MS + ((scans.at(-1)?.minute ?? 0) + 1) * MINUTE_MS;
+      await watch(editionOf(scans));
+    };
+    await t.throwsAsync(publish(...hail(2)), { message: 'the disk is full' });
+    t.deepEqual([await alertsOf(records), await eventsOf(records)], [[], []]);
+    failing = false;
+    await publish(...clear(4));
+    t.like((await alertsOf(records))[0], { status: 'open', triggered: 2 });
+    await publish(...clear(40));
+    await isToldOnce(t, records);
+  });
+}
+
+const AREA = {
+  description: null,
+  tags: '[]',
+  priority: 'normal' as const,
+  group_id: null,
+  bbox: '[-97.5,34.5,-96.5,35.5]',
+  centroid_geohash4: '9y6u',
+  area_sq_mi: 1,
+  version: 1,
+  created_at: '2026-05-01T00:00:00.000Z',
+  updated_at: '2026-05-01T00:00:00.000Z',
+  geometry_at: '2026-05-01T00:00:00.000Z',
+};
+
+/** Centres of pixels in a box: every third of every third row. */
+function pixelsIn([west, south, east, north]: Bbox): Position[] {
+  const centres = (from: number, to: number) =>
+    Array.from({ length: Math.round((to - from) / 0.03) }, (_, k) => (Math.floor(from * 100) + 3 * k + 0.5) / 100);
+  return centres(south, north).flatMap((lat) => centres(west, east).map((lon) => ({ lat, lon })));
+}
+
+function isInRing(ring: Ring, { lat, lon }: Position): boolean {
+  return booleanPointInPolygon([lon, lat], { type: 'Polygon', coordinates: [ring] });
+}
+
+/** Half the diagonal of a pixel, degrees. */
+const PIXEL_REACH_DEG = 0.005 * Math.SQRT2;
+
+/** True where no edge of a ring comes near the pixel around a position. */
+function isFarFrom(ring: Ring, { lat, lon }: Position): boolean {
+  return ring.slice(1).every(([x2 = 0, y2 = 0], k) => {
+    const [x1 = 0, y1 = 0] = ring[k] ?? [];
+    const length2 = (x2 - x1) ** 2 + (y2 - y1) ** 2;
+    const along = length2 === 0 ? 0 : ((lon - x1) * (x2 - x1) + (lat - y1) * (y2 - y1)) / length2;
+    const part = Math.max(0, Math.min(1, along));
+    return Math.hypot(lon - x1 - part * (x2 - x1), lat - y1 - part * (y2 - y1)) > PIXEL_REACH_DEG;
+  });
+}
+
+function polygonText(ring: number[][]): string {
+  return JSON.stringify({ type: 'Polygon', coordinates: [ring] });
+}
+
+/** Any order of arrival within ten minutes, in any editions, with restarts in between. */
+export function alertOrdersSuite(test: Register): void {
+  test('any order of editions, with restarts and repeated scans, gives one created and one resolved for each storm', async (t, world) => {
+    const { records, subscription_id } = await watched(world);
+    const storms = fc.tuple(
+      fc.array(fc.integer({ min: 1, max: 7 }), { maxLength: 4 }),
+      fc.infiniteStream(fc.nat(5)),
+      fc.infiniteStream(fc.nat(7)),
+    );
+    await fc.assert(
+      fc.asyncProperty(storms, async ([steps, delays, chances]) => {
+        await records.transaction(async (rows) => {
+          for (const table of ['pushes', 'alerts', 'matched_scans', 'tasks'] as const)
+            await rows.deleteFrom(table).execute();
+        });
+        const hailAt = [4];
+        for (const step of steps) hailAt.push((hailAt.at(-1) ?? 0) + 2 * step);
+        const last = hailAt.at(-1) ?? 4;
+        const scans = everyTwo(0, last + 44).map(
+          (minute) => (hailAt.includes(minute) ? hail(minute) : clear(minute))[0] as MadeScan,
+        );
+        const arriving = scans
+          .map((scan) => ({ scan, at: scan.minute + 2 * (delays.next().value ?? 0) }))
+          .sort((a, b) => a.at - b.at);
+        const published: MadeScan[] = [];
+        const parts = watchPartsOf(records, { now: () => world.now_ms, published: () => published });
+        let watch = createWatch(parts);
+        for (const { scan, at } of arriving) {
+          published.push(scan);
+          world.now_ms = START_MS + at * MINUTE_MS;
+          const chance = chances.next().value ?? 0;
+          if (chance === 0) continue; // comes with the next edition
+          if (chance === 1) watch = createWatch(parts); // a restart
+          await watch(editionOf(published));
+          if (chance === 2) await createWatch(parts)(editionOf(published)); // another process
+        }
+        await watch(editionOf(published));
+        t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
+        t.like((await alertsOf(records))[0], { status: 'resolved', seen: last, resolved: last + 30 });
+      }),
+      { numRuns: 20 },
+    );
+    t.truthy(subscription_id);
+  });
+}

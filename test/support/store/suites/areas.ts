@@ -1,0 +1,211 @@
+import { Readable } from 'node:stream';
+import {
+  type AreaOutcome,
+  AreaQuotaExceeded,
+  type AreaToMake,
+  areasNamed,
+  areaUse,
+  changeArea,
+  createArea,
+  deleteArea,
+  isAsWanted,
+  listAreas,
+  type NamedArea,
+  NO_LABELS,
+  replaceArea,
+} from '../../../../api/alerts/areas.ts';
+import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
+import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
+import type { Records, StoredAnswer, Writer } from '../../../../api/store/records.ts';
+import { areaRings } from '../../../../api/alerts/watched.ts';
+import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import { boxRing } from '../../../../schemas/geo/position.ts';
+import type { Ring } from '../../../../schemas/geo/rings.ts';
+import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
+import { corridorRing } from '../../data/simple-rings.ts';
+import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
+
+const ANSWER: StoredAnswer = { status: 200, type: 'application/json', body: '' };
+const EVERY = { kind: null, group_id: null } as const;
+
+function shapeAt(lat: number, lon: number): AreaShape {
+  const shape = pointShape({ lat, lon });
+  if (isFault(shape)) throw new Error(shape.reason);
+  return shape;
+}
+
+function shapeOf(ring: Ring): AreaShape {
+  const shape = polygonShape(ring);
+  if (isFault(shape)) throw new Error(shape.reason);
+  return shape;
+}
+
+/** A corridor of 4,561 positions that begins at a longitude. */
+function corridor(west: number): AreaToMake {
+  const shape = shapeOf(corridorRing([west, 34.5]));
+  return { kind: 'polygon', name: 'line', real_time: true, purpose: 'both', group_id: null, ...NO_LABELS, shape };
+}
+
+function mast(name: string, group_id: string | null = null): AreaToMake {
+  return {
+    kind: 'point',
+    name,
+    real_time: false,
+    purpose: 'monitoring',
+    group_id,
+    ...NO_LABELS,
+    shape: shapeAt(35, -97),
+  };
+}
+
+/** Does some work as the write of a business does it: in turn with its others, and taken back where it throws. */
+async function write<Result>(
+  records: Records,
+  { caller }: Tenant,
+  world: World,
+  work: (writer: Writer) => Promise<Result>,
+): Promise<Result> {
+  let result: Result | undefined;
+  await records.write(caller.business_id, null, null, world.now_ms, async (writer) => {
+    result = await work(writer);
+    return ANSWER;
+  });
+  return result as Result;
+}
+
+/** Areas: quotas and versions under writes at once, order, use. */
+export function areasSuite(test: Register): void {
+  test('areas made at once, by two servers, never take more than the quota', async (t, world) => {
+    const servers = [await world.open(), await world.open()];
+    const tenant = await makeTenant(servers[0] as Records, world, 'acme');
+    const quotas = { ...SELF_HOSTED.quotas, point_areas: 5 };
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 16 }, (_, k) =>
+        write(servers[k % 2] as Records, tenant, world, (writer) => createArea(writer, mast(`mast ${k}`), quotas)),
+      ),
+    );
+    t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') t.true(outcome.reason instanceof AreaQuotaExceeded, String(outcome.reason));
+    t.deepEqual(await areaUse((servers[0] as Records).reader, tenant.caller.business_id), {
+      polygon_count: 0,
+      point_count: 5,
+      real_time_polygon_count: 0,
+      total_area_sq_mi: 5,
+    });
+  });
+
+  test('of changes of one version at once, by two servers, one is made and the others are told its version', async (t, world) => {
+    const servers = [await world.open(), await world.open()];
+    const tenant = await makeTenant(servers[0] as Records, world, 'acme');
+    const { quotas } = SELF_HOSTED;
+    const { id } = await write(servers[0] as Records, tenant, world, (writer) => createArea(writer, mast('a'), quotas));
+    const outcomes: readonly AreaOutcome[] = await Promise.all(
+      Array.from({ length: 12 }, (_, k) =>
+        write(servers[k % 2] as Records, tenant, world, (writer) =>
+          changeArea(writer, id, 1, { name: `name ${k}`, shape: shapeAt(36, -98) }, quotas),
+        ),
+      ),
+    );
+    const changed = outcomes.filter((outcome) => outcome.kind === 'changed');
+    t.is(changed.length, 1);
+    t.like(changed[0]?.area, { version: 2, point: { lat: 36, lon: -98 } });
+    t.deepEqual(
+      outcomes.filter(({ kind }) => kind !== 'changed'),
+      Array(11).fill({ kind: 'stale', version: 2 }),
+    );
+  });
+
+  test('areas come by their last change, of equal ones the newest first; nobody else sees or deletes them', async (t, world) => {
+    const records = await world.open();
+    const [tenant, stranger] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'other')];
+    const { quotas } = SELF_HOSTED;
+    const made = await write(records, tenant, world, async (writer) => [
+      await createArea(writer, mast('a'), quotas),
+      await createArea(writer, mast('b', 'group'), quotas),
+      await createArea(writer, mast('c'), quotas),
+    ]);
+    const [a, b, c] = made.map(({ id }) => id) as [string, string, string];
+    world.now_ms += 1000;
+    await write(records, tenant, world, (writer) => changeArea(writer, a, 1, { name: 'z' }, quotas));
+    const { business_id } = tenant.caller;
+    const ids = async (...args: [typeof EVERY | { kind: null; group_id: string }, Parameters<typeof listAreas>[3]]) =>
+      (await listAreas(records.reader, business_id, ...args, 10)).map(({ id }) => id);
+    t.deepEqual(await ids(EVERY, null), [a, c, b]);
+    t.deepEqual(await ids({ kind: null, group_id: 'group' }, null), [b]);
+    t.deepEqual(await ids(EVERY, { updated_at: made[2]?.updated_at ?? '', id: c }), [b]);
+    t.false(await write(records, stranger, world, (writer) => deleteArea(writer, a)));
+    t.deepEqual(await write(records, stranger, world, (writer) => changeArea(writer, a, 2, { name: 'x' }, quotas)), {
+      kind: 'not_found',
+    });
+    t.true(await write(records, tenant, world, (writer) => deleteArea(writer, a)));
+    t.deepEqual(await ids(EVERY, null), [c, b]);
+  });
+
+  test('the submitted ring of a polygon is what is matched, until another takes its place or the area is gone', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { quotas } = SELF_HOSTED;
+    const made = await write(records, tenant, world, (writer) => createArea(writer, corridor(-99), quotas));
+    const matched = async () => (await areaRings(records.reader, [made.id])).get(made.id);
+    t.deepEqual(await matched(), shapeOf(corridorRing([-99, 34.5])).submitted);
+    t.is(made.ring?.length, ANSWERED_POSITIONS_MAX);
+    const moved = { shape: shapeOf(corridorRing([-98, 34.5])) };
+    await write(records, tenant, world, (writer) => changeArea(writer, made.id, 1, moved, quotas));
+    t.deepEqual(await matched(), moved.shape.submitted);
+    const small = { shape: shapeOf(boxRing([-97, 35, -96, 36])) };
+    await write(records, tenant, world, (writer) => changeArea(writer, made.id, 2, small, quotas));
+    t.deepEqual(await matched(), small.shape.ring);
+    await write(records, tenant, world, (writer) => changeArea(writer, made.id, 3, moved, quotas));
+    t.true(await write(records, tenant, world, (writer) => deleteArea(writer, made.id)));
+    t.is(await matched(), undefined);
+    t.deepEqual(await records.reader.selectFrom('area_rings').selectAll().execute(), []);
+  });
+
+  test('an area from before submitted rings were kept is matched by what was, and takes its ring with the next seed', async (t, world) => {
+    const before = await world.open();
+    const tenant = await makeTenant(before, world, 'acme');
+    const { quotas } = SELF_HOSTED;
+    const wanted = corridor(-99);
+    const { id, ring } = await write(before, tenant, world, (writer) => createArea(writer, wanted, quotas));
+    await before.transaction(async (rows) => {
+      await rows.schema.dropTable('area_rings').execute();
+      await rows.deleteFrom('migrations').where('name', '=', '009-submitted-rings').execute();
+    });
+    const records = await world.open();
+    t.deepEqual((await areaRings(records.reader, [id])).get(id), ring ?? undefined);
+    const named = async () => (await areasNamed(records.reader, tenant.caller.business_id, wanted))[0] as NamedArea;
+    const found = await named();
+    t.false(isAsWanted(found, wanted));
+    await write(records, tenant, world, (writer) => replaceArea(writer, found, wanted, quotas));
+    t.true(isAsWanted(await named(), wanted));
+    t.deepEqual((await areaRings(records.reader, [id])).get(id), wanted.shape.submitted ?? undefined);
+  });
+
+  test('a backup of sixty rings of thousands of positions brings each of them back', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const shape = shapeOf(corridorRing([-99, 34.5]));
+    const quotas = { ...SELF_HOSTED.quotas, area_sq_mi: 1e9, real_time_polygons: 60 };
+    await write(records, tenant, world, async (writer) => {
+      for (let k = 0; k < 60; k++) await createArea(writer, { ...corridor(-99), shape, name: `${k}` }, quotas);
+    });
+    const rings = (own: Records) => own.reader.selectFrom('area_rings').selectAll().orderBy('area_id').execute();
+    const pages = await Array.fromAsync(dumpRecords(records.store, 0, () => {}));
+    t.true(pages.every((page) => page.length < 8e6));
+    await records.transaction((rows) =>
+      purgeBusiness(rows, records.store, { id: tenant.caller.business_id, name: tenant.name }, world.now_ms),
+    );
+    const kept = pages
+      .join('')
+      .split('\n')
+      .filter((line) => line.includes('"table":"area_rings"')).length;
+    t.deepEqual([kept, (await rings(records)).length], [60, 0]);
+    await restoreRecords(records.store, Readable.from(pages.join('').trimEnd().split('\n')));
+    t.deepEqual(
+      (await rings(records)).map(({ geometry }) => geometry),
+      Array(60).fill(JSON.stringify({ type: 'Polygon', coordinates: [shape.submitted] })),
+    );
+  });
+}

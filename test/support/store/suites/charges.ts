@@ -1,0 +1,250 @@
+import { setPlan } from '../../../../api/accounts/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
+import { adjustUsage, readUsage } from '../../../../api/metering/usage.ts';
+import { verifyLedger } from '../../../../api/metering/verify.ts';
+import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
+
+const ANSWER = { status: 200, type: 'application/json', body: '{}' };
+
+/** Credits: exact, never over the cap, the same in every sum. */
+export function chargesSuite(test: Register): void {
+  test('a charge counts in used, ledger, daily and operations alike', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+    t.is(await records.charge({ ...chargeOf(tenant, 24, world, 'hail.current.batch'), count: 3 }), 'charged');
+    world.now_ms += 24 * 3_600_000;
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+
+    const usage = await readUsage(records.reader, tenant.caller.business_id, '2026-05', world.now_ms);
+    t.is(usage.used, 54);
+    t.deepEqual(usage.operations, [
+      { operation: 'hail.current', count: 2, credits: 30, cost_per_call: 15 },
+      { operation: 'hail.current.batch', count: 3, credits: 24, cost_per_call: 8 },
+    ]);
+    t.is(usage.daily.length, 21);
+    t.deepEqual(
+      usage.daily.filter(({ credits }) => credits > 0),
+      [
+        { date: '2026-05-20', credits: 39 },
+        { date: '2026-05-21', credits: 15 },
+      ],
+    );
+    t.is(usage.keys[0]?.requests, 3);
+    t.is(usage.last_updated, '2026-05-21T12:00:00.000Z');
+    const check = await verifyLedger(records.reader);
+    t.deepEqual([check.rows, check.credits, check.faults], [3, 54, []]);
+  });
+
+  test('a charge may reach the cap exactly and not pass it by one credit', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme', { spend_cap: 30 });
+    t.is(await records.charge(chargeOf(tenant, 16, world)), 'charged');
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
+    t.is(await records.wouldExceed(tenant.caller, 15, world.now_ms), 'over_cap');
+    t.is(await records.wouldExceed(tenant.caller, 14, world.now_ms), null);
+    t.is(await records.charge(chargeOf(tenant, 14, world)), 'charged');
+    t.is(await records.charge(chargeOf(tenant, 1, world)), 'over_cap');
+    t.is(await usedBy(records, tenant), 30);
+  });
+
+  test('of 64 parallel calls at the last credits exactly those that fit are charged', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme', { spend_cap: 10 * 15 + 7 });
+    const outcomes = await Promise.all(Array.from({ length: 64 }, () => records.charge(chargeOf(tenant, 15, world))));
+    t.is(outcomes.filter((outcome) => outcome === 'charged').length, 10);
+    t.is(await usedBy(records, tenant), 150);
+    t.deepEqual((await verifyLedger(records.reader)).faults, []);
+  });
+
+  test('two processes at the last credits together do not pass the cap', async (t, world) => {
+    const first = await world.open();
+    const second = await world.open();
+    const tenant = await makeTenant(first, world, 'acme', { spend_cap: 20 * 15 });
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, (_, k) => (k % 2 === 0 ? first : second).charge(chargeOf(tenant, 15, world))),
+    );
+    t.is(outcomes.filter((outcome) => outcome === 'charged').length, 20);
+    t.is(await usedBy(first, tenant), 300);
+    t.deepEqual((await verifyLedger(first.reader)).faults, []);
+  });
+
+  test('in a group a charge over its cap leaves smaller ones and other businesses alone', async (t, world) => {
+    const records = await world.open();
+    const small = await makeTenant(records, world, 'small', { spend_cap: 20 });
+    const large = await makeTenant(records, world, 'large');
+    const outcomes = await Promise.all([
+      records.charge(chargeOf(small, 15, world)),
+      records.charge(chargeOf(large, 60, world)),
+      records.charge(chargeOf(small, 15, world)),
+      records.charge(chargeOf(small, 5, world)),
+    ]);
+    t.deepEqual(outcomes, ['charged', 'charged', 'over_cap', 'charged']);
+    t.is(await usedBy(records, small), 20);
+    t.is(await usedBy(records, large), 60);
+  });
+
+  test('five hundred charges of one turn are all written, each once', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    await Promise.all(Array.from({ length: 500 }, () => records.charge(chargeOf(tenant, 3, world))));
+    const { rows, credits, faults } = await verifyLedger(records.reader);
+    t.deepEqual([rows, credits, faults], [500, 1500, []]);
+  });
+
+  test('policy block stops at the smaller of limit and spend cap, allow at the spend cap', async (t, world) => {
+    const records = await world.open();
+    const blocked = await makeTenant(records, world, 'blocked', {
+      monthly_limit: 20,
+      spend_cap: 50,
+      overage_policy: 'block',
+    });
+    const allowed = await makeTenant(records, world, 'allowed', {
+      monthly_limit: 20,
+      spend_cap: 50,
+      overage_policy: 'allow',
+    });
+    for (const [tenant, fits] of [
+      [blocked, 20],
+      [allowed, 50],
+    ] as const) {
+      t.is(await records.charge(chargeOf(tenant, fits + 1, world)), 'over_cap');
+      t.is(await records.charge(chargeOf(tenant, fits, world)), 'charged');
+    }
+  });
+
+  test('a new cap is in force for the next charge, without the key being read again', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+    const business = { id: tenant.caller.business_id, name: tenant.name };
+    await records.transaction((rows) => setPlan(rows, business, { ...SELF_HOSTED, spend_cap: 20 }, world.now_ms));
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
+  });
+
+  test('a new month begins at zero, at midnight UTC of the data clock', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme', { spend_cap: 15 });
+    world.now_ms = Date.parse('2026-05-31T23:59:59.999Z');
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'over_cap');
+    world.now_ms += 1;
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+    t.deepEqual([await usedBy(records, tenant, '2026-05'), await usedBy(records, tenant, '2026-06')], [15, 15]);
+  });
+
+  test('a write over the cap takes its rows back', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme', { spend_cap: 5 });
+    const { business_id } = tenant.caller;
+    const outcome = await records.write(
+      business_id,
+      chargeOf(tenant, 10, world),
+      null,
+      world.now_ms,
+      async ({ rows }) => {
+        await rows.insertInto('probes').values({ name: 'row of the write', at: '' }).execute();
+        return ANSWER;
+      },
+    );
+    t.is(outcome, 'over_cap');
+    t.deepEqual(await records.reader.selectFrom('probes').selectAll().execute(), []);
+    t.is(await usedBy(records, tenant), 0);
+  });
+
+  test('a write that throws is charged nothing, and throws what it threw', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const refusal = new Error('refused');
+    const error = await t.throwsAsync(
+      records.write(tenant.caller.business_id, chargeOf(tenant, 10, world), null, world.now_ms, async ({ rows }) => {
+        await rows.insertInto('probes').values({ name: 'row of the write', at: '' }).execute();
+        throw refusal;
+      }),
+    );
+    t.is(error, refusal);
+    t.deepEqual(await records.reader.selectFrom('probes').selectAll().execute(), []);
+    t.is(await usedBy(records, tenant), 0);
+  });
+
+  test('charges go on while a write waits for nothing but its turn', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id } = tenant.caller;
+    const writes = Array.from({ length: 8 }, (_, k) =>
+      records.write(business_id, chargeOf(tenant, 10, world, 'write'), null, world.now_ms, async ({ rows }) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        await rows
+          .insertInto('probes')
+          .values({ name: `write ${k}`, at: '' })
+          .execute();
+        return ANSWER;
+      }),
+    );
+    const reads = Array.from({ length: 64 }, () => records.charge(chargeOf(tenant, 15, world)));
+    await Promise.all([...writes, ...reads]);
+    t.is(await usedBy(records, tenant), 8 * 10 + 64 * 15);
+    t.is((await records.reader.selectFrom('probes').selectAll().execute()).length, 8);
+  });
+
+  test('an adjustment is a row of its own and goes past the cap', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme', { spend_cap: 15 });
+    const business = { id: tenant.caller.business_id, name: tenant.name };
+    t.is(await records.charge(chargeOf(tenant, 15, world)), 'charged');
+    await records.transaction((rows) => adjustUsage(rows, business, -10, 'outage of 19 May', world.now_ms));
+    t.is(await records.charge(chargeOf(tenant, 10, world, 'hail.nowcast')), 'charged');
+    await records.transaction((rows) => adjustUsage(rows, business, 100, 'bulk order', world.now_ms));
+
+    const usage = await readUsage(records.reader, business.id, '2026-05', world.now_ms);
+    t.is(usage.used, 115);
+    t.deepEqual(usage.operations, [
+      { operation: 'adjustment', count: 100, credits: 100, cost_per_call: 1 },
+      { operation: 'adjustment.refund', count: 10, credits: -10, cost_per_call: -1 },
+      { operation: 'hail.current', count: 1, credits: 15, cost_per_call: 15 },
+      { operation: 'hail.nowcast', count: 1, credits: 10, cost_per_call: 10 },
+    ]);
+    const { rows, faults } = await verifyLedger(records.reader);
+    t.deepEqual([rows, faults], [4, []]);
+  });
+
+  test('the check of the ledger names a month and a sum that somebody changed', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id, key_id } = tenant.caller;
+    await records.charge(chargeOf(tenant, 15, world));
+    await records.transaction((rows) => rows.updateTable('periods').set({ used: 14 }).execute());
+    await records.transaction((rows) => rows.deleteFrom('usage').execute());
+    t.deepEqual((await verifyLedger(records.reader)).faults, [
+      { business_id, subject: '2026-05', what: 'used', ledger_credits: 15, found_credits: 14 },
+      {
+        business_id,
+        subject: `2026-05-20 ${key_id} hail.current`,
+        what: 'usage',
+        ledger_credits: 15,
+        found_credits: 0,
+      },
+    ]);
+  });
+
+  test('free requests count in the total of their key, and cost nothing', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const { business_id, key_id } = tenant.caller;
+    for (let k = 0; k < 3; k++) records.countRequest(key_id, world.now_ms);
+    await records.charge(chargeOf(tenant, 15, world));
+    await records.close();
+    const again = await world.open();
+    const usage = await readUsage(again.reader, business_id, '2026-05', world.now_ms);
+    t.deepEqual([usage.total_requests, usage.used, usage.keys[0]?.last_used_at], [4, 15, '2026-05-20T12:00:00.000Z']);
+  });
+
+  test('a month to come has no days, and one without charges is all zeros', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const month = (period: string) => readUsage(records.reader, tenant.caller.business_id, period, world.now_ms);
+    t.deepEqual((await month('2026-06')).daily, []);
+    const april = await month('2026-04');
+    t.deepEqual([april.used, april.daily.length, april.operations, april.last_updated], [0, 30, [], null]);
+  });
+}

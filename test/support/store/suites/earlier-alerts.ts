@@ -1,0 +1,241 @@
+import { recover } from '../../../../api/webhooks/recover.ts';
+import { createWatch } from '../../../../api/alerts/watch.ts';
+import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
+import { lockReceiver } from '../../../../api/webhooks/receivers.ts';
+import type { Records } from '../../../../api/store/records.ts';
+import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
+import { createWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
+import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
+import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
+import { departuresOfEvent } from '../../data/described-events.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
+
+const PLACE = { lat: 35.005, lon: -97.005 };
+
+/** A subscription of 38 mm, and somebody who watches for it. */
+async function watched(world: World) {
+  const records = await world.open();
+  const { caller } = await makeTenant(records, world, 'acme');
+  const { business_id } = caller;
+  const writing = <R>(work: (writer: Parameters<typeof updateSubscription>[0]) => Promise<R>) =>
+    records.transaction((rows) => work({ rows, business_id, now_ms: world.now_ms }));
+  const scans: MadeScan[] = [];
+  const parts = [records, await world.open()].map((own) =>
+    watchPartsOf(own, { now: () => world.now_ms, published: () => scans }),
+  );
+  const watches = parts.map((own) => createWatch(own));
+  const [{ queue }] = parts as [(typeof parts)[number]];
+  const subscription = await writing((writer) => createSubscription(writer, WANTED, 100));
+  const id = subscription?.id ?? '';
+  return {
+    records,
+    id,
+    writing,
+    mark: (receiver_id: string) => writing(({ rows }) => markEarlierReceiver(rows, receiver_id, business_id)),
+    webhook: async (events: readonly AnyEventType[]) => {
+      const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
+      const made = await writing((writer) => createWebhook(writer, secrets, { url: WANTED.webhook_url, events }, 10));
+      return made?.webhook.id ?? '';
+    },
+    setStatus: (receiver_id: string, status: 'active' | 'disabled') =>
+      writing(({ rows }) => setWebhookStatus(rows, receiver_id, status)),
+    recovered: (receiver_id: string, since_ms: number) =>
+      writing(async ({ rows, now_ms }) => {
+        const receiver = await lockReceiver(rows, records.store, receiver_id);
+        if (receiver === null) throw new Error(`${receiver_id} is gone`);
+        return await recover(rows, { queue, store: records.store }, receiver, { since_ms, now_ms });
+      }),
+    /** Publishes a scan for each size, two minutes after the other, which both processes lay over what asks. */
+    publish: async (minute: number, ...sizes: readonly number[]) => {
+      for (const [k, mm] of sizes.entries()) {
+        const own = { minute: minute + 2 * k };
+        scans.push(mm === 0 ? own : { ...own, hail: [[PLACE.lat, PLACE.lon, mm]] });
+        world.now_ms = START_MS + (own.minute + 1) * MINUTE_MS;
+        await Promise.all(watches.map((watch) => watch(editionOf(scans))));
+      }
+    },
+  };
+}
+
+const WANTED = {
+  name: 'Depot',
+  ...PLACE,
+  radius_km: 25,
+  min_size_mm: 38,
+  webhook_url: 'https://receiver.example/hail',
+  secret: 'sealed',
+};
+
+/** What was written for a receiver, in order. */
+async function toldTo(records: Records, receiver_id: string) {
+  const rows = await records.reader
+    .selectFrom('pushes')
+    .select(['event', 'body'])
+    .where('receiver_id', '=', receiver_id)
+    .orderBy('id')
+    .execute();
+  const departures = rows.flatMap(({ body }) =>
+    departuresOfEvent('schema_version' in JSON.parse(body) ? 'current' : 'earlier', body),
+  );
+  if (departures.length > 0) throw new Error(`${receiver_id} was sent what is not described: ${departures.join(', ')}`);
+  return rows.map(({ event, body }) => ({ event, body: JSON.parse(body) }));
+}
+
+/** Notes that everything that was to be sent was delivered. */
+async function allDelivered(records: Records): Promise<void> {
+  await records.transaction((rows) =>
+    rows.updateTable('pushes').set({ state: 'delivered', next_at: null }).where('state', '=', 'pending').execute(),
+  );
+}
+
+/** What was written for a receiver: event, size, and its state or what it waits for. */
+async function inOrder(records: Records, receiver_id: string) {
+  const rows = await records.reader
+    .selectFrom('pushes')
+    .select(['id', 'event', 'body', 'state', 'after_id'])
+    .where('receiver_id', '=', receiver_id)
+    .orderBy('id')
+    .execute();
+  const named = new Map(rows.map((row) => [row.id, `${row.event} ${JSON.parse(row.body).data.mesh_size_mm}`]));
+  return rows.map(({ event, body, state, after_id }) => [
+    event,
+    JSON.parse(body).data.mesh_size_mm,
+    state === 'waiting' ? `after ${named.get(after_id ?? '')}` : state,
+  ]);
+}
+
+/** Hail and alerts as the earlier variant tells them. */
+export function earlierAlertsSuite(test: Register): void {
+  test('a subscription of the earlier variant is told of any hail and of its threshold, each once, in the earlier words', async (t, world) => {
+    const { records, id, mark, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 0, 18, 24, 40, 20);
+    await publish(38, 0);
+    const told = await toldTo(records, id);
+    t.deepEqual(
+      told.map(({ event, body }) => [event, body.data.mesh_size_mm]),
+      [
+        ['hail.detected', 24],
+        ['alert.created', 40],
+        ['alert.resolved', 40],
+        ['hail.cleared', 40],
+      ],
+    );
+    t.deepEqual(told[0]?.body, {
+      event: 'hail.detected',
+      timestamp: '2026-05-01T20:05:00Z',
+      data: {
+        subscription_id: id,
+        storm_id: '20260501-t1',
+        mesh_size_mm: 24,
+        probability: 0.8,
+        coordinates: { lat: PLACE.lat, lng: PLACE.lon },
+      },
+    });
+    const row = await records.reader.selectFrom('subscriptions').select('trigger_count').executeTakeFirstOrThrow();
+    t.is(row.trigger_count, 1);
+  });
+
+  test('a webhook of the earlier variant hears of every subscription, whose own address hears as before', async (t, world) => {
+    const { records, id, mark, webhook, publish } = await watched(world);
+    const earlier = await webhook(['hail.detected', 'alert.created']);
+    const current = await webhook(['alert.created', 'alert.resolved']);
+    await mark(earlier);
+    await publish(0, 0, 24, 40);
+    const events = async (receiver: string) => (await toldTo(records, receiver)).map(({ event }) => event);
+    t.deepEqual(await events(earlier), ['hail.detected', 'alert.created']);
+    t.deepEqual([await events(id), await events(current)], [['alert.created'], ['alert.created']]);
+    t.like((await toldTo(records, id))[0]?.body, { schema_version: 1, data: { estimated_size_mm: 40 } });
+    t.like((await toldTo(records, earlier))[1]?.body, { data: { subscription_id: id, mesh_size_mm: 40 } });
+  });
+
+  test('a paused subscription of the earlier variant closes both alerts, and nobody is told', async (t, world) => {
+    const { records, id, mark, writing, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 0, 40);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await publish(40, 0);
+    const alerts = await records.reader.selectFrom('alerts').select(['status', 'open_location']).execute();
+    t.deepEqual(alerts, [
+      { status: 'closed', open_location: null },
+      { status: 'closed', open_location: null },
+    ]);
+    t.is((await toldTo(records, id)).length, 2);
+  });
+
+  test('a webhook of the earlier variant that was disabled hears of the hail that it missed and of the end of what it was told, in order', async (t, world) => {
+    const { records, id, mark, webhook, publish, setStatus, recovered } = await watched(world);
+    const earlier = await webhook(['hail.detected', 'hail.cleared']);
+    await mark(earlier);
+    await publish(0, 0, 24);
+    await allDelivered(records);
+    await setStatus(earlier, 'disabled');
+    await publish(34, 0, 26, 26);
+    await setStatus(earlier, 'active');
+    await recovered(earlier, START_MS);
+    await publish(40, 22);
+    await publish(72, 0);
+    const open = records.reader.selectFrom('alerts').select('location_id').where('open_location', 'is not', null);
+    t.deepEqual(await open.execute(), []);
+    t.deepEqual(
+      (await toldTo(records, earlier)).map(({ event, body }) => [
+        event,
+        body.data.subscription_id,
+        body.data.mesh_size_mm,
+      ]),
+      [
+        ['hail.detected', id, 24],
+        ['hail.cleared', id, 24],
+        ['hail.detected', id, 26],
+        ['hail.cleared', id, 26],
+      ],
+    );
+  });
+
+  test('an address of the earlier variant that was paused hears of the end of what it was told before it hears of new hail', async (t, world) => {
+    const { records, id, mark, writing, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await allDelivered(records);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
+    await publish(2, 26);
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'delivered'],
+      ['hail.cleared', 24, 'pending'],
+      ['hail.detected', 26, 'after hail.cleared 24'],
+    ]);
+  });
+
+  test('recovery tells an address of the earlier variant of the end of an alert that was closed, once', async (t, world) => {
+    const { records, id, mark, writing, publish, recovered } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
+    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
+    t.like(await recovered(id, 0), { dropped: 1, missed: 1 });
+    t.like(await recovered(id, 0), { dropped: 0, missed: 0 });
+    await publish(2, 26);
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'pending'],
+      ['hail.cleared', 24, 'after hail.detected 24'],
+      ['hail.detected', 26, 'after hail.cleared 24'],
+    ]);
+  });
+
+  test('recovery tells a receiver of the earlier variant of nothing that is older than what it was told last of a place', async (t, world) => {
+    const { records, mark, webhook, publish, setStatus, recovered } = await watched(world);
+    const earlier = await webhook(['hail.detected', 'hail.cleared']);
+    await mark(earlier);
+    await publish(0, 24);
+    await setStatus(earlier, 'disabled');
+    await publish(32, 0);
+    await setStatus(earlier, 'active');
+    await publish(34, 26);
+    t.like(await recovered(earlier, 0), { dropped: 0, missed: 0 });
+    t.deepEqual(await inOrder(records, earlier), [
+      ['hail.detected', 24, 'dropped'],
+      ['hail.detected', 26, 'pending'],
+    ]);
+  });
+}

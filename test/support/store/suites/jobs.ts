@@ -1,0 +1,110 @@
+import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../../api/jobs/rows.ts';
+import type { Records } from '../../../../api/store/records.ts';
+import { verifyLedger } from '../../../../api/metering/verify.ts';
+import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
+
+const ROUNDS = 8;
+const RESULT = {
+  summary: {},
+  data_as_of_ms: null,
+  data_source: null,
+  media_type: 'application/pdf',
+  file_name: 'report.pdf',
+  bytes: 1,
+  sha256: 'ab',
+} as const;
+
+/** Accepts a job for 100 credits; null when the business has as many as it may. */
+async function accept(records: Records, tenant: Tenant, world: World, pending_max = 100): Promise<string | null> {
+  const charge = chargeOf(tenant, 100, world, 'verify.report.create');
+  let id: string | null = null;
+  await records
+    .write(tenant.caller.business_id, charge, null, world.now_ms, async (writer) => {
+      id = await insertJob(writer, { kind: 'report', params: {}, charge, kept_days: 400 }, pending_max);
+      if (id === null) throw new Error('too many');
+      return { status: 202, type: 'application/json', body: '{}' };
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof Error) || error.message !== 'too many') throw error;
+    });
+  return id;
+}
+
+/** Jobs end once, whoever ends them. */
+export function jobsSuite(test: Register): void {
+  test('a job that is ended by two processes at once ends once, done or failed, and a failure is given back once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const [records] = all;
+    const tenant = await makeTenant(records, world, 'acme');
+    let done = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = (await accept(records, tenant, world)) ?? '';
+      const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
+      if (job === null) throw new Error('a new job is not pending');
+      const finish = (each: Records) => each.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms));
+      const fail = (each: Records) => each.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms));
+      const ends = all.flatMap((each, k) =>
+        k === round % 2 ? [finish(each), fail(each)] : [fail(each), finish(each)],
+      );
+      const outcomes = await Promise.all(ends);
+      t.is(outcomes.filter((is_own) => is_own).length, 1);
+      t.is(await records.transaction((rows) => beginJob(rows, id, world.now_ms)), null);
+      const { status } = await records.reader
+        .selectFrom('jobs')
+        .select('status')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+      if (status === 'done') done += 1;
+    }
+    t.is(await usedBy(records, tenant), 100 * done);
+    const { faults, credits } = await verifyLedger(records.reader);
+    t.deepEqual([faults, credits], [[], 100 * done]);
+  });
+
+  test('a job whose file is lost is given back once, however many services miss it at once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const [records] = all;
+    const tenant = await makeTenant(records, world, 'acme');
+    for (let round = 0; round < ROUNDS; round++) {
+      const id = (await accept(records, tenant, world)) ?? '';
+      t.true(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
+      const done = await findServedJob(records.reader, id, world.now_ms);
+      if (done === null) throw new Error('a job that ended well is not done');
+      const misses = [...all, ...all].map((each) =>
+        each.transaction((rows) => failJob(rows, done, 'its file is gone', world.now_ms)),
+      );
+      t.is((await Promise.all(misses)).filter((is_own) => is_own).length, 1);
+      t.false(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
+    }
+    t.is(await usedBy(records, tenant), 0);
+    const { faults, rows } = await verifyLedger(records.reader);
+    t.deepEqual([faults, rows], [[], 2 * ROUNDS]);
+  });
+
+  test('a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    const id = (await accept(records, tenant, world)) ?? '';
+    const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
+    if (job === null) throw new Error('a new job is not pending');
+    await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
+    const usage = await records.reader.selectFrom('usage').selectAll().orderBy('operation').execute();
+    t.deepEqual(
+      usage.map(({ day, operation, calls, count, credits }) => [day, operation, calls, count, credits]),
+      [
+        ['2026-05-20', 'verify.report.create', 1, 1, 100],
+        ['2026-05-20', 'verify.report.create.refund', 0, 1, -100],
+      ],
+    );
+    t.deepEqual((await verifyLedger(records.reader)).faults, []);
+  });
+
+  test('a business has no more pending jobs than it may, however many it asks for at once', async (t, world) => {
+    const all = [await world.open(), await world.open()] as const;
+    const tenant = await makeTenant(all[0], world, 'acme');
+    const asked = Array.from({ length: 12 }, (_, k) => accept(all[k % 2 === 0 ? 0 : 1], tenant, world, 5));
+    const accepted = (await Promise.all(asked)).filter((id) => id !== null);
+    t.is(accepted.length, 5);
+    t.is(await usedBy(all[0], tenant), 500);
+  });
+}

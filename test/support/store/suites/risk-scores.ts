@@ -1,0 +1,175 @@
+import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
+import { tableShelf } from '../../../../api/store/tasks/table.ts';
+import { queueOver } from '../../../../api/store/tasks/work.ts';
+import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
+import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
+import type { Records, Writer } from '../../../../api/store/records.ts';
+import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
+import { createWebhook } from '../../../../api/webhooks/endpoints.ts';
+import type { ClimatologyCell } from '../../../../schemas/tables/climatology.ts';
+import { timestamp } from '../../../../schemas/time.ts';
+import { departuresOfEvent } from '../../data/described-events.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
+
+const PLACE = { lat: 35.005, lon: -97.005 };
+const YARD = { name: 'Yard', ...PLACE, address: null, tags: null };
+const ADDRESS = 'https://receiver.example/hail';
+
+/** When the newest data of a weekly run were published. */
+const asOf = (run: number) => Date.parse('2026-05-01T00:00:00Z') + run * 7 * 86_400_000;
+
+/** A business with a subscription, a saved location and a webhook of the earlier variant, and two processes that watch. */
+async function watched(world: World) {
+  const records = await world.open();
+  const { caller } = await makeTenant(records, world, 'acme');
+  const { business_id } = caller;
+  const writing = <R>(work: (writer: Writer) => Promise<R>) =>
+    records.transaction((rows) => work({ rows, business_id, now_ms: world.now_ms }));
+  const ids = await writing(async (writer) => {
+    const wanted = { ...PLACE, radius_km: 25, min_size_mm: 25, webhook_url: ADDRESS, secret: 'sealed' };
+    const subscription = await createSubscription(writer, { name: 'Depot', ...wanted }, 10);
+    const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
+    const hook = await createWebhook(writer, secrets, { url: ADDRESS, events: ['risk.changed'] }, 10);
+    const { outcomes } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
+    const location = outcomes[0]?.kind === 'created' ? outcomes[0].id : '';
+    const made = { subscription: subscription?.id ?? '', webhook: hook?.webhook.id ?? '', location };
+    for (const id of [made.subscription, made.webhook]) await markEarlierReceiver(writer.rows, id, business_id);
+    return made;
+  });
+  let runs = 0;
+  let score = 0;
+  let shown: ReturnType<RiskWatchParts['climatology']['table']> = null;
+  let meanwhile = async () => {};
+  const cell = () => ({ annual_score: score }) as ClimatologyCell;
+  const watchOf = (own: Records) =>
+    createRiskWatch({
+      climatology: { table: () => shown ?? { version: String(runs), data_as_of: asOf(runs), cell } },
+      records: {
+        ...own,
+        transaction: async (work) => {
+          await meanwhile();
+          return await own.transaction(work);
+        },
+      },
+      queue: queueOver(tableShelf(own.store), { failed: () => {}, troubled: () => {} }),
+      now: () => world.now_ms,
+    });
+  const watches = [watchOf(records), watchOf(await world.open())];
+  /** What is told while something is done, newest last. */
+  const toldBy = async (doing: () => Promise<unknown>) => {
+    const before = await records.reader.selectFrom('pushes').select('id').execute();
+    await doing();
+    const told = await records.reader
+      .selectFrom('pushes')
+      .select(['id', 'receiver_id', 'event', 'body'])
+      .orderBy('id')
+      .execute();
+    const departures = told.flatMap(({ body }) => departuresOfEvent('earlier', body));
+    if (departures.length > 0) throw new Error(`what was told is not described: ${departures.join(', ')}`);
+    return told.filter(({ id }) => !before.some((old) => old.id === id));
+  };
+  return {
+    ...ids,
+    records,
+    writing,
+    /** A weekly run that comes to a score, seen by both processes at once; returns what was told of it. */
+    run: async (now: number) => {
+      runs += 1;
+      score = now;
+      return await toldBy(() => Promise.all(watches.map((watch) => watch())));
+    },
+    /** Lets something happen to the places between a watch's look at them and what it writes. */
+    between: (happening: () => Promise<void>) => {
+      meanwhile = happening;
+    },
+    /** What a process that starts tells of a weekly run that came to a score, while others may have seen a later one. */
+    startWith: async (run: number, score_then: number) => {
+      const late = watchOf(await world.open());
+      shown = {
+        version: String(run),
+        data_as_of: asOf(run),
+        cell: () => ({ annual_score: score_then }) as ClimatologyCell,
+      };
+      const told = await toldBy(late);
+      shown = null;
+      return { told, thenSees: () => toldBy(late) };
+    },
+    restart: async () => {
+      watches.splice(0, 1, watchOf(await world.open()));
+    },
+  };
+}
+
+/** Risk scores as the earlier variant tells them. */
+export function riskScoresSuite(test: Register): void {
+  test('a risk score is told once it has moved by more than 10 points since it was told last, once in two processes', async (t, world) => {
+    const { run, restart, subscription, webhook, location } = await watched(world);
+    t.deepEqual(await run(40), []);
+    t.deepEqual(await run(50), []);
+    const told = await run(51);
+    t.deepEqual(told.map(({ receiver_id }) => receiver_id).toSorted(), [subscription, webhook, webhook].toSorted());
+    t.deepEqual(
+      told
+        .filter(({ receiver_id }) => receiver_id === webhook)
+        .map(({ body }) => JSON.parse(body))
+        .toSorted((a) => ('subscription_id' in a.data ? -1 : 1)),
+      [{ subscription_id: subscription }, { location_id: location }].map((place) => ({
+        event: 'risk.changed',
+        timestamp: timestamp(world.now_ms),
+        data: {
+          ...place,
+          previous_score: 40,
+          risk_score: 51,
+          coordinates: { lat: PLACE.lat, lng: PLACE.lon },
+        },
+      })),
+    );
+    await restart();
+    t.deepEqual(await run(51), []);
+    t.deepEqual(await run(45), []);
+    t.is((await run(39)).length, 3);
+  });
+
+  test('a saved location that was moved begins anew, and nobody is told', async (t, world) => {
+    const { run, writing, location, webhook } = await watched(world);
+    await run(40);
+    await writing((writer) => upsertLocations(writer, [{ ...YARD, id: location, lat: 40.005 }], 10));
+    const told = await run(80);
+    t.deepEqual(
+      told
+        .filter(({ receiver_id }) => receiver_id === webhook)
+        .map(({ body }) => Object.keys(JSON.parse(body).data)[0]),
+      ['subscription_id'],
+    );
+  });
+
+  test('of a subscription or location that is deleted while scores are compared nothing is told', async (t, world) => {
+    const { run, writing, between, subscription, location } = await watched(world);
+    await run(40);
+    between(async () => {
+      await writing(async (writer) => {
+        await deleteSubscription(writer, subscription);
+        await deleteLocations(writer, [location]);
+      });
+    });
+    t.deepEqual(await run(80), []);
+  });
+
+  test('a service that starts with the climatology before tells nothing of it once scores of the new one were told', async (t, world) => {
+    const { run, startWith } = await watched(world);
+    await run(40);
+    t.is((await run(60)).length, 3);
+    const { told, thenSees } = await startWith(1, 40);
+    t.deepEqual(told, []);
+    t.deepEqual(await thenSees(), []);
+    t.is((await run(80)).length, 3);
+  });
+
+  test('an older climatology that is still published a day later is told', async (t, world) => {
+    const { run, startWith } = await watched(world);
+    await run(40);
+    await run(60);
+    world.now_ms += 86_400_000;
+    t.is((await startWith(1, 40)).told.length, 3);
+  });
+}

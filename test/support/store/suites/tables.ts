@@ -1,0 +1,102 @@
+import { type Kysely, sql } from 'kysely';
+import { dumpRecords } from '../../../../api/store/backup.ts';
+import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
+import type { Store } from '../../../../api/store/database.ts';
+import type { Records } from '../../../../api/store/records.ts';
+import { ALL_TABLES, type Database } from '../../../../api/store/schema.ts';
+import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
+
+/** What belongs to the place or to the moment, not to the records: no backup holds it. */
+const NOT_BACKED_UP = ['commits', 'data_root', 'master_key', 'matched_scans', 'migrations', 'probes'];
+/** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
+const LEFT_BY_PURGE = [
+  'audit',
+  'commits',
+  'data_root',
+  'master_key',
+  'matched_scans',
+  'migrations',
+  'probes',
+  'settings',
+  'tasks',
+];
+
+interface FoundTable {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string; readonly dataType: string }[];
+}
+
+/** The tables that the database has, whatever the code says of them, by name. */
+export async function tablesFound({ reader, kind }: Store): Promise<readonly FoundTable[]> {
+  const [here] =
+    kind === 'sqlite' ? [] : (await sql<{ name: string }>`select current_schema()::text as name`.execute(reader)).rows;
+  const tables = await reader.introspection.getTables();
+  return tables
+    .filter(({ schema }) => here === undefined || schema === here.name)
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+async function rowsIn(rows: Kysely<Database>, table: string): Promise<number> {
+  const found = await sql<{ rows: number }>`select count(*) as rows from ${sql.table(table)}`.execute(rows);
+  return found.rows[0]?.rows ?? 0;
+}
+
+/** A business that has been used, and beside its rows one in every table that holds none yet. */
+async function fillEveryTable(records: Records, world: World): Promise<Tenant> {
+  const tenant = await makeTenant(records, world, 'acme');
+  await records.charge(chargeOf(tenant, 3, world));
+  for (const { name, columns } of await tablesFound(records.store)) {
+    if ((await rowsIn(records.reader, name)) > 0) continue;
+    const values = columns.map((column) => [column.name, fillingFor(column, tenant)] as const);
+    await records.transaction((rows) =>
+      sql`insert into ${sql.table(name)} (${sql.join(values.map(([column]) => sql.ref(column)))}) values (${sql.join(values.map(([, value]) => value))})`.execute(
+        rows,
+      ),
+    );
+  }
+  return tenant;
+}
+
+function fillingFor({ name, dataType }: FoundTable['columns'][number], { caller }: Tenant): string | number {
+  if (name === 'business_id') return caller.business_id;
+  if (name === 'key_id') return caller.key_id;
+  return /text|char/i.test(dataType) ? name : 1;
+}
+
+/** What holds for every table, also for one that is added later. */
+export function tablesSuite(test: Register): void {
+  test('the database has the tables and columns that are stated, and no others', async (t, world) => {
+    const { store } = await world.open();
+    t.deepEqual(
+      (await tablesFound(store)).map(({ name, columns }) => [name, columns.map((column) => column.name).toSorted()]),
+      ALL_TABLES.map(({ name, columns }): [string, string[]] => [name, Object.keys(columns).toSorted()]).toSorted(
+        ([a], [b]) => (a < b ? -1 : 1),
+      ),
+    );
+  });
+
+  test('a backup holds rows of every table of the records', async (t, world) => {
+    const records = await world.open();
+    await fillEveryTable(records, world);
+    const pages = await Array.fromAsync(dumpRecords(records.store, 0, () => {}));
+    const lines = pages.join('').trimEnd().split('\n').slice(1, -1);
+    const dumped = new Set(lines.map((line) => (JSON.parse(line) as { table: string }).table));
+    const found = await tablesFound(records.store);
+    t.deepEqual(
+      found.map(({ name }) => name).filter((name) => !dumped.has(name)),
+      NOT_BACKED_UP,
+    );
+  });
+
+  test('a business that is purged leaves rows in no table but the audit log', async (t, world) => {
+    const records = await world.open();
+    const { caller, name } = await fillEveryTable(records, world);
+    await records.transaction((rows) =>
+      purgeBusiness(rows, records.store, { id: caller.business_id, name }, world.now_ms),
+    );
+    const left: string[] = [];
+    for (const table of await tablesFound(records.store))
+      if ((await rowsIn(records.reader, table.name)) > 0) left.push(table.name);
+    t.deepEqual(left, LEFT_BY_PURGE);
+  });
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import test, { type ExecutionContext } from 'ava';
+import { PGliteDialect } from 'kysely';
+import pg from 'pg';
+import { createBusiness } from '../../../api/accounts/businesses.ts';
+import { type Location, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
+import { createKey } from '../../../api/accounts/key-rows.ts';
+import { type RecordsSettings, recordsOver } from '../../../api/metering/open.ts';
+import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
+import type { Caller, Charge, Plan, Records } from '../../../api/store/records.ts';
+import { PATIENCE } from './patience.ts';
+
+/** A fresh database for one test. */
+export interface World {
+  /** The data clock, epoch milliseconds. */
+  now_ms: number;
+  /** The records; each call is another process as far as the records can tell, except on PGlite. */
+  readonly open: (settings?: Partial<RecordsSettings>) => Promise<Records>;
+  /** Where other processes find it; PGlite lives in this one alone. */
+  readonly location: Location;
+}
+
+type Body = (t: ExecutionContext, world: World) => Promise<void>;
+/** Registers a test on one kind of database. */
+export type Register = (title: string, body: Body) => void;
+
+const NOON_MS = Date.parse('2026-05-20T12:00:00Z');
+
+export const onSqlite: Register = (title, body) =>
+  test(title, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'hail-records-'));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    await runIn(t, body, { path: join(folder, 'hail.sqlite') });
+  });
+
+let pglite: PGlite | undefined;
+
+/** PostgreSQL in this process: one connection, so its tests take turns and share it. */
+export const onPglite: Register = (title, body) =>
+  test.serial(title, async (t) => {
+    pglite ??= new PGlite({ parsers: { [pg.types.builtins.NUMERIC]: Number, [pg.types.builtins.INT8]: Number } });
+    const database = pglite;
+    await database.exec('drop schema public cascade; create schema public');
+    const dialect = new PGliteDialect({ pglite: database });
+    const dialects = { writing: dialect, reading: dialect, outOfBand: dialect };
+    const open = () => postgresStore('pglite', dialects, async () => {});
+    await runIn(t, body, { path: 'pglite' }, open);
+  });
+
+const POSTGRES_URL = process.env.HAIL_TEST_DATABASE_URL;
+/** True where a real PostgreSQL is offered. */
+export const hasPostgres = POSTGRES_URL !== undefined;
+
+/** A real PostgreSQL, each test in a schema of its own. */
+export const onPostgres: Register = (title, body) => {
+  test.serial(title, async (t) => {
+    const schema = `hail_test_${randomUUID().replaceAll('-', '')}`;
+    const client = new pg.Client(POSTGRES_URL);
+    await client.connect();
+    await client.query(`create schema ${schema}`);
+    t.teardown(async () => {
+      await client.query(`drop schema ${schema} cascade`);
+      await client.end();
+    });
+    const url = new URL(POSTGRES_URL ?? '');
+    url.searchParams.set('options', `-c search_path=${schema}`);
+    url.searchParams.set('application_name', schema);
+    await runIn(t, body, { url: url.href });
+  });
+};
+
+/** The same, where the queue makes a schema of its own beside that of the test. */
+export const onPostgresQueue: Register = (title, body) =>
+  onPostgres(title, async (t, world) => {
+    t.teardown(async () => {
+      const client = new pg.Client('url' in world.location ? world.location.url : '');
+      await client.connect();
+      const { rows } = await client.query('select current_schema() as name');
+      await client.query(`drop schema if exists ${rows[0].name}_queue cascade`);
+      await client.end();
+    });
+    await body(t, world);
+  });
+
+async function runIn(
+  t: ExecutionContext,
+  body: Body,
+  location: Location,
+  open: () => Store = () => openDatabase(location),
+): Promise<void> {
+  const opened: Records[] = [];
+  const world: World = {
+    now_ms: NOON_MS,
+    location,
+    open: async (settings) => {
+      const waits = { write_wait_ms: PATIENCE.lock_ms, statement_wait_ms: PATIENCE.statement_ms };
+      const records = await recordsOver(open(), { now: () => world.now_ms, ...waits, ...settings });
+      opened.push(records);
+      return records;
+    },
+  };
+  try {
+    await body(t, world);
+  } finally {
+    for (const records of opened) await records.close();
+  }
+}
+
+/** A business with a live key, and the caller that the key opens for. */
+export interface Tenant {
+  readonly caller: Caller;
+  readonly key: string;
+  readonly name: string;
+}
+
+/** Makes a business; `plan` changes what differs from one without limits. */
+export async function makeTenant(
+  records: Records,
+  world: World,
+  name: string,
+  plan: Partial<Plan> = {},
+): Promise<Tenant> {
+  const key = await records.transaction(async (rows) => {
+    const business = await createBusiness(rows, name, { ...SELF_HOSTED, ...plan }, world.now_ms);
+    if (business === null) throw new Error(`business ${name} exists, expected a new name`);
+    const { id: business_id } = business;
+    return await createKey(
+      rows,
+      { business_id, kind: 'live', name: 'main', scopes: ['*'], expires_at: null },
+      world.now_ms,
+    );
+  });
+  const caller = await records.authenticate(key.text, world.now_ms);
+  if (caller === null) throw new Error('the key just made opens nothing');
+  return { caller, key: key.text, name };
+}
+
+/** A charge of a tenant. */
+export function chargeOf({ caller }: Tenant, credits: number, world: World, operation = 'hail.current'): Charge {
+  const { business_id, key_id } = caller;
+  return { business_id, key_id, operation, credits, count: 1, at_ms: world.now_ms };
+}
+
+/** Credits that a business used in the month of the data clock. */
+export async function usedBy(records: Records, { caller }: Tenant, period = '2026-05'): Promise<number> {
+  const row = await records.reader
+    .selectFrom('periods')
+    .select('used')
+    .where('business_id', '=', caller.business_id)
+    .where('period', '=', period)
+    .executeTakeFirst();
+  return row?.used ?? 0;
+}

@@ -1,0 +1,82 @@
+import type { ExecutionContext } from 'ava';
+import { openQueue } from '../../../api/store/tasks/open.ts';
+import type { NewTask, Queue, Task, WorkSettings } from '../../../api/store/tasks/queue.ts';
+import type { Location } from '../../../api/store/database.ts';
+import type { RecordsSettings } from '../../../api/metering/open.ts';
+import type { Records } from '../../../api/store/records.ts';
+import type { World } from '../store/world.ts';
+
+export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
+/** The one name that tests add tasks under, and one that nobody works. */
+export const NAMES = ['write', 'rest'] as const;
+
+/** A queue as one process has it, with its own connections. */
+export interface Process {
+  readonly records: Records;
+  readonly queue: Queue;
+  /** What its handlers failed with. */
+  readonly failures: unknown[];
+  /** What kept it from taking and removing tasks; null: it works again. */
+  readonly troubles: unknown[];
+  readonly add: (...tasks: readonly Partial<NewTask>[]) => Promise<void>;
+}
+
+export function urlOf(location: Location): string | null {
+  return 'url' in location ? location.url : null;
+}
+
+/** Opens the records of a world, and the queue beside them. */
+export async function openProcess(
+  t: ExecutionContext,
+  world: World,
+  settings: Partial<RecordsSettings> = {},
+): Promise<Process> {
+  const records = await world.open(settings);
+  const failures: unknown[] = [];
+  const troubles: unknown[] = [];
+  const queue = await openQueue({
+    store: records.store,
+    database_url: urlOf(world.location),
+    names: NAMES,
+    failed: (_, __, error) => failures.push(error),
+    troubled: (_, error) => troubles.push(error),
+  });
+  t.teardown(queue.close);
+  // The queue keeps no process alive; here nothing else does while a task is waited for.
+  const alive = setInterval(() => {}, 60_000);
+  t.teardown(() => clearInterval(alive));
+  return {
+    records,
+    queue,
+    failures,
+    troubles,
+    add: (...tasks) =>
+      records.transaction((rows) =>
+        queue.add(rows, ...tasks.map((task) => ({ name: 'write', group: 'one', payload: null, ...task }))),
+      ),
+  };
+}
+
+/** Runs of tasks, in the order in which they began. */
+export class Diary {
+  readonly runs: (Task & { readonly at_ms: number })[] = [];
+  #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+
+  /** Notes a run. */
+  readonly note = async (task: Task): Promise<void> => {
+    this.runs.push({ ...task, at_ms: Date.now() });
+    for (const { count, resolve } of this.#waiting) if (this.runs.length >= count) resolve();
+  };
+
+  /** Resolves once so many have begun. */
+  until(count: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.runs.length >= count) resolve();
+    this.#waiting.push({ count, resolve });
+    return promise;
+  }
+
+  get payloads(): unknown[] {
+    return this.runs.map(({ payload }) => payload);
+  }
+}

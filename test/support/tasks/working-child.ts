@@ -1,0 +1,37 @@
+import { writeSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { openQueue } from '../../../api/store/tasks/open.ts';
+import type { Location } from '../../../api/store/database.ts';
+import { openDatabase } from '../../../api/store/database.ts';
+import { recordsOver } from '../../../api/metering/open.ts';
+import { NAMES, SETTINGS, urlOf } from './diary.ts';
+
+/**
+ * Takes one task at a time, says `took <payload>`, and is done with it once it is told so on standard input:
+ * `node working-child.ts LOCATION LEASE_MS`.
+ */
+const [place = '', lease_ms = ''] = process.argv.slice(2);
+const location: Location = JSON.parse(place);
+const records = await recordsOver(openDatabase(location), { now: Date.now });
+const say = (line: string) => writeSync(1, `${line}\n`);
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const queue = await openQueue({
+  store: records.store,
+  database_url: urlOf(location),
+  names: NAMES,
+  failed: (_, __, error) => say(`failed ${error}`),
+  troubled: (_, error) => say(`troubled ${error}`),
+});
+const stop = queue.work('write', { ...SETTINGS, at_once: 1, lease_ms: Number(lease_ms) }, async ({ payload }) => {
+  say(`took ${payload}`);
+  await lines.next();
+});
+process.once(
+  'SIGTERM',
+  () =>
+    void stop()
+      .then(queue.close)
+      .then(records.close)
+      .then(() => process.exit()),
+);
+say('works');
