@@ -26,9 +26,9 @@ import { combineProvenances, type MixedProvenance, type Provenance } from '../sc
 import { dayMax } from '../schemas/tables/day-max.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
+import { type DataRoot, openDataRoot } from './data-root.ts';
 import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
-import { openStore, type Store } from './data-root.ts';
 
 /** Where rows must lie, and how large they must be, to matter to a question. */
 export interface Near {
@@ -168,7 +168,7 @@ export async function openCatalog(
   storm_day_start_hour: number,
   memory: RootMemory = processMemory(),
 ): Promise<Catalog> {
-  const store = openStore(dataRoot);
+  const store = openDataRoot(dataRoot);
   const partitions = partitionReader(store, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
   const observers = createObservers<Edition>();
@@ -270,7 +270,7 @@ function asUnavailable(cause: unknown): DataUnavailable {
   return new DataUnavailable('a list', `cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
 }
 
-async function readCurrent(store: Store): Promise<Current | null> {
+async function readCurrent(store: DataRoot): Promise<Current | null> {
   const text = await store.text(layout.current);
   return text === null ? null : parsed(layout.current, text, Current);
 }
@@ -279,7 +279,7 @@ async function readCurrent(store: Store): Promise<Current | null> {
  * Throws DataUnavailable that names the folders which are missing, of those that the lists name files in: a root whose `tables/`
  * was moved away has all its lists still. Single files are not checked here: the reader of a missing one gets the error.
  */
-async function requireFolders(store: Store, current: Current | null, heads: readonly Head[]): Promise<void> {
+async function requireFolders(store: DataRoot, current: Current | null, heads: readonly Head[]): Promise<void> {
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
   if (heads.some(({ scans }) => scans.count > 0)) folders.add(layout.allScanTiles);
   if (heads.some(({ scans, table_commits }) => scans.count > 0 && table_commits[DAILY] !== undefined))
@@ -298,7 +298,7 @@ async function requireFolders(store: Store, current: Current | null, heads: read
 }
 
 /** Name of the data root; null where no pipeline has opened it. */
-async function readName(store: Store): Promise<string | null> {
+async function readName(store: DataRoot): Promise<string | null> {
   const text = await store.text(layout.root);
   return text === null ? null : parsed(layout.root, text, RootName).root_id;
 }
@@ -342,7 +342,7 @@ interface Partitions {
 }
 
 /** Reads the lists that are in force, and again only those whose file was replaced. */
-function partitionReader(store: Store, storm_day_start_hour: number) {
+function partitionReader(store: DataRoot, storm_day_start_hour: number) {
   let known = new Map<string, { mark: string; partition: Head }>();
   let states: { mark: string | null; feeds: readonly FeedState[] } = { mark: null, feeds: [] };
 
@@ -474,7 +474,7 @@ export const NOTHING_PUBLISHED: Edition = {
 };
 
 function makeEdition(
-  store: Store,
+  store: DataRoot,
   current: Current | null,
   { dates: partitions, months, collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
@@ -588,7 +588,7 @@ function makeEdition(
 }
 
 function collectionEdition(
-  store: Store,
+  store: DataRoot,
   name: CollectionName,
   { source, committed_at, ingested_at, table_commits, files }: Head,
   feedStates: readonly FeedState[],
@@ -624,7 +624,7 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefi
   return bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south;
 }
 
-function manifestReader(store: Store, partitions: ReadonlyMap<string, Head>) {
+function manifestReader(store: DataRoot, partitions: ReadonlyMap<string, Head>) {
   const kept = new Map<string, Manifest>();
   return (date: string): Manifest | null => {
     const partition = partitions.get(date);
@@ -639,7 +639,7 @@ function manifestReader(store: Store, partitions: ReadonlyMap<string, Head>) {
   };
 }
 
-function readNow(store: Store, path: string): string {
+function readNow(store: DataRoot, path: string): string {
   try {
     return readFileSync(store.absolute(path), 'utf8');
   } catch (cause) {

@@ -2,7 +2,7 @@ import fs from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 /** The data root as the API sees it: it only reads. Paths given and listed are relative to it, with forward slashes. */
-export interface Store {
+export interface DataRoot {
   /** Absolute path of the data root. */
   readonly root: string;
   /** Absolute path of a published file. */
@@ -18,7 +18,7 @@ export interface Store {
 }
 
 /** Opens a data root; it need not exist yet. */
-export function openStore(dataRoot: string): Store {
+export function openDataRoot(dataRoot: string): DataRoot {
   const root = resolve(dataRoot);
   const absolute = (path: string) => join(root, path);
   return {

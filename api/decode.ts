@@ -60,9 +60,9 @@ export function numberQuery(limits: NumberLimits & Partial<Default<number> & Req
 }
 
 /** Whole number within limits (`24.0` is whole); absent: the default, a refusal when `required`, else null. */
-export function wholeQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
-export function wholeQuery(limits: NumberLimits): Parameter<number | null>;
-export function wholeQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
+export function integerQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
+export function integerQuery(limits: NumberLimits): Parameter<number | null>;
+export function integerQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
   return numberParameter('whole number', limits);
 }
 
@@ -126,7 +126,7 @@ export function booleanQuery(defaultValue = false, options: Documented = {}): Pa
 }
 
 /** One of the words, exactly as written; absent: the default. */
-export function wordQuery<const Word extends string>(
+export function enumQuery<const Word extends string>(
   words: readonly Word[],
   defaultWord: Word,
   options: Documented = {},

@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Edition } from './catalog.ts';
-import type { Caller, Writer } from './store/records.ts';
 import type { Services } from './services.ts';
+import type { Caller, Writer } from './store/records.ts';
 
 /** What a call costs: `credits` = cost per call x `count`; every price has an operation name of its own. */
 export interface Price {
@@ -32,7 +32,7 @@ export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = 
 >;
 
 /** The same for a handler that reads published data. */
-export interface ReadInput<Params, Query, Body, P extends Plan> extends HandlerInput<Params, Query, Body> {
+export interface ReadInput<Params, Query, Body, P extends ReadPlan> extends HandlerInput<Params, Query, Body> {
   /** What is published, pinned for the request; nothing where an endpoint does not read it. */
   readonly edition: Edition;
   /** What its endpoint said that the answer reads. */
@@ -41,12 +41,12 @@ export interface ReadInput<Params, Query, Body, P extends Plan> extends HandlerI
 
 /** What a plan is made from: nothing of who asks, since the answer is the same for all. */
 export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
-  ReadInput<Params, Query, Body, Plan>,
+  ReadInput<Params, Query, Body, ReadPlan>,
   'caller' | 'request_id' | 'plan'
 >;
 
 /** What an answer will read, and whatever else of it was found out on the way. */
-export interface Plan {
+export interface ReadPlan {
   /**
    * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source is their
    * provenance.
@@ -140,7 +140,7 @@ export interface ReadEndpoint<
   Q extends Schema = Schema,
   B extends Schema = Schema,
   R extends z.ZodType = z.ZodType,
-  Planned extends Plan = Plan,
+  Planned extends ReadPlan = ReadPlan,
 > extends Common<P, Q, B, R> {
   readonly kind: 'read';
   /** ETag and 304 are served; the answer is the same for every caller. */
@@ -203,7 +203,7 @@ export function readEndpoint<
   Q extends Schema,
   B extends Schema,
   R extends z.ZodType,
-  Planned extends Plan = Plan,
+  Planned extends ReadPlan = ReadPlan,
 >(
   endpoint: Omit<ReadEndpoint<P, Q, B, R, Planned>, 'kind' | keyof typeof READ_DEFAULTS> &
     Partial<Pick<ReadEndpoint<P, Q, B, R, Planned>, keyof typeof READ_DEFAULTS>>,

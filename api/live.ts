@@ -9,8 +9,8 @@ import { cells } from '../schemas/tables/cells.ts';
 import { detections } from '../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../schemas/tables/tracks.ts';
 import { type Catalog, DataUnavailable, type Edition } from './catalog.ts';
+import { type DataRoot, openDataRoot } from './data-root.ts';
 import { yieldToEventLoop } from './event-loop.ts';
-import { openStore, type Store } from './data-root.ts';
 
 /** Rows of a live file, held as columns. */
 export interface LiveTable<Row> {
@@ -82,7 +82,7 @@ export interface Live {
 
 /** Opens the live snapshot of a data root; it follows the catalog's editions and is swapped whole, before they are. */
 export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live> {
-  const store = openStore(dataRoot);
+  const store = openDataRoot(dataRoot);
   let files: Edition['live'] = null;
   let snapshot = await snapshotOf(store, null, null);
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
@@ -103,7 +103,11 @@ export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live
   };
 }
 
-async function snapshotOf(store: Store, files: Edition['live'], newest_scan_ms: number | null): Promise<LiveSnapshot> {
+async function snapshotOf(
+  store: DataRoot,
+  files: Edition['live'],
+  newest_scan_ms: number | null,
+): Promise<LiveSnapshot> {
   const detectionRows = await readTable(store, files?.detections, detections);
   const cellRows = await readTable(store, files?.cells, cells);
   const trackRows = await readTable(store, files?.tracks, tracks);
@@ -142,7 +146,7 @@ function unique(rows: LiveTable<{ readonly scan_time: number }>): Set<number> {
 }
 
 async function readTable<Row extends z.ZodObject>(
-  store: Store,
+  store: DataRoot,
   path: string | undefined,
   table: Table<Row>,
 ): Promise<LiveTable<z.infer<Row>>> {

@@ -4,21 +4,21 @@ import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
 import { JOB_TASK } from './jobs/task.ts';
 import { type Live, openLive } from './live.ts';
-import { PUSH_TASK } from './webhooks/events.ts';
-import { MAIL_TASK, type Mailer, openMailer } from './webhooks/mail.ts';
-import { type Outlet, openOutlet } from './webhooks/client.ts';
+import { openRecords } from './metering/open.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
 import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
-import { openQueue } from './store/tasks/open.ts';
-import type { Queue } from './store/tasks/queue.ts';
 import { journalPath } from './store/database.ts';
-import { openRecords } from './metering/open.ts';
 import type { Records } from './store/records.ts';
 import { rootMemory } from './store/remembered-root.ts';
 import { openSecrets, type Secrets } from './store/secrets.ts';
+import { openQueue } from './store/tasks/open.ts';
+import type { Queue } from './store/tasks/queue.ts';
 import { openTerrain, type Terrain } from './terrain.ts';
+import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
+import { MESSAGE_TASK } from './webhooks/events.ts';
+import { MAIL_TASK, type Mailer, openMailer } from './webhooks/mail.ts';
 
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
 export interface Services {
@@ -49,7 +49,7 @@ export interface Services {
   /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
   /** The one way out to addresses that others gave. */
-  readonly outlet: Outlet;
+  readonly webhookClient: WebhookClient;
   /** Encrypts the secrets that are stored. */
   readonly secrets: Secrets;
   readonly mailer: Mailer;
@@ -76,7 +76,7 @@ export interface OpenedServices {
 }
 
 /** Every name that tasks are queued under. */
-export const TASK_NAMES = [PUSH_TASK, MAIL_TASK, JOB_TASK] as const;
+export const TASK_NAMES = [MESSAGE_TASK, MAIL_TASK, JOB_TASK] as const;
 
 const NO_WEBHOOK_SETTINGS: WebhookSettings = { allow_cidrs: [], ca_file: null, time_scale: 1 };
 
@@ -112,8 +112,8 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
     },
   });
   opened.defer(queue.close);
-  const outlet = openOutlet(webhooks);
-  opened.defer(outlet.close);
+  const webhookClient = openWebhookClient(webhooks);
+  opened.defer(webhookClient.close);
   const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
   const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
@@ -164,10 +164,10 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       jobEngine,
       records,
       queue,
-      outlet: {
-        ...outlet,
-        judge: async (url) => {
-          const judgement = await outlet.judge(url);
+      webhookClient: {
+        ...webhookClient,
+        validateUrl: async (url) => {
+          const judgement = await webhookClient.validateUrl(url);
           if (judgement.ok && !judgement.dns_checked)
             log.warn({ host: new URL(url).hostname, dns_checked: false }, 'Webhook:Judge:Unresolved');
           return judgement;

@@ -1,7 +1,7 @@
 import type { Layer } from '@koa/router';
 import type Koa from 'koa';
 import type { Edition } from './catalog.ts';
-import type { Plan, Price } from './endpoint.ts';
+import type { Price, ReadPlan } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';
 import type { QueryText } from './http/query.ts';
 import type { Reply } from './http/reply.ts';
@@ -38,7 +38,7 @@ export interface State {
   input: Input | null;
   price: Price | null;
   edition: Edition | null;
-  plan: Plan | null;
+  plan: ReadPlan | null;
   version: string | null;
   tag: string | null;
   fresh: boolean | null;
@@ -62,7 +62,7 @@ export interface CallState extends State {
   /** plan, or reply cache: what is published, pinned for the whole request. */
   edition: Edition;
   /** plan: what of it is read. */
-  plan: Plan;
+  plan: ReadPlan;
   /** plan: stands for an answer that follows from the data and the question alone; null for any other. */
   version: string | null;
   /** plan, where a version makes it, else the answer: entity tag; null where there is none. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { MAKERS } from './jobs/makers.ts';
+import { startWatch, watchPartsOf } from './alerts/watch.ts';
+import { JOB_HANDLERS } from './jobs/job-handlers.ts';
 import { startJobs } from './jobs/start.ts';
 import { startRiskWatch } from './legacy/risk-watch.ts';
-import { startSending } from './webhooks/send.ts';
-import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import type { Services } from './services.ts';
+import { startSending } from './webhooks/send.ts';
 
 /** Something that works beside the answers for as long as the service runs. */
 export interface Worker {
@@ -20,7 +20,7 @@ export const WORKERS: readonly Worker[] = [
   { name: 'deliveries', start: startSending },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
   { name: 'risk scores', start: startRiskWatch },
-  { name: 'jobs', start: (services, log) => startJobs(services, log, MAKERS) },
+  { name: 'jobs', start: (services, log) => startJobs(services, log, JOB_HANDLERS) },
 ];
 
 export interface RunningWorkers {

@@ -2,9 +2,9 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Store } from '../store/database.ts';
-import { planOf, planRow } from './plans.ts';
-import type { Plan } from '../store/records.ts';
+import type { Tariff } from '../store/records.ts';
 import { ALL_TABLES, type Database } from '../store/schema.ts';
+import { planOf, planRow } from './plans.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
 const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
@@ -16,7 +16,7 @@ export const LABEL = /^[^\p{C}]{1,100}$/u;
 export async function createBusiness(
   rows: Transaction<Database>,
   name: string,
-  plan: Plan,
+  plan: Tariff,
   now_ms: number,
 ): Promise<Business | null> {
   const business = {
@@ -115,7 +115,7 @@ export async function purgeBusiness(
 }
 
 /** The plan of a business. */
-export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Plan> {
+export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Tariff> {
   return planOf(
     await rows.selectFrom('plans').selectAll().where('business_id', '=', business_id).executeTakeFirstOrThrow(),
   );
@@ -125,7 +125,7 @@ export async function readPlan(rows: Kysely<Database>, business_id: string): Pro
 export async function setPlan(
   rows: Transaction<Database>,
   { id, name }: Pick<Business, 'id' | 'name'>,
-  plan: Plan,
+  plan: Tariff,
   now_ms: number,
 ): Promise<boolean> {
   const before = await readPlan(rows, id);

@@ -1,7 +1,7 @@
+import type { Records } from '../store/records.ts';
 import { createBusiness } from './businesses.ts';
 import { createKey } from './key-rows.ts';
 import { SELF_HOSTED } from './plans.ts';
-import type { Records } from '../store/records.ts';
 
 /** The keys of the first business, to be shown once. */
 export interface FirstKeys {

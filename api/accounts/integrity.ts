@@ -1,8 +1,8 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import { z } from 'zod';
+import { ALL_TABLES, type Database } from '../store/schema.ts';
 import { effectiveCap, FEATURES } from './plans.ts';
 import { isScope } from './scopes.ts';
-import { ALL_TABLES, type Database } from '../store/schema.ts';
 
 const ROWS_PER_READ = 1_000;
 

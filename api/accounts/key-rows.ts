@@ -1,10 +1,10 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../store/audit.ts';
+import type { Database } from '../store/schema.ts';
 import { keyCaps } from './key-caps.ts';
 import { keysWithRules, setKeyVariant } from './key-rules.ts';
 import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
-import type { Database } from '../store/schema.ts';
 
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;

@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { KeyVariant } from './key-text.ts';
 import type { Database } from '../store/schema.ts';
+import type { KeyVariant } from './key-text.ts';
 
 /** Variants in the words of operators. */
 export const VARIANT_WORDS = ['current', 'legacy'] as const;

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
-import { digestOf, parseKeyText } from './key-text.ts';
-import { planOf } from './plans.ts';
 import { param, prepare } from '../store/prepare.ts';
 import type { Caller } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
+import { digestOf, parseKeyText } from './key-text.ts';
+import { planOf } from './plans.ts';
 
 /** How long a key is taken from memory: a revocation anywhere is in force after that. */
 const KEY_MEMORY_MS = 1_000;

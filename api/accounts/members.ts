@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { recordAct } from '../store/audit.ts';
-import type { Business } from './businesses.ts';
 import type { Database } from '../store/schema.ts';
+import type { Business } from './businesses.ts';
 
 export const ROLES = ['admin', 'manager', 'member'] as const;
 export type Role = (typeof ROLES)[number];

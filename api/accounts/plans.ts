@@ -1,12 +1,12 @@
 import type { Insertable, Selectable } from 'kysely';
-import type { Plan } from '../store/records.ts';
+import type { Tariff } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 
 /** Features that a plan may name. */
 export const FEATURES = ['exports', 'real_time_delivery'] as const;
 
 /** What the first business of a machine of one's own may do: everything. */
-export const SELF_HOSTED: Plan = {
+export const SELF_HOSTED: Tariff = {
   name: 'self-hosted',
   monthly_limit: null,
   spend_cap: null,
@@ -36,7 +36,7 @@ export type PlanName = keyof typeof NAMED_PLANS;
 export const PLAN_NAMES = Object.keys(NAMED_PLANS) as [PlanName, ...PlanName[]];
 
 /** A plan with the name and bounds of one of these. Its credits stay; webhooks need real-time delivery. */
-export function namedPlan(name: PlanName, { features, quotas, ...rest }: Plan): Plan {
+export function namedPlan(name: PlanName, { features, quotas, ...rest }: Tariff): Tariff {
   const { rate_per_minute, requests_per_day, webhooks } = NAMED_PLANS[name];
   return {
     ...rest,
@@ -55,13 +55,13 @@ export function effectiveCap({
   monthly_limit,
   spend_cap,
   overage_policy,
-}: Pick<Plan, 'monthly_limit' | 'spend_cap' | 'overage_policy'>): number | null {
+}: Pick<Tariff, 'monthly_limit' | 'spend_cap' | 'overage_policy'>): number | null {
   if (overage_policy === 'allow' || monthly_limit === null) return spend_cap;
   return spend_cap === null ? monthly_limit : Math.min(monthly_limit, spend_cap);
 }
 
 /** The row of a business's plan. */
-export function planRow(business_id: string, plan: Plan): Insertable<Database['plans']> {
+export function planRow(business_id: string, plan: Tariff): Insertable<Database['plans']> {
   const { features, quotas, ...rest } = plan;
   return {
     business_id,
@@ -73,7 +73,7 @@ export function planRow(business_id: string, plan: Plan): Insertable<Database['p
 }
 
 /** The plan in a row. */
-export function planOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 'cap'>): Plan {
+export function planOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 'cap'>): Tariff {
   return Object.freeze({
     name: row.name,
     monthly_limit: row.monthly_limit,
@@ -83,6 +83,6 @@ export function planOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 
     rate_per_minute: row.rate_per_minute,
     features: Object.freeze(JSON.parse(row.features) as string[]),
     // Those that are newer than the row have their default.
-    quotas: Object.freeze({ ...SELF_HOSTED.quotas, ...(JSON.parse(row.quotas) as Partial<Plan['quotas']>) }),
+    quotas: Object.freeze({ ...SELF_HOSTED.quotas, ...(JSON.parse(row.quotas) as Partial<Tariff['quotas']>) }),
   });
 }

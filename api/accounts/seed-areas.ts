@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AREA_LIMITS, AREA_PRIORITIES, AREA_PURPOSES } from '../../schemas/resources/area.ts';
+import type { AreaToMake } from '../alerts/areas.ts';
 import {
   type AreaShape,
   type GeometryFault,
@@ -8,7 +9,6 @@ import {
   polygonShape,
   submittedRing,
 } from '../rules/area-geometry.ts';
-import type { AreaToMake } from '../alerts/areas.ts';
 
 const text = (most: number) =>
   z

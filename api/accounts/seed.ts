@@ -1,19 +1,19 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import { type AreaToMake, areasNamed, createArea, isAsWanted, replaceArea } from '../alerts/areas.ts';
+import { type AreaToMake, areasNamed, insertArea, isAsWanted, replaceArea } from '../alerts/areas.ts';
+import { setSunset, type WantedSunset } from '../legacy/sunset.ts';
 import { recordAct } from '../store/audit.ts';
-import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
 import type { Store } from '../store/database.ts';
+import type { Tariff } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+import { type Business, createBusiness, findBusiness, LABEL, lockBusiness, setPlan, setStatus } from './businesses.ts';
 import { setKeyCap } from './key-caps.ts';
 import { createKey, findKey, type KeyInfo, listKeys } from './key-rows.ts';
 import { VARIANT_WORDS, variantOf, wordOf } from './key-rules.ts';
 import { ROLES, setMember } from './members.ts';
 import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED } from './plans.ts';
-import type { Plan } from '../store/records.ts';
 import { isScope } from './scopes.ts';
 import { SeedAreas } from './seed-areas.ts';
-import { setSunset, type WantedSunset } from '../legacy/sunset.ts';
-import type { Database } from '../store/schema.ts';
 
 const credits = z.int().nonnegative().nullable();
 const count = z.int().nonnegative();
@@ -154,7 +154,7 @@ function wantedSunset({ sunset, deprecated }: z.infer<typeof SeedEarlierVariant>
 async function applyBusiness(
   rows: Transaction<Database>,
   { name, suspended }: SeedBusiness,
-  plan: Plan,
+  plan: Tariff,
   now_ms: number,
   changes: string[],
 ): Promise<Business> {
@@ -173,7 +173,7 @@ async function applyAreas(
   rows: Transaction<Database>,
   { id: business_id, name: business }: Business,
   wanted: readonly AreaToMake[],
-  { quotas }: Plan,
+  { quotas }: Tariff,
   now_ms: number,
   changes: string[],
 ): Promise<void> {
@@ -186,7 +186,7 @@ async function applyAreas(
     if (others.length > 0)
       throw new SeedConflict(`business ${business} has ${1 + others.length} ${kind} areas named ${name}, expected one`);
     if (present !== undefined && isAsWanted(present, area)) continue;
-    const { id } = present ?? (await createArea(writer, area, quotas));
+    const { id } = present ?? (await insertArea(writer, area, quotas));
     if (present !== undefined) await replaceArea(writer, present, area, quotas);
     const act = present === undefined ? 'area.create' : 'area.change';
     await recordAct(rows, now_ms, { act, business_id, subject: id, detail: { name, kind } });
@@ -253,7 +253,7 @@ async function changeKey(
   return true;
 }
 
-function planNamed({ plans }: Seed, name: string): Plan {
+function planNamed({ plans }: Seed, name: string): Tariff {
   const plan = Object.hasOwn(plans, name) ? plans[name] : undefined;
   const published = PLAN_NAMES.find((known) => known === name);
   if (plan === undefined) return published === undefined ? SELF_HOSTED : namedPlan(published, SELF_HOSTED);

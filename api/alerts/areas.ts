@@ -5,7 +5,7 @@ import { newId } from '../../schemas/ids.ts';
 import { AREA_LIMITS } from '../../schemas/resources/area.ts';
 import type { AreaShape } from '../rules/area-geometry.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
-import type { CursorNote, Plan, Writer } from '../store/records.ts';
+import type { CursorNote, Tariff, Writer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 
 const LIST = 'areas';
@@ -46,10 +46,10 @@ export interface AreaUse {
 export class AreaQuotaExceeded extends Error {}
 
 /** Makes an area. Throws AreaQuotaExceeded, which has to take the transaction back. Expects the row of the business to be held. */
-export async function createArea(
+export async function insertArea(
   { rows, business_id, now_ms }: Writer,
   area: AreaToMake,
-  quotas: Plan['quotas'],
+  quotas: Tariff['quotas'],
 ): Promise<Area> {
   const at = new Date(now_ms).toISOString();
   const row: Row = {
@@ -95,7 +95,7 @@ export async function changeArea(
   id: string,
   expected_version: number,
   { name, shape }: AreaReplacement,
-  quotas: Plan['quotas'],
+  quotas: Tariff['quotas'],
 ): Promise<AreaOutcome> {
   const before = await findArea(rows, business_id, id);
   if (before === null) return { kind: 'not_found' };
@@ -126,7 +126,7 @@ export async function replaceArea(
   { rows, business_id, now_ms }: Writer,
   before: NamedArea,
   area: AreaToMake,
-  quotas: Plan['quotas'],
+  quotas: Tariff['quotas'],
 ): Promise<void> {
   const at = new Date(now_ms).toISOString();
   await rows
@@ -165,7 +165,7 @@ function isSameShape(area: ComparedShape, shape: ComparedShape): boolean {
 }
 
 /** Deletes an area with its geometry and its alerts; false when there is none. A cursor that names it stays valid for a day. */
-export async function deleteArea({ rows, business_id, now_ms }: Writer, id: string): Promise<boolean> {
+export async function removeArea({ rows, business_id, now_ms }: Writer, id: string): Promise<boolean> {
   const deleted = await rows
     .deleteFrom('areas')
     .where('business_id', '=', business_id)
@@ -228,7 +228,7 @@ export interface AreaFilter {
 export type AreaListed = Pick<Row, 'id' | 'kind' | 'name' | 'area_sq_mi' | 'version' | 'updated_at'>;
 
 /** Areas of a business, the last changed first, then the newest, after a place; at most `limit`. */
-export async function listAreas(
+export async function selectAreas(
   rows: Kysely<Database>,
   business_id: string,
   { kind, group_id }: AreaFilter,
@@ -296,7 +296,7 @@ const QUOTAS = {
   point_areas: { taken: 'point_count', words: 'point areas' },
   real_time_polygons: { taken: 'real_time_polygon_count', words: 'real-time polygons' },
   area_sq_mi: { taken: 'total_area_sq_mi', words: 'square miles' },
-} as const satisfies Partial<Record<keyof Plan['quotas'], { taken: keyof AreaUse; words: string }>>;
+} as const satisfies Partial<Record<keyof Tariff['quotas'], { taken: keyof AreaUse; words: string }>>;
 
 /**
  * Throws where the areas of a business, the one that was just written among them, take more of a quota than its plan allows.
@@ -305,7 +305,7 @@ const QUOTAS = {
 async function refuseOverQuota(
   rows: Transaction<Database>,
   business_id: string,
-  quotas: Plan['quotas'],
+  quotas: Tariff['quotas'],
   grown: readonly (keyof typeof QUOTAS)[],
 ): Promise<void> {
   const use = await areaUse(rows, business_id);

@@ -2,9 +2,9 @@ import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
-import type { WatchedCircle } from './watched.ts';
 import { type RingTree, ringTree } from '../rules/ring-tree.ts';
 import { HALF_PIXEL_DEG, type PlaceIndex } from './places.ts';
+import type { WatchedCircle } from './watched.ts';
 
 /** Detections of one scan, as columns; row k of each is detection k. */
 export interface ScanHail {

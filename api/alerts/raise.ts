@@ -4,14 +4,29 @@ import { newId } from '../../schemas/ids.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-events.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
+import { isAnyHail, ownerOf } from '../legacy/any-hail.ts';
+import { earlierEventsOf, earlierHailData } from '../legacy/events.ts';
+import { lastTold } from '../legacy/last-told.ts';
+import { earlierReceiversOf } from '../legacy/receivers.ts';
 import type { ScanCoverage } from '../queries/scan-coverage.ts';
 import type { ScanDetections } from '../queries/scan-detections.ts';
-import type { Alert } from './alerts.ts';
-import { isAnyHail, ownerOf } from '../legacy/any-hail.ts';
+import { CLEAR_AFTER_MS, type Episode, nextStep } from '../rules/episodes.ts';
+import { ringTree } from '../rules/ring-tree.ts';
+import { rounded } from '../rules/rounded.ts';
 import type { Store } from '../store/database.ts';
-import { earlierReceiversOf } from '../legacy/receivers.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
+import {
+  activeReceivers,
+  alertCreatedData,
+  alertResolvedData,
+  enqueueEarlierEvent,
+  enqueueEvent,
+  type Outbox,
+} from '../webhooks/events.ts';
+import type { Alert } from './alerts.ts';
+import { isOver, matchScan } from './match.ts';
+import { boxOf, centreOf, indexPlaces, type PlaceIndex } from './places.ts';
 import {
   AREA_COLUMNS,
   areaRings,
@@ -21,21 +36,6 @@ import {
   placeOfSubscription,
   type WatchedPlace,
 } from './watched.ts';
-import { CLEAR_AFTER_MS, type Episode, nextStep } from '../rules/episodes.ts';
-import { ringTree } from '../rules/ring-tree.ts';
-import { rounded } from '../rules/rounded.ts';
-import { earlierEventsOf, earlierHailData } from '../legacy/events.ts';
-import { lastTold } from '../legacy/last-told.ts';
-import {
-  activeReceivers,
-  alertCreatedData,
-  alertResolvedData,
-  enqueueEarlierEvent,
-  enqueueEvent,
-  type Outbox,
-} from '../webhooks/events.ts';
-import { isOver, matchScan } from './match.ts';
-import { boxOf, centreOf, indexPlaces, type PlaceIndex } from './places.ts';
 
 /** Feature without which nobody is told anything. */
 const REAL_TIME = 'real_time_delivery';
@@ -92,7 +92,7 @@ export async function raiseAlerts(
   const alerts = await lockAlerts(rows, parts.store, location_ids, scan.scan_ms);
   const sighted = await sightings(rows, scan, hits, locations);
   const owners = [...new Set([...locations.values()].map(({ business_id }) => business_id))];
-  const telling: Telling = {
+  const telling: AlertEvents = {
     rows,
     parts,
     webhooks: webhooksOf(rows),
@@ -141,7 +141,7 @@ export async function raiseAlerts(
 }
 
 /** What events are written with. */
-interface Telling {
+interface AlertEvents {
   readonly rows: Transaction<Database>;
   readonly parts: RaiseParts;
   readonly webhooks: (business_id: string, event: AnyEventType) => Promise<readonly string[]>;
@@ -151,7 +151,7 @@ interface Telling {
 }
 
 /** Writes a new alert, counts it where it is that of the threshold, and tells of it. */
-async function raise(telling: Telling, location: Location, alert: Alert): Promise<void> {
+async function raise(telling: AlertEvents, location: Location, alert: Alert): Promise<void> {
   const { rows } = telling;
   await rows.insertInto('alerts').values(alert).execute();
   if (location.kind === 'subscription' && !isAnyHail(location.id))
@@ -164,7 +164,7 @@ async function raise(telling: Telling, location: Location, alert: Alert): Promis
 }
 
 /** Ends an alert at the instant that it carries, and tells of it once its beginning was told. */
-async function resolve(telling: Telling, location: Location, alert: Alert): Promise<void> {
+async function resolve(telling: AlertEvents, location: Location, alert: Alert): Promise<void> {
   const { id, resolved_at } = alert;
   await changeAlert(telling.rows, id, { status: 'resolved', open_location: null, resolved_at });
   await tell(telling, location, alert, 'ends');
@@ -175,7 +175,7 @@ async function resolve(telling: Telling, location: Location, alert: Alert): Prom
  * its own events and knows no areas; any hail is told there alone.
  */
 async function tell(
-  { rows, parts, webhooks, earlier, now_ms }: Telling,
+  { rows, parts, webhooks, earlier, now_ms }: AlertEvents,
   { id, kind, business_id }: Location,
   alert: Alert,
   step: 'begins' | 'ends',
@@ -378,7 +378,7 @@ async function stillAsks(rows: Transaction<Database>, open: Alert, { id, place }
 }
 
 /** Webhooks of businesses that take an event, each read once. */
-function webhooksOf(rows: Transaction<Database>): Telling['webhooks'] {
+function webhooksOf(rows: Transaction<Database>): AlertEvents['webhooks'] {
   const read = new Map<string, readonly string[]>();
   return async (business_id, event) => {
     const key = `${business_id} ${event}`;

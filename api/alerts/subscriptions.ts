@@ -1,13 +1,13 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { closeAlert, closeAllAlerts, recentAlerts } from './alerts.ts';
-import { cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
 import { unmarkEarlierReceiver } from '../legacy/receivers.ts';
-import { instant } from '../store/instant.ts';
-import { deletePushes, dropPushes } from '../webhooks/messages.ts';
-import type { Writer } from '../store/records.ts';
 import { forgetScores } from '../legacy/risk-scores.ts';
+import { cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
+import { instant } from '../store/instant.ts';
+import type { Writer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
+import { deleteMessages, dropMessages } from '../webhooks/messages.ts';
+import { closeAlert, closeAllAlerts, recentAlerts } from './alerts.ts';
 
 const LIST = 'alerts';
 
@@ -159,7 +159,7 @@ export async function updateSubscription(
   if (after === undefined) return null;
   if (after.status === 'paused') await closeAllAlerts(rows, id);
   else if (!(await stillRaises(rows, after))) await closeAlert(rows, id);
-  if (after.status === 'paused') await dropPushes(rows, id);
+  if (after.status === 'paused') await dropMessages(rows, id);
   return after;
 }
 
@@ -175,7 +175,7 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
   await closeAllAlerts(rows, id);
-  await deletePushes(rows, id);
+  await deleteMessages(rows, id);
   await unmarkEarlierReceiver(rows, id);
   await forgetScores(rows, [id]);
   return true;

@@ -7,17 +7,17 @@ import type { Engine } from '../duckdb.ts';
 import type { Live } from '../live.ts';
 import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts';
 import { liveDetections, readDetections } from '../queries/scan-detections.ts';
-import type { Queue } from '../store/tasks/queue.ts';
-import { isMatched, matchedScans, noteMatched, type OpenAlert, openAlerts } from './alerts.ts';
-import type { Records } from '../store/records.ts';
-import { areaRings } from './watched.ts';
 import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
+import type { Records } from '../store/records.ts';
+import type { Queue } from '../store/tasks/queue.ts';
+import { MESSAGE_TASK } from '../webhooks/events.ts';
+import { isMatched, matchedScans, noteMatched, type OpenAlert, openAlerts } from './alerts.ts';
 import { type ArrivalClocks, openArrival } from './arrival.ts';
-import { PUSH_TASK } from '../webhooks/events.ts';
 import { matchScan } from './match.ts';
 import type { PlaceIndex } from './places.ts';
 import { type AlertScan, NOTHING_RAISED, raiseAlerts } from './raise.ts';
+import { areaRings } from './watched.ts';
 import { openWatchedPlaces } from './watched-places.ts';
 
 /** What the watch works with. */
@@ -197,7 +197,7 @@ export function createWatch(
         return raised;
       });
       if (raised === null) return;
-      if (raised.opened + raised.resolved > 0) parts.queue.wake(PUSH_TASK);
+      if (raised.opened + raised.resolved > 0) parts.queue.wake(MESSAGE_TASK);
       count.opened += raised.opened;
       count.resolved += raised.resolved;
       count.closed += raised.closed;

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../store/schema.ts';
-import { type WatchedPlace, watchedPlaces, watchedVersions } from './watched.ts';
 import { indexPlaces, type PlaceIndex } from './places.ts';
+import { type WatchedPlace, watchedPlaces, watchedVersions } from './watched.ts';
 
 /** Subscriptions and areas that ask for hail, in memory: a few hundred bytes for each, outlines of areas not among them. */
 export interface WatchedPlaces {

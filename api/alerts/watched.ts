@@ -4,8 +4,8 @@ import type { Ring } from '../../schemas/geo/rings.ts';
 import { EARLIER_HAIL_MM } from '../../schemas/webhook-events.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import { anyHailOf, ownerOf } from '../legacy/any-hail.ts';
-import { ringIn } from './areas.ts';
 import type { Database } from '../store/schema.ts';
+import { ringIn } from './areas.ts';
 
 /** Size from which hail over an area raises an alert, mm. */
 export const AREA_MIN_MM = 25;

@@ -1,7 +1,5 @@
 import { Command } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
-import { removeFile } from '../jobs/files.ts';
-import { auditLines } from '../store/audit.ts';
 import {
   type Business,
   createBusiness,
@@ -10,10 +8,12 @@ import {
   readPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { filedJobs } from '../jobs/rows.ts';
 import { listKeys } from '../accounts/key-rows.ts';
 import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
+import { removeFile } from '../jobs/files.ts';
+import { filedJobs } from '../jobs/rows.ts';
+import { auditLines } from '../store/audit.ts';
 import type { Records } from '../store/records.ts';
 import { businessNamed, CommandError, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';

@@ -2,11 +2,11 @@ import { existsSync, statSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { EXIT, systemFault } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
-import { type Config, SettingsError } from '../config.ts';
 import { type Business, findBusiness, LABEL } from '../accounts/businesses.ts';
+import { type Config, SettingsError } from '../config.ts';
+import { openRecords } from '../metering/open.ts';
 import { recordsLocation } from '../store/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../store/errors.ts';
-import { openRecords } from '../metering/open.ts';
 import type { Records } from '../store/records.ts';
 import { MasterKeyError } from '../store/secrets.ts';
 

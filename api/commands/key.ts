@@ -12,8 +12,8 @@ import {
   rotateKey,
 } from '../accounts/key-rows.ts';
 import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-rules.ts';
-import type { Records } from '../store/records.ts';
 import { isScope } from '../accounts/scopes.ts';
+import type { Records } from '../store/records.ts';
 import {
   businessNamed,
   CommandError,

@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { readPlan, setPlan } from '../accounts/businesses.ts';
 import { FEATURES, namedPlan, PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
-import type { Plan } from '../store/records.ts';
+import type { Tariff } from '../store/records.ts';
 import {
   businessNamed,
   CommandError,
@@ -22,10 +22,10 @@ interface Changes {
   readonly limit?: number | 'none';
   readonly cap?: number | 'none';
   readonly rate?: number;
-  readonly overage?: Plan['overage_policy'];
+  readonly overage?: Tariff['overage_policy'];
   readonly overageRate?: number;
   readonly feature?: readonly string[];
-  readonly quota?: Partial<Plan['quotas']>;
+  readonly quota?: Partial<Tariff['quotas']>;
 }
 
 const HIGHEST_RATE = 1_000_000;
@@ -91,7 +91,7 @@ export function planCommand(config: () => RecordsConfig): Command {
 }
 
 /** A plan for people. */
-export function planLines(plan: Plan): readonly string[] {
+export function planLines(plan: Tariff): readonly string[] {
   const bound = (credits: number | null) => (credits === null ? 'none' : credits.toLocaleString('en-US'));
   return [
     `plan ${plan.name}: limit ${bound(plan.monthly_limit)}, spend cap ${bound(plan.spend_cap)} credits a month, overage ${plan.overage_policy} at ${plan.overage_rate} a credit`,
@@ -102,7 +102,7 @@ export function planLines(plan: Plan): readonly string[] {
   ];
 }
 
-function changedPlan(present: Plan, changes: Changes): Plan {
+function changedPlan(present: Tariff, changes: Changes): Tariff {
   const before = changes.plan === undefined ? present : namedPlan(changes.plan, present);
   return {
     name: changes.name ?? before.name,
@@ -142,9 +142,9 @@ const QUOTAS = [
   'subscriptions',
   'webhooks',
   'requests_per_day',
-] as const satisfies readonly (keyof Plan['quotas'])[];
+] as const satisfies readonly (keyof Tariff['quotas'])[];
 
-function quota(text: string, before: Partial<Plan['quotas']> = {}): Partial<Plan['quotas']> {
+function quota(text: string, before: Partial<Tariff['quotas']> = {}): Partial<Tariff['quotas']> {
   const [name = '', most = ''] = text.split('=');
   const known = wordOf(QUOTAS)(name);
   if (known === 'requests_per_day' && most === 'none') return { ...before, [known]: null };

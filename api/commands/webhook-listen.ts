@@ -10,10 +10,10 @@ import { z } from 'zod';
 import { STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { EarlierEventBody, EventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
-import { signatureFault } from '../webhooks/sign.ts';
 import { recordsLocation } from '../store/database.ts';
-import { storedSecrets } from '../webhooks/receivers.ts';
 import { openSecrets } from '../store/secrets.ts';
+import { storedSecrets } from '../webhooks/receivers.ts';
+import { signatureFault } from '../webhooks/sign.ts';
 import { collectWords, duration, type RecordsConfig, wholeNumber, withRecords } from './cli.ts';
 import { selfSigned } from './self-signed.ts';
 

@@ -1,20 +1,20 @@
 import { Command } from 'commander';
 import type { Transaction } from 'kysely';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import type { Config } from '../config.ts';
-import { withoutQuery } from '../webhooks/disable.ts';
-import { OVERDUE_MS, type Recovered, recover } from '../webhooks/recover.ts';
-import { openQueue } from '../store/tasks/open.ts';
-import { recordAct } from '../store/audit.ts';
 import { type Business, listBusinesses } from '../accounts/businesses.ts';
-import { DELIVERIES_KEPT, type Delivery, listDeliveries } from '../webhooks/attempts.ts';
-import { instant } from '../store/instant.ts';
-import { listReceivers, lockReceiver, namedReceiver } from '../webhooks/receivers.ts';
-import type { Records } from '../store/records.ts';
-import { openSecrets } from '../store/secrets.ts';
-import type { Database } from '../store/schema.ts';
-import { rotateSecret, SECRETS_MAX, setWebhookStatus } from '../webhooks/endpoints.ts';
+import type { Config } from '../config.ts';
 import { TASK_NAMES } from '../services.ts';
+import { recordAct } from '../store/audit.ts';
+import { instant } from '../store/instant.ts';
+import type { Records } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+import { openSecrets } from '../store/secrets.ts';
+import { openQueue } from '../store/tasks/open.ts';
+import { ATTEMPTS_KEPT, type Attempt, selectAttempts } from '../webhooks/attempts.ts';
+import { withoutQuery } from '../webhooks/disable.ts';
+import { rotateSecret, SECRETS_MAX, setWebhookStatus } from '../webhooks/endpoints.ts';
+import { listReceivers, lockReceiver, namedReceiver } from '../webhooks/receivers.ts';
+import { OVERDUE_MS, type Recovered, recover } from '../webhooks/recover.ts';
 import {
   businessNamed,
   CommandError,
@@ -79,12 +79,12 @@ export function webhookCommand(config: () => WebhookConfig): Command {
   command
     .command('deliveries <receiver>')
     .description('the last attempts of a webhook or subscription, newest first')
-    .option('--limit <n>', `at most so many of the last ${DELIVERIES_KEPT}`, wholeNumber(1, DELIVERIES_KEPT), 25)
+    .option('--limit <n>', `at most so many of the last ${ATTEMPTS_KEPT}`, wholeNumber(1, ATTEMPTS_KEPT), 25)
     .option('--json', 'print one JSON object')
     .action(async (id: string, { json, limit }: Json & { readonly limit: number }) => {
       const found = await withRecords(config(), async (records) => {
         if ((await namedReceiver(records.reader, id)) === null) throw unknownReceiver(id);
-        return await listDeliveries(records.reader, id, null, limit);
+        return await selectAttempts(records.reader, id, null, limit);
       });
       print(
         json,
@@ -241,11 +241,11 @@ function unknownReceiver(id: string): CommandError {
 }
 
 /** What operators see of an attempt. */
-function shownDelivery({ business_id, receiver_id, success, ...each }: Delivery) {
+function shownDelivery({ business_id, receiver_id, success, ...each }: Attempt) {
   return { ...each, success: success === 1 };
 }
 
-function answerOf({ status_code, error_class, error }: Delivery): string {
+function answerOf({ status_code, error_class, error }: Attempt): string {
   if (status_code !== null) return String(status_code);
   return [error_class, error].filter((part) => part !== null && part !== '').join(': ');
 }

@@ -1,9 +1,9 @@
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { Queue } from '../store/tasks/queue.ts';
-import { insertJob } from './rows.ts';
 import type { Caller, Writer } from '../store/records.ts';
+import type { Queue } from '../store/tasks/queue.ts';
 import { KINDS, type Kind } from './kinds.ts';
+import { insertJob } from './rows.ts';
 import { addJobTask } from './task.ts';
 
 /** Jobs of a business that may wait or run: enough for a batch, and few enough that others get their turn. */

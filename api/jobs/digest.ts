@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { kept } from '../queries/kept.ts';
+import { memoize } from '../queries/memoize.ts';
 
 /** Files whose SHA-256 is remembered, some 400 bytes each. */
 const FILES_KEPT = 4096;
@@ -31,7 +31,7 @@ export async function digestOf(handle: FileHandle): Promise<{ readonly bytes: nu
 export async function rememberedSha256(path: string): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const identity = [path, dev, ino, size, mtimeNs, ctimeNs].join(' ');
-  return await kept(sha256OfFile, FILES_KEPT, identity, () => inTurn(() => sha256Of(path)));
+  return await memoize(sha256OfFile, FILES_KEPT, identity, () => inTurn(() => sha256Of(path)));
 }
 
 async function sha256Of(path: string): Promise<string> {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
-import type { Job } from './rows.ts';
 import { digestOf, rememberedSha256 } from './digest.ts';
 import { KINDS } from './kinds.ts';
+import type { Job } from './rows.ts';
 
 /** Folder of what is being made, within that of the files: a move from one to the other is one step. */
 const MAKING = '.making';

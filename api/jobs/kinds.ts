@@ -40,7 +40,7 @@ export const EXPORT: Kind<ExportParams, ExportSummary> = {
 export const KINDS = { report: REPORT, export: EXPORT } as const satisfies Record<JobKind, unknown>;
 
 /** Who makes the file of each kind. */
-export interface Makers {
+export interface JobHandlers {
   readonly report: MakeFile<ReportRequest, ReportSummary>;
   readonly export: MakeFile<ExportParams, ExportSummary>;
 }

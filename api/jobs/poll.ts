@@ -2,10 +2,10 @@ import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
 import { signedUrl } from '../http/signed-url.ts';
-import { failJob, findOwnJob, type Job } from './rows.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
 import type { Kind } from './kinds.ts';
+import { failJob, findOwnJob, type Job } from './rows.ts';
 
 /** A job as its poll shows it: what is not known yet is null. */
 export interface Polled<Summary> {

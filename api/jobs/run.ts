@@ -5,13 +5,13 @@ import { DataUnavailable } from '../catalog.ts';
 import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { ApiError } from '../errors.ts';
-import type { Task } from '../store/tasks/queue.ts';
-import { isOutage } from '../store/errors.ts';
-import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from './rows.ts';
 import type { Services } from '../services.ts';
+import { isOutage } from '../store/errors.ts';
+import type { Task } from '../store/tasks/queue.ts';
 import { openStage, placeFile, type Stage, sealFile } from './files.ts';
 import { FILE_NAME, type MakeFile } from './job.ts';
-import { EXPORT, type Kind, type Makers, REPORT } from './kinds.ts';
+import { EXPORT, type JobHandlers, type Kind, REPORT } from './kinds.ts';
+import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from './rows.ts';
 import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
 /** How jobs are run; each has a default. */
@@ -39,7 +39,7 @@ export const RUN_DEFAULTS: RunSettings = {
 /** What a run needs. */
 export interface RunParts {
   readonly services: Services;
-  readonly makers: Makers;
+  readonly jobHandlers: JobHandlers;
   readonly settings: RunSettings;
   readonly log: Logger;
   /** The service is being stopped. */
@@ -50,7 +50,7 @@ export interface RunParts {
  * A job is begun no more often, over more than an hour with its waits: whoever runs it dies of it, or what stands in its way does
  * not pass. A kill of the process says nothing of the job, and a full disk may take an operator half an hour.
  */
-export const TAKES_MAX = 6;
+export const ATTEMPTS_MAX = 6;
 /** One that takes too long keeps the jobs behind it waiting each time. */
 const TAKES_MAX_OF_SLOW = 3;
 const WAIT_GROWS = 5;
@@ -79,8 +79,8 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
   const left_ms = taken > 1 ? null : now_ms - settings.limit_ms - settings.hang_ms;
   const job = await records.transaction((rows) => beginJob(rows, job_id, now_ms, left_ms));
   if (job === null) return;
-  if (job.takes > TAKES_MAX) {
-    await giveUp(parts, job, `it could not be made in ${TAKES_MAX} attempts`);
+  if (job.takes > ATTEMPTS_MAX) {
+    await giveUp(parts, job, `it could not be made in ${ATTEMPTS_MAX} attempts`);
     return;
   }
   // A task that comes again, of a job that was begun and not put back: its process died.
@@ -147,8 +147,8 @@ async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
 async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobResult | null> {
   try {
     return job.kind === 'report'
-      ? await make(parts, job, path, REPORT, parts.makers.report)
-      : await make(parts, job, path, EXPORT, parts.makers.export);
+      ? await make(parts, job, path, REPORT, parts.jobHandlers.report)
+      : await make(parts, job, path, EXPORT, parts.jobHandlers.export);
   } catch (error) {
     await endOrWait(parts, job, error);
     return null;
@@ -274,7 +274,7 @@ function waitAfter(failures: number, { retry_wait_ms }: RunSettings): number {
 /** How often a job that failed like this is begun at most. */
 function takesMax(error: unknown): number {
   if (error instanceof TooLong || error instanceof QueryTimeout) return TAKES_MAX_OF_SLOW;
-  return mayPass(error) ? TAKES_MAX : 0;
+  return mayPass(error) ? ATTEMPTS_MAX : 0;
 }
 
 /** True for what may be over when the job is tried again: the machine, the disk, the data root, the records. Anything else is a bug. */

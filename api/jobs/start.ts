@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Services } from '../services.ts';
-import type { Makers } from './kinds.ts';
+import type { JobHandlers } from './kinds.ts';
 import { retention } from './retention.ts';
 import { RUN_DEFAULTS, type RunSettings, startRunning } from './run.ts';
 
@@ -10,11 +10,17 @@ const SWEEP_EVERY_MS = 3_600_000;
 export function startJobs(
   services: Services,
   log: Logger,
-  makers: Makers,
+  jobHandlers: JobHandlers,
   settings: Partial<RunSettings> = {},
 ): () => Promise<void> {
   const stop = new AbortController();
-  const end = startRunning({ services, makers, log, settings: { ...RUN_DEFAULTS, ...settings }, stop: stop.signal });
+  const end = startRunning({
+    services,
+    jobHandlers,
+    log,
+    settings: { ...RUN_DEFAULTS, ...settings },
+    stop: stop.signal,
+  });
   const kept = retention(services, log);
   const sweep = async () => {
     try {

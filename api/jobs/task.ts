@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
-import type { Queue } from '../store/tasks/queue.ts';
 import type { Database } from '../store/schema.ts';
+import type { Queue } from '../store/tasks/queue.ts';
 
 /** Name of the tasks that run a job. */
 export const JOB_TASK = 'job';

@@ -4,9 +4,9 @@ import {
   type Declared,
   type Endpoint,
   type HandlerInput,
-  type Plan,
   type ReadEndpoint,
   type ReadInput,
+  type ReadPlan,
   readEndpoint,
   type Schema,
   type SimulatedInput,
@@ -53,7 +53,7 @@ interface EarlierExample<Data> {
 export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
   serves: ReadEndpoint & Declared<SP, SQ, SB, SR>,
   own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
-    readonly fromCurrent: (body: SR, input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, Plan>) => z.infer<D>;
+    readonly fromCurrent: (body: SR, input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, ReadPlan>) => z.infer<D>;
   },
 ): Endpoint {
   const { plan } = serves;

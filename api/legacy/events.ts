@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import { timestamp } from '../../schemas/time.ts';
 import type { EarlierEventBody, EarlierEventType, EarlierHailData } from '../../schemas/webhook-events.ts';
-import { isAnyHail, ownerOf } from './any-hail.ts';
 import type { Database } from '../store/schema.ts';
+import { isAnyHail, ownerOf } from './any-hail.ts';
 
 type Alert = Selectable<Database['alerts']>;
 

@@ -18,13 +18,13 @@ export async function lastTold(
   if (receivers.length === 0) return new Map();
   const found = await rows
     .selectFrom('alerts')
-    .innerJoin('pushes', 'pushes.alert_id', 'alerts.id')
+    .innerJoin('messages', 'messages.alert_id', 'alerts.id')
     .selectAll('alerts')
-    .select(['pushes.receiver_id', 'pushes.event'])
+    .select(['messages.receiver_id', 'messages.event'])
     .where('alerts.location_id', '=', location_id)
-    .where('pushes.receiver_id', 'in', receivers)
-    .where('pushes.state', '!=', 'dropped')
-    .where('pushes.redelivered_from', 'is', null)
+    .where('messages.receiver_id', 'in', receivers)
+    .where('messages.state', '!=', 'dropped')
+    .where('messages.redelivered_from', 'is', null)
     .orderBy('alerts.triggered_at')
     .orderBy('alerts.id')
     .execute();

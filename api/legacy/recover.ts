@@ -2,12 +2,12 @@ import type { Transaction } from 'kysely';
 import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-events.ts';
 import type { Alert } from '../alerts/alerts.ts';
 import { instant } from '../store/instant.ts';
-import type { Push } from '../webhooks/messages.ts';
-import type { Receiver } from '../webhooks/receivers.ts';
 import type { Database } from '../store/schema.ts';
-import { earlierEventsOf, earlierHailData } from './events.ts';
 import { enqueueEarlierEvent, type Outbox } from '../webhooks/events.ts';
-import { revive } from '../webhooks/requeue.ts';
+import type { Message } from '../webhooks/messages.ts';
+import type { Receiver } from '../webhooks/receivers.ts';
+import { requeue } from '../webhooks/requeue.ts';
+import { earlierEventsOf, earlierHailData } from './events.ts';
 
 /** A beginning or end of an alert. */
 interface Step {
@@ -19,7 +19,7 @@ interface Step {
 }
 
 type Known = Pick<
-  Push,
+  Message,
   'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'
 >;
 
@@ -52,7 +52,7 @@ export async function recoverEarlierAlerts(
       const push = pushOf(each);
       if (push !== null) {
         if (!isItsEnd && push.created_at < since) continue;
-        await revive(rows, outbox, push, former_id, at_ms);
+        await requeue(rows, outbox, push, former_id, at_ms);
         former_id = push.id;
         count.dropped += 1;
       } else {
@@ -107,7 +107,7 @@ async function lockAlertsSince(
   { id, business_id }: Receiver,
   since: string,
 ): Promise<readonly Alert[]> {
-  const told = rows.selectFrom('pushes').select('alert_id').where('receiver_id', '=', id);
+  const told = rows.selectFrom('messages').select('alert_id').where('receiver_id', '=', id);
   return await rows
     .selectFrom('alerts')
     .selectAll()
@@ -122,7 +122,7 @@ async function lockAlertsSince(
 /** The last event of each alert and type that was written for a receiver. */
 async function knownTo(rows: Transaction<Database>, receiver_id: string): Promise<ReadonlyMap<string, Known>> {
   const found = await rows
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .select(['id', 'business_id', 'receiver_id', 'alert_id', 'event', 'state', 'attempts', 'created_at'])
     .where('receiver_id', '=', receiver_id)
     .where('alert_id', 'is not', null)

@@ -1,13 +1,16 @@
 import type { Transaction } from 'kysely';
 import type { Logger } from 'pino';
 import type { EarlierRiskData } from '../../schemas/webhook-events.ts';
+import { lockBusiness } from '../accounts/businesses.ts';
 import type { Catalog } from '../catalog.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import type { Climatology, ClimatologyTable } from '../queries/climatology.ts';
-import type { Queue } from '../store/tasks/queue.ts';
-import { lockBusiness } from '../accounts/businesses.ts';
-import { earlierReceiversOf } from './receivers.ts';
+import { cellOf } from '../rules/hail-risk.ts';
 import type { Records } from '../store/records.ts';
+import type { Database } from '../store/schema.ts';
+import type { Queue } from '../store/tasks/queue.ts';
+import { activeReceivers, enqueueEarlierEvent, MESSAGE_TASK } from '../webhooks/events.ts';
+import { earlierReceiversOf } from './receivers.ts';
 import {
   businessesWithEarlierReceivers,
   mayTellScoresOf,
@@ -17,9 +20,6 @@ import {
   scoredPlaces,
   sweepRiskScores,
 } from './risk-scores.ts';
-import type { Database } from '../store/schema.ts';
-import { cellOf } from '../rules/hail-risk.ts';
-import { activeReceivers, enqueueEarlierEvent, PUSH_TASK } from '../webhooks/events.ts';
 
 type Table = Pick<ClimatologyTable, 'cell' | 'version' | 'data_as_of'>;
 
@@ -90,7 +90,7 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
         }
       }
     } finally {
-      if (told > 0) queue.wake(PUSH_TASK);
+      if (told > 0) queue.wake(MESSAGE_TASK);
     }
     if (!onlyNew) await records.transaction(sweepRiskScores);
     done = table.version;

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
-import { readReceiver } from '../webhooks/address.ts';
 import { rounded } from '../rules/rounded.ts';
+import { parseReceiverUrl } from '../webhooks/address.ts';
 
 /** Characters of a ULID. */
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -54,7 +54,7 @@ export function simulatedSecret(...words: readonly (string | number)[]): string 
 
 /** Throws `bad_request` for a receiver's address that is refused on any machine; nobody is asked where its name leads. */
 export function checkAddress(pointer: string, url: string): void {
-  const receiver = readReceiver(url);
+  const receiver = parseReceiverUrl(url);
   if (typeof receiver === 'string') throw new ApiError('bad_request', `${pointer}: ${receiver}`);
 }
 

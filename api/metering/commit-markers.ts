@@ -14,7 +14,7 @@ const LOOK_UP_EVERY_MS = 50;
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 /** Transactions that leave a mark, by which their outcome can be looked up. */
-export interface Marks {
+export interface CommitMarkers {
   /**
    * Runs a transaction. Where the answer to its commit is lost, the result is returned all the same when its mark is found, and
    * the failure is thrown when it is not. Throws OutcomeUnknown when that cannot be found out in time.
@@ -23,7 +23,7 @@ export interface Marks {
 }
 
 /** Marks are removed by the next transaction, so that there are never more than a few. */
-export function createMarks(store: Store, now: () => number): Marks {
+export function createCommitMarkers(store: Store, now: () => number): CommitMarkers {
   let finished: string[] = [];
   const insert = prepare(
     store.writer.insertInto('commits').values({ id: param<string>('id'), at: param<string>('at') }),
@@ -97,13 +97,13 @@ export async function wasCommitted(store: Store, id: string): Promise<boolean> {
 }
 
 /** Removes a mark; false when somebody else did. */
-export async function removeMark(rows: Transaction<Database>, id: string): Promise<boolean> {
+export async function removeCommitMarker(rows: Transaction<Database>, id: string): Promise<boolean> {
   const { numDeletedRows } = await rows.deleteFrom('commits').where('id', '=', id).executeTakeFirst();
   return numDeletedRows === 1n;
 }
 
 /** Removes marks that nobody asked for any more at an instant, at most `most` of them; returns their count. */
-export async function sweepMarks(
+export async function sweepCommitMarkers(
   rows: Transaction<Database>,
   { skipLocked }: Store,
   until_ms: number,

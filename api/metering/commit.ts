@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { yieldToEventLoop } from '../event-loop.ts';
-import type { Charged, Charging } from './ledger.ts';
-import type { Doubts } from './unresolved-commits.ts';
 import { BusinessGone, isOutage, OutcomeUnknown } from '../store/errors.ts';
-import type { Marks } from './commit-markers.ts';
-import type { NoteBatch, Notes } from './deferred-writes.ts';
 import type { Charge } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
+import type { CommitMarkers } from './commit-markers.ts';
+import type { DeferredBatch, DeferredWrites } from './deferred-writes.ts';
+import type { Charged, Ledger } from './ledger.ts';
+import type { UnresolvedCommits } from './unresolved-commits.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
@@ -38,12 +38,12 @@ export interface Committer {
 /** What a committer is made of. */
 export interface CommitterParts {
   readonly writer: Kysely<Database>;
-  readonly marks: Marks;
-  readonly doubts: Doubts;
-  readonly charging: Charging;
-  readonly notes: Notes;
+  readonly marks: CommitMarkers;
+  readonly unresolvedCommits: UnresolvedCommits;
+  readonly charging: Ledger;
+  readonly deferredWrites: DeferredWrites;
   /** How long what was noted waits for a charge to carry it along. */
-  readonly notes_wait_ms: number;
+  readonly deferred_wait_ms: number;
 }
 
 interface Waiting {
@@ -56,9 +56,16 @@ interface Waiting {
  * Group commit: the cost of a charge is the commit, and it can be shared. What arrives while a commit runs, or in the same
  * turn of the event loop, forms the next group: no timer, a lone charge is committed at once. A charge over its cap
  * changes nothing and leaves the others alone; when the commit fails, none of the group was charged. What was noted is
- * written at the latest `notes_wait_ms` later.
+ * written at the latest `deferred_wait_ms` later.
  */
-export function createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms }: CommitterParts): Committer {
+export function createCommitter({
+  writer,
+  marks,
+  unresolvedCommits,
+  charging,
+  deferredWrites,
+  deferred_wait_ms,
+}: CommitterParts): Committer {
   let waiting: Waiting[] = [];
   let scheduled: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -87,7 +94,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
   async function commitGroup(group: readonly Waiting[]): Promise<boolean> {
     try {
       const charges = group.map(({ charge }) => charge);
-      const outcomes = await commit(notes.takeCursors(), charges);
+      const outcomes = await commit(deferredWrites.takeCursors(), charges);
       group.forEach(({ charge, resolve, reject }, k) => {
         const outcome = outcomes[k] ?? 'over_cap';
         if (outcome === 'gone') reject(new BusinessGone(charge.business_id));
@@ -100,12 +107,12 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
     }
   }
 
-  async function commit(batch: NoteBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
+  async function commit(batch: DeferredBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
     let outcomes: readonly Charged[] = [];
     try {
       await marks.transact(async (rows) => {
         outcomes = await charging.chargeAll(rows, charges);
-        await notes.write(rows, batch);
+        await deferredWrites.write(rows, batch);
       });
       proved();
       return outcomes;
@@ -113,8 +120,8 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
       working = !isOutage(error);
       if (error instanceof OutcomeUnknown) {
         const charged = charges.filter((_, k) => outcomes[k] === 'charged');
-        doubts.add(error.id, charged, (committed) => committed || notes.putBack(batch));
-      } else notes.putBack(batch);
+        unresolvedCommits.add(error.id, charged, (committed) => committed || deferredWrites.putBack(batch));
+      } else deferredWrites.putBack(batch);
       throw error;
     }
   }
@@ -144,7 +151,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
 
   async function flush(): Promise<void> {
     timer = null;
-    const batch = notes.takeAll();
+    const batch = deferredWrites.takeAll();
     if (batch.cursors.length + batch.keys.length + batch.claims.length > 0) await commit(batch, []);
   }
 
@@ -159,7 +166,7 @@ export function createCommitter({ writer, marks, doubts, charging, notes, notes_
         schedule();
       }),
     noted: () => {
-      if (!ending) timer ??= setTimeout(flushLater, notes_wait_ms).unref();
+      if (!ending) timer ??= setTimeout(flushLater, deferred_wait_ms).unref();
     },
     works: async (machine_ms) => {
       if (working && performance.now() - proved_ms < PROOF_LASTS_MS) return true;

@@ -2,8 +2,8 @@ import type { Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
-import type { Marks } from './commit-markers.ts';
 import type { Database } from '../store/schema.ts';
+import type { CommitMarkers } from './commit-markers.ts';
 
 /** Requests that a process takes from a day at a time, at most; fewer the less is left, so that processes share the last ones. */
 const LARGEST_BLOCK = 50;
@@ -14,7 +14,7 @@ const USED_UP_MS = 1_000;
 const IDLE_MS = 1_000;
 
 /** Counts of requests a day, where a plan limits them. */
-export interface RequestDays {
+export interface DailyQuota {
   /**
    * Counts a request, and says whether the day still had one. What was taken from the day beforehand costs nothing more; else a
    * commit takes some for this request and those that follow, so that no call ever finds more than the limit, in any number of
@@ -27,7 +27,7 @@ export interface RequestDays {
 }
 
 /** What a process holds of a day of a business. */
-interface Held {
+interface HeldRequests {
   readonly business_id: string;
   readonly day: string;
   /** Taken from the day, and not asked for yet. */
@@ -41,15 +41,15 @@ interface Held {
   used_up: { readonly limit: number; readonly at_ms: number } | null;
 }
 
-export function openRequestDays(
-  { transact }: Pick<Marks, 'transact'>,
+export function openDailyQuota(
+  { transact }: Pick<CommitMarkers, 'transact'>,
   { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
-): RequestDays {
+): DailyQuota {
   /** By business and day: calls around midnight come in any order. What nobody asks for is removed. */
-  const days = new Map<string, Held>();
+  const days = new Map<string, HeldRequests>();
   let givingBack: Promise<void> = Promise.resolve();
 
-  function heldOf(business_id: string, day: string): Held {
+  function heldOf(business_id: string, day: string): HeldRequests {
     const name = `${business_id} ${day}`;
     const known = days.get(name);
     if (known !== undefined) return known;
@@ -58,7 +58,7 @@ export function openRequestDays(
     return held;
   }
 
-  async function take(held: Held, limit: number): Promise<void> {
+  async function take(held: HeldRequests, limit: number): Promise<void> {
     const returned = held.left; // taken under a higher limit
     held.left = 0;
     held.limit = limit;
@@ -67,7 +67,7 @@ export function openRequestDays(
     held.used_up = taken === 0 ? { limit, at_ms: performance.now() } : null;
   }
 
-  async function waitAndAdmit(held: Held, limit: number): Promise<boolean> {
+  async function waitAndAdmit(held: HeldRequests, limit: number): Promise<boolean> {
     while (!mayGive(held, limit) && !isUsedUp(held, limit)) {
       held.taking ??= take(held, limit).finally(() => {
         held.taking = null;
@@ -117,11 +117,11 @@ export function openRequestDays(
   };
 }
 
-function mayGive(held: Held, limit: number): boolean {
+function mayGive(held: HeldRequests, limit: number): boolean {
   return held.left > 0 && limit >= held.limit;
 }
 
-function isUsedUp({ used_up }: Held, limit: number): boolean {
+function isUsedUp({ used_up }: HeldRequests, limit: number): boolean {
   return used_up?.limit === limit && performance.now() - used_up.at_ms < USED_UP_MS;
 }
 
@@ -137,7 +137,7 @@ function ignoreOutage(error: unknown): void {
 async function takeBlock(
   rows: Transaction<Database>,
   { forUpdate, forKeyShare }: Pick<Store, 'forUpdate' | 'forKeyShare'>,
-  { business_id, day }: Pick<Held, 'business_id' | 'day'>,
+  { business_id, day }: Pick<HeldRequests, 'business_id' | 'day'>,
   limit: number,
   returned: number,
 ): Promise<number> {
@@ -183,7 +183,7 @@ async function returnBlock(
 }
 
 /** Removes the counts of days that were over at an instant; returns how many. */
-export async function sweepRequestDays(rows: Transaction<Database>, until_ms: number): Promise<number> {
+export async function sweepDailyQuota(rows: Transaction<Database>, until_ms: number): Promise<number> {
   const { numDeletedRows } = await rows
     .deleteFrom('request_days')
     .where('day', '<', utcDate(until_ms - KEPT_MS))

@@ -1,14 +1,14 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from '../store/database.ts';
-import { dropClaim } from './idempotency.ts';
 import { instant } from '../store/instant.ts';
 import { param, prepare } from '../store/prepare.ts';
 import type { CursorNote } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
+import { dropClaim } from './idempotency.ts';
 
 /** What was noted since the last batch. */
-export interface NoteBatch {
+export interface DeferredBatch {
   readonly cursors: readonly CursorNote[];
   readonly keys: readonly KeyNote[];
   readonly claims: readonly string[];
@@ -28,24 +28,24 @@ interface KeyNote {
  * very page that ends with them; about once a second counts of requests, last uses of keys, and the end of claims that could
  * not be ended with their request.
  */
-export interface Notes {
+export interface DeferredWrites {
   readonly cursor: (note: CursorNote) => void;
   /** A request of a key: `free` when no charge will count it. */
   readonly request: (key_id: string, now_ms: number, free: boolean) => void;
   /** Forgets a claim of an idempotency key that led to nothing. */
   readonly release: (token: string) => void;
-  readonly takeCursors: () => NoteBatch;
-  readonly takeAll: () => NoteBatch;
+  readonly takeCursors: () => DeferredBatch;
+  readonly takeAll: () => DeferredBatch;
   /** Back again, because it could not be written. */
-  readonly putBack: (batch: NoteBatch) => void;
-  readonly write: (rows: Transaction<Database>, batch: NoteBatch) => Promise<void>;
+  readonly putBack: (batch: DeferredBatch) => void;
+  readonly write: (rows: Transaction<Database>, batch: DeferredBatch) => Promise<void>;
 }
 
 /** `due` is called with each first note after a batch. */
-export function createNotes(
+export function createDeferredWrites(
   { writer: db, forKeyShare }: Pick<Store, 'writer' | 'forKeyShare'>,
   due: () => void,
-): Notes {
+): DeferredWrites {
   let cursors: CursorNote[] = [];
   let keys = new Map<string, KeyNote>();
   let claims: string[] = [];

@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
+import { cappedKeys, createKeyCounting, forEachSize, keysAsRows, refundKeys } from '../accounts/key-caps.ts';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
-import { cappedKeys, createKeyCounting, forEachSize, keysAsRows, refundKeys } from '../accounts/key-caps.ts';
 import { param, prepare, prepareRows, type Values } from '../store/prepare.ts';
 import type { Charge, OverCap } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
@@ -11,7 +11,7 @@ import type { Database } from '../store/schema.ts';
 export type Charged = 'charged' | OverCap | 'gone';
 
 /** Charges within a transaction. */
-export interface Charging {
+export interface Ledger {
   /** Charges each in order of arrival, as far as the caps allow; an outcome for each. What is over the cap changes nothing. */
   readonly chargeAll: (rows: Transaction<Database>, charges: readonly Charge[]) => Promise<readonly Charged[]>;
 }
@@ -27,11 +27,11 @@ export function periodOf(time_ms: number): string {
 }
 
 /** Prepares the statements of a charge. */
-export function createCharging({
+export function createLedger({
   writer: db,
   forUpdate,
   forKeyShare,
-}: Pick<Store, 'writer' | 'forUpdate' | 'forKeyShare'>): Charging {
+}: Pick<Store, 'writer' | 'forUpdate' | 'forKeyShare'>): Ledger {
   const useUncapped = forEachSize((size) => prepareRows(uncappedUpdate(db, size)));
   const use = prepare(guardedUpdate(db));
   const hold = prepare(holding(db, forUpdate));

@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
-import { type Charging, createCharging, periodOf } from './ledger.ts';
-import { createCommitter } from './commit.ts';
+import { usedByKey } from '../accounts/key-caps.ts';
+import { createKeyring } from '../accounts/keys.ts';
+import { effectiveCap } from '../accounts/plans.ts';
 import { sweepCursors } from '../store/cursors.ts';
 import { openDatabase, recordsLocation, type Store } from '../store/database.ts';
 import { type Deletions, NO_DELETIONS, openDeletions } from '../store/deletions.ts';
-import { openDoubts } from './unresolved-commits.ts';
 import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from '../store/errors.ts';
-import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
-import { usedByKey } from '../accounts/key-caps.ts';
-import { createKeyring } from '../accounts/keys.ts';
-import { createMarks, type Marks, sweepMarks } from './commit-markers.ts';
 import { migrate } from '../store/migrate.ts';
-import { createNotes } from './deferred-writes.ts';
-import { effectiveCap } from '../accounts/plans.ts';
 import { param, prepare } from '../store/prepare.ts';
 import type { Charge, OverCap, Records, StoredAnswer, Writer } from '../store/records.ts';
-import { openRequestDays, sweepRequestDays } from './daily-quota.ts';
 import type { Database } from '../store/schema.ts';
+import { createCommitter } from './commit.ts';
+import { type CommitMarkers, createCommitMarkers, sweepCommitMarkers } from './commit-markers.ts';
+import { openDailyQuota, sweepDailyQuota } from './daily-quota.ts';
+import { createDeferredWrites } from './deferred-writes.ts';
+import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
+import { createLedger, type Ledger, periodOf } from './ledger.ts';
+import { openUnresolvedCommits } from './unresolved-commits.ts';
 
 /** How often what is over its time is removed. */
 const SWEEP_EVERY_MS = 600_000;
@@ -47,7 +47,7 @@ export interface RecordsSettings {
   readonly report?: (line: string) => void;
   /** Called with what an operator has to see to at once: files that were deleted or replaced, damaged data. */
   readonly alarm?: (line: string) => void;
-  readonly notes_wait_ms?: number;
+  readonly deferred_wait_ms?: number;
   /** How long writes wait for a SQLite file that another process writes to, or for a lock of another on PostgreSQL. */
   readonly write_wait_ms?: number;
   /** How long one statement may take on a PostgreSQL server. */
@@ -69,10 +69,10 @@ export async function openRecords({ data_root, database_url, ...settings }: Reco
 
 /** The records over an open store, which they close. */
 export async function recordsOver(store: Store, settings: RecordsSettings): Promise<Records> {
-  const { now, report = () => {}, alarm = () => {}, notes_wait_ms = NOTES_WAIT_MS, journal = null } = settings;
+  const { now, report = () => {}, alarm = () => {}, deferred_wait_ms = NOTES_WAIT_MS, journal = null } = settings;
   const { write_wait_ms = WRITE_WAIT_MS, statement_wait_ms = STATEMENT_WAIT_MS } = settings;
-  const { writer, reader, files, troubles } = store;
-  troubles.onDamage = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
+  const { writer, reader, files, health } = store;
+  health.onDamage = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
   if (files !== null)
     files.onChange = (fault) =>
       fault === null ? report(`records: ${store.name} is in its place again`) : alarm(`records: ${fault}`);
@@ -81,14 +81,14 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
   const clocks = { now, machine: Date.now };
-  const marks = createMarks(store, now);
-  const doubts = openDoubts({ store, journal, report });
-  const charging = createCharging(store);
-  const notes = createNotes(store, () => committer.noted());
-  const committer = createCommitter({ writer, marks, doubts, charging, notes, notes_wait_ms });
+  const marks = createCommitMarkers(store, now);
+  const unresolvedCommits = openUnresolvedCommits({ store, journal, report });
+  const charging = createLedger(store);
+  const deferredWrites = createDeferredWrites(store, () => committer.noted());
+  const committer = createCommitter({ writer, marks, unresolvedCommits, charging, deferredWrites, deferred_wait_ms });
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
-  const requestDays = openRequestDays(marks, store);
+  const requestDays = openDailyQuota(marks, store);
   const transaction: Records['transaction'] = marks.transact;
   const deletions = settings.now_is_fixed ? NO_DELETIONS : openDeletions(store, transaction, now);
   const sweeping = setInterval(
@@ -109,14 +109,14 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       await transaction(end);
     } catch (error) {
       if (!isOutage(error)) throw error;
-      notes.release(token);
+      deferredWrites.release(token);
     }
   };
 
   return {
     ...keyring,
     charge: (charge) => {
-      notes.request(charge.key_id, charge.at_ms, false);
+      deferredWrites.request(charge.key_id, charge.at_ms, false);
       return committer.charge(charge);
     },
     wouldExceed: async ({ plan, business_id, rate_bucket, key_cap }, credits, now_ms) => {
@@ -126,29 +126,29 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       if (key_cap !== null && (await usedByKey(reader, rate_bucket, month)) + credits > key_cap) return 'over_key_cap';
       return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap ? 'over_cap' : null;
     },
-    countRequest: (key_id, now_ms) => notes.request(key_id, now_ms, true),
+    countRequest: (key_id, now_ms) => deferredWrites.request(key_id, now_ms, true),
     admitToday: requestDays.admit,
     claim: async (request) => {
       const token = randomUUID();
       try {
         return await transaction((rows) => claimKey(rows, request, token, clocks));
       } catch (error) {
-        if (error instanceof OutcomeUnknown) notes.release(token);
+        if (error instanceof OutcomeUnknown) deferredWrites.release(token);
         throw error;
       }
     },
     releaseClaim: (token) => endClaim(token, (rows) => dropClaim(rows, token)),
     storeRefusal: (token, answer) => endClaim(token, (rows) => finishClaim(rows, token, answer)),
     write: async (business_id, charge, claim, now_ms, work) => {
-      if (charge) notes.request(charge.key_id, charge.at_ms, false);
+      if (charge) deferredWrites.request(charge.key_id, charge.at_ms, false);
       return await writeCharged(marks, charging, { business_id, now_ms, charge, claim }, work);
     },
     transaction,
     deletions,
-    rememberCursor: notes.cursor,
+    rememberCursor: deferredWrites.cursor,
     reader,
     health: async () => {
-      if (store.writersBlocked() || troubles.damage !== null) return false;
+      if (store.writersBlocked() || health.damage !== null) return false;
       looking ??= Promise.race([look(), sleep(HEALTH_WAIT_MS, false, { ref: false })]).finally(() => {
         looking = null;
       });
@@ -160,7 +160,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
         committer
           .drain()
           .finally(() => requestDays.close())
-          .finally(() => doubts.close()),
+          .finally(() => unresolvedCommits.close()),
         sweeping,
         store,
       );
@@ -196,8 +196,8 @@ class Refused extends Error {
 }
 
 async function writeCharged<Result extends StoredAnswer>(
-  marks: Marks,
-  charging: Charging,
+  marks: CommitMarkers,
+  charging: Ledger,
   { business_id, now_ms, charge, claim }: ChargedWrite,
   work: (writer: Writer) => Promise<Result>,
 ): Promise<Result | OverCap> {
@@ -239,8 +239,8 @@ async function sweep(store: Store, transaction: Records['transaction'], deletion
   const swept = await transaction(async (rows) => [
     await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
-    await sweepMarks(rows, store, until_ms, SWEPT_AT_ONCE),
-    await sweepRequestDays(rows, until_ms),
+    await sweepCommitMarkers(rows, store, until_ms, SWEPT_AT_ONCE),
+    await sweepDailyQuota(rows, until_ms),
   ]);
   if (swept.every((count) => count < SWEPT_AT_ONCE)) await deletions.done('requests');
 }
@@ -251,15 +251,15 @@ function ignoreUnreachable(error: unknown): void {
 }
 
 /** Whether reads work: the one that failed last tells, else any. */
-async function isReadable({ reader, troubles }: Store): Promise<boolean> {
-  const failed = troubles.failedRead;
+async function isReadable({ reader, health }: Store): Promise<boolean> {
+  const failed = health.failedRead;
   try {
     if (failed === null) await reader.selectFrom('probes').select('name').limit(1).execute();
     else {
       await reader.executeQuery(failed);
-      troubles.readWorked(failed);
+      health.readWorked(failed);
     }
-    return troubles.failedRead === null;
+    return health.failedRead === null;
   } catch (error) {
     if (isOutage(error)) return false;
     throw error;

@@ -1,18 +1,18 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { refundAll } from './ledger.ts';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
-import { removeMark, wasCommitted } from './commit-markers.ts';
 import type { Charge } from '../store/records.ts';
+import { removeCommitMarker, wasCommitted } from './commit-markers.ts';
+import { refundAll } from './ledger.ts';
 
 /** How often the outcome of a commit is asked for that could not be looked up. */
 const RESOLVE_EVERY_MS = 250;
 const REASON = 'the answer to its commit was lost, and nothing was served';
 
 /** A commit of charges that nobody was served for, because what became of it was not known. */
-const Doubt = z.object({
+const UnresolvedCommit = z.object({
   /** Its mark. */
   id: z.string(),
   charges: z.array(
@@ -26,17 +26,17 @@ const Doubt = z.object({
     }),
   ),
 });
-type Doubt = z.infer<typeof Doubt>;
+type UnresolvedCommit = z.infer<typeof UnresolvedCommit>;
 
 /** Commits of charges whose outcome is not known: found out as soon as the database can be reached, and taken back if made. */
-export interface Doubts {
+export interface UnresolvedCommits {
   /** Keeps a commit, in the journal too, before its callers are answered. `resolved` is called with its outcome. */
   readonly add: (id: string, charges: readonly Charge[], resolved: (committed: boolean) => void) => void;
   /** Resolves what it can, the last that this does; what is left is in the journal for the next start. */
   readonly close: () => Promise<void>;
 }
 
-export interface DoubtsOptions {
+export interface UnresolvedCommitsOptions {
   readonly store: Store;
   /** A file that keeps what is in doubt over a restart; null: memory alone. */
   readonly journal: string | null;
@@ -45,8 +45,8 @@ export interface DoubtsOptions {
 }
 
 /** Begins with what an earlier process left in the journal. Throws when the journal is not one. */
-export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
-  const open = new Map<string, { readonly doubt: Doubt; readonly resolved: (committed: boolean) => void }>();
+export function openUnresolvedCommits({ store, journal, report }: UnresolvedCommitsOptions): UnresolvedCommits {
+  const open = new Map<string, { readonly doubt: UnresolvedCommit; readonly resolved: (committed: boolean) => void }>();
   let timer: NodeJS.Timeout | null = null;
   let resolving: Promise<void> | null = null;
 
@@ -64,11 +64,11 @@ export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
     }
   }
 
-  async function resolve({ id, charges }: Doubt): Promise<boolean> {
+  async function resolve({ id, charges }: UnresolvedCommit): Promise<boolean> {
     if (!(await wasCommitted(store, id))) return false;
     // The mark is removed with the refund: should its own answer be lost, it is not given twice.
     await store.writer.transaction().execute(async (rows) => {
-      if (await removeMark(rows, id)) await refundAll(rows, charges, REASON);
+      if (await removeCommitMarker(rows, id)) await refundAll(rows, charges, REASON);
     });
     return true;
   }
@@ -115,12 +115,12 @@ export function openDoubts({ store, journal, report }: DoubtsOptions): Doubts {
   };
 }
 
-function readJournal(path: string | null): readonly Doubt[] {
+function readJournal(path: string | null): readonly UnresolvedCommit[] {
   if (path === null || !existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
   return lines.map((line, k) => {
     try {
-      return Doubt.parse(JSON.parse(line));
+      return UnresolvedCommit.parse(JSON.parse(line));
     } catch (cause) {
       throw new Error(`${path}: line ${k + 1} is no commit in doubt, expected what the service writes there`, {
         cause,
@@ -130,11 +130,11 @@ function readJournal(path: string | null): readonly Doubt[] {
 }
 
 /** The whole file or the one before, also when the power fails. */
-function writeJournal(path: string, doubts: readonly Doubt[]): void {
+function writeJournal(path: string, commits: readonly UnresolvedCommit[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const file = openSync(`${path}.new`, 'w', 0o600);
   try {
-    writeSync(file, doubts.map((doubt) => `${JSON.stringify(doubt)}\n`).join(''));
+    writeSync(file, commits.map((doubt) => `${JSON.stringify(doubt)}\n`).join(''));
     fsyncSync(file);
   } finally {
     closeSync(file);

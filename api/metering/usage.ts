@@ -1,10 +1,10 @@
 import type { Kysely, Transaction } from 'kysely';
 import { addDays, utcDate } from '../../schemas/time.ts';
-import { recordAct } from '../store/audit.ts';
-import { periodOf } from './ledger.ts';
 import { type ListedKey, listKeys } from '../accounts/key-rows.ts';
-import { snapshot } from '../store/snapshot.ts';
+import { recordAct } from '../store/audit.ts';
 import type { Database } from '../store/schema.ts';
+import { snapshot } from '../store/snapshot.ts';
+import { periodOf } from './ledger.ts';
 
 /** Credits of an operation in a month. `credits` = `count` x `cost_per_call`. */
 export interface OperationUsage {

@@ -1,8 +1,8 @@
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isGone } from '../http/reply.ts';
-import type { Caller, Charge, OverCap, Records } from '../store/records.ts';
 import type { CallMiddleware } from '../state.ts';
+import type { Caller, Charge, OverCap, Records } from '../store/records.ts';
 
 /** Charges a read once its answer is made: Koa sends when the whole chain has resolved, so no byte leaves before. */
 export function charge(records: Records): CallMiddleware {

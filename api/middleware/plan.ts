@@ -1,11 +1,11 @@
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { type Edition, NOTHING_PUBLISHED } from '../catalog.ts';
-import type { Plan, PlanInput, ReadEndpoint } from '../endpoint.ts';
+import type { PlanInput, ReadEndpoint, ReadPlan } from '../endpoint.ts';
 import { entityTag } from '../http/entity-tag.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware, Input } from '../state.ts';
 
-const NO_PLAN: Plan = { dates: [] };
+const NO_PLAN: ReadPlan = { dates: [] };
 
 /**
  * Plans the answer before it is made: pins one edition for the request, and lists what of it will be read. Without an
@@ -28,7 +28,7 @@ export function plan(endpoint: ReadEndpoint, services: Services): CallMiddleware
 export function planOf(
   endpoint: ReadEndpoint,
   input: PlanInput,
-): { readonly plan: Plan; readonly version: string | null } {
+): { readonly plan: ReadPlan; readonly version: string | null } {
   const plan = endpoint.plan?.(input) ?? NO_PLAN;
   const version = endpoint.cacheable ? (plan.version ?? null) : null;
   return { plan, version: version === null ? null : `${provenanceOfPlan(input.edition, plan)} ${version}` };
@@ -37,7 +37,7 @@ export function planOf(
 /** Provenance of all that an answer reads: of the storm dates, and of what its plan names beside them; null for nothing. */
 export function provenanceOfPlan(
   edition: Edition,
-  { dates, provenance = null }: Plan,
+  { dates, provenance = null }: ReadPlan,
   read: readonly string[] = dates,
 ): MixedProvenance | null {
   return combineProvenances([edition.provenanceOf(read), provenance].filter((one) => one !== null));

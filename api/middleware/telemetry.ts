@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import type { Metrics } from '../http/metrics.ts';
 import { withoutSecrets } from '../accounts/key-text.ts';
+import type { Metrics } from '../http/metrics.ts';
 import type { Context, Middleware } from '../state.ts';
 
 /** Receives what is logged and counted of requests; no line holds a key, a query or a body. */

@@ -1,8 +1,8 @@
 import type { Answer, Endpoint, WriteEndpoint } from '../endpoint.ts';
 import { type Headers, JSON_TYPE, type Reply } from '../http/reply.ts';
-import type { StoredAnswer, Writer } from '../store/records.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware } from '../state.ts';
+import type { StoredAnswer, Writer } from '../store/records.ts';
 import { chargeOf, spendCapExceeded } from './charge.ts';
 import type { CheckReply } from './check-reply.ts';
 

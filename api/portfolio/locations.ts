@@ -1,9 +1,9 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
+import { forgetScores } from '../legacy/risk-scores.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
 import type { CursorNote, Writer } from '../store/records.ts';
-import { forgetScores } from '../legacy/risk-scores.ts';
 import type { Database } from '../store/schema.ts';
 
 const LIST = 'portfolio.locations';
@@ -134,7 +134,7 @@ export function locationCursorNote(walk: Omit<Walk, 'list'>, last: LocationPlace
 }
 
 /** Locations by name (code points), then id, after a place; at most `limit`. */
-export async function listLocations(
+export async function selectLocations(
   rows: Kysely<Database>,
   business_id: string,
   after: LocationPlace | null,

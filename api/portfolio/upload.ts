@@ -7,15 +7,7 @@ import {
 } from '../../schemas/resources/portfolio-upload.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { csvRows } from './csv.ts';
-import {
-  checkRow,
-  csvColumns,
-  type FoundRow,
-  isLocationRow,
-  type LocationRow,
-  rowOfCsv,
-  rowOfJson,
-} from './rows.ts';
+import { checkRow, csvColumns, type FoundRow, isLocationRow, type LocationRow, rowOfCsv, rowOfJson } from './rows.ts';
 
 /** Rows checked before other requests run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as it may be. */
 const CHUNK = 25;

@@ -2,7 +2,7 @@ import type { CollectionName } from '../../schemas/collections.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
-import { kept } from './kept.ts';
+import { memoize } from './memoize.ts';
 
 /** What is read of an edition: the files of a collection; null where it was never fed. */
 export interface CollectionPaths {
@@ -45,7 +45,7 @@ export function openCellRows(engine: Pick<Engine, 'rows'>): CellRows {
     shelves.set(view, shelf);
     asked.set(view, (edition) => of(view, edition.collection(view.collection)?.paths() ?? []));
     const make = async () => view.make(await rowsOf(engine, view, paths));
-    return kept(shelf, MADE_KEPT, paths.join('\n'), make) as Promise<Made>;
+    return memoize(shelf, MADE_KEPT, paths.join('\n'), make) as Promise<Made>;
   };
   return {
     of,

@@ -1,6 +1,6 @@
 import type { Table } from '../../schemas/columns.ts';
 import type { Engine } from '../duckdb.ts';
-import { kept } from './kept.ts';
+import { memoize } from './memoize.ts';
 import { FILES, selectList } from './select.ts';
 
 /** What an endpoint needs of a collection: some columns of its rows, and what it makes of the rows once and for all. */
@@ -44,9 +44,9 @@ export function openCollectionRows(engine: Engine): CollectionRows {
       const shelf = shelves.get(view) ?? { files: new Map(), made: new Map() };
       shelves.set(view, shelf);
       const read = (path: string) =>
-        kept(shelf.files, FILES_KEPT, `${path} ${from_ms}`, () => rowsOf(engine, view, path, from_ms));
+        memoize(shelf.files, FILES_KEPT, `${path} ${from_ms}`, () => rowsOf(engine, view, path, from_ms));
       const make = async () => view.make((await Promise.all(paths.map(read))).flat() as Row[]);
-      return kept(shelf.made, MADE_KEPT, `${paths.join('\n')} ${from_ms}`, make) as Promise<Made>;
+      return memoize(shelf.made, MADE_KEPT, `${paths.join('\n')} ${from_ms}`, make) as Promise<Made>;
     },
   };
 }

@@ -1,5 +1,5 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import { kept } from './kept.ts';
+import { memoize } from './memoize.ts';
 import { readUncovered } from './scan-coverage.ts';
 
 /** Rectangles of the lattice that no radar covered, each for a stretch of scans. */
@@ -66,7 +66,7 @@ function firstRowFrom(rectangles: Uint16Array, row: number): number {
 
 /** What the archive of a scan says that no radar covered, for a stretch of time; no patch where it says nothing. */
 export async function archivePatches(path: string, first_ms: number, last_ms: number): Promise<Patches> {
-  const holding = await kept(archives, ARCHIVES_KEPT, path, () => readArchive(path));
+  const holding = await memoize(archives, ARCHIVES_KEPT, path, () => readArchive(path));
   return { holding: holding ?? (() => []), stretchOf: () => [first_ms, last_ms] };
 }
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import { periodOf } from '../metering/ledger.ts';
 import { usedByKey } from '../accounts/key-caps.ts';
 import { effectiveCap } from '../accounts/plans.ts';
+import { periodOf } from '../metering/ledger.ts';
 import type { Caller } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 

@@ -15,9 +15,6 @@ import {
 } from '../../schemas/resources/subscription.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { threatLevel } from '../../schemas/webhook-events.ts';
-import { cursorQuery, shown, wholeQuery } from '../decode.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
 import { type Alert as AlertRecord, recentAlerts } from '../alerts/alerts.ts';
 import {
   createSubscription,
@@ -28,9 +25,12 @@ import {
   subscriptionCursor,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
-import { newSecret } from '../webhooks/endpoints.ts';
+import { cursorQuery, integerQuery, shown } from '../decode.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { Services } from '../services.ts';
+import { newSecret } from '../webhooks/endpoints.ts';
 
 const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;
@@ -66,7 +66,7 @@ export const listAlerts = readEndpoint({
   cacheable: false,
   params: null,
   query: z.object({
-    limit: wholeQuery({ ...PAGE, description: 'Subscriptions per page.' }),
+    limit: integerQuery({ ...PAGE, description: 'Subscriptions per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,
@@ -88,7 +88,7 @@ export const listAlerts = readEndpoint({
   },
 });
 
-export const subscribeToAlerts = writeEndpoint({
+export const createAlert = writeEndpoint({
   method: 'POST',
   path: `${PATH}/subscribe`,
   group: GROUP,
@@ -227,8 +227,8 @@ export const deleteAlert = writeEndpoint({
 });
 
 /** Throws `bad_request` for an address that nothing is sent to. */
-async function judged({ outlet }: Services, url: string): Promise<void> {
-  const judgement = await outlet.judge(url);
+async function judged({ webhookClient }: Services, url: string): Promise<void> {
+  const judgement = await webhookClient.validateUrl(url);
   if (!judgement.ok) throw new ApiError('bad_request', `/webhook_url: ${judgement.reason}`);
 }
 

@@ -10,10 +10,6 @@ import {
   MonitoredAreas,
   NewArea,
 } from '../../schemas/resources/area.ts';
-import { cursorQuery, optionalWordQuery, textQuery, unknownCursor, wholeQuery } from '../decode.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
-import { areaShape } from '../queries/area-shape.ts';
 import {
   type Area,
   AreaQuotaExceeded,
@@ -21,12 +17,16 @@ import {
   areaCursorNote,
   areaUse,
   changeArea,
-  createArea,
-  deleteArea,
   findArea,
-  listAreas,
+  insertArea,
   NO_LABELS,
+  removeArea,
+  selectAreas,
 } from '../alerts/areas.ts';
+import { cursorQuery, integerQuery, optionalWordQuery, textQuery, unknownCursor } from '../decode.ts';
+import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { ApiError } from '../errors.ts';
+import { areaShape } from '../queries/area-shape.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 
@@ -67,7 +67,7 @@ const EXAMPLE: MonitoredArea = {
 };
 const AREA_ID = z.object({ id: z.string().meta({ description: 'Identifier of the area.' }) });
 
-export const createMonitoredArea = writeEndpoint({
+export const createArea = writeEndpoint({
   method: 'POST',
   path: PATH,
   group: GROUP,
@@ -95,13 +95,13 @@ export const createMonitoredArea = writeEndpoint({
         ? { real_time: body.real_time, purpose: body.purpose, group_id: null }
         : { real_time: false, purpose: 'monitoring' as const, group_id: body.group_id ?? null };
     const area = await withinQuotas(
-      createArea(writer, { kind, name, ...said, ...NO_LABELS, shape }, caller.plan.quotas),
+      insertArea(writer, { kind, name, ...said, ...NO_LABELS, shape }, caller.plan.quotas),
     );
     return { body: resourceOf(area) };
   },
 });
 
-export const listMonitoredAreas = readEndpoint({
+export const listAreas = readEndpoint({
   method: 'GET',
   path: PATH,
   group: GROUP,
@@ -113,7 +113,7 @@ export const listMonitoredAreas = readEndpoint({
   query: z.object({
     kind: optionalWordQuery(AREA_KINDS, { description: 'Areas of this kind only.' }),
     group_id: textQuery({ max: AREA_LIMITS.group_id, description: 'Areas of this group only.' }),
-    limit: wholeQuery({ ...PAGE, description: 'Areas per page.' }),
+    limit: integerQuery({ ...PAGE, description: 'Areas per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,
@@ -146,7 +146,7 @@ export const listMonitoredAreas = readEndpoint({
     const walk = { business_id, holder: rate_bucket };
     const after = cursor === null ? null : await areaCursor(records.reader, walk, cursor, now_ms);
     if (cursor !== null && after === null) throw unknownCursor(cursor);
-    const found = await listAreas(records.reader, business_id, { kind, group_id }, after, limit + 1);
+    const found = await selectAreas(records.reader, business_id, { kind, group_id }, after, limit + 1);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;
     if (last !== undefined) records.rememberCursor(areaCursorNote(walk, last, now_ms));
@@ -165,7 +165,7 @@ export const listMonitoredAreas = readEndpoint({
   },
 });
 
-export const getMonitoredArea = readEndpoint({
+export const getArea = readEndpoint({
   method: 'GET',
   path: `${PATH}/{id}`,
   group: GROUP,
@@ -186,7 +186,7 @@ export const getMonitoredArea = readEndpoint({
   },
 });
 
-export const getMonitoredAreaGeometry = readEndpoint({
+export const getAreaGeometry = readEndpoint({
   method: 'GET',
   path: `${PATH}/{id}/geometry`,
   group: GROUP,
@@ -213,7 +213,7 @@ export const getMonitoredAreaGeometry = readEndpoint({
   },
 });
 
-export const changeMonitoredArea = writeEndpoint({
+export const updateArea = writeEndpoint({
   method: 'PATCH',
   path: `${PATH}/{id}`,
   group: GROUP,
@@ -261,7 +261,7 @@ export const changeMonitoredArea = writeEndpoint({
   },
 });
 
-export const deleteMonitoredArea = writeEndpoint({
+export const deleteArea = writeEndpoint({
   method: 'DELETE',
   path: `${PATH}/{id}`,
   group: GROUP,
@@ -275,7 +275,7 @@ export const deleteMonitoredArea = writeEndpoint({
   example: { reply: { success: true, id: EXAMPLE.id } },
   price: () => ({ operation: 'areas.delete', credits: 2, count: 1 }),
   write: async ({ params: { id } }, writer) => {
-    if (!(await deleteArea(writer, id))) throw noArea();
+    if (!(await removeArea(writer, id))) throw noArea();
     return { body: { success: true as const, id } };
   },
 });

@@ -7,7 +7,7 @@ import { qualityAt, qualityNote } from '../rules/detection-quality.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded } from '../rules/rounded.ts';
 
-export const coverage = readEndpoint({
+export const getCoverage = readEndpoint({
   method: 'GET',
   path: '/v1/coverage',
   group: 'Hail detection',

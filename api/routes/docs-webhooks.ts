@@ -4,9 +4,6 @@ import { serveDocument } from '../http/document.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { DELIVERY_HEADERS, type DescribedEvent, deliverySchema, describedEvents } from '../openapi-webhooks.ts';
-import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
-import { TOLERANCE_S } from '../webhooks/sign.ts';
-import { DELIVERIES_KEPT } from '../webhooks/attempts.ts';
 import {
   BUSY,
   EARLIER_WAITS_MS,
@@ -17,6 +14,9 @@ import {
   WARN_AFTER,
   WINDOW_MS,
 } from '../rules/webhook-retry.ts';
+import { ATTEMPTS_KEPT } from '../webhooks/attempts.ts';
+import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
+import { TOLERANCE_S } from '../webhooks/sign.ts';
 import { exampleText, fieldTables, prose, type Schema } from './docs.ts';
 import { html, htmlPage, servePage, slug } from './docs-page.ts';
 
@@ -124,7 +124,7 @@ function repeats(): string {
     `A receiver that was made in the earlier variant is sent a failed delivery again after ${EARLIER_WAITS_MS.map(seconds).join(', ')}.`,
   )}
 ${tableOf(['Attempt', 'When'], rows)}
-${paragraphs(`The last ${DELIVERIES_KEPT} attempts of a webhook are at \`GET /v1/webhooks/{id}/deliveries\`. \`POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver\` sends one again, once, under a new id; \`POST /v1/webhooks/{id}/test\` sends a made-up event with \`"test": true\` in its data.`)}`;
+${paragraphs(`The last ${ATTEMPTS_KEPT} attempts of a webhook are at \`GET /v1/webhooks/{id}/deliveries\`. \`POST /v1/webhooks/{id}/deliveries/{deliveryId}/redeliver\` sends one again, once, under a new id; \`POST /v1/webhooks/{id}/test\` sends a made-up event with \`"test": true\` in its data.`)}`;
 }
 
 function order(): string {

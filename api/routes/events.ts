@@ -36,7 +36,7 @@ const EventsQuery = z
   });
 type EventsQuery = z.infer<typeof EventsQuery>;
 
-export const events = readEndpoint({
+export const listEvents = readEndpoint({
   method: 'GET',
   path: '/v1/events',
   group: 'Hail detection',

@@ -10,8 +10,8 @@ import { isSigned, mayBeSigned } from '../http/signed-url.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
 import { fileFault, jobFilePath } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 import type { Services } from '../services.ts';
 
 /** Files that may be open for answers at once, in all and for one address. */

@@ -4,7 +4,7 @@ import { type BatchResult, HailBatchReply, HailBatchRequest } from '../../schema
 import { type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { booleanQuery, latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../decode.ts';
+import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import type { LiveSnapshot } from '../live.ts';
@@ -19,7 +19,7 @@ const RADIUS_KM = { default: 50, max: 150 } as const;
 const CHUNK = 40;
 const CREDITS = { standard: 15, advanced: 25, batch: 8 } as const;
 
-export const hailCurrent = readEndpoint({
+export const getHailCurrent = readEndpoint({
   method: 'GET',
   path: '/v1/hail/current',
   group: 'Hail detection',
@@ -32,7 +32,7 @@ export const hailCurrent = readEndpoint({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
     radius_km: radiusQuery(),
-    detail: wordQuery(DETAILS, 'standard', {
+    detail: enumQuery(DETAILS, 'standard', {
       description: 'advanced adds radar, storm, impact and detection_quality.',
     }),
   }),
@@ -107,7 +107,7 @@ export const hailCurrent = readEndpoint({
   },
 });
 
-export const hailCurrentBatch = readEndpoint({
+export const getHailCurrentBatch = readEndpoint({
   method: 'POST',
   path: '/v1/hail/current/batch',
   group: 'Hail detection',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
-import { latitudeQuery, longitudeQuery, wholeQuery } from '../decode.ts';
+import { integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { forecastOfCell } from '../queries/hail-forecast.ts';
 import { hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
 import { cellOf } from '../rules/hail-risk.ts';
 
-export const hailForecast = readEndpoint({
+export const getHailForecast = readEndpoint({
   method: 'GET',
   path: '/v1/hail/forecast',
   group: 'Hail detection',
@@ -18,7 +18,7 @@ export const hailForecast = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    hours: wholeQuery({ min: 1, max: 48, default: 24, description: 'Hours to tell, the running one included.' }),
+    hours: integerQuery({ min: 1, max: 48, default: 24, description: 'Hours to tell, the running one included.' }),
   }),
   body: null,
   reply: HailForecast,

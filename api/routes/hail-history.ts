@@ -7,7 +7,7 @@ import { dayMax } from '../../schemas/tables/day-max.ts';
 import { frames } from '../../schemas/tables/frames.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
-import { latitudeQuery, longitudeQuery, numberQuery, radiusQuery, wholeQuery, wordQuery } from '../decode.ts';
+import { enumQuery, integerQuery, latitudeQuery, longitudeQuery, numberQuery, radiusQuery } from '../decode.ts';
 import { type Price, readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
@@ -28,7 +28,7 @@ const BANDS = [
   { days: 365, standard: 60, advanced: 80 },
 ] as const;
 
-export const hailHistory = readEndpoint({
+export const getHailHistory = readEndpoint({
   method: 'GET',
   path: '/v1/hail/history',
   group: 'Hail detection',
@@ -41,7 +41,7 @@ export const hailHistory = readEndpoint({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
     radius_km: radiusQuery({ max: 100, default: 25 }),
-    days: wholeQuery({ min: 1, max: 365, default: 30, description: 'Storm dates looked at, today included.' }),
+    days: integerQuery({ min: 1, max: 365, default: 30, description: 'Storm dates looked at, today included.' }),
     min_size_mm: numberQuery({
       min: 0,
       exclusiveMin: true,
@@ -49,8 +49,8 @@ export const hailHistory = readEndpoint({
       description: 'Smallest size that makes an event; absent, every detection does.',
       unit: 'mm',
     }),
-    limit: wholeQuery({ min: 1, max: 200, default: 50, description: 'Most events; the newest are kept.' }),
-    detail: wordQuery(DETAILS, 'standard', { description: 'advanced adds radar and detection_quality.' }),
+    limit: integerQuery({ min: 1, max: 200, default: 50, description: 'Most events; the newest are kept.' }),
+    detail: enumQuery(DETAILS, 'standard', { description: 'advanced adds radar and detection_quality.' }),
   }),
   body: null,
   reply: HailHistory,

@@ -26,7 +26,7 @@ function fittedOn(): string {
 /** The clock moves a nowcast in whole minutes, so that its answer stays the same for one. */
 const STEP_MS = 60_000;
 
-export const hailNowcast = readEndpoint({
+export const getHailNowcast = readEndpoint({
   method: 'GET',
   path: '/v1/hail/nowcast',
   group: 'Hail detection',

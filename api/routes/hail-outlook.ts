@@ -21,7 +21,7 @@ const EXAMPLE_HOURS = [
   ...[1.5454, 1.3926, 1.1408, 0.864, 0.6196, 0.4335, 0.3057, 0.2239, 0.1739, 0.1446, 0.1285, 0.1214],
 ] as const;
 
-export const hailOutlook = readEndpoint({
+export const getHailOutlook = readEndpoint({
   method: 'GET',
   path: '/v1/hail/outlook',
   group: 'Hail detection',

@@ -19,7 +19,7 @@ const EXAMPLE_MONTHS = [
   [0.007, 0.002, 7],
 ] as const;
 
-export const hailRisk = readEndpoint({
+export const getHailRisk = readEndpoint({
   method: 'GET',
   path: '/v1/hail/risk',
   group: 'Hail detection',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { regionBox } from '../../schemas/resources/region-box.ts';
 import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { bboxQuery, clampedQuery, dateQuery, numberQuery, stateQuery, wordQuery } from '../decode.ts';
+import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { SWATH_TABLES, type SwathAnswer, swathOf } from '../queries/swaths.ts';
@@ -34,14 +34,14 @@ const SwathsQuery = z
       description: 'How far a simplified outline may run from the exact one; 0 is exact.',
       unit: 'm',
     }),
-    format: wordQuery(['json', 'geojson'], 'json', { description: 'geojson answers a FeatureCollection.' }),
+    format: enumQuery(['json', 'geojson'], 'json', { description: 'geojson answers a FeatureCollection.' }),
   })
   .refine(({ bbox, state }) => bbox === null || state === null, {
     path: ['bbox'],
     error: 'is given together with state, expected one of them',
   });
 
-export const hailSwaths = readEndpoint({
+export const getHailSwaths = readEndpoint({
   method: 'GET',
   path: '/v1/hail/swaths',
   group: 'Hail detection',

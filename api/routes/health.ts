@@ -4,13 +4,13 @@ import { NOTHING_PUBLISHED } from '../catalog.ts';
 import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
-import { isOutage } from '../store/errors.ts';
 import { jobBacklog } from '../jobs/rows.ts';
-import { pushBacklog } from '../webhooks/messages.ts';
-import type { Records } from '../store/records.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
+import { isOutage } from '../store/errors.ts';
+import type { Records } from '../store/records.ts';
+import { messageBacklog } from '../webhooks/messages.ts';
 
 const VERSION = releaseVersion();
 
@@ -88,7 +88,7 @@ const LATE_MS = 60_000;
 /** What is still to be sent to receivers; null while the records do not tell. */
 async function deliveryHealth({ reader }: Records): Promise<Health['components']['webhooks']> {
   const machine_ms = Date.now();
-  const backlog = await orNull(pushBacklog(reader, machine_ms));
+  const backlog = await orNull(messageBacklog(reader, machine_ms));
   if (backlog === null) return null;
   const overdue_ms = backlog.due_since_ms === null ? null : machine_ms - backlog.due_since_ms;
   return {

@@ -1,91 +1,84 @@
 import type { Endpoint } from '../endpoint.ts';
-import { deleteAlert, getAlert, listAlerts, subscribeToAlerts, updateAlert } from './alerts.ts';
-import {
-  changeMonitoredArea,
-  createMonitoredArea,
-  deleteMonitoredArea,
-  getMonitoredArea,
-  getMonitoredAreaGeometry,
-  listMonitoredAreas,
-} from './areas.ts';
-import { coverage } from './coverage.ts';
-import { events } from './events.ts';
+import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from './alerts.ts';
+import { createArea, deleteArea, getArea, getAreaGeometry, listAreas, updateArea } from './areas.ts';
+import { getCoverage } from './coverage.ts';
+import { listEvents } from './events.ts';
 import { createExport, getExport } from './exports.ts';
-import { hailCurrent, hailCurrentBatch } from './hail-current.ts';
-import { hailForecast } from './hail-forecast.ts';
-import { hailHistory } from './hail-history.ts';
-import { hailNowcast } from './hail-nowcast.ts';
-import { hailOutlook } from './hail-outlook.ts';
-import { hailRisk } from './hail-risk.ts';
-import { hailSwaths } from './hail-swaths.ts';
+import { getHailCurrent, getHailCurrentBatch } from './hail-current.ts';
+import { getHailForecast } from './hail-forecast.ts';
+import { getHailHistory } from './hail-history.ts';
+import { getHailNowcast } from './hail-nowcast.ts';
+import { getHailOutlook } from './hail-outlook.ts';
+import { getHailRisk } from './hail-risk.ts';
+import { getHailSwaths } from './hail-swaths.ts';
 import { getHealth } from './health.ts';
-import { outlooksSpc } from './outlooks-spc.ts';
-import { portfolioImpacts } from './portfolio-impacts.ts';
-import { deletePortfolioLocations, listPortfolioLocations, uploadPortfolioLocations } from './portfolio-locations.ts';
-import { stormsGet, stormsList } from './storms.ts';
-import { tilesDaily, tilesScan } from './tiles.ts';
-import { getUsage, getUsageExport } from './usage.ts';
-import { verify } from './verify.ts';
+import { listOutlooks } from './outlooks-spc.ts';
+import { getPortfolioImpacts } from './portfolio-impacts.ts';
+import { createLocations, deleteLocation, listLocations } from './portfolio-locations.ts';
+import { getStorm, listStorms } from './storms.ts';
+import { getDailyTiles, getScanTiles } from './tiles.ts';
+import { exportUsage, getUsage } from './usage.ts';
+import { createVerification } from './verify.ts';
 import { createReport, getReport } from './verify-report.ts';
-import { warnings } from './warnings.ts';
+import { listWarnings } from './warnings.ts';
 import {
-  createWebhookEndpoint,
-  deleteWebhookEndpoint,
+  createWebhook,
+  deleteWebhook,
   getWebhook,
-  listWebhookDeliveries,
-  listWebhooksEndpoint,
-  redeliverWebhook,
+  listAttempts,
+  listWebhooks,
+  redeliver,
   testWebhook,
-  updateWebhookEndpoint,
+  updateWebhook,
 } from './webhooks.ts';
 
 /** Every endpoint that needs a key, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
-  hailCurrent,
-  hailCurrentBatch,
-  hailForecast,
-  hailHistory,
-  hailNowcast,
-  hailOutlook,
-  stormsList,
-  stormsGet,
-  coverage,
-  hailRisk,
-  hailSwaths,
-  events,
-  tilesScan,
-  tilesDaily,
-  outlooksSpc,
-  warnings,
-  verify,
+  getHailCurrent,
+  getHailCurrentBatch,
+  getHailForecast,
+  getHailHistory,
+  getHailNowcast,
+  getHailOutlook,
+  listStorms,
+  getStorm,
+  getCoverage,
+  getHailRisk,
+  getHailSwaths,
+  listEvents,
+  getScanTiles,
+  getDailyTiles,
+  listOutlooks,
+  listWarnings,
+  createVerification,
   createReport,
   getReport,
   createExport,
   getExport,
   listAlerts,
-  subscribeToAlerts,
+  createAlert,
   getAlert,
   updateAlert,
   deleteAlert,
-  uploadPortfolioLocations,
-  listPortfolioLocations,
-  deletePortfolioLocations,
-  portfolioImpacts,
-  createMonitoredArea,
-  listMonitoredAreas,
-  getMonitoredArea,
-  getMonitoredAreaGeometry,
-  changeMonitoredArea,
-  deleteMonitoredArea,
-  createWebhookEndpoint,
-  listWebhooksEndpoint,
+  createLocations,
+  listLocations,
+  deleteLocation,
+  getPortfolioImpacts,
+  createArea,
+  listAreas,
+  getArea,
+  getAreaGeometry,
+  updateArea,
+  deleteArea,
+  createWebhook,
+  listWebhooks,
   getWebhook,
-  updateWebhookEndpoint,
-  deleteWebhookEndpoint,
+  updateWebhook,
+  deleteWebhook,
   testWebhook,
-  listWebhookDeliveries,
-  redeliverWebhook,
+  listAttempts,
+  redeliver,
   getUsage,
-  getUsageExport,
+  exportUsage,
   getHealth,
 ];

@@ -4,7 +4,7 @@ import { boxRing } from '../../schemas/geo/position.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/convective-outlook.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { latitudeQuery, longitudeQuery, wholeQuery, wordQuery } from '../decode.ts';
+import { enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { outlookAreas } from '../queries/outlooks.ts';
 import { EXTENDED_DAYS, hasExtendedRisk, type OutlookArea, outlookAt, outlookOfDay } from '../rules/outlook.ts';
@@ -12,7 +12,7 @@ import { rounded } from '../rules/rounded.ts';
 
 const GEOJSON = 'application/geo+json';
 
-export const outlooksSpc = readEndpoint({
+export const listOutlooks = readEndpoint({
   method: 'GET',
   path: '/v1/outlooks/spc',
   group: 'Outlooks and warnings',
@@ -24,8 +24,8 @@ export const outlooksSpc = readEndpoint({
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    day: wholeQuery({ min: 1, max: 8, default: 1, description: 'Day of the outlook, 1 is today.' }),
-    format: wordQuery(['json', 'geojson'], 'json', { description: 'geojson answers a Feature.' }),
+    day: integerQuery({ min: 1, max: 8, default: 1, description: 'Day of the outlook, 1 is today.' }),
+    format: enumQuery(['json', 'geojson'], 'json', { description: 'geojson answers a Feature.' }),
   }),
   body: null,
   reply: SpcOutlookAnswer,

@@ -3,18 +3,18 @@ import { IMPACT_RADIUS_MI, PortfolioImpacts } from '../../schemas/resources/port
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { cursorQuery, dateQuery, unknownCursor, wholeQuery } from '../decode.ts';
+import { cursorQuery, dateQuery, integerQuery, unknownCursor } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
+import { portfolioGaps } from '../portfolio/gaps.ts';
+import { findImpacts, impactsPage } from '../portfolio/impacts.ts';
+import { allLocations, locationCursor } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
-import { allLocations, locationCursor } from '../portfolio/locations.ts';
-import { portfolioGaps } from '../portfolio/gaps.ts';
-import { findImpacts, impactsPage } from '../portfolio/impacts.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
 
-export const portfolioImpacts = readEndpoint({
+export const getPortfolioImpacts = readEndpoint({
   method: 'GET',
   path: '/v1/portfolio/impacts',
   group: 'Portfolio',
@@ -26,7 +26,7 @@ export const portfolioImpacts = readEndpoint({
   params: null,
   query: z.object({
     date: dateQuery({ required: true, description: 'Storm date.' }),
-    limit: wholeQuery({ ...PAGE, description: 'Impacts per page.' }),
+    limit: integerQuery({ ...PAGE, description: 'Impacts per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,

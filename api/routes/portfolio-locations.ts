@@ -7,15 +7,15 @@ import {
   UPLOAD_BYTES_MAX,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { cursorQuery, repeatedQuery, unknownCursor, wholeQuery } from '../decode.ts';
+import { cursorQuery, integerQuery, repeatedQuery, unknownCursor } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import {
   deleteLocations,
   type PortfolioLocation as LocationRecord,
-  listLocations,
   locationCursor,
   locationCursorNote,
+  selectLocations,
   upsertLocations,
 } from '../portfolio/locations.ts';
 import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
@@ -26,7 +26,7 @@ const GROUP = 'Portfolio';
 const PAGE = { min: 1, max: 200, default: 50 } as const;
 const EXAMPLE_ID = 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
 
-export const uploadPortfolioLocations = writeEndpoint({
+export const createLocations = writeEndpoint({
   method: 'POST',
   path: PATH,
   group: GROUP,
@@ -72,7 +72,7 @@ export const uploadPortfolioLocations = writeEndpoint({
   },
 });
 
-export const listPortfolioLocations = readEndpoint({
+export const listLocations = readEndpoint({
   method: 'GET',
   path: PATH,
   group: GROUP,
@@ -82,7 +82,7 @@ export const listPortfolioLocations = readEndpoint({
   cacheable: false,
   params: null,
   query: z.object({
-    limit: wholeQuery({ ...PAGE, description: 'Locations per page.' }),
+    limit: integerQuery({ ...PAGE, description: 'Locations per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,
@@ -111,7 +111,7 @@ export const listPortfolioLocations = readEndpoint({
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
     const after = cursor === null ? null : await locationCursor(records.reader, walk, cursor, now_ms);
     if (cursor !== null && after === null) throw unknownCursor(cursor);
-    const found = await listLocations(records.reader, caller.business_id, after, limit + 1);
+    const found = await selectLocations(records.reader, caller.business_id, after, limit + 1);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;
     if (last !== undefined) records.rememberCursor(locationCursorNote(walk, last, now_ms));
@@ -119,7 +119,7 @@ export const listPortfolioLocations = readEndpoint({
   },
 });
 
-export const deletePortfolioLocations = writeEndpoint({
+export const deleteLocation = writeEndpoint({
   method: 'DELETE',
   path: PATH,
   group: GROUP,

@@ -5,7 +5,7 @@ import { type StormCell, Storms, StormTrack } from '../../schemas/resources/stor
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { dateQuery, latitudeQuery, longitudeQuery, radiusQuery, wordQuery } from '../decode.ts';
+import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { LiveSnapshot } from '../live.ts';
@@ -16,7 +16,7 @@ import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
 
-const DETAIL = wordQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
+const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
 const EXAMPLE_STATE = {
   motion: { speed_kmh: 52.3, direction_deg: 71 },
   hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', ml_probability: 0.862 },
@@ -24,7 +24,7 @@ const EXAMPLE_STATE = {
   growth: { size_growth_rate_mm_per_min: 0.61 },
 } as const;
 
-export const stormsList = readEndpoint({
+export const listStorms = readEndpoint({
   method: 'GET',
   path: '/v1/storms',
   group: 'Storms',
@@ -107,7 +107,7 @@ function liveSignals(snapshot: LiveSnapshot, seen: TrackPoint): StormCell['radar
   return radarBlock(seen.estimated_size_mm, products, seen, scan_time);
 }
 
-export const stormsGet = readEndpoint({
+export const getStorm = readEndpoint({
   method: 'GET',
   path: '/v1/storms/{track_id}',
   group: 'Storms',

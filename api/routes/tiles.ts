@@ -26,7 +26,7 @@ import { rounded } from '../rules/rounded.ts';
 const ESTIMATE = 'Radar estimate, not a ground measurement.';
 const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;
 
-export const tilesScan = readEndpoint({
+export const getScanTiles = readEndpoint({
   method: 'GET',
   path: '/v1/tiles/scan',
   group: 'Radar tiles',
@@ -104,7 +104,7 @@ export const tilesScan = readEndpoint({
   },
 });
 
-export const tilesDaily = readEndpoint({
+export const getDailyTiles = readEndpoint({
   method: 'GET',
   path: '/v1/tiles/daily',
   group: 'Radar tiles',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Usage } from '../../schemas/resources/usage.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
-import { cursorQuery, monthQuery, wholeQuery } from '../decode.ts';
+import { effectiveCap } from '../accounts/plans.ts';
+import { cursorQuery, integerQuery, monthQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { periodOf } from '../metering/ledger.ts';
-import { effectiveCap } from '../accounts/plans.ts';
 import { operationUsage, readUsage } from '../metering/usage.ts';
 import { creditBalance, keyOverrides, operationsCsv, operationsPage } from '../rules/usage.ts';
 
@@ -22,7 +22,7 @@ export const getUsage = readEndpoint({
   params: null,
   query: z.object({
     period,
-    operations_limit: wholeQuery({ min: 1, max: 100, default: 20, description: 'Operations on a page.' }),
+    operations_limit: integerQuery({ min: 1, max: 100, default: 20, description: 'Operations on a page.' }),
     operations_cursor: cursorQuery({ description: 'Operation after which the page begins.' }),
   }),
   body: null,
@@ -92,7 +92,7 @@ export const getUsage = readEndpoint({
 const CSV = 'text/csv; charset=utf-8; header=present';
 
 /** GET /v1/usage/export?period=2026-05 */
-export const getUsageExport = readEndpoint({
+export const exportUsage = readEndpoint({
   method: 'GET',
   path: '/v1/usage/export',
   group: 'Account',

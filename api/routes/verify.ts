@@ -79,7 +79,7 @@ const EXAMPLE: Verification = {
   data_as_of: '2026-05-02T00:14:09Z',
 };
 
-export const verify = writeEndpoint({
+export const createVerification = writeEndpoint({
   method: 'POST',
   path: '/v1/verify',
   group: 'Verification',

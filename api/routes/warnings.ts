@@ -6,7 +6,7 @@ import { type Warning, Warnings } from '../../schemas/resources/warning.ts';
 import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
-import { booleanQuery, latitudeQuery, longitudeQuery, radiusQuery, wholeQuery } from '../decode.ts';
+import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { polygonsOf } from '../rules/areas.ts';
@@ -16,7 +16,7 @@ import { hasOutline, watchBox } from '../rules/watch-area.ts';
 /** Collections that the answer lists. */
 const LISTS = ['warnings', 'watches'] as const;
 
-export const warnings = readEndpoint({
+export const listWarnings = readEndpoint({
   method: 'GET',
   path: '/v1/warnings',
   group: 'Outlooks and warnings',
@@ -30,7 +30,7 @@ export const warnings = readEndpoint({
     lon: longitudeQuery(),
     radius_km: radiusQuery({ max: 200, default: 50 }),
     active: booleanQuery(true, { description: 'false answers the history.' }),
-    days: wholeQuery({ min: 1, max: 30, default: 1, description: 'Days of the history, used with active=false.' }),
+    days: integerQuery({ min: 1, max: 30, default: 1, description: 'Days of the history, used with active=false.' }),
   }),
   body: null,
   reply: Warnings,

@@ -15,40 +15,40 @@ import {
 } from '../../schemas/resources/webhook.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EARLIER_EVENT_TYPES, EVENT_TYPES, EventBody } from '../../schemas/webhook-events.ts';
-import { cursorQuery, shown, wholeQuery } from '../decode.ts';
+import { cursorQuery, integerQuery, shown } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { attemptDelivery } from '../webhooks/attempt.ts';
 import { earlierBodyOf } from '../legacy/events.ts';
-import { bodyOf, PUSH_TASK } from '../webhooks/events.ts';
-import { MAIL_TASK } from '../webhooks/mail.ts';
-import { deliveryId, publicError, recordAttempt } from '../webhooks/record.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/samples.ts';
-import {
-  DELIVERIES_KEPT,
-  type Delivery as DeliveryRecord,
-  deliveryCursor,
-  deliveryCursorNote,
-  findDelivery,
-  listDeliveries,
-} from '../webhooks/attempts.ts';
 import { earlierAmong } from '../legacy/receivers.ts';
-import { instant } from '../store/instant.ts';
-import { findPush } from '../webhooks/messages.ts';
-import { findReceiver } from '../webhooks/receivers.ts';
-import type { Secrets } from '../store/secrets.ts';
-import type { Database } from '../store/schema.ts';
-import {
-  createWebhook,
-  deleteWebhook,
-  findWebhook,
-  listWebhooks,
-  maskedSecret,
-  updateWebhook,
-  type Webhook as WebhookRecord,
-} from '../webhooks/endpoints.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { Services } from '../services.ts';
+import { instant } from '../store/instant.ts';
+import type { Database } from '../store/schema.ts';
+import type { Secrets } from '../store/secrets.ts';
+import { attemptDelivery } from '../webhooks/attempt.ts';
+import {
+  ATTEMPTS_KEPT,
+  attemptCursor,
+  attemptCursorNote,
+  type Attempt as DeliveryRecord,
+  findAttempt,
+  selectAttempts,
+} from '../webhooks/attempts.ts';
+import {
+  changeWebhook,
+  findWebhook,
+  insertWebhook,
+  maskedSecret,
+  removeWebhook,
+  selectWebhooks,
+  type Webhook as WebhookRecord,
+} from '../webhooks/endpoints.ts';
+import { bodyOf, MESSAGE_TASK } from '../webhooks/events.ts';
+import { MAIL_TASK } from '../webhooks/mail.ts';
+import { findMessage } from '../webhooks/messages.ts';
+import { findReceiver } from '../webhooks/receivers.ts';
+import { deliveryId, publicError, recordAttempt } from '../webhooks/record.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/samples.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -70,7 +70,7 @@ const EXAMPLE: z.infer<typeof Webhook> = {
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) });
 
-export const createWebhookEndpoint = writeEndpoint({
+export const createWebhook = writeEndpoint({
   method: 'POST',
   path: PATH,
   group: GROUP,
@@ -103,7 +103,7 @@ export const createWebhookEndpoint = writeEndpoint({
   write: async ({ body, caller, services }, writer) => {
     const limit = caller.plan.quotas.webhooks;
     const wanted = { url: body.url, events: body.events ?? EVENT_TYPES };
-    const made = await createWebhook(writer, services.secrets, wanted, limit);
+    const made = await insertWebhook(writer, services.secrets, wanted, limit);
     if (made === null)
       throw new ApiError('resource_exhausted', `the quota of ${limit} webhooks is used up, delete one to make another`);
     const { id, url, status } = made.webhook;
@@ -111,7 +111,7 @@ export const createWebhookEndpoint = writeEndpoint({
   },
 });
 
-export const listWebhooksEndpoint = readEndpoint({
+export const listWebhooks = readEndpoint({
   method: 'GET',
   path: PATH,
   group: GROUP,
@@ -126,7 +126,7 @@ export const listWebhooksEndpoint = readEndpoint({
   example: { reply: { webhooks: [EXAMPLE], count: 1 } },
   price: () => ({ operation: 'webhooks.list', credits: 1, count: 1 }),
   answer: async ({ caller, services: { records, secrets } }) => {
-    const found = await listWebhooks(records.reader, caller.business_id);
+    const found = await selectWebhooks(records.reader, caller.business_id);
     return { body: { webhooks: found.map((each) => resourceOf(each, secrets)), count: found.length } };
   },
 });
@@ -150,7 +150,7 @@ export const getWebhook = readEndpoint({
   }),
 });
 
-export const updateWebhookEndpoint = writeEndpoint({
+export const updateWebhook = writeEndpoint({
   method: 'PUT',
   path: ONE,
   group: GROUP,
@@ -172,12 +172,12 @@ export const updateWebhookEndpoint = writeEndpoint({
     return updated;
   },
   write: async ({ params, body }, writer, updated) => {
-    if (!(await updateWebhook(writer, params.id, body))) throw unknownWebhook();
+    if (!(await changeWebhook(writer, params.id, body))) throw unknownWebhook();
     return { body: { success: true as const, updated } };
   },
 });
 
-export const deleteWebhookEndpoint = writeEndpoint({
+export const deleteWebhook = writeEndpoint({
   method: 'DELETE',
   path: ONE,
   group: GROUP,
@@ -191,7 +191,7 @@ export const deleteWebhookEndpoint = writeEndpoint({
   example: { reply: { success: true } },
   price: () => ({ operation: 'webhooks.delete', credits: 1, count: 1 }),
   write: async ({ params }, writer) => {
-    if (!(await deleteWebhook(writer, params.id))) throw unknownWebhook();
+    if (!(await removeWebhook(writer, params.id))) throw unknownWebhook();
     return { body: { success: true as const } };
   },
 });
@@ -222,7 +222,7 @@ export const testWebhook = readEndpoint({
     const event_id = newId('event', now_ms);
     const isEarlier = (await earlierAmong(services.records.reader, [id])).has(id);
     const text = isEarlier ? earlierSample(event, now_ms) : sampleOf(event, event_id, now_ms);
-    const { status_code, error_class } = await attemptDelivery(services.outlet, receiver, {
+    const { status_code, error_class } = await attemptDelivery(services.webhookClient, receiver, {
       id: event_id,
       event,
       body: text,
@@ -235,7 +235,7 @@ export const testWebhook = readEndpoint({
   },
 });
 
-export const listWebhookDeliveries = readEndpoint({
+export const listAttempts = readEndpoint({
   method: 'GET',
   path: `${ONE}/deliveries`,
   group: GROUP,
@@ -245,7 +245,7 @@ export const listWebhookDeliveries = readEndpoint({
   cacheable: false,
   params: Id,
   query: z.object({
-    limit: wholeQuery({ ...PAGE, description: 'Deliveries per page.' }),
+    limit: integerQuery({ ...PAGE, description: 'Deliveries per page.' }),
     cursor: cursorQuery(),
   }),
   body: null,
@@ -277,21 +277,21 @@ export const listWebhookDeliveries = readEndpoint({
     const { records } = services;
     const { id } = await knownWebhook(services, caller.business_id, params.id);
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
-    const after = cursor === null ? null : await deliveryCursor(records.reader, walk, id, cursor, now_ms);
+    const after = cursor === null ? null : await attemptCursor(records.reader, walk, id, cursor, now_ms);
     if (cursor !== null && after === null)
       throw new ApiError(
         'invalid_parameter',
         `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
       );
-    const found = await listDeliveries(records.reader, id, after, limit + 1);
+    const found = await selectAttempts(records.reader, id, after, limit + 1);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;
-    if (last !== undefined) records.rememberCursor(deliveryCursorNote(walk, last, now_ms));
+    if (last !== undefined) records.rememberCursor(attemptCursorNote(walk, last, now_ms));
     return { body: { deliveries: page.map(deliveryOf), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
 
-export const redeliverWebhook = writeEndpoint({
+export const redeliver = writeEndpoint({
   method: 'POST',
   path: `${ONE}/deliveries/{deliveryId}/redeliver`,
   group: GROUP,
@@ -314,10 +314,10 @@ export const redeliverWebhook = writeEndpoint({
   },
   price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
   prepare: async ({ params, caller, now_ms, services }) => {
-    const { records, secrets, outlet } = services;
+    const { records, secrets, webhookClient } = services;
     const { id, status } = await knownWebhook(services, caller.business_id, params.id);
-    const source = await findDelivery(records.reader, id, params.deliveryId);
-    const push = source === null ? null : await findPush(records.reader, source.event_id);
+    const source = await findAttempt(records.reader, id, params.deliveryId);
+    const push = source === null ? null : await findMessage(records.reader, source.event_id);
     if (source === null || push === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
     const receiver = await findReceiver(records.reader, secrets, id, Date.now());
     if (receiver === null) throw unknownWebhook();
@@ -325,14 +325,14 @@ export const redeliverWebhook = writeEndpoint({
     const event_id = newId('event', now_ms);
     const isEarlier = (await earlierAmong(records.reader, [id])).has(id);
     const body = isEarlier ? push.body : renamed(push.body, event_id);
-    const outcome = await attemptDelivery(outlet, receiver, { id: event_id, event: push.event, body });
+    const outcome = await attemptDelivery(webhookClient, receiver, { id: event_id, event: push.event, body });
     return { push, source, event_id, body, outcome };
   },
   write: async ({ services }, { rows, now_ms }, { push, source, event_id, body, outcome }) => {
     const { queue, records, webhook_time_scale } = services;
     const { business_id, receiver_id, event } = push;
     await rows
-      .insertInto('pushes')
+      .insertInto('messages')
       .values({
         id: event_id,
         business_id,
@@ -366,7 +366,7 @@ export const redeliverWebhook = writeEndpoint({
     };
   },
   committed: ({ queue }) => {
-    queue.wake(PUSH_TASK);
+    queue.wake(MESSAGE_TASK);
     queue.wake(MAIL_TASK);
   },
 });
@@ -415,8 +415,8 @@ export async function checkTold(rows: Kysely<Database>, id: string, events: read
 }
 
 /** Throws `bad_request` for an address that nothing is sent to. */
-async function judged({ outlet }: Services, url: string): Promise<void> {
-  const judgement = await outlet.judge(url);
+async function judged({ webhookClient }: Services, url: string): Promise<void> {
+  const judgement = await webhookClient.validateUrl(url);
   if (!judgement.ok) throw new ApiError('bad_request', `/url: ${judgement.reason}`);
 }
 
@@ -433,12 +433,12 @@ function unknownWebhook(): ApiError {
 
 /** The refusal of an id that names no stored delivery; it distinguishes one that is no longer stored from one that never was. */
 async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<ApiError> {
-  const push = await findPush(rows, id.replace(/^whd_/, 'evt_'));
+  const push = await findMessage(rows, id.replace(/^whd_/, 'evt_'));
   const wasMade = push !== null && push.receiver_id === receiver_id && push.attempts > 0;
   return new ApiError(
     'not_found',
     wasMade
-      ? `the delivery is no longer kept: the last ${DELIVERIES_KEPT} attempts of a webhook can be sent again`
+      ? `the delivery is no longer kept: the last ${ATTEMPTS_KEPT} attempts of a webhook can be sent again`
       : 'no such delivery',
   );
 }

@@ -6,7 +6,7 @@ const SQLITE_DAMAGE: ReadonlySet<number> = new Set([11, 26]);
 const SQLSTATE_DAMAGE: ReadonlySet<string> = new Set(['XX001', 'XX002']);
 
 /** What the database was seen to fail at, for readiness: one row that can be read does not show that all can. */
-export class Troubles {
+export class DatabaseHealth {
   /** Called with the reason when damage is first seen. */
   onDamage: (reason: string) => void = () => {};
   #failedRead: CompiledQuery | null = null;

@@ -12,11 +12,11 @@ import {
   type SqliteStatement,
   sql,
 } from 'kysely';
-import { guarded } from './mapped-errors.ts';
+import { DatabaseHealth } from './database-health.ts';
+import { withMappedErrors } from './mapped-errors.ts';
 import { OpenFiles } from './open-files.ts';
 import { PostgresServer, type Waits } from './postgres.ts';
 import { ALL_TABLES, type Column, type Database } from './schema.ts';
-import { Troubles } from './database-health.ts';
 import { WriteLock } from './write-lock.ts';
 
 /** Where the records lie: a SQLite file, or the address of a PostgreSQL database. */
@@ -34,7 +34,7 @@ export interface Store {
   /** The open files of SQLite, compared with their names; null on PostgreSQL. */
   readonly files: OpenFiles | null;
   /** What the database was seen to fail at. */
-  readonly troubles: Troubles;
+  readonly health: DatabaseHealth;
   /** Refuses nobody, and ends no transaction with a commit: for finding out what became of one. */
   readonly outOfBand: Kysely<Database>;
   /** True while writers are known to be kept out: they are refused at once. */
@@ -92,16 +92,16 @@ function openSqlite(path: string): Store {
 /** The records in a SQLite file: one connection that writes, one that reads. */
 export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, reading: Dialect): Store {
   const files = new OpenFiles(path);
-  const troubles = new Troubles();
-  const writer = new Kysely<Database>({ dialect: guarded(writing, 'writing', troubles, files) });
-  const reader = new Kysely<Database>({ dialect: guarded(reading, 'reading', troubles, files) });
+  const health = new DatabaseHealth();
+  const writer = new Kysely<Database>({ dialect: withMappedErrors(writing, 'writing', health, files) });
+  const reader = new Kysely<Database>({ dialect: withMappedErrors(reading, 'reading', health, files) });
   return {
     kind: 'sqlite',
     name: path,
     writer,
     reader,
     files,
-    troubles,
+    health,
     // One writer at a time: what its transaction left is what a read sees.
     outOfBand: reader,
     writersBlocked: () => lock.writersBlocked,
@@ -152,15 +152,15 @@ export function postgresStore(
   { writing, reading, outOfBand }: Dialects,
   close: () => Promise<void>,
 ): Store {
-  const troubles = new Troubles();
+  const health = new DatabaseHealth();
   return {
     kind: 'postgres',
     name,
-    writer: new Kysely<Database>({ dialect: guarded(writing, 'writing', troubles) }),
-    reader: new Kysely<Database>({ dialect: guarded(reading, 'reading', troubles) }),
-    outOfBand: new Kysely<Database>({ dialect: guarded(outOfBand, 'reading', troubles) }),
+    writer: new Kysely<Database>({ dialect: withMappedErrors(writing, 'writing', health) }),
+    reader: new Kysely<Database>({ dialect: withMappedErrors(reading, 'reading', health) }),
+    outOfBand: new Kysely<Database>({ dialect: withMappedErrors(outOfBand, 'reading', health) }),
     files: null,
-    troubles,
+    health,
     writersBlocked: () => false,
     setWaits: () => {},
     forUpdate: sql`for update`,

@@ -6,9 +6,9 @@ import {
   lookAtClock,
   markForDeletion,
 } from '../../schemas/deletion-clock.ts';
+import type { CommitMarkers } from '../metering/commit-markers.ts';
 import type { Store } from './database.ts';
 import { instant } from './instant.ts';
-import type { Marks } from '../metering/commit-markers.ts';
 import type { Database } from './schema.ts';
 
 /** Name of the row. */
@@ -34,7 +34,7 @@ export const NO_DELETIONS: Deletions = { due: async () => null, done: async () =
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
 export function openDeletions(
   { forUpdate }: Pick<Store, 'forUpdate'>,
-  transaction: Marks['transact'],
+  transaction: CommitMarkers['transact'],
   now: () => number,
 ): Deletions {
   let looked_ms = 0; // by the monotonic clock, which begins with the process
@@ -76,7 +76,7 @@ export async function readClock(rows: Kysely<Database>, locking?: Store['forUpda
 /** When the newest row was written that runs out, epoch milliseconds; null: there is none. */
 async function newestRow(rows: Transaction<Database>): Promise<number | null> {
   const newest = await Promise.all(
-    (['jobs', 'idempotency', 'pushes'] as const).map((table) =>
+    (['jobs', 'idempotency', 'messages'] as const).map((table) =>
       rows
         .selectFrom(table)
         .select(({ fn }) => fn.max('created_at').as('at'))

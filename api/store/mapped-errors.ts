@@ -1,7 +1,7 @@
 import type { DatabaseConnection, Dialect, Driver, TransactionSettings } from 'kysely';
+import type { DatabaseHealth } from './database-health.ts';
 import { CommitFailed, CommitInDoubt, NoAnswer, RecordsUnavailable } from './errors.ts';
 import type { OpenFiles } from './open-files.ts';
-import type { Troubles } from './database-health.ts';
 
 /** SQLite result codes that speak of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
 const SQLITE_TROUBLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
@@ -16,21 +16,26 @@ const SQLSTATE_KEPT_OUT: ReadonlySet<unknown> = new Set(['25006', '55P03', '5701
  * failed. Faults of a statement itself pass unchanged: they are bugs. Nothing is done while the `files` beneath are not
  * those that their names stand for.
  */
-export function guarded(
+export function withMappedErrors(
   dialect: Dialect,
   use: 'reading' | 'writing',
-  troubles: Troubles,
+  health: DatabaseHealth,
   files: OpenFiles | null = null,
 ): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
     createQueryCompiler: () => dialect.createQueryCompiler(),
     createIntrospector: (db) => dialect.createIntrospector(db),
-    createDriver: () => guardDriver(dialect.createDriver(), use, troubles, files),
+    createDriver: () => guardDriver(dialect.createDriver(), use, health, files),
   };
 }
 
-function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troubles, files: OpenFiles | null): Driver {
+function guardDriver(
+  driver: Driver,
+  use: 'reading' | 'writing',
+  health: DatabaseHealth,
+  files: OpenFiles | null,
+): Driver {
   const connections = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const inner = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const failed = (error: unknown) => {
@@ -54,8 +59,8 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troub
           return await connection.executeQuery(query, options);
         } catch (error) {
           if (!isTrouble(error)) throw error;
-          troubles.note(error);
-          if (use === 'reading') troubles.readFailed(query);
+          health.note(error);
+          if (use === 'reading') health.readFailed(query);
           throw failed(error);
         }
       },
@@ -70,7 +75,7 @@ function guardDriver(driver: Driver, use: 'reading' | 'writing', troubles: Troub
     try {
       return await run();
     } catch (error) {
-      troubles.note(error);
+      health.note(error);
       throw explain(error);
     }
   };

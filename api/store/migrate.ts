@@ -1,13 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CreateTableBuilder, type Kysely, sql, type Transaction } from 'kysely';
+import { storedKey } from '../metering/idempotency.ts';
 import type { Store } from './database.ts';
 import { RecordsUnavailable } from './errors.ts';
-import { storedKey } from '../metering/idempotency.ts';
-import { ALL_TABLES, type Database, MIGRATION_NAMES, type MigrationName, type Table } from './schema.ts';
+import {
+  ALL_TABLES,
+  type Database,
+  MIGRATION_NAMES,
+  type MigrationName,
+  TABLES,
+  type Table,
+  type TableName,
+} from './schema.ts';
 
-/** What a migration does after it has made the tables that say `since` of it. */
-const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>) => Promise<void>>> = {
+/**
+ * What a migration does after it has made the tables and columns that say `since` of it. New records run every migration too, and
+ * never had what `TABLES` no longer names: a change that renames or drops looks first whether it is there.
+ */
+const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store: Store) => Promise<void>>> = {
   '003-idempotency-key-digests': digestKeys,
+  '010-messages-and-attempts': async (rows, store) => {
+    await renameTable(rows, store, 'pushes', 'messages');
+    await renameTable(rows, store, 'deliveries', 'attempts');
+  },
 };
 
 /** How long one process waits for another that is migrating. */
@@ -62,7 +77,7 @@ async function apply(
       await addColumns(rows, store, table, name);
       await createIndexes(rows, table, name);
     }
-    await CHANGES[name]?.(rows);
+    await CHANGES[name]?.(rows, store);
     await rows.insertInto('migrations').values({ name, applied_at }).execute();
   }
   return missing;
@@ -115,8 +130,28 @@ async function createIndexes(
       .toSorted()
       .at(-1);
     if (complete !== migration) continue;
-    const key = sql.join(on.map((column) => sql.ref(column)));
-    await sql`create index ${sql.ref(index)} on ${sql.table(name)} (${key})`.execute(rows);
+    await createIndex(rows, name, index, on);
+  }
+}
+
+async function createIndex(
+  rows: Transaction<Database>,
+  table: TableName,
+  index: string,
+  on: readonly string[],
+): Promise<void> {
+  const key = sql.join(on.map((column) => sql.ref(column)));
+  await sql`create index ${sql.ref(index)} on ${sql.table(table)} (${key})`.execute(rows);
+}
+
+/** Renames a table where it has its old name, and its indexes, whose names begin with that of the table. */
+async function renameTable(rows: Transaction<Database>, store: Store, old: string, name: TableName): Promise<void> {
+  if (!(await store.hasTable(rows, old))) return;
+  await rows.schema.alterTable(old).renameTo(name).execute();
+  const { indexes = {} }: { readonly indexes?: Table['indexes'] } = TABLES[name];
+  for (const [index, on] of Object.entries(indexes)) {
+    await rows.schema.dropIndex(`${old}${index.slice(name.length)}`).execute();
+    await createIndex(rows, name, index, on);
   }
 }
 

@@ -1,11 +1,11 @@
 import type { Kysely, Transaction } from 'kysely';
+import type { DailyQuota } from '../metering/daily-quota.ts';
 import type { Store } from './database.ts';
 import type { Deletions } from './deletions.ts';
-import type { RequestDays } from '../metering/daily-quota.ts';
 import type { Database } from './schema.ts';
 
 /** What a plan allows a business. Null limits: none. */
-export interface Plan {
+export interface Tariff {
   readonly name: string;
   readonly monthly_limit: number | null;
   readonly spend_cap: number | null;
@@ -39,7 +39,7 @@ export interface Caller {
   readonly suspended: boolean;
   /** Most credits a month with the keys of this rotation; null: none but the business's. */
   readonly key_cap: number | null;
-  readonly plan: Plan;
+  readonly plan: Tariff;
 }
 
 /** A charge was refused by a cap: that of the business, or that of the key. */
@@ -122,7 +122,7 @@ export interface Records {
    */
   readonly countRequest: (key_id: string, now_ms: number) => void;
   /** Counts a request in the UTC day of its business, and says whether the day still had one. */
-  readonly admitToday: RequestDays['admit'];
+  readonly admitToday: DailyQuota['admit'];
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;

@@ -11,6 +11,7 @@ export const MIGRATION_NAMES = [
   '007-earlier-variant',
   '008-fair-queue',
   '009-submitted-rings',
+  '010-messages-and-attempts',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
@@ -333,7 +334,7 @@ export const TABLES = {
   }),
 
   /** Events for one receiver each, whose bytes are the same with every attempt. */
-  pushes: table({
+  messages: table({
     since: '005-alerts-webhooks-areas',
     columns: {
       /** Event id. */
@@ -361,10 +362,10 @@ export const TABLES = {
     },
     primary_key: ['id'],
     indexes: {
-      pushes_by_receiver: ['receiver_id', 'state'],
-      pushes_by_alert: ['alert_id'],
-      pushes_waiting: ['after_id'],
-      pushes_by_due: ['state', 'next_at'],
+      messages_by_receiver: ['receiver_id', 'state'],
+      messages_by_alert: ['alert_id'],
+      messages_waiting: ['after_id'],
+      messages_by_due: ['state', 'next_at'],
     },
     belongs_to: 'businesses',
     references_owner: true,
@@ -372,7 +373,7 @@ export const TABLES = {
   }),
 
   /** Attempts, the last 100 of each receiver. */
-  deliveries: table({
+  attempts: table({
     since: '005-alerts-webhooks-areas',
     columns: {
       id: text(),
@@ -393,7 +394,7 @@ export const TABLES = {
       created_at: text(),
     },
     primary_key: ['id'],
-    indexes: { deliveries_by_receiver: ['receiver_id', 'created_at', 'id'], deliveries_by_event: ['event_id'] },
+    indexes: { attempts_by_receiver: ['receiver_id', 'created_at', 'id'], attempts_by_event: ['event_id'] },
     belongs_to: 'businesses',
     references_owner: true,
     backed_up: true,

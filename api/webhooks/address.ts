@@ -64,7 +64,7 @@ function ownAddresses(): string[] {
 }
 
 /** A receiver's URL, read once for judging it and for connecting to it. */
-export interface Receiver {
+export interface ReceiverUrl {
   readonly url: URL;
   /** A name without a dot at its end, or an address without brackets. */
   readonly host: string;
@@ -75,7 +75,7 @@ export interface Receiver {
 }
 
 /** Reads the address of a receiver; the reason where nobody could be sent anything at it. */
-export function readReceiver(text: string): Receiver | string {
+export function parseReceiverUrl(text: string): ReceiverUrl | string {
   if (text.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters, found ${text.length}`;
   // The parser drops some of them, and would read another address than people do.
   if (/\p{Cc}/u.test(text)) return 'must not contain control characters';
@@ -100,7 +100,7 @@ function localName(name: string): string | null {
 }
 
 /** The reason why nothing is sent to a receiver at these addresses; null: it may be. */
-export function refusalOf({ local }: Receiver, addresses: readonly string[], allowed: Networks): string | null {
+export function refusalOf({ local }: ReceiverUrl, addresses: readonly string[], allowed: Networks): string | null {
   const others = addresses.filter((address) => !isAllowed(address, allowed));
   if (others.length === 0) return null;
   if (local !== null) return local;

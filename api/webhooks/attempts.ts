@@ -5,45 +5,45 @@ import type { CursorNote } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 
 /** An attempt. */
-export type Delivery = Selectable<Database['deliveries']>;
-type Place = Pick<Delivery, 'created_at' | 'id'>;
+export type Attempt = Selectable<Database['attempts']>;
+type Place = Pick<Attempt, 'created_at' | 'id'>;
 
 /** Attempts of a receiver that are kept. */
-export const DELIVERIES_KEPT = 100;
+export const ATTEMPTS_KEPT = 100;
 
 /**
  * Notes an attempt, and forgets those of the receiver that are too many: the oldest, but first those of the future, which were
  * noted by a clock that was put back since. `machine_ms`: the machine's clock.
  */
-export async function addDelivery(
+export async function addAttempt(
   rows: Transaction<Database>,
-  delivery: Delivery,
+  delivery: Attempt,
   machine_ms = Date.now(),
 ): Promise<void> {
-  await rows.insertInto('deliveries').values(delivery).execute();
+  await rows.insertInto('attempts').values(delivery).execute();
   await rows
-    .deleteFrom('deliveries')
+    .deleteFrom('attempts')
     .where('id', 'in', (eb) =>
       eb
-        .selectFrom('deliveries')
+        .selectFrom('attempts')
         .select('id')
         .where('receiver_id', '=', delivery.receiver_id)
         .orderBy((of) => of.case().when('created_at', '>', instant(machine_ms)).then(of.lit(1)).else(of.lit(0)).end())
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
-        .limit(DELIVERIES_KEPT)
-        .offset(DELIVERIES_KEPT),
+        .limit(ATTEMPTS_KEPT)
+        .offset(ATTEMPTS_KEPT),
     )
     .execute();
 }
 
 /** Attempts of a receiver after a place, newest first. */
-export async function listDeliveries(
+export async function selectAttempts(
   rows: Kysely<Database>,
   receiver_id: string,
   after: Place | null,
   limit: number,
-): Promise<readonly Delivery[]> {
+): Promise<readonly Attempt[]> {
   return await newestFirst(rows, receiver_id)
     .selectAll()
     .$if(after !== null, (query) =>
@@ -56,7 +56,7 @@ export async function listDeliveries(
 }
 
 /** An attempt of a receiver by its id, or the last one of an event by that of the event; null when it is not kept. */
-export async function findDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<Delivery | null> {
+export async function findAttempt(rows: Kysely<Database>, receiver_id: string, id: string): Promise<Attempt | null> {
   const found = await newestFirst(rows, receiver_id)
     .selectAll()
     .where(({ or }) => or({ id, event_id: id }))
@@ -66,7 +66,7 @@ export async function findDelivery(rows: Kysely<Database>, receiver_id: string, 
 }
 
 /** Place that a cursor of the list of a receiver stands for; null: it stands for nothing. */
-export async function deliveryCursor(
+export async function attemptCursor(
   rows: Kysely<Database>,
   walk: Omit<Walk, 'list'>,
   receiver_id: string,
@@ -80,7 +80,7 @@ export async function deliveryCursor(
 }
 
 /** The note to hand to `Records.rememberCursor` when a page ends with an attempt. */
-export function deliveryCursorNote(walk: Omit<Walk, 'list'>, last: Delivery, now_ms: number): CursorNote {
+export function attemptCursorNote(walk: Omit<Walk, 'list'>, last: Attempt, now_ms: number): CursorNote {
   return cursorNote({ ...walk, list: listOf(last.receiver_id) }, last.id, last.created_at, now_ms);
 }
 
@@ -90,7 +90,7 @@ function listOf(receiver_id: string): string {
 
 function newestFirst(rows: Kysely<Database>, receiver_id: string) {
   return rows
-    .selectFrom('deliveries')
+    .selectFrom('attempts')
     .where('receiver_id', '=', receiver_id)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc');

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext } from 'node:tls';
 import { releaseVersion, SettingsError } from '../config.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
-import { type Networks, networks, type Receiver, readReceiver, refusalOf } from './address.ts';
+import { type Networks, networks, parseReceiverUrl, type ReceiverUrl, refusalOf } from './address.ts';
 import { AttemptFault, type Connection, connectTo, type FaultClass, orLate } from './connector.ts';
 import { type Answer, postOver } from './request.ts';
 import { type NameResolver, openResolver } from './resolver.ts';
@@ -14,7 +14,7 @@ export const CONNECT_MS = 5_000;
 /** However much waits are shortened: a connection takes the time that it takes. */
 const LEAST_MS = 2_000;
 
-export interface OutletOptions {
+export interface WebhookClientOptions {
   /** Networks that receivers may lie in although they are not public, such as `127.0.0.0/8`. */
   readonly allow_cidrs: readonly string[];
   /** PEM file of authorities that are believed beside the usual ones. */
@@ -25,12 +25,12 @@ export interface OutletOptions {
   readonly resolver?: NameResolver;
 }
 
-export type Judgement =
+export type UrlVerdict =
   /** `dns_checked`: false where no name server answers, so that nobody knows where its name leads. */
   { readonly ok: true; readonly dns_checked: boolean } | { readonly ok: false; readonly reason: string };
 
 /** What became of one attempt. Without `error_class` the receiver has taken it. */
-export interface Attempt {
+export interface PostOutcome {
   readonly status_code: number | null;
   /** For operators. */
   readonly error: string | null;
@@ -51,25 +51,30 @@ export interface PostRequest {
 }
 
 /** The one way out of the service to addresses that clients name. */
-export interface Outlet {
+export interface WebhookClient {
   /** Whether events may be sent to a URL, as far as can be known now; the reason is for its owner. */
-  readonly judge: (url: string) => Promise<Judgement>;
+  readonly validateUrl: (url: string) => Promise<UrlVerdict>;
   /** Judges again, connects to what was judged, and posts. Never throws for what a receiver does. */
-  readonly post: (request: PostRequest) => Promise<Attempt>;
+  readonly post: (request: PostRequest) => Promise<PostOutcome>;
   readonly close: () => void;
 }
 
-/** Opens the outlet. Throws where a network or the file of authorities cannot be read. */
-export function openOutlet({ allow_cidrs, ca_file, time_scale, resolver: given }: OutletOptions): Outlet {
+/** Opens the webhookClient. Throws where a network or the file of authorities cannot be read. */
+export function openWebhookClient({
+  allow_cidrs,
+  ca_file,
+  time_scale,
+  resolver: given,
+}: WebhookClientOptions): WebhookClient {
   const allowed = networks(...allow_cidrs);
   const secureContext = contextWith(ca_file);
   const resolver = given ?? openResolver({ own_names: allowed.length > 0 });
   const attempt_ms = Math.max(LEAST_MS, ATTEMPT_MS * time_scale);
   const connect_ms = Math.max(LEAST_MS, CONNECT_MS * time_scale);
   const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${releaseVersion()}` };
-  const find = (url: string) => findReceiver(url, resolver, allowed);
+  const find = (url: string) => resolveAddress(url, resolver, allowed);
 
-  async function connectJudged(url: string, late: AbortSignal): Promise<readonly [Receiver, Connection]> {
+  async function connectJudged(url: string, late: AbortSignal): Promise<readonly [ReceiverUrl, Connection]> {
     const found = await orLate(find(url), late);
     if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
     if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
@@ -85,7 +90,7 @@ export function openOutlet({ allow_cidrs, ca_file, time_scale, resolver: given }
   }
 
   return {
-    judge: async (url) => {
+    validateUrl: async (url) => {
       const found = await find(url);
       if (found.kind === 'refused') return { ok: false, reason: found.reason };
       if (found.kind === 'found') return { ok: true, dns_checked: true };
@@ -102,13 +107,13 @@ export function openOutlet({ allow_cidrs, ca_file, time_scale, resolver: given }
 }
 
 type Found =
-  | { readonly kind: 'found'; readonly receiver: Receiver; readonly addresses: readonly string[] }
+  | { readonly kind: 'found'; readonly receiver: ReceiverUrl; readonly addresses: readonly string[] }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'nowhere' };
 
 /** The addresses that a URL leads to, all of them judged: the one check, when a URL is given and at each attempt. */
-async function findReceiver(text: string, resolver: NameResolver, allowed: Networks): Promise<Found> {
-  const receiver = readReceiver(text);
+async function resolveAddress(text: string, resolver: NameResolver, allowed: Networks): Promise<Found> {
+  const receiver = parseReceiverUrl(text);
   if (typeof receiver === 'string') return { kind: 'refused', reason: receiver };
   const { host, host_is, local } = receiver;
   // Nothing is allowed that could make up for it: nobody has to be asked.
@@ -165,12 +170,12 @@ function limit(longest_ms: number, what: string): Disposable & { readonly late: 
   };
 }
 
-function outcomeOf({ status_code, answer, retry_after_ms }: Answer): Omit<Attempt, 'duration_ms'> {
+function outcomeOf({ status_code, answer, retry_after_ms }: Answer): Omit<PostOutcome, 'duration_ms'> {
   const fault = isDelivered(status_code) ? null : { error: `HTTP ${status_code}`, error_class: 'http_status' as const };
   return { status_code, error: null, error_class: null, answer, retry_after_ms, ...fault };
 }
 
-function faultOutcome(error: unknown): Omit<Attempt, 'duration_ms'> {
+function faultOutcome(error: unknown): Omit<PostOutcome, 'duration_ms'> {
   if (!(error instanceof AttemptFault)) throw error;
   const { message, error_class } = error;
   return { status_code: null, error: message, error_class, answer: '', retry_after_ms: null };

@@ -1,6 +1,6 @@
 import { connect, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
-import type { Receiver } from './address.ts';
+import type { ReceiverUrl } from './address.ts';
 
 /** Why an attempt got no answer. `blocked` is for operators; clients read `connect`. */
 export type FaultClass = 'dns' | 'blocked' | 'connect' | 'tls' | 'timeout';
@@ -42,7 +42,7 @@ export interface Connection {
 }
 
 /** Connects to one of the addresses, whichever answers first, and has it prove that it is the receiver. Throws AttemptFault. */
-export async function connectTo(receiver: Receiver, options: ConnectOptions): Promise<Connection> {
+export async function connectTo(receiver: ReceiverUrl, options: ConnectOptions): Promise<Connection> {
   const { addresses, late } = options;
   const { host, port } = receiver;
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
@@ -70,7 +70,7 @@ export async function connectTo(receiver: Receiver, options: ConnectOptions): Pr
   }
 }
 
-function secureOver(raw: Socket, { host, host_is }: Receiver, { secureContext }: ConnectOptions): TLSSocket {
+function secureOver(raw: Socket, { host, host_is }: ReceiverUrl, { secureContext }: ConnectOptions): TLSSocket {
   return secure({
     socket: raw,
     host,

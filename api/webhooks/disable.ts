@@ -3,13 +3,13 @@ import { timestamp } from '../../schemas/time.ts';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
 import { closeAllAlerts } from '../alerts/alerts.ts';
 import { earlierAmong } from '../legacy/receivers.ts';
-import { instant } from '../store/instant.ts';
-import { dropPushes } from './messages.ts';
-import type { Receiver } from './receivers.ts';
-import type { Database } from '../store/schema.ts';
 import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
+import { instant } from '../store/instant.ts';
+import type { Database } from '../store/schema.ts';
 import { activeReceivers, enqueueEvent, type Outbox } from './events.ts';
 import { mailTeam } from './mail.ts';
+import { dropMessages } from './messages.ts';
+import type { Receiver } from './receivers.ts';
 
 /** The team is mailed of one receiver, and of one of the two things, at most so often: who enables what is broken in a loop mails nobody. */
 const MAILS_EVERY_MS = 3_600_000;
@@ -36,7 +36,7 @@ export interface LastFailure {
  * dropped, the team is mailed. A webhook is disabled, and the other webhooks of its business hear of it; a subscription is paused,
  * and its open alerts are closed.
  */
-export async function giveUp(
+export async function disableReceiver(
   rows: Transaction<Database>,
   outbox: Outbox,
   receiver: Receiver,
@@ -49,7 +49,7 @@ export async function giveUp(
       .set({ status: 'disabled', inactive_since: at, updated_at: instant(failure.now_ms) })
       .where('id', '=', receiver.id)
       .execute();
-    await dropPushes(rows, receiver.id);
+    await dropMessages(rows, receiver.id);
     await tellOthers(rows, outbox, receiver, failure);
   } else {
     await rows
@@ -58,7 +58,7 @@ export async function giveUp(
       .where('id', '=', receiver.id)
       .execute();
     await closeAllAlerts(rows, receiver.id);
-    await dropPushes(rows, receiver.id);
+    await dropMessages(rows, receiver.id);
   }
   if (!mayMailAgain(receiver.give_up_mailed_at, failure.at_ms)) return;
   await rows.updateTable(tableOf(receiver)).set({ give_up_mailed_at: at }).where('id', '=', receiver.id).execute();

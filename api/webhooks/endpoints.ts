@@ -4,11 +4,11 @@ import { newId } from '../../schemas/ids.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { unmarkEarlierReceiver } from '../legacy/receivers.ts';
 import { instant } from '../store/instant.ts';
-import { oldSecretColumns, oldSecretsInForce } from './old-secrets.ts';
-import { deletePushes, dropPushes } from './messages.ts';
 import type { Writer } from '../store/records.ts';
-import type { Secrets } from '../store/secrets.ts';
 import type { Database } from '../store/schema.ts';
+import type { Secrets } from '../store/secrets.ts';
+import { deleteMessages, dropMessages } from './messages.ts';
+import { oldSecretColumns, oldSecretsInForce } from './old-secrets.ts';
 
 type Row = Selectable<Database['webhooks']>;
 
@@ -32,7 +32,7 @@ export function maskedSecret(secret: string): string {
 }
 
 /** Makes a webhook and its secret; null when the business has as many as it may have. */
-export async function createWebhook(
+export async function insertWebhook(
   { rows, business_id, now_ms }: Writer,
   secrets: Secrets,
   { url, events }: Pick<Webhook, 'url' | 'events'>,
@@ -64,7 +64,7 @@ export async function createWebhook(
 }
 
 /** Webhooks of a business, oldest first. */
-export async function listWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly Webhook[]> {
+export async function selectWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly Webhook[]> {
   const found = await rows
     .selectFrom('webhooks')
     .selectAll()
@@ -92,7 +92,7 @@ export interface WebhookChange {
 }
 
 /** Changes a webhook; false when the business has none of that id. */
-export async function updateWebhook(
+export async function changeWebhook(
   { rows, business_id, now_ms }: Writer,
   id: string,
   { url, events, status }: WebhookChange,
@@ -134,7 +134,7 @@ export async function setWebhookStatus(
     .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(Date.now()))) }))
     .where('id', '=', id)
     .execute();
-  await dropPushes(rows, id);
+  await dropMessages(rows, id);
 }
 
 /** Secrets of a webhook that sign at a time: the newest, and those before whose grace lasts. */
@@ -177,14 +177,14 @@ export async function rotateSecret(
 }
 
 /** Deletes a webhook with its events and deliveries; false when the business has none of that id. */
-export async function deleteWebhook({ rows, business_id }: Writer, id: string): Promise<boolean> {
+export async function removeWebhook({ rows, business_id }: Writer, id: string): Promise<boolean> {
   const { numDeletedRows } = await rows
     .deleteFrom('webhooks')
     .where('id', '=', id)
     .where('business_id', '=', business_id)
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
-  await deletePushes(rows, id);
+  await deleteMessages(rows, id);
   await unmarkEarlierReceiver(rows, id);
   return true;
 }

@@ -13,25 +13,25 @@ import {
   type EventType,
   threatLevel,
 } from '../../schemas/webhook-events.ts';
-import type { Queue } from '../store/tasks/queue.ts';
+import { earlierBodyOf } from '../legacy/events.ts';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
-import type { Push } from './messages.ts';
 import type { Database } from '../store/schema.ts';
-import { earlierBodyOf } from '../legacy/events.ts';
+import type { Queue } from '../store/tasks/queue.ts';
+import type { Message } from './messages.ts';
 
 /** Name of the tasks that send. */
-export const PUSH_TASK = 'push';
+export const MESSAGE_TASK = 'push';
 
 /** The next attempt of a push. */
-export const PushTask = z.object({
+export const MessageTask = z.object({
   push_id: z.string(),
   /** 1 for the first. */
   attempt: z.int().positive(),
   /** Retries: when the first attempt began, monotonic milliseconds of the process that made it. */
   first_attempt: z.object({ owner: z.string(), at_ms: z.number() }).optional(),
 });
-export type PushTask = z.infer<typeof PushTask>;
+export type MessageTask = z.infer<typeof MessageTask>;
 
 /** What events are enqueued with. */
 export interface Outbox {
@@ -84,7 +84,7 @@ async function enqueue(
   if (receivers.length === 0) return [];
   const earlier = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
   const now_ms = Date.now();
-  const pushes = receivers.map((receiver_id) => {
+  const messages = receivers.map((receiver_id) => {
     const id = newId('event', now_ms);
     const after_id = earlier.get(receiver_id) ?? null;
     return {
@@ -104,22 +104,22 @@ async function enqueue(
       created_at: instant(now_ms),
     };
   });
-  if (pushes.length > 0) await rows.insertInto('pushes').values(pushes).execute();
-  for (const push of pushes)
-    if (push.state === 'pending') await addPushTask(rows, queue, push, { push_id: push.id, attempt: 1 }, now_ms);
-  return pushes.map(({ id }) => id);
+  if (messages.length > 0) await rows.insertInto('messages').values(messages).execute();
+  for (const push of messages)
+    if (push.state === 'pending') await addMessageTask(rows, queue, push, { push_id: push.id, attempt: 1 }, now_ms);
+  return messages.map(({ id }) => id);
 }
 
 /** Adds the task of an attempt: those of one receiver are a group, and those of one business share the slots of a tenant. */
-export async function addPushTask(
+export async function addMessageTask(
   rows: Transaction<Database>,
   queue: Pick<Queue, 'add'>,
-  { business_id, receiver_id }: Pick<Push, 'business_id' | 'receiver_id'>,
-  payload: PushTask,
+  { business_id, receiver_id }: Pick<Message, 'business_id' | 'receiver_id'>,
+  payload: MessageTask,
   due_ms: number,
 ): Promise<void> {
   const isRetry = payload.first_attempt !== undefined;
-  const task = { name: PUSH_TASK, tenant: business_id, group: receiver_id, payload, due_ms };
+  const task = { name: MESSAGE_TASK, tenant: business_id, group: receiver_id, payload, due_ms };
   await queue.add(rows, isRetry ? { ...task, retry: true } : task);
 }
 
@@ -206,7 +206,7 @@ async function unfinished(
   event: AnyEventType,
 ): Promise<ReadonlyMap<string, string>> {
   const found = await rows
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .select(['id', 'receiver_id'])
     .where('alert_id', '=', alert_id)
     .where('event', '=', event)

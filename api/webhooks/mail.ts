@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import type { Queue, Task } from '../store/tasks/queue.ts';
 import { listMembers } from '../accounts/members.ts';
 import type { Records } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
+import type { Queue, Task } from '../store/tasks/queue.ts';
 
 /** Name of the tasks that mail. */
 export const MAIL_TASK = 'mail';

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
-import { oldSecretsInForce, readOldSecrets } from './old-secrets.ts';
-import type { Secrets } from '../store/secrets.ts';
 import type { Database } from '../store/schema.ts';
+import type { Secrets } from '../store/secrets.ts';
+import { oldSecretsInForce, readOldSecrets } from './old-secrets.ts';
 
 /** Who is sent events: a webhook of a business, or a subscription with an address of its own. */
 export interface Receiver {

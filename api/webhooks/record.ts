@@ -1,11 +1,6 @@
 import type { Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { addDelivery, type Delivery } from './attempts.ts';
 import { earlierAmong } from '../legacy/receivers.ts';
-import { instant } from '../store/instant.ts';
-import { findPush, type Push, releaseAfter } from './messages.ts';
-import { lockReceiver, type Receiver } from './receivers.ts';
-import type { Database } from '../store/schema.ts';
 import {
   earlierRetryWait,
   type FailedAttempt,
@@ -14,8 +9,13 @@ import {
   retryWait,
   WARN_AFTER,
 } from '../rules/webhook-retry.ts';
-import { addPushTask, type Outbox, type PushTask } from './events.ts';
-import { giveUp, mayMailAgain, warnTeam } from './disable.ts';
+import { instant } from '../store/instant.ts';
+import type { Database } from '../store/schema.ts';
+import { type Attempt, addAttempt } from './attempts.ts';
+import { disableReceiver, mayMailAgain, warnTeam } from './disable.ts';
+import { addMessageTask, type MessageTask, type Outbox } from './events.ts';
+import { findMessage, type Message, releaseAfter } from './messages.ts';
+import { lockReceiver, type Receiver } from './receivers.ts';
 
 /** An attempt that ended. */
 export interface EndedAttempt {
@@ -34,7 +34,7 @@ export interface EndedAttempt {
   readonly answer: string;
   readonly retry_after_ms: number | null;
   /** When the first attempt of the event began, for its next task; null: it is not sent again. */
-  readonly first_attempt: PushTask['first_attempt'] | null;
+  readonly first_attempt: MessageTask['first_attempt'] | null;
   /** Monotonic milliseconds from then to the end of this attempt; null: another process made the first attempt. */
   readonly since_first_ms: number | null;
 }
@@ -54,12 +54,12 @@ export async function recordAttempt(
   rows: Transaction<Database>,
   settings: RecordSettings,
   ended: EndedAttempt,
-): Promise<Delivery | null> {
-  const named = await findPush(rows, ended.push_id);
+): Promise<Attempt | null> {
+  const named = await findMessage(rows, ended.push_id);
   if (named === null) return null;
   // Every change of its events is made by who holds the receiver: what is read from here on holds.
   const receiver = await lockReceiver(rows, settings.store, named.receiver_id);
-  const push = receiver === null ? null : await findPush(rows, ended.push_id);
+  const push = receiver === null ? null : await findMessage(rows, ended.push_id);
   if (receiver === null || push === null || push.attempts !== ended.attempt - 1 || !IN_FLIGHT.includes(push.state))
     return null;
 
@@ -74,10 +74,10 @@ export async function recordAttempt(
     now_ms: settings.now_ms,
   };
   await count(rows, receiver, success, failures);
-  if (is_given_up) await giveUp(rows, settings, receiver, failure);
+  if (is_given_up) await disableReceiver(rows, settings, receiver, failure);
   if (is_warning) await warnTeam(rows, settings, receiver, failure, failures);
   await rows
-    .updateTable('pushes')
+    .updateTable('messages')
     .set({
       state: success ? 'delivered' : next_at_ms === null ? 'dropped' : 'pending',
       attempts: ended.attempt,
@@ -88,11 +88,11 @@ export async function recordAttempt(
     .where('attempts', '=', ended.attempt - 1)
     .execute();
   const delivery = deliveryOf(push, ended, success, next_at_ms);
-  await addDelivery(rows, delivery);
+  await addAttempt(rows, delivery);
   if (next_at_ms === null) await releaseWaiting(rows, settings, push.id, ended.ended_ms);
   else {
     const retry = { push_id: push.id, attempt: ended.attempt + 1, first_attempt: ended.first_attempt ?? undefined };
-    await addPushTask(rows, settings.queue, push, retry, next_at_ms);
+    await addMessageTask(rows, settings.queue, push, retry, next_at_ms);
   }
   return delivery;
 }
@@ -108,7 +108,7 @@ export function deliveryId(event_id: string, attempt: number, at_ms: number): st
 }
 
 /** An event that was dropped while it was being sent was sent nevertheless. */
-const IN_FLIGHT: readonly Push['state'][] = ['pending', 'dropped'];
+const IN_FLIGHT: readonly Message['state'][] = ['pending', 'dropped'];
 
 interface Consequence {
   readonly success: boolean;
@@ -122,7 +122,7 @@ interface Consequence {
 
 function consequenceOf(
   receiver: Receiver,
-  push: Push,
+  push: Message,
   ended: EndedAttempt,
   waitOf: (failed: FailedAttempt) => number | null,
 ): Consequence {
@@ -168,7 +168,7 @@ async function count(
     .execute();
 }
 
-function deliveryOf(push: Push, ended: EndedAttempt, success: boolean, next_at_ms: number | null): Delivery {
+function deliveryOf(push: Message, ended: EndedAttempt, success: boolean, next_at_ms: number | null): Attempt {
   return {
     id: deliveryId(push.id, ended.attempt, ended.started_ms),
     business_id: push.business_id,
@@ -196,5 +196,5 @@ export async function releaseWaiting(
   at_ms: number,
 ): Promise<void> {
   for (const released of await releaseAfter(rows, push_id, at_ms))
-    await addPushTask(rows, queue, released, { push_id: released.id, attempt: released.attempts + 1 }, at_ms);
+    await addMessageTask(rows, queue, released, { push_id: released.id, attempt: released.attempts + 1 }, at_ms);
 }

@@ -2,13 +2,13 @@ import type { Selectable, Transaction } from 'kysely';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { isAnyHail } from '../legacy/any-hail.ts';
 import { earlierAmong } from '../legacy/receivers.ts';
-import { instant } from '../store/instant.ts';
-import { overduePushes, type Push } from './messages.ts';
-import type { Receiver } from './receivers.ts';
-import type { Database } from '../store/schema.ts';
-import { addPushTask, alertCreatedData, alertResolvedData, enqueueEvent, type Outbox } from './events.ts';
 import { recoverEarlierAlerts } from '../legacy/recover.ts';
-import { revive } from './requeue.ts';
+import { instant } from '../store/instant.ts';
+import type { Database } from '../store/schema.ts';
+import { addMessageTask, alertCreatedData, alertResolvedData, enqueueEvent, type Outbox } from './events.ts';
+import { type Message, overdueMessages } from './messages.ts';
+import type { Receiver } from './receivers.ts';
+import { requeue } from './requeue.ts';
 
 /** A task that is this late is no longer there: the service was restored from a copy without its queue. */
 export const OVERDUE_MS = 300_000;
@@ -35,11 +35,11 @@ export async function recover(
   { since_ms, now_ms }: { readonly since_ms: number; readonly now_ms: number },
 ): Promise<Recovered> {
   const at_ms = Date.now();
-  const overdue = (await overduePushes(rows, at_ms - OVERDUE_MS)).filter(
+  const overdue = (await overdueMessages(rows, at_ms - OVERDUE_MS)).filter(
     ({ receiver_id }) => receiver_id === receiver.id,
   );
   for (const push of overdue)
-    await addPushTask(rows, outbox.queue, push, { push_id: push.id, attempt: push.attempts + 1 }, at_ms);
+    await addMessageTask(rows, outbox.queue, push, { push_id: push.id, attempt: push.attempts + 1 }, at_ms);
   const isEarlier = (await earlierAmong(rows, [receiver.id])).has(receiver.id);
   const dropped = await reviveDropped(rows, outbox, receiver, { since_ms, at_ms, withAlerts: !isEarlier });
   if (isEarlier) {
@@ -59,7 +59,7 @@ async function reviveDropped(
 ): Promise<number> {
   const { since_ms, at_ms, withAlerts } = times;
   const all = rows
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .selectAll()
     .where('receiver_id', '=', receiver.id)
     .where('state', '=', 'dropped')
@@ -67,12 +67,12 @@ async function reviveDropped(
     .where('created_at', '>=', instant(since_ms))
     .orderBy('id');
   const dropped = await (withAlerts ? all : all.where('alert_id', 'is', null)).execute();
-  for (const push of dropped) await revive(rows, outbox, push, createdBefore(push, dropped), at_ms);
+  for (const push of dropped) await requeue(rows, outbox, push, createdBefore(push, dropped), at_ms);
   return dropped.length;
 }
 
 /** The `alert.created` that is sent before an `alert.resolved`: an alert is told before its end. */
-function createdBefore({ event, alert_id }: Push, all: readonly Push[]): string | null {
+function createdBefore({ event, alert_id }: Message, all: readonly Message[]): string | null {
   if (event !== 'alert.resolved' || alert_id === null) return null;
   return all.find((each) => each.alert_id === alert_id && each.event === 'alert.created')?.id ?? null;
 }
@@ -95,7 +95,7 @@ async function sendMissed(
     .orderBy('id')
     .execute();
   const known = await rows
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .select(['alert_id', 'event'])
     .where('receiver_id', '=', id)
     .where('alert_id', 'is not', null)

@@ -1,20 +1,20 @@
 import type { Transaction } from 'kysely';
 import { instant } from '../store/instant.ts';
-import type { Push } from './messages.ts';
 import type { Database } from '../store/schema.ts';
-import { addPushTask, type Outbox } from './events.ts';
+import { addMessageTask, type Outbox } from './events.ts';
+import type { Message } from './messages.ts';
 
 /** Sends an event that was given up again, its retries counted anew: at once, or after another event (null: none). */
-export async function revive(
+export async function requeue(
   rows: Transaction<Database>,
   { queue }: Pick<Outbox, 'queue'>,
-  push: Pick<Push, 'id' | 'business_id' | 'receiver_id' | 'attempts'>,
+  push: Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'attempts'>,
   after_id: string | null,
   at_ms: number,
 ): Promise<void> {
   const { id, attempts } = push;
   await rows
-    .updateTable('pushes')
+    .updateTable('messages')
     .set({
       state: after_id === null ? 'pending' : 'waiting',
       after_id,
@@ -24,5 +24,5 @@ export async function revive(
     })
     .where('id', '=', id)
     .execute();
-  if (after_id === null) await addPushTask(rows, queue, push, { push_id: id, attempt: attempts + 1 }, at_ms);
+  if (after_id === null) await addMessageTask(rows, queue, push, { push_id: id, attempt: attempts + 1 }, at_ms);
 }

@@ -1,22 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import pino, { type Logger } from 'pino';
-import type { Task } from '../store/tasks/queue.ts';
+import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
 import { OWNER } from '../store/owner.ts';
-import { deletePushes, dropPush, findPush, type Push, sweepPushes } from './messages.ts';
-import { findReceiver, lockReceiver } from './receivers.ts';
 import type { Database } from '../store/schema.ts';
-import type { Services } from '../services.ts';
+import type { Task } from '../store/tasks/queue.ts';
 import { attemptDelivery } from './attempt.ts';
-import { PUSH_TASK, PushTask } from './events.ts';
+import { MESSAGE_TASK, MessageTask } from './events.ts';
 import { MAIL_TASK, sendMail } from './mail.ts';
+import { deleteMessages, dropMessage, findMessage, type Message, sweepMessages } from './messages.ts';
+import { findReceiver, lockReceiver } from './receivers.ts';
 import { type EndedAttempt, recordAttempt, releaseWaiting } from './record.ts';
 
 /** What sending needs. */
 export type SendingServices = Pick<
   Services,
-  'records' | 'queue' | 'outlet' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'now'
+  'records' | 'queue' | 'webhookClient' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'now'
 >;
 
 /** Deliveries at a time in all, and to one receiver. */
@@ -41,9 +41,9 @@ export function startSending(services: SendingServices, log: Logger = SILENT): (
   const { queue } = services;
   const stops = [
     queue.work(
-      PUSH_TASK,
+      MESSAGE_TASK,
       { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
-      (task) => sendPush(services, task),
+      (task) => sendMessage(services, task),
     ),
     queue.work(MAIL_TASK, { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS }, (task) =>
       sendMail(task, services.mailer, services),
@@ -63,7 +63,7 @@ async function sweep({ records }: SendingServices, log: Logger): Promise<void> {
   try {
     const until_ms = await records.deletions.due('events');
     if (until_ms === null) return;
-    await records.transaction((rows) => sweepPushes(rows, until_ms - KEPT_MS));
+    await records.transaction((rows) => sweepMessages(rows, until_ms - KEPT_MS));
     await records.deletions.done('events');
   } catch (error) {
     // It is swept the next time; deliveries go on.
@@ -72,24 +72,24 @@ async function sweep({ records }: SendingServices, log: Logger): Promise<void> {
 }
 
 /** Makes the attempt of a task, unless it was made, or nobody is to have the event any more. */
-export async function sendPush(services: SendingServices, { payload }: Pick<Task, 'payload'>): Promise<void> {
-  const { push_id, attempt, first_attempt } = PushTask.parse(payload);
-  const { records, secrets, outlet, queue } = services;
-  const push = await findPush(records.reader, push_id);
+export async function sendMessage(services: SendingServices, { payload }: Pick<Task, 'payload'>): Promise<void> {
+  const { push_id, attempt, first_attempt } = MessageTask.parse(payload);
+  const { records, secrets, webhookClient, queue } = services;
+  const push = await findMessage(records.reader, push_id);
   if (push === null || push.state !== 'pending' || push.attempts !== attempt - 1) return;
   const receiver = await findReceiver(records.reader, secrets, push.receiver_id, Date.now());
   if (receiver === null) {
     // It was deleted while the event was being written.
-    await records.transaction((rows) => deletePushes(rows, push.receiver_id));
+    await records.transaction((rows) => deleteMessages(rows, push.receiver_id));
     return;
   }
   if (receiver.status !== 'active') {
     await records.transaction((rows) => drop(rows, services, push));
-    queue.wake(PUSH_TASK);
+    queue.wake(MESSAGE_TASK);
     return;
   }
   const first = first_attempt ?? { owner: OWNER, at_ms: performance.now() };
-  const outcome = await attemptDelivery(outlet, receiver, push);
+  const outcome = await attemptDelivery(webhookClient, receiver, push);
   // The clock of another process has another beginning.
   const since_first_ms = first.owner === OWNER ? performance.now() - first.at_ms : null;
   await record(services, { push_id, attempt, first_attempt: first, since_first_ms, ...outcome });
@@ -99,11 +99,11 @@ export async function sendPush(services: SendingServices, { payload }: Pick<Task
 async function drop(
   rows: Transaction<Database>,
   { queue, records: { store } }: SendingServices,
-  { id, receiver_id }: Push,
+  { id, receiver_id }: Message,
 ): Promise<void> {
   const receiver = await lockReceiver(rows, store, receiver_id);
   if (receiver === null || receiver.status === 'active') return;
-  await dropPush(rows, id);
+  await dropMessage(rows, id);
   await releaseWaiting(rows, { queue }, id, Date.now());
 }
 
@@ -118,7 +118,7 @@ async function record(
     try {
       await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));
       // What waited for this event, or is told of its end, is due at once.
-      queue.wake(PUSH_TASK);
+      queue.wake(MESSAGE_TASK);
       queue.wake(MAIL_TASK);
       return;
     } catch (error) {

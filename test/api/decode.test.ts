@@ -6,6 +6,8 @@ import {
   clampedQuery,
   cursorQuery,
   dateQuery,
+  enumQuery,
+  integerQuery,
   latitudeQuery,
   longitudeQuery,
   monthQuery,
@@ -17,8 +19,6 @@ import {
   stateQuery,
   textQuery,
   unknownCursor,
-  wholeQuery,
-  wordQuery,
 } from '../../api/decode.ts';
 import { decimal } from '../../schemas/units.ts';
 
@@ -101,7 +101,7 @@ test('minus zero is zero', (t) => {
 });
 
 test('a whole number may be written with a fraction of nothing', (t) => {
-  const days = wholeQuery({ min: 1, max: 365, default: 30 });
+  const days = integerQuery({ min: 1, max: 365, default: 30 });
   t.is(decoded(days, '24.0'), 24);
   t.is(decoded(days, '3e1'), 30);
   t.is(decoded(days, '24.5'), "it is '24.5', expected a whole number from 1 to 365");
@@ -140,7 +140,7 @@ test('a boolean is true or false and nothing else', (t) => {
 });
 
 test('a word is one of its list, exactly as written', (t) => {
-  const detail = wordQuery(['standard', 'advanced'], 'standard');
+  const detail = enumQuery(['standard', 'advanced'], 'standard');
   t.is(decoded(detail), 'standard');
   t.is(decoded(detail, 'advanced'), 'advanced');
   t.is(decoded(detail, 'Advanced'), "it is 'Advanced', expected one of standard, advanced");

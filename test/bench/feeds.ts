@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Endpoint } from '../../api/endpoint.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
+import type { Endpoint } from '../../api/endpoint.ts';
+import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
+import { listWarnings } from '../../api/routes/warnings.ts';
 import type { Caller } from '../../api/store/records.ts';
-import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
-import { warnings } from '../../api/routes/warnings.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { drawsOf } from '../../pipeline/simulate/random.ts';
 import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';
@@ -36,10 +36,10 @@ export async function feeds(): Promise<void> {
       );
       const circle = { radius_km: 50, active: true, days: 1 };
       for (const [endpoint, query] of [
-        [warnings, circle],
-        [warnings, { ...circle, radius_km: 200, active: false, days: 30 }],
-        [outlooksSpc, { day: 1, format: 'json' }],
-        [outlooksSpc, { day: 3, format: 'geojson' }],
+        [listWarnings, circle],
+        [listWarnings, { ...circle, radius_km: 200, active: false, days: 30 }],
+        [listOutlooks, { day: 1, format: 'json' }],
+        [listOutlooks, { day: 3, format: 'geojson' }],
       ] as const) {
         const { first, median, p95, cpu_ms } = await timings(service, endpoint, query, draw);
         console.log(

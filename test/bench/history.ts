@@ -7,7 +7,7 @@ import pg from 'pg';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
 import { type Engine, openEngine } from '../../api/duckdb.ts';
 import { FILES } from '../../api/queries/select.ts';
-import { hailHistory } from '../../api/routes/hail-history.ts';
+import { getHailHistory } from '../../api/routes/hail-history.ts';
 import { openEngine as openWriter, sqlList, sqlText } from '../../pipeline/duckdb.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import type { Position } from '../../schemas/geo/position.ts';
@@ -90,7 +90,7 @@ async function describe(root: string, catalog: Catalog, engine: Engine, isDemo: 
 async function ourTimings(root: string, catalog: Catalog, points: readonly Position[]): Promise<Timing[]> {
   const now_ms = stormDateStart(addDays(datesOf(catalog).last, 1), 0) - 1;
   const service = await startService({
-    endpoints: [hailHistory],
+    endpoints: [getHailHistory],
     data_root: root,
     now_ms,
     app: { check_replies: 'sample' },

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { hailForecast } from '../../api/routes/hail-forecast.ts';
-import { hailOutlook } from '../../api/routes/hail-outlook.ts';
+import { getHailForecast } from '../../api/routes/hail-forecast.ts';
+import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../support/data/model-rows.ts';
@@ -23,7 +23,7 @@ export async function lookups(): Promise<void> {
   try {
     await publishAll(root);
     const service = await startService({
-      endpoints: [hailForecast, hailOutlook],
+      endpoints: [getHailForecast, getHailOutlook],
       data_root: root,
       now_ms: NOW_MS,
       app: { check_replies: 'sample' },

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { hailRisk } from '../../api/routes/hail-risk.ts';
+import { getHailRisk } from '../../api/routes/hail-risk.ts';
 import { cellOf, hailRisk as riskAt } from '../../api/rules/hail-risk.ts';
 import { refreshClimatology } from '../../pipeline/climatology/derive-climatology.ts';
 import { silent } from '../../pipeline/log.ts';
@@ -20,7 +20,7 @@ export async function risk(): Promise<void> {
   try {
     await derive(data_root);
     const service = await startService({
-      endpoints: [hailRisk],
+      endpoints: [getHailRisk],
       data_root,
       now_ms: NOW_MS,
       app: { check_replies: 'sample' },

@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises';
 import { Command } from 'commander';
-import { openCatalog } from '../../api/catalog.ts';
 import { findBusiness } from '../../api/accounts/businesses.ts';
 import { createKey } from '../../api/accounts/key-rows.ts';
+import { openCatalog } from '../../api/catalog.ts';
 import { openRecords } from '../../api/metering/open.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { hailSwaths } from '../../api/routes/hail-swaths.ts';
+import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import { publishDays, REAL_DATE, realDay } from '../support/data/published-days.ts';
 import { hasSharedData } from '../support/data/shared-folder.ts';
@@ -24,7 +24,7 @@ export async function swaths(_args: string[]): Promise<void> {
   try {
     const dates = await publish(folder);
     const service = await startService({
-      endpoints: [hailSwaths],
+      endpoints: [getHailSwaths],
       data_root: folder,
       now_ms: NOW_MS,
       app: { check_replies: 'sample' },

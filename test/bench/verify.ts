@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import { openCatalog } from '../../api/catalog.ts';
-import { verify as endpoint } from '../../api/routes/verify.ts';
+import { createVerification as endpoint } from '../../api/routes/verify.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { VERIFICATION_DAYS_MAX, Verification } from '../../schemas/resources/verification.ts';

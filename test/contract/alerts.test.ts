@@ -272,7 +272,7 @@ test('pausing closes the open alert silently and drops what was to be sent; acti
   const { body } = await answerOf(t.context, `${ALERTS}/${id}`);
   t.like(body, { status: 'active' });
   t.like((body.recent_alerts as object[])[0], { status: 'closed', resolved_at: null });
-  t.deepEqual(await t.context.records.reader.selectFrom('pushes').selectAll().execute(), []);
+  t.deepEqual(await t.context.records.reader.selectFrom('messages').selectAll().execute(), []);
 });
 
 for (const [what, change, status] of [

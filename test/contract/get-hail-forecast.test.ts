@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { hailForecast } from '../../api/routes/hail-forecast.ts';
+import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
 import type { Forecast } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
@@ -25,7 +25,7 @@ const ROWS = forecastRows(CELL, RUN, 48);
 async function serve(t: ExecutionContext, rows: readonly Forecast[] | null = ROWS, now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (rows !== null) await publishForecast(data_root, rows, now_ms);
-  return serveAt(t, hailForecast, data_root, now_ms);
+  return serveAt(t, getHailForecast, data_root, now_ms);
 }
 
 async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<HailForecast> {
@@ -265,7 +265,7 @@ test('GET /v1/hail/forecast keeps its tag until an hour is over or another run i
   t.is((await ask(service)).model.run_time, timestamp(Date.parse('2026-05-01T20:00:00Z')));
 });
 
-const refusing = declareRefusals(hailForecast, NOW_MS, [
+const refusing = declareRefusals(getHailForecast, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

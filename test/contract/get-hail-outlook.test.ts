@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { hailOutlook } from '../../api/routes/hail-outlook.ts';
+import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { HailOutlook } from '../../schemas/resources/outlook.ts';
@@ -26,7 +26,7 @@ const ROWS = outlookRows(CELL, TODAY);
 async function serve(t: ExecutionContext, rows: readonly Outlook[] | null = ROWS, now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (rows !== null) await publishOutlook(data_root, rows, now_ms);
-  return serveAt(t, hailOutlook, data_root, now_ms);
+  return serveAt(t, getHailOutlook, data_root, now_ms);
 }
 
 async function ask(service: RunningService, { lat, lon } = IN, more = ''): Promise<HailOutlook> {
@@ -225,7 +225,7 @@ test('GET /v1/hail/outlook keeps its tag until a day is over or another outlook 
   t.like(await ask(service), { outlook: { 0: { day: 1, forecast_date: '2026-05-02' } } });
 });
 
-const refusing = declareRefusals(hailOutlook, NOW_MS, [
+const refusing = declareRefusals(getHailOutlook, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { selectList } from '../../api/queries/select.ts';
-import { hailCurrent, hailCurrentBatch } from '../../api/routes/hail-current.ts';
+import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { BatchResult, HailBatch, HailBatchEstimate } from '../../schemas/resources/hail-batch.ts';
@@ -31,7 +31,7 @@ test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
   await publish(data_root, scans);
-  service = await startService({ endpoints: [hailCurrent], data_root, now_ms: NOW_MS });
+  service = await startService({ endpoints: [getHailCurrent], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
   rows = await engine.rows<Detection>(
@@ -183,8 +183,8 @@ test.serial(
 );
 
 test.serial('GET /v1/hail/current leaves out what is older than 30 minutes by the clock', async (t) => {
-  const late = await startService({ endpoints: [hailCurrent], data_root, now_ms: newest_ms + 30 * 60_000 });
-  const later = await startService({ endpoints: [hailCurrent], data_root, now_ms: newest_ms + 30 * 60_000 + 1000 });
+  const late = await startService({ endpoints: [getHailCurrent], data_root, now_ms: newest_ms + 30 * 60_000 });
+  const later = await startService({ endpoints: [getHailCurrent], data_root, now_ms: newest_ms + 30 * 60_000 + 1000 });
   t.teardown(() => Promise.all([late.close(), later.close()]));
   const last = rows.filter((row) => row.scan_time === newest_ms);
   const inRange = new Set(last.filter((row) => distanceKm(MIDDLE, row) <= 140).map((row) => row.geohash5));
@@ -201,7 +201,7 @@ test.serial('GET /v1/hail/current keeps its ETag while only the age changes, and
   const first = await service.call(`${PATH}?${ALL}`);
   const tag = first.headers.get('etag') as string;
   t.regex(tag, /^W\/"/);
-  const later = await startService({ endpoints: [hailCurrent], data_root, now_ms: NOW_MS + 45_000 });
+  const later = await startService({ endpoints: [getHailCurrent], data_root, now_ms: NOW_MS + 45_000 });
   t.teardown(() => later.close());
   const second = await later.call(`${PATH}?${ALL}`);
   t.is(second.headers.get('etag'), tag);
@@ -251,18 +251,18 @@ for (const [query, parameter] of [
   });
 
 test.serial('GET /v1/hail/current of an empty data root is inactive with a null data_timestamp', async (t) => {
-  const empty = await startService({ endpoints: [hailCurrent], now_ms: NOW_MS });
+  const empty = await startService({ endpoints: [getHailCurrent], now_ms: NOW_MS });
   t.teardown(() => empty.close());
   t.like(await ask(ALL, empty), { active: false, data_timestamp: null });
 });
 
 test.serial('GET /v1/hail/current needs the scope hail:read', (t) => {
-  t.is(hailCurrent.scope, 'hail:read');
+  t.is(getHailCurrent.scope, 'hail:read');
 });
 
 const BATCH_PATH = '/v1/hail/current/batch';
 const batch_data_root = mkdtempSync(join(SCRATCH, 'hail-batch-'));
-const endpoints = [hailCurrent, hailCurrentBatch];
+const endpoints = [getHailCurrent, getHailCurrentBatch];
 let batchService: RunningService;
 
 test.before(async () => {
@@ -422,5 +422,5 @@ test.serial('POST /v1/hail/current/batch?estimate=yes is 400 invalid_parameter',
 });
 
 test.serial('POST /v1/hail/current/batch needs the scope hail:read', (t) => {
-  t.is(hailCurrentBatch.scope, 'hail:read');
+  t.is(getHailCurrentBatch.scope, 'hail:read');
 });

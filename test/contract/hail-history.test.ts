@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/select.ts';
 import { readVerification } from '../../api/queries/verification.ts';
-import { events } from '../../api/routes/events.ts';
-import { hailHistory } from '../../api/routes/hail-history.ts';
-import { hailSwaths } from '../../api/routes/hail-swaths.ts';
+import { listEvents } from '../../api/routes/events.ts';
+import { getHailHistory } from '../../api/routes/hail-history.ts';
+import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
 import { type EventDay, Events } from '../../schemas/resources/event-day.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';
@@ -42,7 +42,7 @@ test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
   await publish(data_root, scans);
-  service = await startService({ endpoints: [hailHistory], data_root, now_ms: NOW_MS });
+  service = await startService({ endpoints: [getHailHistory], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
   rows = await engine.rows<Detection>(
@@ -166,7 +166,7 @@ for (const [days, standard, advanced] of [
   );
 
 test.serial('GET /v1/hail/history names an operation per price', (t) => {
-  const { price } = hailHistory;
+  const { price } = getHailHistory;
   const name = (query: object) => price({ params: null, query, body: null })?.operation;
   t.deepEqual(
     [30, 90, 180, 365].flatMap((days) => ['standard', 'advanced'].map((detail) => name({ days, detail }))),
@@ -193,7 +193,7 @@ test.serial('GET /v1/hail/history answers 304 to its ETag without a query, and c
 });
 
 test.serial('GET /v1/hail/history has another ETag on another day, because days end today', async (t) => {
-  const tomorrow = await startService({ endpoints: [hailHistory], data_root, now_ms: NOW_MS + 86_400_000 });
+  const tomorrow = await startService({ endpoints: [getHailHistory], data_root, now_ms: NOW_MS + 86_400_000 });
   t.teardown(() => tomorrow.close());
   const tagOf = async (at: RunningService) => (await at.call(`${PATH}?${AT}&radius_km=100&days=1`)).headers.get('etag');
   t.not(await tagOf(tomorrow), await tagOf(service));
@@ -226,7 +226,7 @@ test.serial('GET /v1/hail/history takes 24.0 as a whole number', async (t) => {
 });
 
 test.serial('GET /v1/hail/history of an empty data root is empty with a null data_timestamp', async (t) => {
-  const empty = await startService({ endpoints: [hailHistory], now_ms: NOW_MS });
+  const empty = await startService({ endpoints: [getHailHistory], now_ms: NOW_MS });
   t.teardown(() => empty.close());
   const { radar_gaps, ...rest } = await ask(AT, empty);
   t.deepEqual(rest, { events: [], count: 0, detail: 'standard', data_timestamp: null });
@@ -247,7 +247,7 @@ test.serial('GET /v1/hail/history tells when radar did not see the point, as ver
 });
 
 test.serial('GET /v1/hail/history needs the scope hail:read', (t) => {
-  t.is(hailHistory.scope, 'hail:read');
+  t.is(getHailHistory.scope, 'hail:read');
 });
 
 const DAY = '2026-05-01';
@@ -290,7 +290,11 @@ test.before(async () => {
     { storm_date: SMALL, rows: small },
   ];
   await publishDays(swaths_data_root, days, 'observed', SWATHS_NOW_MS);
-  swathsService = await startService({ endpoints: [hailSwaths], data_root: swaths_data_root, now_ms: SWATHS_NOW_MS });
+  swathsService = await startService({
+    endpoints: [getHailSwaths],
+    data_root: swaths_data_root,
+    now_ms: SWATHS_NOW_MS,
+  });
 });
 test.after.always(async (t) => {
   t.deepEqual(swathsService.failures, []);
@@ -568,7 +572,7 @@ test.before(async () => {
   ];
   await publishDays(events_data_root, days, 'simulated', EVENTS_NOW_MS);
   eventsService = await startService({
-    endpoints: [events, hailSwaths],
+    endpoints: [listEvents, getHailSwaths],
     data_root: events_data_root,
     now_ms: EVENTS_NOW_MS,
   });
@@ -673,7 +677,11 @@ test('GET /v1/events equals its swaths on running, closed and joined dates alike
   await publish(root, await scansBetween('23:40', '00:20'), { each_scan: true });
   const regions = ['', '&state=OK', '&bbox=-97.6,35,-97,35.6', '&bbox=-97.3,34.5,-96,36', '&bbox=-98,34.6,-97.2,35.2'];
   const look = async () => {
-    const running = await startService({ endpoints: [events, hailSwaths], data_root: root, now_ms: MONTH_LATER_MS });
+    const running = await startService({
+      endpoints: [listEvents, getHailSwaths],
+      data_root: root,
+      now_ms: MONTH_LATER_MS,
+    });
     try {
       const rows: EventDay[][] = [];
       for (const region of regions) rows.push(await sameAsSwaths(t, running, `${TINY_DAYS}${region}`));

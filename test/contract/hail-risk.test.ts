@@ -1,10 +1,10 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { coverage } from '../../api/routes/coverage.ts';
-import { hailCurrent } from '../../api/routes/hail-current.ts';
-import { hailHistory } from '../../api/routes/hail-history.ts';
-import { hailRisk } from '../../api/routes/hail-risk.ts';
+import { getCoverage } from '../../api/routes/coverage.ts';
+import { getHailCurrent } from '../../api/routes/hail-current.ts';
+import { getHailHistory } from '../../api/routes/hail-history.ts';
+import { getHailRisk } from '../../api/routes/hail-risk.ts';
 import { type BlockedShare, beamAt, detectionQuality } from '../../schemas/geo/beam.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
@@ -23,7 +23,7 @@ const RISK = '/v1/hail/risk';
 const NORMAN = 'lat=35.18&lon=-97.44';
 
 async function serviceOver(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  const service = await startService({ endpoints: [hailRisk, coverage], data_root });
+  const service = await startService({ endpoints: [getHailRisk, getCoverage], data_root });
   t.teardown(async () => {
     await service.close();
     if (service.failures.length > 0) throw service.failures[0];
@@ -153,7 +153,7 @@ test('GET /v1/hail/risk has no answer, and no charge, where the published climat
   const data_root = await scratch(t);
   const { file } = await publishClimatologyRows(data_root, [climatologyRow()]);
   await fs.rm(join(data_root, file.path));
-  const service = await startService({ endpoints: [hailRisk], data_root });
+  const service = await startService({ endpoints: [getHailRisk], data_root });
   t.teardown(() => service.close());
   const response = await service.call(`${RISK}?${NORMAN}`);
   t.is(response.status, 500);
@@ -236,7 +236,7 @@ const COVERAGE = '/v1/coverage';
 let service: RunningService;
 
 test.before(async () => {
-  service = await startService({ endpoints: [coverage], now_ms: MAY_MS });
+  service = await startService({ endpoints: [getCoverage], now_ms: MAY_MS });
 });
 test.after.always(async (t) => {
   t.deepEqual(service.failures, []);
@@ -329,7 +329,7 @@ test.serial('GET /v1/coverage costs 5 credits and carries an ETag that lasts for
   const again = await service.call(`${COVERAGE}?lat=35&lon=-97`, { headers: { 'If-None-Match': etag } });
   t.is(again.status, 304);
   t.is((await creditsUsed(service)) - before, 10);
-  const june = await startService({ endpoints: [coverage], now_ms: MAY_MS + 1000 });
+  const june = await startService({ endpoints: [getCoverage], now_ms: MAY_MS + 1000 });
   try {
     const later = await june.call(`${COVERAGE}?lat=35&lon=-97`, { headers: { 'If-None-Match': etag } });
     t.is(later.status, 200);
@@ -358,7 +358,7 @@ const ASIDE = destination(KTLX, 90, 40);
 async function withTerrain(t: ExecutionContext, rays: typeof WEST_04): Promise<RunningService> {
   const data_root = await scratch(t);
   await publishBlockage(data_root, rays);
-  const running = await startService({ endpoints: [coverage], data_root, now_ms: MAY_MS });
+  const running = await startService({ endpoints: [getCoverage], data_root, now_ms: MAY_MS });
   t.teardown(() => running.close());
   return running;
 }
@@ -402,7 +402,7 @@ test('GET /v1/coverage names the terrain model, and how many radars lie outside 
 
 test('GET /v1/coverage follows a terrain model that is published while it runs: the ETag of before is stale', async (t) => {
   const data_root = await scratch(t);
-  const running = await startService({ endpoints: [coverage], data_root, now_ms: MAY_MS });
+  const running = await startService({ endpoints: [getCoverage], data_root, now_ms: MAY_MS });
   t.teardown(() => running.close());
   const path = `${COVERAGE}?lat=${BEHIND.lat}&lon=${BEHIND.lon}`;
   const seen: (string | null)[] = [];
@@ -434,7 +434,11 @@ const askTerrain = async (service: RunningService, path: string) => {
 
 test('every answer with a detection-quality block follows the terrain model, and so does its ETag', async (t) => {
   const data_root = await publishedRoot(t, await midnight());
-  const service = await startService({ endpoints: [coverage, hailCurrent, hailHistory], data_root, now_ms: NOW_MS });
+  const service = await startService({
+    endpoints: [getCoverage, getHailCurrent, getHailHistory],
+    data_root,
+    now_ms: NOW_MS,
+  });
   t.teardown(() => service.close());
   const places = async () => {
     const current = await askTerrain(service, `/v1/hail/current?${AROUND}`);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
-import { trustedProxies } from '../../api/http/address.ts';
 import { purgeBusiness, setStatus } from '../../api/accounts/businesses.ts';
+import { trustedProxies } from '../../api/http/address.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { type DescribedOperation, exampleRequest, initOf } from '../support/service/document.ts';

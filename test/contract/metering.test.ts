@@ -1,5 +1,5 @@
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
-import { getUsage, getUsageExport } from '../../api/routes/usage.ts';
+import { exportUsage, getUsage } from '../../api/routes/usage.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
 import { type Account, creditsOf, limitKey, openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
@@ -426,7 +426,7 @@ testUsage('GET /v1/usage shows nothing of another business', async (t) => {
 });
 
 const testExport = testWith(
-  () => startService({ endpoints: [...sampleEndpoints().endpoints, getUsageExport] }),
+  () => startService({ endpoints: [...sampleEndpoints().endpoints, exportUsage] }),
   closeWithoutFailures,
 );
 

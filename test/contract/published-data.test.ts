@@ -9,17 +9,17 @@ import { createMetrics } from '../../api/http/metrics.ts';
 import { writeExport } from '../../api/jobs/export.ts';
 import { telemetryOf } from '../../api/middleware/telemetry.ts';
 import { archives } from '../../api/routes/archives.ts';
-import { coverage } from '../../api/routes/coverage.ts';
-import { events } from '../../api/routes/events.ts';
-import { hailCurrent, hailCurrentBatch } from '../../api/routes/hail-current.ts';
-import { hailHistory } from '../../api/routes/hail-history.ts';
-import { hailNowcast } from '../../api/routes/hail-nowcast.ts';
-import { hailSwaths } from '../../api/routes/hail-swaths.ts';
+import { getCoverage } from '../../api/routes/coverage.ts';
+import { listEvents } from '../../api/routes/events.ts';
+import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
+import { getHailHistory } from '../../api/routes/hail-history.ts';
+import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
+import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
 import { getHealth, livez } from '../../api/routes/health.ts';
-import { portfolioImpacts } from '../../api/routes/portfolio-impacts.ts';
-import { stormsGet, stormsList } from '../../api/routes/storms.ts';
-import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
-import { warnings } from '../../api/routes/warnings.ts';
+import { getPortfolioImpacts } from '../../api/routes/portfolio-impacts.ts';
+import { getStorm, listStorms } from '../../api/routes/storms.ts';
+import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
+import { listWarnings } from '../../api/routes/warnings.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/feed-states.ts';
 import { sha256 } from '../../pipeline/files.ts';
@@ -77,7 +77,7 @@ test('GET /v1/health with fresh data is ok, for a live and for a test key', asyn
 });
 
 test('GET /v1/health counts the deliveries that wait, and is degraded when one is a minute late', async (t) => {
-  const service = await startService({ endpoints: [getHealth, ...WEBHOOK_ENDPOINTS], outlet: receivers() });
+  const service = await startService({ endpoints: [getHealth, ...WEBHOOK_ENDPOINTS], webhookClient: receivers() });
   t.teardown(() => service.close());
   const webhooks = async () => ((await service.json('/v1/health')) as Health).components.webhooks;
   const { webhook_id } = await makeWebhook(service);
@@ -86,7 +86,7 @@ test('GET /v1/health counts the deliveries that wait, and is degraded when one i
   t.like(await webhooks(), { status: 'ok', queue_depth: 2 });
   const next_at = new Date(Date.now() - 61_000).toISOString();
   await service.records.transaction((rows) =>
-    rows.updateTable('pushes').set({ next_at }).where('state', '=', 'pending').execute(),
+    rows.updateTable('messages').set({ next_at }).where('state', '=', 'pending').execute(),
   );
   const late = await webhooks();
   t.is(late?.status, 'degraded');
@@ -163,7 +163,7 @@ test('GET /v1/health has a row for every feed of feeds.json, and the same times 
       state('spc-reports', 'reports', '2026-05-01T20:02:00Z'),
     ]),
   );
-  const service = await startService({ endpoints: [getHealth, warnings], data_root: root, now_ms });
+  const service = await startService({ endpoints: [getHealth, listWarnings], data_root: root, now_ms });
   t.teardown(() => service.close());
   const { feeds } = FeedStates.parse(JSON.parse(await readFile(join(root, layout.feeds), 'utf8')));
   const { sources } = ((await service.json('/v1/health')) as Health).components.ingest;
@@ -224,8 +224,8 @@ test('GET /v1/health with records that never answer is 200 degraded for a key se
 });
 
 const endpoints = [
-  ...[hailCurrent, hailCurrentBatch, hailHistory, hailNowcast, hailSwaths, stormsList, stormsGet],
-  ...[events, tilesScan, tilesDaily, portfolioImpacts, coverage],
+  ...[getHailCurrent, getHailCurrentBatch, getHailHistory, getHailNowcast, getHailSwaths, listStorms, getStorm],
+  ...[listEvents, getScanTiles, getDailyTiles, getPortfolioImpacts, getCoverage],
 ];
 const [EVENING, NIGHT] = ['2026-05-01', '2026-05-02'];
 /** Both dates of the evening lie in the look-back, then only the later one. */
@@ -350,7 +350,7 @@ const ALL = 'lat=35.2&lon=-97&radius_km=100&detail=advanced';
 const PRODUCTS_NOW_MS = Date.parse('2026-05-02T00:20:00Z');
 
 async function serve(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  const endpoints = [hailCurrent, hailHistory, stormsList, stormsGet];
+  const endpoints = [getHailCurrent, getHailHistory, listStorms, getStorm];
   const service = await startService({ endpoints, data_root, now_ms: PRODUCTS_NOW_MS });
   t.teardown(async () => {
     await service.close();

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/select.ts';
-import { hailNowcast } from '../../api/routes/hail-nowcast.ts';
-import { stormsGet, stormsList } from '../../api/routes/storms.ts';
+import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
+import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { Nowcast } from '../../schemas/resources/nowcast.ts';
@@ -42,7 +42,7 @@ test.before(async () => {
   const scans = await midnight();
   newest_ms = scans.at(-1)?.time_ms ?? 0;
   await publish(data_root, scans);
-  service = await startService({ endpoints: [stormsList, stormsGet], data_root, now_ms: NOW_MS });
+  service = await startService({ endpoints: [listStorms, getStorm], data_root, now_ms: NOW_MS });
   const { catalog, engine } = service.services;
   const edition = catalog.edition();
   rows = await engine.rows<TrackPoint>(
@@ -175,7 +175,7 @@ test.serial('GET /v1/storms costs 15 credits, 25 with detail=advanced', async (t
 
 test.serial('GET /v1/storms drops a storm 30 minutes after it was seen last', async (t) => {
   const at = async (now_ms: number) => {
-    const late = await startService({ endpoints: [stormsList], data_root, now_ms });
+    const late = await startService({ endpoints: [listStorms], data_root, now_ms });
     try {
       return (await ask(ALL, late)).cells.map(({ track_id }) => track_id);
     } finally {
@@ -211,13 +211,13 @@ for (const [query, parameter] of [
   });
 
 test.serial('GET /v1/storms of an empty data root is inactive with a null data_as_of', async (t) => {
-  const empty = await startService({ endpoints: [stormsList], now_ms: NOW_MS });
+  const empty = await startService({ endpoints: [listStorms], now_ms: NOW_MS });
   t.teardown(() => empty.close());
   t.like(await ask(ALL, empty), { active: false, data_as_of: null });
 });
 
 test.serial('GET /v1/storms needs the scope storms:read', (t) => {
-  t.is(stormsList.scope, 'storms:read');
+  t.is(listStorms.scope, 'storms:read');
 });
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
@@ -228,7 +228,7 @@ let trackRows: TrackPoint[];
 
 test.before(async () => {
   await publish(track_data_root, await midnight());
-  trackService = await startService({ endpoints: [stormsGet], data_root: track_data_root, now_ms: WORLD_NOW_MS });
+  trackService = await startService({ endpoints: [getStorm], data_root: track_data_root, now_ms: WORLD_NOW_MS });
   const { catalog, engine } = trackService.services;
   const edition = catalog.edition();
   trackRows = await engine.rows<TrackPoint>(
@@ -327,7 +327,7 @@ async function onMadeRows(t: ExecutionContext, now_ms: number): Promise<RunningS
     'simulated',
     now_ms,
   );
-  const other = await startService({ endpoints: [stormsGet], data_root: made, now_ms });
+  const other = await startService({ endpoints: [getStorm], data_root: made, now_ms });
   t.teardown(async () => {
     await other.close();
     rmSync(made, { recursive: true, force: true });
@@ -375,7 +375,7 @@ test.serial('GET /v1/storms/{track_id} answers the same once its dates are close
   await onRoot(closed, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
     for (const date of [FIRST, LAST]) await root.compactDay(date, MONTH_LATER_MS);
   });
-  const other = await startService({ endpoints: [stormsGet], data_root: closed, now_ms: MONTH_LATER_MS });
+  const other = await startService({ endpoints: [getStorm], data_root: closed, now_ms: MONTH_LATER_MS });
   t.teardown(async () => {
     await other.close();
     rmSync(closed, { recursive: true, force: true });
@@ -421,7 +421,7 @@ test.serial('GET /v1/storms/{track_id} of a track that one scan saw is 404: it w
   const [first] = await midnight();
   if (first === undefined) return t.fail('the tiny world has no scans');
   const at = await startService({
-    endpoints: [stormsGet],
+    endpoints: [getStorm],
     data_root: await publishedRoot(t, [first]),
     now_ms: WORLD_NOW_MS,
   });
@@ -466,7 +466,7 @@ test.serial('GET /v1/storms/{track_id} answers 304 to its ETag, and charges it',
 });
 
 test.serial('GET /v1/storms/{track_id} needs the scope storms:read', (t) => {
-  t.is(stormsGet.scope, 'storms:read');
+  t.is(getStorm.scope, 'storms:read');
 });
 
 const NOWCAST_PATH = '/v1/hail/nowcast';
@@ -480,7 +480,7 @@ test.before(async () => {
   const scans = await midnight();
   nowcast_newest_ms = scans.at(-1)?.time_ms ?? 0;
   await publish(nowcast_data_root, scans);
-  nowcastService = await startService({ endpoints: [hailNowcast], data_root: nowcast_data_root, now_ms: NOW_MS });
+  nowcastService = await startService({ endpoints: [getHailNowcast], data_root: nowcast_data_root, now_ms: NOW_MS });
   const storms = nowcastService.services.live.snapshot().stormsWithin({ lat: 35.2, lon: -97 }, 500, 0);
   storm = storms
     .map(({ item }) => item.seen)
@@ -533,7 +533,7 @@ test.serial(
 async function serviceOver(t: ExecutionContext, publishInto: (root: string) => Promise<void>): Promise<RunningService> {
   const root = mkdtempSync(join(SCRATCH, 'hail-nowcast-'));
   await publishInto(root);
-  const other = await startService({ endpoints: [hailNowcast], data_root: root, now_ms: NOW_MS });
+  const other = await startService({ endpoints: [getHailNowcast], data_root: root, now_ms: NOW_MS });
   t.teardown(async () => {
     await other.close();
     rmSync(root, { recursive: true, force: true });
@@ -573,7 +573,7 @@ test.serial(
 
 test('the description of GET /v1/hail/nowcast says what the weights of either kind of data were fitted on', (t) => {
   for (const { version, material } of [NOWCAST_MODEL.observed, NOWCAST_MODEL.simulated])
-    t.true(hailNowcast.description.includes(version) && hailNowcast.description.includes(material.source));
+    t.true(getHailNowcast.description.includes(version) && getHailNowcast.description.includes(material.source));
 });
 
 test.serial('GET /v1/hail/nowcast never falls from lead to lead, wherever the point', async (t) => {
@@ -626,7 +626,7 @@ test.serial('GET /v1/hail/nowcast takes a storm at exactly radius_km as in range
 
 test.serial('GET /v1/hail/nowcast of storms older than 30 minutes is inactive', async (t) => {
   const late = await startService({
-    endpoints: [hailNowcast],
+    endpoints: [getHailNowcast],
     data_root: nowcast_data_root,
     now_ms: nowcast_newest_ms + 31 * 60_000,
   });
@@ -636,12 +636,12 @@ test.serial('GET /v1/hail/nowcast of storms older than 30 minutes is inactive', 
 
 test.serial('GET /v1/hail/nowcast answers the same for a minute, so that its ETag holds', async (t) => {
   const second = await startService({
-    endpoints: [hailNowcast],
+    endpoints: [getHailNowcast],
     data_root: nowcast_data_root,
     now_ms: NOW_MS + 20_000,
   });
   const minute = await startService({
-    endpoints: [hailNowcast],
+    endpoints: [getHailNowcast],
     data_root: nowcast_data_root,
     now_ms: NOW_MS + 10 * 60_000,
   });
@@ -671,11 +671,11 @@ for (const [query, parameter] of [
   });
 
 test.serial('GET /v1/hail/nowcast of an empty data root has a null data_timestamp', async (t) => {
-  const empty = await startService({ endpoints: [hailNowcast], now_ms: NOW_MS });
+  const empty = await startService({ endpoints: [getHailNowcast], now_ms: NOW_MS });
   t.teardown(() => empty.close());
   t.like(await askNowcast('lat=35&lon=-97', empty), { active: false, data_timestamp: null });
 });
 
 test.serial('GET /v1/hail/nowcast needs the scope hail:read', (t) => {
-  t.is(hailNowcast.scope, 'hail:read');
+  t.is(getHailNowcast.scope, 'hail:read');
 });

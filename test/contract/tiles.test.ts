@@ -10,7 +10,7 @@ import { type Catalog, openCatalog } from '../../api/catalog.ts';
 import { archiveResponse, newestReflectivity } from '../../api/files/tiles.ts';
 import { type OpenStreams, openStreams } from '../../api/http/open-streams.ts';
 import { archives } from '../../api/routes/archives.ts';
-import { tilesDaily, tilesScan } from '../../api/routes/tiles.ts';
+import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { DailyTiles, ScanTiles } from '../../schemas/resources/tile-frame.ts';
 import {
@@ -32,7 +32,7 @@ let service: RunningService;
 
 test.before(async () => {
   await publish(data_root, await scansBetween('23:54', '00:06'));
-  service = await startService({ endpoints: [tilesScan], data_root, now_ms: NOW_MS });
+  service = await startService({ endpoints: [getScanTiles], data_root, now_ms: NOW_MS });
 });
 test.after.always(async (t) => {
   t.deepEqual(service.failures, []);
@@ -102,7 +102,7 @@ for (const date of ['2026-04-30', '2019-01-01', '2031-01-01'])
   });
 
 test('GET /v1/tiles/scan of an empty data root has no date', async (t) => {
-  const empty = await startService({ endpoints: [tilesScan] });
+  const empty = await startService({ endpoints: [getScanTiles] });
   try {
     t.like(await empty.json(SCAN), { date: null, available: false, frame_count: 0, frames: [], data_as_of: null });
   } finally {
@@ -129,7 +129,7 @@ let dailyService: RunningService;
 
 test.before(async () => {
   await publish(daily_data_root, await scansBetween('23:56', '00:04'));
-  dailyService = await startService({ endpoints: [tilesDaily], data_root: daily_data_root, now_ms: NOW_MS });
+  dailyService = await startService({ endpoints: [getDailyTiles], data_root: daily_data_root, now_ms: NOW_MS });
 });
 test.after.always(async (t) => {
   t.deepEqual(dailyService.failures, []);
@@ -167,7 +167,7 @@ test('GET /v1/tiles/daily is as fresh as its archive, not as the scans that came
   const scans = await scansBetween('00:00', '00:10');
   await publish(root, scans.slice(0, 2));
   await onRoot(root, {}, ({ session }) => session.ingest(filesOf(scans)));
-  const running = await startService({ endpoints: [tilesDaily], data_root: root, now_ms: NOW_MS });
+  const running = await startService({ endpoints: [getDailyTiles], data_root: root, now_ms: NOW_MS });
   t.teardown(() => running.close());
   const { data_as_of } = (await running.json(DAILY)) as DailyTiles;
   t.is(Date.parse(data_as_of ?? ''), scans[1]?.time_ms ?? 0);
@@ -184,7 +184,7 @@ for (const date of ['2026-04-30', '2031-01-01'])
   });
 
 test('GET /v1/tiles/daily of an empty data root is unavailable', async (t) => {
-  const empty = await startService({ endpoints: [tilesDaily], now_ms: NOW_MS });
+  const empty = await startService({ endpoints: [getDailyTiles], now_ms: NOW_MS });
   try {
     t.like(await empty.json(DAILY), { date: '2026-05-02', available: false, url: null, data_as_of: null });
   } finally {
@@ -215,7 +215,7 @@ test.before(async () => {
   await publish(archives_data_root, await scansBetween('23:54', '00:02'), { reflectivity_keep_hours: 48 });
   catalog = await openCatalog(archives_data_root, 0);
   archivesService = await startService({
-    endpoints: [tilesScan, tilesDaily],
+    endpoints: [getScanTiles, getDailyTiles],
     data_root: archives_data_root,
     now_ms: NOW_MS,
     app: { publicRoutes: [archives(catalog)] },

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { jobFilePath } from '../../api/jobs/files.ts';
-import { verify } from '../../api/routes/verify.ts';
+import { createVerification } from '../../api/routes/verify.ts';
 import { Verification } from '../../schemas/resources/verification.ts';
 import { publishFeeds } from '../support/data/feeds.ts';
 import { reportList } from '../support/data/report-list.ts';
@@ -29,7 +29,7 @@ import {
   post,
   REPORT_BODY,
   REPORTS,
-  smallMakers,
+  smallJobHandlers,
   startJobService,
   targetOf,
   told,
@@ -62,7 +62,7 @@ test.before(async () => {
     { time: '0005', inches: 1, lat: lat + 0.01, lon },
   ];
   await publishFeeds(data_root, [reportList(FIRST, reports, NOW_MS)], NOW_MS);
-  service = await startService({ endpoints: [verify], data_root, now_ms: NOW_MS });
+  service = await startService({ endpoints: [createVerification], data_root, now_ms: NOW_MS });
 });
 test.after.always(async (t) => {
   t.deepEqual(service.failures, []);
@@ -157,7 +157,7 @@ test.serial('verification_hash is that of range, events, location and version of
 test.serial('equal questions have equal bytes, also at another time and from another process', async (t) => {
   const first = await (await send(about())).text();
   t.is(await (await send(about())).text(), first);
-  const later = await startService({ endpoints: [verify], data_root, now_ms: NOW_MS + 40 * 86_400_000 });
+  const later = await startService({ endpoints: [createVerification], data_root, now_ms: NOW_MS + 40 * 86_400_000 });
   t.teardown(() => later.close());
   t.is(await (await send(about(), undefined, later)).text(), first);
 });
@@ -273,7 +273,7 @@ testJobs('a report is accepted with 202 and where to ask, and costs 100', async 
 });
 
 testJobs('a report that is done tells its verdicts, its hash and how new its data are', async (t) => {
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   const id = await accept(t.context, REPORTS, REPORT_BODY);
   const { pdf_url, ...done } = await ended(t.context, REPORTS, id);
   t.true(String(pdf_url).startsWith(`http://127.0.0.1:8080/v1/files/${id}?exp=`));
@@ -334,7 +334,7 @@ testJobs(
     const account = await openAccount(t.context);
     const leak = "select * from read_parquet('/srv/data/x.parquet')";
     t.context.work(
-      smallMakers(() => {
+      smallJobHandlers(() => {
         throw new Error(leak);
       }),
     );
@@ -373,7 +373,7 @@ testJobs(
 );
 
 testJobs('a report is 404 once it is 400 days old', async (t) => {
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   const id = await accept(t.context, REPORTS, REPORT_BODY);
   await ended(t.context, REPORTS, id);
   t.context.clock.ms += 400 * 86_400_000 - 1;
@@ -411,7 +411,7 @@ testJobs('an export is accepted with 202 and where to ask, pending until it is m
 });
 
 testJobs('an export that is done tells its rows, and a fresh address of its file with every poll', async (t) => {
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   const job_id = await accept(t.context, EXPORTS, EXPORT_BODY);
   const done = await ended(t.context, EXPORTS, job_id);
   const { download_url, poll_url: _, ...rest } = done;
@@ -509,7 +509,7 @@ testJobs(
     const account = await openAccount(t.context);
     const headers = { 'Idempotency-Key': 'one' };
     const first = await post(t.context, EXPORTS, EXPORT_BODY, headers, account.key);
-    t.context.work(smallMakers());
+    t.context.work(smallJobHandlers());
     t.like(await ended(t.context, EXPORTS, String(first.body.job_id), account.key), { status: 'done' });
     const again = await post(t.context, EXPORTS, EXPORT_BODY, headers, account.key);
     t.deepEqual([again.status, again.body], [202, first.body]);
@@ -536,7 +536,7 @@ const SHA256 = createHash('sha256').update(CONTENT).digest('hex');
 
 /** A report that is done, of the first business or another. */
 async function doneReport(service: JobService, key?: string) {
-  service.work(smallMakers());
+  service.work(smallJobHandlers());
   const id = await accept(service, REPORTS, REPORT_BODY, key);
   const target = targetOf((await ended(service, REPORTS, id, key)).pdf_url);
   const [, exp = '', sig = ''] = /\?exp=(\d+)&sig=(.+)$/.exec(target) ?? [];
@@ -635,7 +635,7 @@ testJobs('a client that leaves in the middle of a compressed file leaves no file
   const service = t.context;
   const large = 'some bytes of a large file\n'.repeat(400_000);
   service.work({
-    ...smallMakers(),
+    ...smallJobHandlers(),
     export: async (job) => {
       writeFileSync(job.path, large);
       const made = { data_as_of_ms: 0, data_source: 'simulated', summary: { row_count: 1, truncated: false } } as const;

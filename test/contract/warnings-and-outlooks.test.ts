@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
-import { warnings } from '../../api/routes/warnings.ts';
+import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
+import { listWarnings } from '../../api/routes/warnings.ts';
 import { stateBox } from '../../api/rules/geo/us-states.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
@@ -45,7 +45,7 @@ const FAR_WATCH = watchFile({ number: 7, from: '011900', to: '020100' }, [-81, 4
 async function serve(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS) {
   const data_root = await scratch(t);
   if (files.length > 0) await publishFeeds(data_root, files, now_ms);
-  return serveAt(t, warnings, data_root, now_ms);
+  return serveAt(t, listWarnings, data_root, now_ms);
 }
 
 const serveWarnings = (t: ExecutionContext, ...made: MadeWarning[]) =>
@@ -405,7 +405,7 @@ test('GET /v1/warnings keeps its tag until a warning comes or expires, and charg
   t.is(await statusWith(second), 200);
 });
 
-declareRefusals(warnings, NOW_MS, [
+declareRefusals(listWarnings, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',
@@ -438,7 +438,7 @@ sharedTest(
       const received_ms = Date.parse('2023-09-14T00:00:00Z');
       const data_root = await scratch(t, at.slice(0, 10));
       await publishFeeds(data_root, [{ name: 'alerts.json', bytes, received_ms }], received_ms);
-      const service = await startService({ endpoints: [warnings], data_root, now_ms });
+      const service = await startService({ endpoints: [listWarnings], data_root, now_ms });
       t.teardown(() => service.close());
       const found = await ask(service, { lat, lon });
       t.deepEqual(idsOf(found), [`urn:oid:2.49.0.1.840.0.${id}`]);
@@ -528,7 +528,7 @@ const PRODUCT = [
 async function serveOutlooks(t: ExecutionContext, files: readonly FeedFile[], now_ms = NOW_MS, received_ms = now_ms) {
   const data_root = await scratch(t);
   if (files.length > 0) await publishFeeds(data_root, files, received_ms);
-  return serveAt(t, outlooksSpc, data_root, now_ms);
+  return serveAt(t, listOutlooks, data_root, now_ms);
 }
 
 async function askOutlooks(service: RunningService, { lat, lon } = IN, more = ''): Promise<SpcOutlookAnswer> {
@@ -846,7 +846,7 @@ test('GET /v1/outlooks/spc keeps its tag until another product is in force, and 
   t.is(await statusWith(second), 200);
 });
 
-declareRefusals(outlooksSpc, NOW_MS, [
+declareRefusals(listOutlooks, NOW_MS, [
   '',
   'lat=35',
   'lon=-97',

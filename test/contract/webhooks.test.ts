@@ -232,7 +232,7 @@ test('a deleted webhook is gone with its history, gets nothing more, and makes r
   for (const each of [path, `${path}/deliveries`]) t.like(await answerOf(t.context, each), { status: 404 });
   t.like(await answerOf(t.context, path, { method: 'DELETE' }), { status: 404, body: { error: 'not_found' } });
   const { reader } = t.context.records;
-  for (const table of ['pushes', 'deliveries'] as const)
+  for (const table of ['messages', 'attempts'] as const)
     t.deepEqual(await reader.selectFrom(table).selectAll().execute(), []);
   await t.notThrowsAsync(makeWebhook(t.context));
 });

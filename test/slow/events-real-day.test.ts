@@ -1,4 +1,4 @@
-import { events } from '../../api/routes/events.ts';
+import { listEvents } from '../../api/routes/events.ts';
 import { type EventDay, Events } from '../../schemas/resources/event-day.ts';
 import { publishDays, REAL_DATE, REAL_NOW_MS, realDay } from '../support/data/published-days.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
@@ -8,7 +8,7 @@ import { startService } from '../support/service/service.ts';
 sharedTest('GET /v1/events of the real day has the hulls measured independently', async (t) => {
   const data_root = await scratch(t);
   await publishDays(data_root, [realDay()], 'observed', REAL_NOW_MS);
-  const service = await startService({ endpoints: [events], data_root, now_ms: REAL_NOW_MS });
+  const service = await startService({ endpoints: [listEvents], data_root, now_ms: REAL_NOW_MS });
   t.teardown(service.close);
   const ask = async (query: string) => Events.parse(await service.json(`/v1/events?${query}`));
   const day = `date_start=${REAL_DATE}&date_end=${REAL_DATE}`;

@@ -8,12 +8,12 @@ import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import { selfSigned } from '../../api/commands/self-signed.ts';
 import { scratch } from '../support/data/world.ts';
-import { hasPostgres } from '../support/store/world.ts';
 import { HOSTILE } from '../support/service/hostile.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { openTenants, type Tenants } from '../support/service/tenants.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
+import { hasPostgres } from '../support/store/world.ts';
 
 const HOSTILE_CHILD = fileURLToPath(new URL('../support/service/hostile-child.ts', import.meta.url));
 const HOSTILE_RECEIVERS = 40;

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { createWatch } from '../../api/alerts/watch.ts';
 import { createBusiness } from '../../api/accounts/businesses.ts';
-import { openDatabase } from '../../api/store/database.ts';
-import { recordsOver } from '../../api/metering/open.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
-import type { Records } from '../../api/store/records.ts';
 import { createSubscription } from '../../api/alerts/subscriptions.ts';
+import { createWatch } from '../../api/alerts/watch.ts';
+import { recordsOver } from '../../api/metering/open.ts';
+import { openDatabase } from '../../api/store/database.ts';
+import type { Records } from '../../api/store/records.ts';
 import { EPISODE, editionOf, HAIL_AT, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';
 
@@ -60,12 +60,12 @@ test('a process killed anywhere in an episode leaves one created and one resolve
       .innerJoin('subscriptions', 'subscriptions.id', 'location_id')
       .select(['alerts.status', 'trigger_count'])
       .execute();
-    const pushes = await records.reader.selectFrom('pushes').select(['event', 'state']).orderBy('id').execute();
+    const messages = await records.reader.selectFrom('messages').select(['event', 'state']).orderBy('id').execute();
     const tasks = await records.reader.selectFrom('tasks').select('payload').execute();
     await records.close();
     t.deepEqual(alerts, [{ status: 'resolved', trigger_count: 1 }], `after ${statements} statements`);
     t.deepEqual(
-      pushes,
+      messages,
       [
         { event: 'alert.created', state: 'pending' },
         { event: 'alert.resolved', state: 'waiting' },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
-import { outlooksSpc } from '../../api/routes/outlooks-spc.ts';
-import { warnings } from '../../api/routes/warnings.ts';
+import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
+import { listWarnings } from '../../api/routes/warnings.ts';
 import { readOutlookPoints } from '../../pipeline/read/spc-outlook-points.ts';
 import type { SpcOutlookAnswer } from '../../schemas/resources/convective-outlook.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
@@ -94,7 +94,7 @@ for (const name of hasSharedData ? readdirSync(sharedData('outlooks', 'points'))
       const now_ms = Math.max(...rows.map(({ issue_time }) => issue_time));
       const data_root = await scratch(t);
       await publishFeeds(data_root, [{ name, bytes, received_ms: now_ms }], now_ms);
-      const service = await startService({ endpoints: [outlooksSpc], data_root, now_ms });
+      const service = await startService({ endpoints: [listOutlooks], data_root, now_ms });
       t.teardown(() => service.close());
       for (const day of new Set(rows.map((row) => row.day))) {
         const product = rows.filter((row) => row.day === day);
@@ -122,7 +122,7 @@ oracleTest('the real warnings of 2023 hold the places of a grid over them that s
     const data_root = await scratch(t, properties.id.slice(-20));
     await publishFeeds(data_root, [{ name: 'alerts.json', bytes, received_ms }], received_ms);
     const now_ms = Date.parse(properties.sent) + 60_000;
-    const service = await startService({ endpoints: [warnings], data_root, now_ms });
+    const service = await startService({ endpoints: [listWarnings], data_root, now_ms });
     t.teardown(() => service.close());
     const [ring = []] = geometry.coordinates;
     const [lons, lats] = [ring.map(([lon = 0]) => lon), ring.map(([, lat = 0]) => lat)];

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import pg from 'pg';
-import { tableShelf } from '../../api/store/tasks/table.ts';
+import { tableTaskStore } from '../../api/store/tasks/table.ts';
+import { hasPostgres, onPostgresQueue, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
 import { Diary, openProcess, SETTINGS, urlOf } from '../support/tasks/diary.ts';
-import { hasPostgres, onPostgresQueue, type World } from '../support/store/world.ts';
 
 if (hasPostgres) {
   queueContract(onPostgresQueue);
@@ -30,7 +30,7 @@ if (hasPostgres) {
 
   onPostgresQueue('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {
     const { records } = await openProcess(t, world);
-    const table = tableShelf(records.store);
+    const table = tableTaskStore(records.store);
     await records.transaction((rows) => table.add(rows, { name: 'write', group: 'one', payload: ['from', 'a file'] }));
     const { queue } = await openProcess(t, world);
     const diary = new Diary();

@@ -25,12 +25,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
+import { openRecords, recordsOver } from '../../api/metering/open.ts';
+import { verifyLedger } from '../../api/metering/verify.ts';
 import { openDatabase } from '../../api/store/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../../api/store/errors.ts';
-import { openRecords, recordsOver } from '../../api/metering/open.ts';
 import type { Records } from '../../api/store/records.ts';
 import { MIGRATION_NAMES } from '../../api/store/schema.ts';
-import { verifyLedger } from '../../api/metering/verify.ts';
 import { newWatch, watchedStore } from '../support/store/watched.ts';
 import { chargeOf, makeTenant, usedBy, type World } from '../support/store/world.ts';
 
@@ -49,7 +49,7 @@ async function watchedTenant(t: ExecutionContext) {
   const records = await recordsOver(watchedStore(path, watch), {
     now: () => world.now_ms,
     // Nothing but the statements of the test.
-    notes_wait_ms: 600_000,
+    deferred_wait_ms: 600_000,
   });
   t.teardown(() => records.close());
   const tenant = await makeTenant(records, world, 'acme');
@@ -387,14 +387,14 @@ for (const { command, args } of NEIGHBOURS)
 const WAIT_MS = 400;
 const NOTES_WAIT_MS = 100;
 
-async function tenantOnFile(t: ExecutionContext, notes_wait_ms = NOTES_WAIT_MS) {
+async function tenantOnFile(t: ExecutionContext, deferred_wait_ms = NOTES_WAIT_MS) {
   const folder = mkdtempSync(join(tmpdir(), 'hail-locked-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'hail.sqlite');
   const world: World = { now_ms: Date.parse('2026-05-20T12:00:00Z'), location: { path }, open: () => Promise.reject() };
   const records = await recordsOver(openDatabase({ path }), {
     now: () => world.now_ms,
-    notes_wait_ms,
+    deferred_wait_ms,
     write_wait_ms: WAIT_MS,
   });
   t.teardown(() => records.close());
@@ -586,7 +586,7 @@ async function vanishedTenantOnFile(t: ExecutionContext) {
   const records = await recordsOver(openDatabase({ path }), {
     now: () => world.now_ms,
     // Nothing that is written when the test ends, where there is nothing to write to.
-    notes_wait_ms: 600_000,
+    deferred_wait_ms: 600_000,
     report: (line) => told.push(line),
     alarm: (line) => alarms.push(line),
   });

@@ -10,32 +10,33 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import pino from 'pino';
+import { createBusiness } from '../../api/accounts/businesses.ts';
+import { SELF_HOSTED } from '../../api/accounts/plans.ts';
+import { isMatched } from '../../api/alerts/alerts.ts';
+import { createSubscription } from '../../api/alerts/subscriptions.ts';
 import { acceptJob } from '../../api/jobs/accept.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
-import type { Makers } from '../../api/jobs/kinds.ts';
+import type { JobHandlers } from '../../api/jobs/kinds.ts';
+import { filedJobs, pendingSince } from '../../api/jobs/rows.ts';
 import { startJobs } from '../../api/jobs/start.ts';
-import { isMatched } from '../../api/alerts/alerts.ts';
-import { createBusiness } from '../../api/accounts/businesses.ts';
+import { recordsOver } from '../../api/metering/open.ts';
+import { readUsage } from '../../api/metering/usage.ts';
+import { verifyLedger } from '../../api/metering/verify.ts';
+import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
+import { type OpenedServices, openServices } from '../../api/services.ts';
 import { type Location, openDatabase } from '../../api/store/database.ts';
 import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/store/errors.ts';
 import { instant } from '../../api/store/instant.ts';
-import { filedJobs, pendingSince } from '../../api/jobs/rows.ts';
-import { recordsOver } from '../../api/metering/open.ts';
-import { SELF_HOSTED } from '../../api/accounts/plans.ts';
-import { pushBacklog } from '../../api/webhooks/messages.ts';
 import type { Records } from '../../api/store/records.ts';
 import { openSecrets } from '../../api/store/secrets.ts';
-import { createSubscription } from '../../api/alerts/subscriptions.ts';
-import { readUsage } from '../../api/metering/usage.ts';
-import { verifyLedger } from '../../api/metering/verify.ts';
-import { createWebhook, newSecret } from '../../api/webhooks/endpoints.ts';
-import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
-import { type OpenedServices, openServices } from '../../api/services.ts';
+import { insertWebhook, newSecret } from '../../api/webhooks/endpoints.ts';
+import { messageBacklog } from '../../api/webhooks/messages.ts';
 import { scanId } from '../../schemas/time.ts';
 import { type Hail, type MadeScan, START_MS, timeOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
+import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 import { PATIENCE } from '../support/store/patience.ts';
 import { type PostgresProxy, startProxy } from '../support/store/proxy.ts';
 import { everySuite } from '../support/store/suites/every.ts';
@@ -50,7 +51,6 @@ import {
   usedBy,
   type World,
 } from '../support/store/world.ts';
-import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 
 const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', import.meta.url));
 
@@ -111,7 +111,7 @@ if (hasPostgres) {
           },
         );
       const made: string[] = [];
-      const makers: Makers = {
+      const makers: JobHandlers = {
         report: async ({ id, params, path }) => {
           made.push(id);
           if (params.lat === 0) throw new Error('no report of the equator');
@@ -157,7 +157,7 @@ if (hasPostgres) {
       t.teardown(() => still.kill('SIGKILL'));
       await once(still.stdout, 'data');
       const CONTENT = 'by the one that took it over, and longer';
-      const makers: Makers = {
+      const makers: JobHandlers = {
         report: async ({ path }) => {
           await writeFile(path, CONTENT);
           return smallReport(1);
@@ -215,7 +215,7 @@ async function behindProxy(t: ExecutionContext, world: World) {
     recordsOver(openDatabase({ url: proxy.url }), {
       now: () => world.now_ms,
       // No commits but those of the test.
-      notes_wait_ms: 600_000,
+      deferred_wait_ms: 600_000,
       journal,
       report: (line) => said.push(line),
     });
@@ -468,7 +468,7 @@ if (hasPostgres)
         await Promise.all(services.map((service) => asked(service, SCANS.slice(0, at + 1))));
         await servicesEventually(async () => await isMatched(records.reader, scanId(timeOf(scan))));
       }
-      await servicesEventually(async () => (await pushBacklog(records.reader, Date.now())).events === 0);
+      await servicesEventually(async () => (await messageBacklog(records.reader, Date.now())).events === 0);
       const attempts = (await Promise.all(services.map((service) => asked(service, 'end')))).map(Number);
 
       const alerts = await records.reader
@@ -482,24 +482,24 @@ if (hasPostgres)
         alerts,
         PLACES.flatMap((_, k) => BEGINS.map((begin) => episodeOf(k, begin))),
       );
-      const pushes = await records.reader.selectFrom('pushes').selectAll().orderBy('id').execute();
+      const messages = await records.reader.selectFrom('messages').selectAll().orderBy('id').execute();
       const expected = PLACES.length * EPISODES;
       for (const event of ['alert.created', 'alert.resolved'] as const) {
-        const told = pushes.filter((push) => push.event === event);
+        const told = messages.filter((push) => push.event === event);
         t.is(new Set(told.map(({ receiver_id, alert_id }) => `${receiver_id} ${alert_id}`)).size, 2 * expected);
         t.is(told.length, 2 * expected);
       }
-      t.deepEqual([...new Set(pushes.map(({ state }) => state))], ['delivered']);
-      const made = new Map(pushes.map(({ id, attempts }) => [id, attempts]));
+      t.deepEqual([...new Set(messages.map(({ state }) => state))], ['delivered']);
+      const made = new Map(messages.map(({ id, attempts }) => [id, attempts]));
       const came = Map.groupBy(requests, ({ id }) => id);
       t.deepEqual(
         new Map([...came].map(([id, all]) => [id, all.length])),
         new Map([...came.keys()].map((id) => [id, made.get(id)])),
       );
-      t.is(came.size, pushes.length);
-      t.true(requests.length > pushes.length);
+      t.is(came.size, messages.length);
+      t.true(requests.length > messages.length);
       t.deepEqual(
-        pushes.filter(({ id, after_id }) => after_id !== null && !goesAfter(requests, id, after_id)),
+        messages.filter(({ id, after_id }) => after_id !== null && !goesAfter(requests, id, after_id)),
         [],
       );
       t.is(
@@ -536,7 +536,7 @@ async function subscribe(records: Records, folder: string, { url }: Receiver): P
   await records.transaction(async (rows) => {
     const business = await createBusiness(rows, 'acme', SELF_HOSTED, START_MS);
     const writer = { rows, business_id: business?.id ?? '', now_ms: START_MS };
-    await createWebhook(writer, secrets, { url, events: ['alert.created', 'alert.resolved'] }, 10);
+    await insertWebhook(writer, secrets, { url, events: ['alert.created', 'alert.resolved'] }, 10);
     for (const [k, place] of PLACES.entries()) {
       const secret = secrets.encrypt(newSecret());
       const wanted = { name: nameOf(k), ...place, radius_km: 5, min_size_mm: 25, webhook_url: `${url}/${k}`, secret };

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
-import { tableShelf } from '../../api/store/tasks/table.ts';
-import { openDatabase } from '../../api/store/database.ts';
 import { orphans } from '../../api/accounts/integrity.ts';
 import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key-text.ts';
-import { openRecords, recordsOver } from '../../api/metering/open.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
-import type { Records } from '../../api/store/records.ts';
 import { isScope } from '../../api/accounts/scopes.ts';
-import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/store/secrets.ts';
+import { openRecords, recordsOver } from '../../api/metering/open.ts';
+import { openDatabase } from '../../api/store/database.ts';
+import type { Records } from '../../api/store/records.ts';
 import { MIGRATION_NAMES, type MigrationName, TABLES, type TableName } from '../../api/store/schema.ts';
+import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/store/secrets.ts';
+import { tableTaskStore } from '../../api/store/tasks/table.ts';
 import { newId, PATH_ID } from '../../schemas/ids.ts';
 import { scratch } from '../support/data/world.ts';
 
@@ -226,10 +226,10 @@ const RELEASED = {
     'CREATE TABLE "cursors" ("business_id" text not null, "holder" text not null, "list" text not null, "item_id" text not null, "sort_key" text not null, "expires_at" text not null, constraint "cursors_pk" primary key ("business_id", "list", "item_id", "holder"))',
   cursors_by_age: 'CREATE INDEX "cursors_by_age" on "cursors" ("expires_at")',
   data_root: 'CREATE TABLE "data_root" ("name" text primary key, "state" text not null, "noted_at" text not null)',
-  deliveries:
-    'CREATE TABLE "deliveries" ("id" text primary key, "business_id" text not null references "businesses" ("id"), "receiver_id" text not null, "event_id" text not null, "event" text not null, "attempt" bigint not null, "status_code" bigint, "success" bigint not null, "error" text, "error_class" text, "answer" text not null, "redelivered_from" text, "duration_ms" bigint not null, "next_retry_at" text, "created_at" text not null)',
-  deliveries_by_event: 'CREATE INDEX "deliveries_by_event" on "deliveries" ("event_id")',
-  deliveries_by_receiver: 'CREATE INDEX "deliveries_by_receiver" on "deliveries" ("receiver_id", "created_at", "id")',
+  attempts:
+    'CREATE TABLE "attempts" ("id" text primary key, "business_id" text not null references "businesses" ("id"), "receiver_id" text not null, "event_id" text not null, "event" text not null, "attempt" bigint not null, "status_code" bigint, "success" bigint not null, "error" text, "error_class" text, "answer" text not null, "redelivered_from" text, "duration_ms" bigint not null, "next_retry_at" text, "created_at" text not null)',
+  attempts_by_event: 'CREATE INDEX "attempts_by_event" on "attempts" ("event_id")',
+  attempts_by_receiver: 'CREATE INDEX "attempts_by_receiver" on "attempts" ("receiver_id", "created_at", "id")',
   idempotency:
     'CREATE TABLE "idempotency" ("business_id" text not null, "route" text not null, "key" text not null, "fingerprint" text not null, "token" text not null unique, "owner" text not null, "lease_until_ms" bigint not null, "state" text not null, "status" bigint, "type" text, "body" text, "created_at" text not null, constraint "idempotency_pk" primary key ("business_id", "route", "key"))',
   idempotency_by_age: 'CREATE INDEX "idempotency_by_age" on "idempotency" ("created_at")',
@@ -253,12 +253,12 @@ const RELEASED = {
   portfolio_locations_by_name:
     'CREATE INDEX "portfolio_locations_by_name" on "portfolio_locations" ("business_id", "name", "id")',
   probes: 'CREATE TABLE "probes" ("name" text primary key, "at" text not null)',
-  pushes:
-    'CREATE TABLE "pushes" ("id" text primary key, "business_id" text not null references "businesses" ("id"), "receiver_id" text not null, "event" text not null, "body" text not null, "alert_id" text, "after_id" text, "state" text not null, "attempts" bigint not null, "attempts_before" bigint not null, "first_attempt_at" text, "next_at" text, "redelivered_from" text, "created_at" text not null)',
-  pushes_by_alert: 'CREATE INDEX "pushes_by_alert" on "pushes" ("alert_id")',
-  pushes_by_due: 'CREATE INDEX "pushes_by_due" on "pushes" ("state", "next_at")',
-  pushes_by_receiver: 'CREATE INDEX "pushes_by_receiver" on "pushes" ("receiver_id", "state")',
-  pushes_waiting: 'CREATE INDEX "pushes_waiting" on "pushes" ("after_id")',
+  messages:
+    'CREATE TABLE "messages" ("id" text primary key, "business_id" text not null references "businesses" ("id"), "receiver_id" text not null, "event" text not null, "body" text not null, "alert_id" text, "after_id" text, "state" text not null, "attempts" bigint not null, "attempts_before" bigint not null, "first_attempt_at" text, "next_at" text, "redelivered_from" text, "created_at" text not null)',
+  messages_by_alert: 'CREATE INDEX "messages_by_alert" on "messages" ("alert_id")',
+  messages_by_due: 'CREATE INDEX "messages_by_due" on "messages" ("state", "next_at")',
+  messages_by_receiver: 'CREATE INDEX "messages_by_receiver" on "messages" ("receiver_id", "state")',
+  messages_waiting: 'CREATE INDEX "messages_waiting" on "messages" ("after_id")',
   request_counts:
     'CREATE TABLE "request_counts" ("key_id" text not null, "day" text not null, "requests" bigint not null, constraint "request_counts_pk" primary key ("key_id", "day"))',
   subscriptions:
@@ -312,7 +312,7 @@ test('new records have the very tables that the migrations made', async (t) => {
 test('records of an earlier version get the columns that were added, and their tasks belong to nobody', async (t) => {
   const { records, path } = await open(t);
   await records.transaction((rows) =>
-    tableShelf(records.store).add(rows, { name: 'push', group: 'wh_1', payload: { push_id: 'evt_1', attempt: 1 } }),
+    tableTaskStore(records.store).add(rows, { name: 'push', group: 'wh_1', payload: { push_id: 'evt_1', attempt: 1 } }),
   );
   await records.close();
   const shell = new DatabaseSync(path);

@@ -2,15 +2,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
-import type { Candidate, Shelf } from '../../api/store/tasks/task-store.ts';
-import { Slots } from '../../api/store/tasks/slots.ts';
-import { tableShelf } from '../../api/store/tasks/table.ts';
-import { queueOver } from '../../api/store/tasks/work.ts';
 import { RecordsUnavailable } from '../../api/store/errors.ts';
+import { Slots } from '../../api/store/tasks/slots.ts';
+import { tableTaskStore } from '../../api/store/tasks/table.ts';
+import type { Candidate, TaskStore } from '../../api/store/tasks/task-store.ts';
+import { queueOver } from '../../api/store/tasks/work.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
+import { onSqlite, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
 import { Diary, openProcess, SETTINGS } from '../support/tasks/diary.ts';
-import { onSqlite, type World } from '../support/store/world.ts';
 
 queueContract(onSqlite);
 
@@ -44,15 +44,15 @@ onSqlite(
 onSqlite('tasks are looked for when they are due, beside the usual four looks a second', async (t, world) => {
   const { records } = await openProcess(t, world);
   let looks = 0;
-  const shelf: Shelf = {
-    ...tableShelf(records.store),
+  const taskStore: TaskStore = {
+    ...tableTaskStore(records.store),
     add: async () => {},
-    exchange: async () => {
+    ackAndClaim: async () => {
       looks += 1;
       return [];
     },
   };
-  const queue = queueOver(shelf, { failed: () => {}, troubled: () => {} });
+  const queue = queueOver(taskStore, { failed: () => {}, troubled: () => {} });
   t.teardown(queue.close);
   queue.work('write', SETTINGS, async () => {});
   const task = { name: 'write', group: 'one', payload: null };
@@ -68,14 +68,14 @@ onSqlite('tasks are looked for when they are due, beside the usual four looks a 
 /** A process whose clock can be put forward and back. */
 async function openWithClock(t: ExecutionContext, world: World, clock: { ahead_ms: number }) {
   const { records } = await openProcess(t, world);
-  const shelf = tableShelf(records.store, () => Date.now() + clock.ahead_ms);
-  const queue = queueOver(shelf, { failed: (_, __, error) => t.fail(String(error)), troubled: () => {} });
+  const taskStore = tableTaskStore(records.store, () => Date.now() + clock.ahead_ms);
+  const queue = queueOver(taskStore, { failed: (_, __, error) => t.fail(String(error)), troubled: () => {} });
   t.teardown(queue.close);
   const add = (payload: string, wait_ms: number) =>
     records.transaction((rows) =>
       queue.add(rows, { name: 'write', group: 'one', payload, due_ms: Date.now() + clock.ahead_ms + wait_ms }),
     );
-  return { shelf, queue, add, records };
+  return { taskStore, queue, add, records };
 }
 
 onSqlite('a clock that is put forward by an hour makes nobody run a task that is being run', async (t, world) => {
@@ -111,14 +111,14 @@ onSqlite(
   'a clock that is put back by an hour while no service runs delays neither what waits nor what a dead process had',
   async (t, world) => {
     const clock = { ahead_ms: MS_PER_HOUR };
-    const { shelf, add, records } = await openWithClock(t, world, clock);
+    const { taskStore, add, records } = await openWithClock(t, world, clock);
     await add('waits', 10_000);
     await add('of a dead process', -1);
-    t.is((await shelf.exchange('write', [], ROOM)).length, 1);
+    t.is((await taskStore.ackAndClaim('write', [], ROOM)).length, 1);
 
     clock.ahead_ms = 0;
     const diary = new Diary();
-    const other = queueOver(tableShelf(records.store), { failed: () => {}, troubled: () => {} });
+    const other = queueOver(tableTaskStore(records.store), { failed: () => {}, troubled: () => {} });
     t.teardown(other.close);
     other.work('write', SETTINGS, diary.note);
     await diary.until(2);
@@ -149,23 +149,23 @@ for (const [how, before_ms, after_ms] of [
 
 onSqlite('a clock that is put back or forward gives no task of a live process to another one', async (t, world) => {
   const clock = { ahead_ms: 0 };
-  const { shelf, add, records } = await openWithClock(t, world, clock);
-  const other = tableShelf(records.store, () => Date.now() + clock.ahead_ms);
-  t.is((await other.exchange('write', [], ROOM)).length, 0);
+  const { taskStore, add, records } = await openWithClock(t, world, clock);
+  const other = tableTaskStore(records.store, () => Date.now() + clock.ahead_ms);
+  t.is((await other.ackAndClaim('write', [], ROOM)).length, 0);
   await add('held', 0);
-  t.is((await shelf.exchange('write', [], ROOM)).length, 1);
+  t.is((await taskStore.ackAndClaim('write', [], ROOM)).length, 1);
   for (const ahead_ms of [MS_PER_HOUR, -MS_PER_HOUR, 0]) {
     clock.ahead_ms = ahead_ms;
-    for (const each of [other, shelf]) t.deepEqual(await each.exchange('write', [], ROOM), []);
+    for (const each of [other, taskStore]) t.deepEqual(await each.ackAndClaim('write', [], ROOM), []);
   }
 });
 
 onSqlite('a queue that is opened ends no lease of its own process, and none that names nobody', async (t, world) => {
   const { records, add } = await openProcess(t, world);
-  const shelf = tableShelf(records.store);
+  const taskStore = tableTaskStore(records.store);
   await add({ payload: 'ours' });
   await add({ payload: 'of an earlier version' });
-  const [ours] = await shelf.exchange('write', [], ROOM);
+  const [ours] = await taskStore.ackAndClaim('write', [], ROOM);
   await records.transaction((rows) =>
     rows
       .updateTable('tasks')
@@ -173,7 +173,7 @@ onSqlite('a queue that is opened ends no lease of its own process, and none that
       .where('id', '!=', ours?.id ?? '')
       .execute(),
   );
-  await shelf.endLeasesOfDead();
+  await taskStore.endLeasesOfDead();
   const rows = await records.reader.selectFrom('tasks').select(['lease', 'lease_until_ms']).execute();
   t.true(rows.every(({ lease, lease_until_ms }) => lease !== null && lease_until_ms > Date.now()));
 });

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../endpoint.ts';
 import { EARLIER_MOUNT } from '../../http/mount.ts';
 import { getHealth } from '../../routes/health.ts';
-import { getUsage, getUsageExport } from '../../routes/usage.ts';
+import { exportUsage, getUsage } from '../../routes/usage.ts';
 import { earlierRead, wrapped } from '../endpoint.ts';
 import { EarlierHealth } from '../resources.ts';
 
@@ -10,7 +10,7 @@ export const earlierUsage = wrapped(getUsage, null);
 
 /** GET /legacy/v1/usage/export: CSV has no envelope. */
 export const earlierUsageExport: Endpoint = {
-  ...getUsageExport,
+  ...exportUsage,
   variant: 'earlier',
   path: `${EARLIER_MOUNT}/usage/export`,
 };

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { addDays, timestamp } from '../../../schemas/time.ts';
-import { markEarlierReceiver } from '../receivers.ts';
-import { instant } from '../../store/instant.ts';
-import { deleteAlert, getAlert, subscribeToAlerts } from '../../routes/alerts.ts';
+import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
+import { instant } from '../../store/instant.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';
+import { markEarlierReceiver } from '../receivers.ts';
 import {
   EarlierSubscription,
   EarlierSubscriptionCancelled,
@@ -22,7 +22,7 @@ const EXAMPLE_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 
 /** POST /legacy/v1/alerts/subscribe */
-export const earlierSubscribe = earlierWrite(subscribeToAlerts, {
+export const earlierSubscribe = earlierWrite(createAlert, {
   path: '/alerts/subscribe',
   summary: 'Subscribe to hail around a point',
   description:

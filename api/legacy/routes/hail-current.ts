@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../../decode.ts';
-import { stormsList } from '../../routes/storms.ts';
+import { listStorms } from '../../routes/storms.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EarlierStorms } from '../resources.ts';
 import { simulatedStorms } from '../simulated-hail.ts';
 
 /** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */
-export const earlierHailCurrent = earlierRead(stormsList, {
+export const earlierHailCurrent = earlierRead(listStorms, {
   path: '/hail/current',
   summary: 'Storms with hail around a point',
   description:

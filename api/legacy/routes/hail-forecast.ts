@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { latitudeQuery, longitudeQuery, wholeQuery } from '../../decode.ts';
-import { hailForecast } from '../../routes/hail-forecast.ts';
+import { integerQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
+import { getHailForecast } from '../../routes/hail-forecast.ts';
 import { forecastConfidence } from '../../rules/forecast-confidence.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EarlierForecast } from '../resources.ts';
 import { simulatedForecast } from '../simulated-hail.ts';
 
 /** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */
-export const earlierHailForecast = earlierRead(hailForecast, {
+export const earlierHailForecast = earlierRead(getHailForecast, {
   path: '/hail/forecast',
   summary: 'Hail of the next hours at a point',
   description:
@@ -17,7 +17,7 @@ export const earlierHailForecast = earlierRead(hailForecast, {
   query: z.object({
     lat: latitudeQuery(),
     lng: longitudeQuery(),
-    hours: wholeQuery({ min: 1, max: 48, default: 12, description: 'Hours to tell, the running one included.' }),
+    hours: integerQuery({ min: 1, max: 48, default: 12, description: 'Hours to tell, the running one included.' }),
   }),
   body: null,
   data: EarlierForecast,

@@ -7,7 +7,7 @@ import { ApiError } from '../../errors.ts';
 import { envelope } from '../../http/envelope.ts';
 import { dayHail } from '../../queries/history.ts';
 import { stormsOfHail } from '../../queries/storms-of-hail.ts';
-import { hailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
+import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { damageEstimate } from '../../rules/damage.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
@@ -40,7 +40,7 @@ type Question = z.infer<typeof Question>;
  * Asks what GET /v1/hail/history asks, over dates that are said instead of the last ones.
  */
 export const earlierHailHistory = readEndpoint({
-  ...takenOver(hailHistory),
+  ...takenOver(getHailHistory),
   ...spokenFor({
     path: '/hail/history',
     summary: 'Storm days with hail around a point',

@@ -6,9 +6,9 @@ import { addDays, stormDate } from '../../../schemas/time.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
 import { envelope } from '../../http/envelope.ts';
-import { dayHail } from '../../queries/history.ts';
 import { findLocation } from '../../portfolio/locations.ts';
-import { hailRisk } from '../../routes/hail-risk.ts';
+import { dayHail } from '../../queries/history.ts';
+import { getHailRisk } from '../../routes/hail-risk.ts';
 import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { trendOfYears } from '../../rules/years-trend.ts';
@@ -21,7 +21,7 @@ const RECENT_DAYS = 730;
 
 /** GET /legacy/v1/locations/{id}/risk */
 export const earlierLocationRisk = readEndpoint({
-  ...takenOver(hailRisk),
+  ...takenOver(getHailRisk),
   ...spokenFor({
     path: '/locations/{id}/risk',
     summary: 'Risk of hail at a saved location',
@@ -43,7 +43,7 @@ export const earlierLocationRisk = readEndpoint({
     simulate: ({ params: { id }, now_ms }) => simulatedRisk(id, now_ms),
   }),
   cacheable: false,
-  price: () => hailRisk.price({ params: null, query: null, body: null }),
+  price: () => getHailRisk.price({ params: null, query: null, body: null }),
   plan: ({ now_ms, edition, services: { climatology, storm_day_start_hour } }) => {
     const table = climatology.table();
     const last = stormDate(now_ms, storm_day_start_hour);

@@ -6,7 +6,7 @@ import { timestamp } from '../../../schemas/time.ts';
 import type { Edition } from '../../catalog.ts';
 import { latitudeQuery, longitudeQuery, wordsQuery } from '../../decode.ts';
 import { newestReflectivity, tilesUrl } from '../../files/tiles.ts';
-import { tilesScan } from '../../routes/tiles.ts';
+import { getScanTiles } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EarlierRadar, RADAR_PRODUCTS, type RadarProduct } from '../resources.ts';
@@ -21,7 +21,7 @@ const NO_VELOCITY = 'The source of the scans, NOAA MRMS, publishes no velocity.'
 const SIMULATED = 'Simulated answers have no pictures.';
 
 /** GET /legacy/v1/radar/current?lat=35.22&lng=-97.44&products=mesh */
-export const earlierRadarCurrent = earlierRead(tilesScan, {
+export const earlierRadarCurrent = earlierRead(getScanTiles, {
   path: '/radar/current',
   summary: 'Newest radar pictures at a point',
   description:

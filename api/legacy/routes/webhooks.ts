@@ -2,21 +2,21 @@ import { z } from 'zod';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
-import { markEarlierReceiver } from '../receivers.ts';
-import { maskedSecret, updateWebhook } from '../../webhooks/endpoints.ts';
 import {
   checkTold,
-  createWebhookEndpoint,
-  deleteWebhookEndpoint,
+  createWebhook,
+  deleteWebhook,
   getWebhook,
-  listWebhookDeliveries,
-  listWebhooksEndpoint,
-  redeliverWebhook,
+  listAttempts,
+  listWebhooks,
+  redeliver,
   sentFields,
   testWebhook,
-  updateWebhookEndpoint,
+  updateWebhook,
 } from '../../routes/webhooks.ts';
+import { changeWebhook, maskedSecret } from '../../webhooks/endpoints.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
+import { markEarlierReceiver } from '../receivers.ts';
 import {
   EarlierWebhookCreated,
   EarlierWebhookCreation,
@@ -30,10 +30,10 @@ const EXAMPLE_URL = 'https://hooks.example.com/hail';
 const OF_BOTH = EVENT_TYPES.filter((type) => (EARLIER_EVENT_TYPES as readonly string[]).includes(type));
 
 /** POST /legacy/v1/webhooks */
-export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
+export const earlierCreateWebhook = earlierWrite(createWebhook, {
   path: '/webhooks',
-  summary: createWebhookEndpoint.summary,
-  description: createWebhookEndpoint.description,
+  summary: createWebhook.summary,
+  description: createWebhook.description,
   params: null,
   query: null,
   body: EarlierWebhookCreation,
@@ -51,7 +51,7 @@ export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
   toCurrent: ({ body: { url } }) => ({ params: null, query: null, body: { url } }),
   also: async (writer, { webhook_id }, { body }) => {
     await markEarlierReceiver(writer.rows, webhook_id, writer.business_id);
-    await updateWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
+    await changeWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
   },
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
   simulate: ({ body: { url, events } }) => {
@@ -67,10 +67,10 @@ export const earlierCreateWebhook = earlierWrite(createWebhookEndpoint, {
 });
 
 /** PUT /legacy/v1/webhooks/{id} */
-export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
+export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
   path: '/webhooks/{id}',
-  summary: updateWebhookEndpoint.summary,
-  description: updateWebhookEndpoint.description,
+  summary: updateWebhook.summary,
+  description: updateWebhook.description,
   params: z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) }),
   query: null,
   body: EarlierWebhookUpdate,
@@ -85,7 +85,7 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
   also: async (writer, _, { params, body: { events } }) => {
     if (events === undefined) return;
     await checkTold(writer.rows, params.id, events);
-    await updateWebhook(writer, params.id, { events });
+    await changeWebhook(writer, params.id, { events });
   },
   fromCurrent: (changed) => changed,
   simulate: ({ body }) => {
@@ -95,7 +95,7 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhookEndpoint, {
 });
 
 /** GET /legacy/v1/webhooks */
-export const earlierListWebhooks = wrapped(listWebhooksEndpoint, () => ({ webhooks: [], count: 0 }));
+export const earlierListWebhooks = wrapped(listWebhooks, () => ({ webhooks: [], count: 0 }));
 
 /** GET /legacy/v1/webhooks/{id} */
 export const earlierGetWebhook = wrapped(getWebhook, (input) => ({
@@ -110,7 +110,7 @@ export const earlierGetWebhook = wrapped(getWebhook, (input) => ({
 }));
 
 /** DELETE /legacy/v1/webhooks/{id} */
-export const earlierDeleteWebhook = wrapped(deleteWebhookEndpoint, () => ({ success: true }));
+export const earlierDeleteWebhook = wrapped(deleteWebhook, () => ({ success: true }));
 
 /** POST /legacy/v1/webhooks/{id}/test */
 export const earlierTestWebhook: Endpoint = {
@@ -123,14 +123,14 @@ export const earlierTestWebhook: Endpoint = {
 };
 
 /** GET /legacy/v1/webhooks/{id}/deliveries */
-export const earlierListDeliveries = wrapped(listWebhookDeliveries, () => ({
+export const earlierListDeliveries = wrapped(listAttempts, () => ({
   deliveries: [],
   count: 0,
   next_cursor: null,
 }));
 
 /** POST /legacy/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver */
-export const earlierRedeliver = wrapped(redeliverWebhook, (input) => {
+export const earlierRedeliver = wrapped(redeliver, (input) => {
   const { deliveryId } = z.object({ deliveryId: z.string() }).parse(input.params);
   return {
     success: true,

@@ -4,7 +4,7 @@ import type { Store } from '../database.ts';
 import { RecordsUnavailable } from '../errors.ts';
 import { isDead, OWNER } from '../owner.ts';
 import type { NewTask } from './queue.ts';
-import type { Candidate, Held, Room, Shelf } from './task-store.ts';
+import type { Candidate, ClaimedTask, ClaimLimits, TaskStore } from './task-store.ts';
 
 /** pg-boss ends no lease by itself: it would not know ours, and knows none that is longer. */
 const LONGEST_LEASE_S = 24 * 3_600;
@@ -42,7 +42,7 @@ export interface BossOptions {
  * Tasks as jobs of pg-boss on the PostgreSQL of the records, in a schema of its own beside theirs. Leases are times of the
  * server. Makes the schema, or migrates it. Throws RecordsUnavailable.
  */
-export async function bossShelf({ store, database_url, names, troubled }: BossOptions): Promise<Shelf> {
+export async function bossTaskStore({ store, database_url, names, troubled }: BossOptions): Promise<TaskStore> {
   const db = overConnections(store);
   const { rows } = await db.executeSql('select current_schema() as name');
   const schema = `${rows[0].name}_queue`;
@@ -57,7 +57,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
   const clocked = new Map<string, number>();
 
   /** Gives back what was taken by a process that died, or by a handler that failed. */
-  async function endLeases(name: string, { lease_ms, held }: Room): Promise<void> {
+  async function endLeases(name: string, { lease_ms, held }: ClaimLimits): Promise<void> {
     const now_ms = performance.now();
     if (now_ms - (looked.get(name) ?? Number.NEGATIVE_INFINITY) < LOOK_EVERY_MS) return;
     looked.set(name, now_ms);
@@ -79,7 +79,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
    * Due jobs of tenants and groups that are not full: some of each tenant, its first attempts and those due longest before others.
    * Tenants are found by skipping from one to the next in an index of ours: the backlog of one is not read through for the others.
    */
-  async function dueJobs(name: string, { full, full_tenants, most }: Room): Promise<readonly Candidate[]> {
+  async function dueJobs(name: string, { full, full_tenants, most }: ClaimLimits): Promise<readonly Candidate[]> {
     const due = `with recursive waiting (tenant) as (
         (select ${TENANT} from ${schema}.job where name = $1 and state < 'active' order by ${TENANT} limit 1)
         union all
@@ -121,7 +121,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         for (let from = 0; from < same.length; from += INSERTED_AT_ONCE)
           await boss.insert(name, same.slice(from, from + INSERTED_AT_ONCE).map(jobOf), { db: fromKysely(rows) });
     },
-    exchange: async (name, done, room) => {
+    ackAndClaim: async (name, done, room) => {
       if (done.length > 0)
         await boss.deleteJob(
           name,
@@ -131,7 +131,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
       await endLeases(name, room);
       const jobs = await take(name, room.choose(await dueJobs(name, room), room.most));
       return jobs.map(
-        ({ id, group, tenant, data, retryCount }): Held => ({
+        ({ id, group, tenant, data, retryCount }): ClaimedTask => ({
           id,
           group: group ?? '',
           tenant: tenant ?? '',
@@ -155,7 +155,7 @@ export async function bossShelf({ store, database_url, names, troubled }: BossOp
         if (ended.length > 0) await boss.fail(name, ended);
       }
     },
-    prolong: async (name, held) => {
+    extendLease: async (name, held) => {
       // A lease counts from when its job was started.
       const anew = `update ${schema}.job set started_on = ${schema}.job_now()
         where name = $1 and state = 'active' and id = $2 and retry_count = $3`;

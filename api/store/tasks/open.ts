@@ -1,8 +1,8 @@
 import type { Store } from '../database.ts';
-import { bossShelf } from './boss.ts';
+import { bossTaskStore } from './boss.ts';
 import type { Queue } from './queue.ts';
-import type { Shelf } from './task-store.ts';
-import { tableShelf } from './table.ts';
+import { tableTaskStore } from './table.ts';
+import type { TaskStore } from './task-store.ts';
 import { type QueueReports, queueOver } from './work.ts';
 
 export interface QueueOptions extends QueueReports {
@@ -16,21 +16,21 @@ export interface QueueOptions extends QueueReports {
 
 /** Opens the queue beside the records: rows of theirs on SQLite, pg-boss on PostgreSQL. Throws RecordsUnavailable. */
 export async function openQueue({ store, database_url, names, ...reports }: QueueOptions): Promise<Queue> {
-  const shelf = await openShelf({ store, database_url, names, ...reports });
-  await shelf.endLeasesOfDead();
-  return queueOver(shelf, reports);
+  const taskStore = await openTaskStore({ store, database_url, names, ...reports });
+  await taskStore.endLeasesOfDead();
+  return queueOver(taskStore, reports);
 }
 
-async function openShelf({ store, database_url, names, ...reports }: QueueOptions): Promise<Shelf> {
-  if (database_url === null) return tableShelf(store);
+async function openTaskStore({ store, database_url, names, ...reports }: QueueOptions): Promise<TaskStore> {
+  if (database_url === null) return tableTaskStore(store);
   const troubled = (error: unknown) => reports.troubled('pg-boss', error);
-  const shelf = await bossShelf({ store, database_url, names, troubled });
-  await moveTasks(store, shelf);
-  return shelf;
+  const taskStore = await bossTaskStore({ store, database_url, names, troubled });
+  await moveTasks(store, taskStore);
+  return taskStore;
 }
 
 /** Tasks that a backup of a SQLite file brought with it. */
-async function moveTasks({ writer }: Store, shelf: Shelf): Promise<void> {
+async function moveTasks({ writer }: Store, taskStore: TaskStore): Promise<void> {
   await writer.transaction().execute(async (rows) => {
     const tasks = await rows.deleteFrom('tasks').returningAll().execute();
     const moved = tasks.map(({ name, task_group: group, tenant, retry, due_ms, payload }) => ({
@@ -38,6 +38,6 @@ async function moveTasks({ writer }: Store, shelf: Shelf): Promise<void> {
       ...(tenant === '' ? {} : { tenant }),
       ...(retry === 1 ? { retry: true as const } : {}),
     }));
-    await shelf.add(rows, ...moved);
+    await taskStore.add(rows, ...moved);
   });
 }

@@ -1,5 +1,5 @@
 import type { WorkSettings } from './queue.ts';
-import type { Candidate, Held, Room } from './task-store.ts';
+import type { Candidate, ClaimedTask, ClaimLimits } from './task-store.ts';
 
 /** A group that was slow is run one task at a time for so long, unless it is quick before. */
 const SLOW_FOR_MS = 600_000;
@@ -8,7 +8,7 @@ const SLOW_SHARE = 3 / 4;
 /** So many slow groups are remembered; the oldest is forgotten for a newer one. */
 const SLOW_MAX = 10_000;
 
-type Place = Pick<Held, 'group' | 'tenant'>;
+type Place = Pick<ClaimedTask, 'group' | 'tenant'>;
 
 /** Tasks of a tenant that are being run. */
 interface Share {
@@ -75,7 +75,7 @@ export class Slots {
   }
 
   /** What may start now, and the groups that must wait. */
-  room(passed: Iterable<string>): Omit<Room, 'most' | 'lease_ms' | 'held'> {
+  room(passed: Iterable<string>): Omit<ClaimLimits, 'most' | 'lease_ms' | 'held'> {
     this.#forget();
     const full = new Set(passed);
     for (const [group, running] of this.#groups) if (running >= this.#limitOf(group)) full.add(group);

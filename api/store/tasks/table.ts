@@ -4,7 +4,7 @@ import type { Store } from '../database.ts';
 import { isDead, OWNER } from '../owner.ts';
 import { param, prepare, type Values } from '../prepare.ts';
 import type { Database } from '../schema.ts';
-import type { Candidate, Held, Room, Shelf } from './task-store.ts';
+import type { Candidate, ClaimedTask, ClaimLimits, TaskStore } from './task-store.ts';
 
 /** So much the machine's clock may run away from the monotonic one between two looks before it counts as set. */
 const STEP_MS = 1_000;
@@ -13,7 +13,7 @@ const STEP_MS = 1_000;
 const monotonic = () => performance.now();
 
 /** Tasks as rows of `tasks`, beside the records that cause them: for SQLite, whose processes have one clock. */
-export function tableShelf({ writer, reader }: Store, machine_ms: () => number = Date.now): Shelf {
+export function tableTaskStore({ writer, reader }: Store, machine_ms: () => number = Date.now): TaskStore {
   const insert = prepareInsert(writer);
   const due = prepareDue(reader);
   const take = prepareTake(writer);
@@ -45,7 +45,7 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
         await rows.executeQuery(insert({ ...task, retry: retry ? 1 : 0, due_ms, added_ms }));
       }
     },
-    exchange: async (name, done, room) => {
+    ackAndClaim: async (name, done, room) => {
       await followClock(name, room.lease_ms);
       const times = () => leaseTimes(machine_ms(), room);
       const chosen =
@@ -54,7 +54,7 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
       return await writer.transaction().execute(async (rows) => {
         for (const { id, lease } of done) await rows.executeQuery(remove({ id, lease }));
         const lease = `${OWNER} ${randomUUID()}`;
-        const taken: Held[] = [];
+        const taken: ClaimedTask[] = [];
         for (const id of chosen) {
           const { rows: found } = await rows.executeQuery(take({ id, lease, ...times() }));
           for (const { task_group: group, tenant, payload, taken: count } of found)
@@ -63,7 +63,7 @@ export function tableShelf({ writer, reader }: Store, machine_ms: () => number =
         return taken;
       });
     },
-    prolong: async (_, held, lease_ms) => {
+    extendLease: async (_, held, lease_ms) => {
       await writer.transaction().execute(async (rows) => {
         for (const { id, lease } of held)
           await rows
@@ -152,7 +152,7 @@ function ownerOf(lease: string): string {
   return lease.slice(0, Math.max(0, lease.lastIndexOf(' ')));
 }
 
-function leaseTimes(now_ms: number, { lease_ms }: Room): Values {
+function leaseTimes(now_ms: number, { lease_ms }: ClaimLimits): Values {
   // Twice as far as a lease can reach: the clock was put back since, and nobody knows when that one ends.
   return { now_ms, until_ms: now_ms + lease_ms, absurd_ms: now_ms + 2 * lease_ms };
 }
@@ -193,7 +193,7 @@ function prepareDue(reader: Kysely<Database>) {
       )
     order by tasks.retry, tasks.due_ms, tasks.id`;
   const statement = prepare({ compile: () => query.compile(reader) });
-  return (task_name: string, { full, full_tenants, most, held }: Room, times: Values) =>
+  return (task_name: string, { full, full_tenants, most, held }: ClaimLimits, times: Values) =>
     statement({
       ...times,
       name: task_name,

@@ -1,7 +1,7 @@
 import type { Queue, Task } from './queue.ts';
 
 /** A task that was taken. */
-export interface Held extends Task {
+export interface ClaimedTask extends Task {
   /** Names the lease under which it was taken: whoever has another one no longer has the task. */
   readonly lease: string;
 }
@@ -10,7 +10,7 @@ export interface Held extends Task {
 export type Candidate = Pick<Task, 'id' | 'group' | 'tenant'>;
 
 /** What a handler has room for. */
-export interface Room {
+export interface ClaimLimits {
   /** Tasks. */
   readonly most: number;
   /** Ids of the due tasks that fit, at most `most`: those of each tenant in the order given, tenants in turn. */
@@ -25,12 +25,16 @@ export interface Room {
 }
 
 /** Where tasks lie. */
-export interface Shelf {
+export interface TaskStore {
   readonly add: Queue['add'];
   /** Removes tasks that are done, where their lease is still that one, and takes some that are due and fit into the room. */
-  readonly exchange: (name: string, done: readonly Held[], room: Room) => Promise<readonly Held[]>;
+  readonly ackAndClaim: (
+    name: string,
+    done: readonly ClaimedTask[],
+    room: ClaimLimits,
+  ) => Promise<readonly ClaimedTask[]>;
   /** Lets tasks belong to who took them for a lease more, counted from now, where they still do. */
-  readonly prolong: (name: string, held: readonly Held[], lease_ms: number) => Promise<void>;
+  readonly extendLease: (name: string, held: readonly ClaimedTask[], lease_ms: number) => Promise<void>;
   readonly payloads: Queue['payloads'];
   /** Ends the leases of processes of this machine that have died. */
   readonly endLeasesOfDead: () => Promise<void>;

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Queue, Task, WorkSettings } from './queue.ts';
-import type { Held, Room, Shelf } from './task-store.ts';
 import { Slots } from './slots.ts';
+import type { ClaimedTask, ClaimLimits, TaskStore } from './task-store.ts';
 
 /** How often due tasks are looked for that nobody woke us for: retries, and what other processes added. */
 const LOOK_EVERY_MS = 250;
@@ -26,8 +26,8 @@ export interface QueueReports {
   readonly troubled: (name: string, error: unknown) => void;
 }
 
-/** The queue over a shelf of tasks. */
-export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
+/** The queue over a taskStore of tasks. */
+export function queueOver(taskStore: TaskStore, reports: QueueReports): Queue {
   const workings = new Map<string, Set<Working>>();
   /** By name and time. */
   const ahead = new Map<string, NodeJS.Timeout>();
@@ -46,12 +46,12 @@ export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
   };
   return {
     add: async (rows, ...tasks) => {
-      await shelf.add(rows, ...tasks);
+      await taskStore.add(rows, ...tasks);
       for (const { name, due_ms } of tasks) if (due_ms !== undefined) wakeAt(name, due_ms);
     },
-    payloads: shelf.payloads,
+    payloads: taskStore.payloads,
     work: (name, settings, handler) => {
-      const working = new Working(shelf, reports, name, settings, handler);
+      const working = new Working(taskStore, reports, name, settings, handler);
       const others = workings.get(name) ?? new Set();
       workings.set(name, others.add(working));
       return async () => {
@@ -63,14 +63,14 @@ export function queueOver(shelf: Shelf, reports: QueueReports): Queue {
     close: async () => {
       await Promise.all([...workings.values()].flatMap((same) => [...same]).map((working) => working.stop()));
       for (const timer of ahead.values()) clearTimeout(timer);
-      await shelf.close();
+      await taskStore.close();
     },
   };
 }
 
 /** Hands tasks of a name to a handler, as many at a time as it has room for. */
 class Working {
-  readonly #shelf: Shelf;
+  readonly #taskStore: TaskStore;
   readonly #reports: QueueReports;
   readonly #name: string;
   readonly #settings: WorkSettings;
@@ -80,25 +80,25 @@ class Working {
   readonly #held = new Set<string>();
   readonly #runs = new Set<Promise<void>>();
   /** What is being run. */
-  readonly #tasks = new Set<Held>();
+  readonly #tasks = new Set<ClaimedTask>();
   /** Groups that had their turn. */
   readonly #served = new Set<string>();
   readonly #prolonging: NodeJS.Timeout | null;
   readonly #slots: Slots;
-  #done: Held[] = [];
+  #done: ClaimedTask[] = [];
   #looking: Promise<void> | null = null;
   #again = false;
   #troubled = false;
   #stopped = false;
 
   constructor(
-    shelf: Shelf,
+    taskStore: TaskStore,
     reports: QueueReports,
     name: string,
     settings: WorkSettings,
     handler: (task: Task) => Promise<void>,
   ) {
-    this.#shelf = shelf;
+    this.#taskStore = taskStore;
     this.#reports = reports;
     this.#name = name;
     this.#settings = settings;
@@ -133,7 +133,7 @@ class Working {
   async #prolong(): Promise<void> {
     if (this.#tasks.size === 0) return;
     try {
-      await this.#shelf.prolong(this.#name, [...this.#tasks], this.#settings.lease_ms);
+      await this.#taskStore.extendLease(this.#name, [...this.#tasks], this.#settings.lease_ms);
     } catch (error) {
       this.#trouble(error);
     }
@@ -169,12 +169,12 @@ class Working {
     this.#done = [];
     try {
       const room = this.#room();
-      let taken = await this.#shelf.exchange(this.#name, done, room);
+      let taken = await this.#taskStore.ackAndClaim(this.#name, done, room);
       for (const { id } of done) this.#held.delete(id);
       if (taken.length === 0 && room.most > 0 && this.#served.size > 0) {
         // Everybody who waits had a turn: the next round begins.
         this.#served.clear();
-        taken = await this.#shelf.exchange(this.#name, [], this.#room());
+        taken = await this.#taskStore.ackAndClaim(this.#name, [], this.#room());
       }
       for (const task of taken) this.#begin(task);
       return taken.length > 0;
@@ -184,7 +184,7 @@ class Working {
     }
   }
 
-  #room(): Room {
+  #room(): ClaimLimits {
     return {
       ...this.#slots.room(this.#served),
       most: this.#stopped ? 0 : Math.min(this.#slots.free, TAKEN_AT_ONCE_MAX),
@@ -193,7 +193,7 @@ class Working {
     };
   }
 
-  #begin(task: Held): void {
+  #begin(task: ClaimedTask): void {
     const { id, group } = task;
     const { groups_in_turn = 0 } = this.#settings;
     this.#held.add(id);
@@ -211,7 +211,7 @@ class Working {
     this.#runs.add(run);
   }
 
-  async #run(task: Held): Promise<void> {
+  async #run(task: ClaimedTask): Promise<void> {
     try {
       await this.#handler(task);
       this.#done.push(task);

@@ -2,12 +2,12 @@ import { rename } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { startWatch, watchPartsOf } from '../../../api/alerts/watch.ts';
-import { openDatabase } from '../../../api/store/database.ts';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
-import { recordsOver } from '../../../api/metering/open.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
+import { startWatch, watchPartsOf } from '../../../api/alerts/watch.ts';
+import { recordsOver } from '../../../api/metering/open.ts';
 import { openServices, type Services } from '../../../api/services.ts';
+import { openDatabase } from '../../../api/store/database.ts';
 import { editionOf, MINUTE_MS, watchPartsOf as madeParts, START_MS } from '../../support/data/alert-scans.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
 import { ingest, publishedRoot, scratch } from '../../support/data/world.ts';
@@ -99,7 +99,7 @@ test('scans that the pipeline publishes raise one alert, with what they covered,
     last_seen_at: new Date(scans.at(-1)?.time_ms ?? 0).toISOString(),
   });
   t.true((alerts[0]?.covered_blocks ?? 0) > 10);
-  t.is((await records.reader.selectFrom('pushes').selectAll().execute()).length, 1);
+  t.is((await records.reader.selectFrom('messages').selectAll().execute()).length, 1);
 });
 
 test('what failed is tried again without a new edition, and told', async (t) => {

@@ -2,11 +2,11 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, st
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
-import { growthFinding, growthOf } from '../../../api/commands/growth.ts';
 import { areaOf } from '../../../api/alerts/areas.ts';
+import { growthFinding, growthOf } from '../../../api/commands/growth.ts';
+import { readSunset } from '../../../api/legacy/sunset.ts';
 import { openRecords } from '../../../api/metering/open.ts';
 import type { Records } from '../../../api/store/records.ts';
-import { readSunset } from '../../../api/legacy/sunset.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 

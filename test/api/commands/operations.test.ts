@@ -24,10 +24,10 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { openRecords } from '../../../api/metering/open.ts';
-import { upsertLocations } from '../../../api/portfolio/locations.ts';
-import { rootMemory } from '../../../api/store/remembered-root.ts';
 import { verifyLedger } from '../../../api/metering/verify.ts';
-import { verify } from '../../../api/routes/verify.ts';
+import { upsertLocations } from '../../../api/portfolio/locations.ts';
+import { createVerification } from '../../../api/routes/verify.ts';
+import { rootMemory } from '../../../api/store/remembered-root.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { hasPdftotext, pagesByPoppler } from '../../support/data/pdf-reading.ts';
@@ -456,7 +456,7 @@ test.serial('verify answers without a server or records what POST /v1/verify ans
   const it = operator(t);
   await publish(it.config.data_root, await scansBetween('23:54', '00:02'));
   const service = await startService({
-    endpoints: [verify],
+    endpoints: [createVerification],
     data_root: it.config.data_root,
     now_ms: it.config.now_ms,
   });

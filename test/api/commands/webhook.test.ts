@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { type Heard, type ListenerOptions, page, startListener } from '../../../api/commands/webhook-listen.ts';
-import { attemptDelivery, type Message } from '../../../api/webhooks/attempt.ts';
 import { earlierBodyOf } from '../../../api/legacy/events.ts';
-import { bodyOf, enqueueEvent } from '../../../api/webhooks/events.ts';
-import { openOutlet } from '../../../api/webhooks/client.ts';
-import { recordAttempt } from '../../../api/webhooks/record.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../../../api/webhooks/samples.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
 import { openRecords } from '../../../api/metering/open.ts';
-import { findReceiver } from '../../../api/webhooks/receivers.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
-import { createSubscription } from '../../../api/alerts/subscriptions.ts';
-import { createWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
+import { openQueue } from '../../../api/store/tasks/open.ts';
+import { attemptDelivery, type SignedBody } from '../../../api/webhooks/attempt.ts';
+import { openWebhookClient } from '../../../api/webhooks/client.ts';
+import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
+import { bodyOf, enqueueEvent } from '../../../api/webhooks/events.ts';
+import { findReceiver } from '../../../api/webhooks/receivers.ts';
+import { recordAttempt } from '../../../api/webhooks/record.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../../../api/webhooks/samples.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 
@@ -41,7 +41,7 @@ async function withWebhook(given: Operator): Promise<{ id: string; secret: strin
     records.transaction(async (rows) => {
       const writer = { rows, business_id: String(business_id), now_ms: given.config.now_ms };
       const wanted = { url: 'https://hooks.example.com/hail?token=s3cret', events: EVENT_TYPES };
-      const made = await createWebhook(writer, secrets, wanted, 10);
+      const made = await insertWebhook(writer, secrets, wanted, 10);
       if (made === null) throw new Error('there is no room for a webhook');
       return { id: made.webhook.id, secret: made.secret, business_id: String(business_id) };
     }),
@@ -170,7 +170,7 @@ test.serial('enable sets a disabled webhook to active, and recover sends what it
   t.like(await given.json('webhook', 'enable', id), { changed: false });
   t.like(await given.json('webhook', 'recover', id, '--since', '2026-01-01'), { dropped: 1, missed: 0, overdue: 0 });
   await asService(given, async ({ reader }) => {
-    t.like(await reader.selectFrom('pushes').selectAll().executeTakeFirst(), {
+    t.like(await reader.selectFrom('messages').selectAll().executeTakeFirst(), {
       id: event_id,
       state: 'pending',
       attempts: 1,
@@ -210,15 +210,15 @@ test.serial(
     );
     t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 2 });
     await asService(given, async ({ reader }) => {
-      const pushes = await reader.selectFrom('pushes').selectAll().orderBy('id').execute();
+      const messages = await reader.selectFrom('messages').selectAll().orderBy('id').execute();
       t.deepEqual(
-        pushes.map(({ event, state }) => [event, state]),
+        messages.map(({ event, state }) => [event, state]),
         [
           ['alert.created', 'pending'],
           ['alert.resolved', 'waiting'],
         ],
       );
-      t.is(pushes[1]?.after_id, pushes[0]?.id);
+      t.is(messages[1]?.after_id, messages[0]?.id);
     });
     t.like(await given.json('webhook', 'recover', id, '--since', '2026-05-20T11:00:00Z'), { missed: 0 });
   },
@@ -258,7 +258,7 @@ test.serial('doctor finds overdue deliveries, leases of the dead and a key file 
   t.deepEqual([sound.out.match(/^fault.*$/gm), sound.code], [null, 0]);
   await asService(given, (records) =>
     records.transaction(async (rows) => {
-      await rows.updateTable('pushes').set({ next_at: '2026-01-01T00:00:00.000Z' }).execute();
+      await rows.updateTable('messages').set({ next_at: '2026-01-01T00:00:00.000Z' }).execute();
       await rows.updateTable('tasks').set({ lease: 'dead', lease_until_ms: 1 }).execute();
     }),
   );
@@ -311,14 +311,14 @@ async function listening(t: ExecutionContext, options: Partial<ListenerOptions> 
   const folder = mkdtempSync(join(tmpdir(), 'hail-listen-'));
   const ca_file = join(folder, 'listen.pem');
   writeFileSync(ca_file, certificate.cert);
-  const outlet = openOutlet({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
+  const webhookClient = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file, time_scale: 1 });
   t.teardown(async () => {
     await listener.stop();
-    outlet.close();
+    webhookClient.close();
     rmSync(folder, { recursive: true });
   });
-  const send = (message: Message) =>
-    attemptDelivery(outlet, { url: `${listener.url}depot?k=1`, secrets: [SECRET] }, message);
+  const send = (message: SignedBody) =>
+    attemptDelivery(webhookClient, { url: `${listener.url}depot?k=1`, secrets: [SECRET] }, message);
   const deliver = () => {
     const event = 'alert.created' as const;
     return send({ id: ID, event, body: bodyOf({ id: ID, event, at_ms: AT_MS, data: SAMPLES[event] }) });

@@ -20,6 +20,7 @@ import { parse } from 'csv-parse/sync';
 import type { FeatureCollection, Point, Polygon } from 'geojson';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import pino from 'pino';
+import { purgeBusiness } from '../../../api/accounts/businesses.ts';
 import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../../api/catalog.ts';
 import { openEngine } from '../../../api/duckdb.ts';
 import { makeExport, servedParams, writeExport } from '../../../api/jobs/export.ts';
@@ -28,13 +29,12 @@ import { FILE_NAME } from '../../../api/jobs/job.ts';
 import { REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
 import { type Retention, retention } from '../../../api/jobs/retention.ts';
+import { jobBacklog } from '../../../api/jobs/rows.ts';
 import { RUN_DEFAULTS, runJobTask } from '../../../api/jobs/run.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
 import { addJobTask } from '../../../api/jobs/task.ts';
-import { swathOf } from '../../../api/queries/swaths.ts';
-import { purgeBusiness } from '../../../api/accounts/businesses.ts';
-import { jobBacklog } from '../../../api/jobs/rows.ts';
 import { verifyLedger } from '../../../api/metering/verify.ts';
+import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import type { Services } from '../../../api/services.ts';
 import { columns } from '../../../schemas/columns.ts';
@@ -64,7 +64,7 @@ import {
   type JobService,
   REPORT_BODY,
   REPORTS,
-  smallMakers,
+  smallJobHandlers,
   startJobService,
 } from '../../support/service/jobs.ts';
 import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
@@ -99,11 +99,11 @@ async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
 
 testJobs('two workers run each job once between them', async (t) => {
   const runs: string[] = [];
-  const makers = smallMakers(({ id }) => {
+  const jobHandlers = smallJobHandlers(({ id }) => {
     runs.push(id);
   });
-  t.context.work(makers);
-  t.context.work(makers);
+  t.context.work(jobHandlers);
+  t.context.work(jobHandlers);
   const ids: string[] = [];
   for (let k = 0; k < 12; k++) ids.push(await accept(t.context, REPORTS, REPORT_BODY));
   for (const id of ids) t.like(await ended(t.context, REPORTS, id), { status: 'done' });
@@ -115,7 +115,7 @@ testJobs('two workers run each job once between them', async (t) => {
 testJobs('of two workers at one job the first to end it has made its file, and the other leaves nothing', async (t) => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let begun = 0;
-  const slow = smallMakers(async ({ path }) => {
+  const slow = smallJobHandlers(async ({ path }) => {
     const turn = begun;
     begun += 1;
     await gates[turn]?.promise;
@@ -148,16 +148,16 @@ testJobs('of two workers at one job the first to end it has made its file, and t
 testJobs('one more task of a job, as of one that waited for long, is of no use while somebody is at it', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let begun = 0;
-  const makers = smallMakers(() => {
+  const jobHandlers = smallJobHandlers(() => {
     begun += 1;
     return released;
   });
-  t.context.work(makers);
+  t.context.work(jobHandlers);
   const id = await accept(t.context, REPORTS, REPORT_BODY);
   await until(() => begun === 1);
   const { services, records } = t.context;
   await records.transaction(async (rows) => addJobTask(rows, services.queue, await jobRow(t.context, id)));
-  t.context.work(makers);
+  t.context.work(jobHandlers);
   const other = await accept(t.context, EXPORTS, EXPORT_BODY);
   await until(() => begun === 2);
   release();
@@ -176,7 +176,7 @@ testJobs(
     const account = await openAccount(t.context);
     let failures = 0;
     t.context.work(
-      smallMakers(() => {
+      smallJobHandlers(() => {
         failures -= 1;
         if (failures >= 0) throw failure;
       }),
@@ -228,7 +228,7 @@ async function endWait({ records }: JobService): Promise<number> {
 testJobs('a job waits five times as long after each failure that may pass', async (t) => {
   let failures = 0;
   t.context.work(
-    smallMakers(() => {
+    smallJobHandlers(() => {
       failures += 1;
       if (failures < 6)
         throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' });
@@ -249,7 +249,7 @@ testJobs('a job whose process died is begun again after a wait, which is no atte
     await rows.updateTable('jobs').set({ takes: 3, started_at: '2026-05-01T00:00:00.000Z' }).execute();
     await rows.updateTable('tasks').set({ taken: 1 }).execute();
   });
-  t.context.work(smallMakers(), { retry_wait_ms: 3_600_000 });
+  t.context.work(smallJobHandlers(), { retry_wait_ms: 3_600_000 });
   t.is(await endWait(t.context), 25);
   t.like(await ended(t.context, REPORTS, id), { status: 'done' });
   t.is((await jobRow(t.context, id)).takes, 4);
@@ -257,7 +257,7 @@ testJobs('a job whose process died is begun again after a wait, which is no atte
 
 testJobs('a maker that never ends is given up, whether it listens or not', async (t) => {
   let begun = 0;
-  const deaf = smallMakers(() => {
+  const deaf = smallJobHandlers(() => {
     begun += 1;
     return new Promise(() => {});
   });
@@ -287,7 +287,7 @@ testJobs(
 );
 
 testJobs('a maker that leaves no file, or says what no poll can tell, fails its job', async (t) => {
-  const small = smallMakers();
+  const small = smallJobHandlers();
   t.context.work({
     report: async (job) => {
       const made = await small.report(job);
@@ -307,7 +307,7 @@ testJobs('a maker that leaves no file, or says what no poll can tell, fails its 
 testJobs('a worker that is stopped gives its job back at once, and the next one makes it', async (t) => {
   let begun = 0;
   const first = t.context.work(
-    smallMakers(() => {
+    smallJobHandlers(() => {
       begun += 1;
       return new Promise(() => {});
     }),
@@ -318,7 +318,7 @@ testJobs('a worker that is stopped gives its job back at once, and the next one 
   await first();
   t.like(await jobRow(t.context, id), { status: 'pending', takes: 0, started_at: null });
   await until(() => reportsIn(t.context).making.length === 0);
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   t.like(await ended(t.context, REPORTS, id), { status: 'done' });
 });
 
@@ -326,7 +326,7 @@ testJobs('a job over which six processes died fails, and nobody tries it a seven
   const account = await openAccount(t.context);
   const id = await accept(t.context, REPORTS, REPORT_BODY, account.key);
   await t.context.records.transaction((rows) => rows.updateTable('jobs').set({ takes: 6 }).execute());
-  t.context.work(smallMakers(() => t.fail('it is made a seventh time')));
+  t.context.work(smallJobHandlers(() => t.fail('it is made a seventh time')));
   const { status, message } = await ended(t.context, REPORTS, id, account.key);
   t.is(status, 'failed');
   t.regex(String(message), /^it could not be made in 6 attempts/);
@@ -343,7 +343,7 @@ testJobs('businesses take turns: the job of one does not wait for all of another
   for (const { key } of asked) await accept(t.context, EXPORTS, EXPORT_BODY, key);
   const order: string[] = [];
   t.context.work(
-    smallMakers(({ business_id }) => {
+    smallJobHandlers(({ business_id }) => {
       order.push(business_id);
     }),
   );
@@ -375,7 +375,7 @@ async function kept({ records }: JobService): Promise<readonly string[]> {
 testJobs(
   'what is not kept any more is marked, and deleted with a trace a day later; what belongs to nobody a day after it was seen',
   async (t) => {
-    t.context.work(smallMakers());
+    t.context.work(smallJobHandlers());
     const { services, records } = t.context;
     const report = await accept(t.context, REPORTS, REPORT_BODY);
     const exported = await accept(t.context, EXPORTS, EXPORT_BODY);
@@ -410,7 +410,7 @@ testJobs(
 );
 
 testJobs('no clock that is set wrong, while the service runs or before it starts, deletes a report', async (t) => {
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   const { services, clock } = t.context;
   const report = await accept(t.context, REPORTS, REPORT_BODY);
   await ended(t.context, REPORTS, report);
@@ -431,7 +431,7 @@ testJobs('no clock that is set wrong, while the service runs or before it starts
 });
 
 testJobs('a service that looks at the clock for the first time in the wrong year deletes nothing', async (t) => {
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   const { services, records, clock } = t.context;
   const report = await accept(t.context, REPORTS, REPORT_BODY);
   await ended(t.context, REPORTS, report);
@@ -470,7 +470,7 @@ testJobs(
   'a folder beside the files stays, and a file that cannot be deleted keeps nothing else from being swept',
   async (t) => {
     const { services } = t.context;
-    t.context.work(smallMakers());
+    t.context.work(smallJobHandlers());
     const first = await accept(t.context, REPORTS, REPORT_BODY);
     await ended(t.context, REPORTS, first);
     const { folder } = reportsIn(t.context);
@@ -488,7 +488,7 @@ testJobs(
 );
 
 testJobs('while the data root is lost, a file that is not there is not said to be', async (t) => {
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   const id = await accept(t.context, REPORTS, REPORT_BODY);
   await ended(t.context, REPORTS, id);
   rmSync(await fileOf(t.context, id));
@@ -518,14 +518,14 @@ testJobs(
       return services.catalog.edition();
     };
     const losing = { ...services, catalog: { ...services.catalog, edition } };
-    const impatient = startJobs(losing, SILENT, smallMakers(), { retry_wait_ms: 0, data_wait_ms: 0 });
+    const impatient = startJobs(losing, SILENT, smallJobHandlers(), { retry_wait_ms: 0, data_wait_ms: 0 });
     const first = await accept(t.context, REPORTS, REPORT_BODY, account.key);
     const message = 'the data it needs could not be read, and what it cost was given back';
     t.like(await ended(t.context, REPORTS, first, account.key), { status: 'failed', message });
     await impatient();
     t.is(await creditsOf(t.context, account.business_id), 0);
 
-    const patient = startJobs(losing, SILENT, smallMakers(), { retry_wait_ms: 0 });
+    const patient = startJobs(losing, SILENT, smallJobHandlers(), { retry_wait_ms: 0 });
     const second = await accept(t.context, REPORTS, REPORT_BODY, account.key);
     looks = 0;
     await until(() => looks > 10);
@@ -547,7 +547,7 @@ anyTest.serial('a clock that is put forward by an hour ends no wait of a job for
   };
   const losing = { ...services, catalog: { ...services.catalog, edition } };
   const stop = new AbortController().signal;
-  const parts = { services: losing, makers: smallMakers(), settings: RUN_DEFAULTS, log: SILENT, stop };
+  const parts = { services: losing, jobHandlers: smallJobHandlers(), settings: RUN_DEFAULTS, log: SILENT, stop };
   const id = await accept(context, REPORTS, REPORT_BODY);
   const runNext = async () => {
     const task = await records.reader.selectFrom('tasks').select(['id', 'payload']).executeTakeFirstOrThrow();
@@ -571,7 +571,7 @@ testJobs(
   'a job whose file is lost fails with the first poll that misses it, and is given back once, whoever polls',
   async (t) => {
     const account = await openAccount(t.context);
-    t.context.work(smallMakers());
+    t.context.work(smallJobHandlers());
     const id = await accept(t.context, EXPORTS, EXPORT_BODY, account.key);
     t.like(await ended(t.context, EXPORTS, id, account.key), { status: 'done' });
     const path = await fileOf(t.context, id);
@@ -606,7 +606,7 @@ testJobs('a job that lost its task, as one of a restored backup, is queued again
   await records.transaction((rows) => rows.deleteFrom('tasks').execute());
   clock.ms += 3_600_001;
   await retention(services, SILENT).sweep(Date.now());
-  t.context.work(smallMakers());
+  t.context.work(smallJobHandlers());
   t.like(await ended(t.context, REPORTS, id), { status: 'done' });
 });
 
@@ -626,7 +626,7 @@ testJobs('a job whose business is purged while it is made leaves no file and no 
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let begun = false;
   t.context.work(
-    smallMakers(() => {
+    smallJobHandlers(() => {
       begun = true;
       return released;
     }),
@@ -648,7 +648,7 @@ testJobs('health counts what waits and what is at work', async (t) => {
   const ids = [await accept(t.context, REPORTS, REPORT_BODY), await accept(t.context, REPORTS, REPORT_BODY)];
   const backlog = () => jobBacklog(t.context.records.reader);
   t.deepEqual(await backlog(), { queued: 2, running: 0 });
-  t.context.work(smallMakers(() => released));
+  t.context.work(smallJobHandlers(() => released));
   await until(async () => (await backlog()).running === 1);
   t.deepEqual(await backlog(), { queued: 1, running: 1 });
   release();

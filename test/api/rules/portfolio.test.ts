@@ -1,11 +1,11 @@
 import test from 'ava';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { qualityAt } from '../../../api/rules/detection-quality.ts';
 import { CELL_LIMIT, CELLS_MAX, csvRows } from '../../../api/portfolio/csv.ts';
 import { portfolioGaps } from '../../../api/portfolio/gaps.ts';
 import { findImpacts, type HailPixels, impactOf, impactsPage, pixelKey } from '../../../api/portfolio/impacts.ts';
 import { checkRow, csvColumns, isLocationRow, rowOfCsv, rowOfJson } from '../../../api/portfolio/rows.ts';
+import { qualityAt } from '../../../api/rules/detection-quality.ts';
 import { coverageOf } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';

@@ -17,8 +17,8 @@ import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { SettingsError } from '../../../api/config.ts';
-import { isPublic, networks, readReceiver, refusalOf } from '../../../api/webhooks/address.ts';
-import { type Outlet, type OutletOptions, openOutlet } from '../../../api/webhooks/client.ts';
+import { isPublic, networks, parseReceiverUrl, refusalOf } from '../../../api/webhooks/address.ts';
+import { openWebhookClient, type WebhookClient, type WebhookClientOptions } from '../../../api/webhooks/client.ts';
 import { type NameResolver, openResolver } from '../../../api/webhooks/resolver.ts';
 import { SAMPLES } from '../../../api/webhooks/samples.ts';
 import { signatureFault, signatureHeaders } from '../../../api/webhooks/sign.ts';
@@ -49,20 +49,24 @@ function answering(...answers: readonly (readonly string[])[]): NameResolver & {
 /** Limits of wall time that a busy machine keeps, too. */
 const UNHURRIED = 6;
 
-function open(t: ExecutionContext, options: Partial<OutletOptions>): Outlet {
+function open(t: ExecutionContext, options: Partial<WebhookClientOptions>): WebhookClient {
   const defaults = { allow_cidrs: [], ca_file: null, time_scale: UNHURRIED, resolver: answering([]) };
-  const outlet = openOutlet({ ...defaults, ...options });
-  t.teardown(outlet.close);
-  return outlet;
+  const webhookClient = openWebhookClient({ ...defaults, ...options });
+  t.teardown(webhookClient.close);
+  return webhookClient;
 }
 
-/** An outlet that may reach a receiver of this machine. */
-function openTo(t: ExecutionContext, { ca_file }: Receiver, options: Partial<OutletOptions> = {}): Outlet {
+/** An webhookClient that may reach a receiver of this machine. */
+function openTo(
+  t: ExecutionContext,
+  { ca_file }: Receiver,
+  options: Partial<WebhookClientOptions> = {},
+): WebhookClient {
   return open(t, { allow_cidrs: LOCAL, ca_file, resolver: answering(['127.0.0.1']), ...options });
 }
 
-function post(outlet: Outlet, url: string) {
-  return outlet.post({ url, body: BODY, headers: { 'X-Service-Event': 'alert.created' } });
+function post(webhookClient: WebhookClient, url: string) {
+  return webhookClient.post({ url, body: BODY, headers: { 'X-Service-Event': 'alert.created' } });
 }
 
 /** A server that speaks no TLS, by itself. */
@@ -94,8 +98,8 @@ function suitesOf(record: Buffer): readonly number[] {
 
 test('an event is posted byte by byte as it is, under the name of its receiver', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
-  const outlet = openTo(t, receiver);
-  const attempt = await post(outlet, `https://${HOOKS}:${receiver.port}/a%20b?c=d`);
+  const webhookClient = openTo(t, receiver);
+  const attempt = await post(webhookClient, `https://${HOOKS}:${receiver.port}/a%20b?c=d`);
   t.like(attempt, { status_code: 200, error: null, error_class: null, answer: 'thanks', retry_after_ms: null });
   t.true(Number.isInteger(attempt.duration_ms));
   t.is(receiver.received.length, 1);
@@ -120,8 +124,8 @@ test('no key exchange is offered whose numbers a receiver chooses: long ones sto
       socket.destroy();
     });
   });
-  const outlet = open(t, { allow_cidrs: LOCAL });
-  await post(outlet, `https://127.0.0.1:${port}/`);
+  const webhookClient = open(t, { allow_cidrs: LOCAL });
+  await post(webhookClient, `https://127.0.0.1:${port}/`);
   const suites = suitesOf(await hello.promise);
   t.true(suites.includes(0xc02b), 'ECDHE-ECDSA-AES128-GCM-SHA256');
   t.deepEqual(
@@ -132,9 +136,9 @@ test('no key exchange is offered whose numbers a receiver chooses: long ones sto
 
 test('each attempt has a connection of its own', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS, 'other.example.com'] });
-  const outlet = openTo(t, receiver);
+  const webhookClient = openTo(t, receiver);
   for (const name of [HOOKS, HOOKS, 'other.example.com'])
-    t.is((await post(outlet, `https://${name}:${receiver.port}/`)).status_code, 200);
+    t.is((await post(webhookClient, `https://${name}:${receiver.port}/`)).status_code, 200);
   t.is(receiver.connections(), 3);
 });
 
@@ -145,36 +149,36 @@ for (const host of [
   test(`nothing connects to this machine as ${host}`, async (t) => {
     const receiver = await startReceiver(t, { names: ['localhost'] });
     const { ca_file } = receiver;
-    const outlet = open(t, { ca_file, resolver: answering(['127.0.0.1']) });
+    const webhookClient = open(t, { ca_file, resolver: answering(['127.0.0.1']) });
     const url = `https://${host}:${receiver.port}/`;
-    t.false((await outlet.judge(url)).ok);
-    t.like(await post(outlet, url), { status_code: null, error_class: 'blocked', answer: '' });
+    t.false((await webhookClient.validateUrl(url)).ok);
+    t.like(await post(webhookClient, url), { status_code: null, error_class: 'blocked', answer: '' });
     t.is(receiver.connections(), 0);
   });
 
 test('a name that led to a public address when it was given, and leads to a private one now, is not connected to', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
   const resolver = answering([PUBLIC], ['127.0.0.1'], [PUBLIC, '127.0.0.1']);
-  const outlet = open(t, { ca_file: receiver.ca_file, resolver });
+  const webhookClient = open(t, { ca_file: receiver.ca_file, resolver });
   const url = `https://${HOOKS}:${receiver.port}/`;
-  t.deepEqual(await outlet.judge(url), { ok: true, dns_checked: true });
-  t.like(await post(outlet, url), { error_class: 'blocked', error: 'must not lead to a private address' });
-  t.like(await post(outlet, url), { error_class: 'blocked' });
+  t.deepEqual(await webhookClient.validateUrl(url), { ok: true, dns_checked: true });
+  t.like(await post(webhookClient, url), { error_class: 'blocked', error: 'must not lead to a private address' });
+  t.like(await post(webhookClient, url), { error_class: 'blocked' });
   t.is(receiver.connections(), 0);
 });
 
 test('the address that was judged is the one that is connected to: a name is looked up once for an attempt', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
   const resolver = answering(['127.0.0.1'], ['10.0.0.1']);
-  const outlet = openTo(t, receiver, { resolver });
-  t.like(await post(outlet, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
+  const webhookClient = openTo(t, receiver, { resolver });
+  t.like(await post(webhookClient, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
   t.deepEqual(resolver.asked, [HOOKS]);
 });
 
 test('of several addresses one that answers is enough', async (t) => {
   const receiver = await startReceiver(t, { names: [HOOKS] });
-  const outlet = openTo(t, receiver, { resolver: answering(['127.0.0.2', '127.0.0.1']) });
-  t.like(await post(outlet, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
+  const webhookClient = openTo(t, receiver, { resolver: answering(['127.0.0.2', '127.0.0.1']) });
+  t.like(await post(webhookClient, `https://${HOOKS}:${receiver.port}/`), { status_code: 200 });
 });
 
 test.serial('a process that is told to try one address only tries the first', async (t) => {
@@ -401,31 +405,31 @@ test('a receiver that speaks TLS 1.1 at best is not talked to', async (t) => {
 
 test('names and ports of this machine pass where its network is allowed', async (t) => {
   const receiver = await startReceiver(t, { names: ['localhost'] });
-  const outlet = openTo(t, receiver);
+  const webhookClient = openTo(t, receiver);
   for (const url of [receiver.url, `https://localhost:${receiver.port}/`, 'https://receiver.test:22/']) {
-    t.deepEqual(await outlet.judge(url), { ok: true, dns_checked: true });
+    t.deepEqual(await webhookClient.validateUrl(url), { ok: true, dns_checked: true });
   }
-  t.like(await post(outlet, `https://localhost:${receiver.port}/`), { status_code: 200 });
+  t.like(await post(webhookClient, `https://localhost:${receiver.port}/`), { status_code: 200 });
 });
 
 test('a name without an address is refused while name servers work, and taken unchecked while none does', async (t) => {
   const url = `https://${HOOKS}/`;
-  t.deepEqual(await open(t, {}).judge(url), { ok: false, reason: 'must have a host name that has an address' });
+  t.deepEqual(await open(t, {}).validateUrl(url), { ok: false, reason: 'must have a host name that has an address' });
   const resolver: NameResolver = { ...answering([]), works: async () => false };
-  t.deepEqual(await open(t, { resolver }).judge(url), { ok: true, dns_checked: false });
+  t.deepEqual(await open(t, { resolver }).validateUrl(url), { ok: true, dns_checked: false });
 });
 
 test('names of this machine are refused before anybody is asked for them', async (t) => {
   const resolver = answering([PUBLIC]);
-  const outlet = open(t, { resolver });
-  t.deepEqual(await outlet.judge('https://printer.local/'), {
+  const webhookClient = open(t, { resolver });
+  t.deepEqual(await webhookClient.validateUrl('https://printer.local/'), {
     ok: false,
     reason: 'must not have a host name that ends in .local',
   });
   t.deepEqual(resolver.asked, []);
 });
 
-test('a network or a file of authorities that cannot be read keeps the outlet closed', (t) => {
+test('a network or a file of authorities that cannot be read keeps the webhookClient closed', (t) => {
   t.throws(() => open(t, { allow_cidrs: ['127.0.0.1'] }));
   t.throws(() => open(t, { ca_file: join('no', 'such', 'file.pem') }), { code: 'ENOENT' });
 });
@@ -439,7 +443,7 @@ for (const [what, text, reason] of [
     /^HAIL_WEBHOOK_CA_FILE: certificate 2 of .* malformed$/,
   ],
 ] as const)
-  test(`a file of authorities that holds ${what} keeps the outlet closed`, (t) => {
+  test(`a file of authorities that holds ${what} keeps the webhookClient closed`, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'hail-authorities-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const ca_file = join(folder, 'ca.pem');
@@ -455,8 +459,8 @@ test('an answer that arrived in time counts, also when the service was held up u
   const child = fork(RECEIVER_CHILD);
   t.teardown(() => child.disconnect());
   const [receiver] = (await once(child, 'message')) as [Receiver];
-  const outlet = openTo(t, receiver, { time_scale: 0.001 });
-  const posted = post(outlet, receiver.url);
+  const webhookClient = openTo(t, receiver, { time_scale: 0.001 });
+  const posted = post(webhookClient, receiver.url);
   t.deepEqual(await once(child, 'message'), ['received', undefined]);
   // Nothing else runs in this process meanwhile, as while it is starved of its processor.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_UP_MS);
@@ -536,7 +540,7 @@ for (const [form, host] of [
   ['IPv6, mapped, with dots', '[::ffff:127.0.0.1]'],
 ] as const)
   test(`refused: an address of this machine written as ${form}`, (t) => {
-    const receiver = readReceiver(`https://${host}/hook`);
+    const receiver = parseReceiverUrl(`https://${host}/hook`);
     if (typeof receiver === 'string') return t.fail(receiver);
     t.is(receiver.host_is, 'address');
     t.is(refusalOf(receiver, [receiver.host], []), 'must not lead to a private address');
@@ -562,12 +566,12 @@ for (const [what, url, reason] of [
   ['two dots at the end', 'https://example.com../', 'must have a host name without empty labels'],
   ['2049 characters', `https://example.com/${'a'.repeat(2029)}`, 'must have at most 2048 characters, found 2049'],
 ] as const)
-  test(`refused: a URL with ${what}`, (t) => t.is(readReceiver(url), reason));
+  test(`refused: a URL with ${what}`, (t) => t.is(parseReceiverUrl(url), reason));
 
 test('taken: a URL of 2048 characters, with port, path and query', (t) => {
   const url = `https://hooks.example.com:8443/a/b?c=${'d'.repeat(2011)}`;
   t.is(url.length, 2048);
-  const receiver = readReceiver(url);
+  const receiver = parseReceiverUrl(url);
   if (typeof receiver === 'string') return t.fail(receiver);
   t.like(receiver, { host: 'hooks.example.com', host_is: 'name', port: 8443, local: null });
   t.is(receiver.url.href, url);
@@ -593,7 +597,7 @@ for (const [host, reason] of [
   ['8.8.8.8:5432', 'must not lead to port 5432'],
 ] as const)
   test(`refused, unless its network is allowed: ${host}`, (t) => {
-    const receiver = readReceiver(`https://${host}/`);
+    const receiver = parseReceiverUrl(`https://${host}/`);
     if (typeof receiver === 'string') return t.fail(receiver);
     const allowed = networks('192.168.1.0/24', 'fd00::/8');
     t.is(receiver.local, reason);
@@ -603,7 +607,7 @@ for (const [host, reason] of [
   });
 
 test('one private address among public ones is enough to be refused', (t) => {
-  const receiver = readReceiver('https://example.com/');
+  const receiver = parseReceiverUrl('https://example.com/');
   if (typeof receiver === 'string') return t.fail(receiver);
   t.is(refusalOf(receiver, ['93.184.215.14', '2600::1'], []), null);
   t.is(refusalOf(receiver, ['93.184.215.14', '10.0.0.1'], []), 'must not lead to a private address');
@@ -611,7 +615,7 @@ test('one private address among public ones is enough to be refused', (t) => {
 });
 
 test('an allowed network makes up for its own addresses alone', (t) => {
-  const receiver = readReceiver('https://example.com/');
+  const receiver = parseReceiverUrl('https://example.com/');
   if (typeof receiver === 'string') return t.fail(receiver);
   const allowed = networks('10.1.0.0/16');
   t.is(refusalOf(receiver, ['10.1.2.3', '93.184.215.14'], allowed), null);

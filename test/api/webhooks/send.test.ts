@@ -6,22 +6,22 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { setMember } from '../../../api/accounts/members.ts';
 import { openArrival } from '../../../api/alerts/arrival.ts';
-import { enqueueEarlierEvent } from '../../../api/webhooks/events.ts';
-import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/webhooks/mail.ts';
 import { matchScan, type ScanHail } from '../../../api/alerts/match.ts';
-import { openOutlet } from '../../../api/webhooks/client.ts';
 import { indexPlaces } from '../../../api/alerts/places.ts';
-import { EARLIER_SAMPLES } from '../../../api/webhooks/samples.ts';
-import { sendPush, startSending } from '../../../api/webhooks/send.ts';
-import { signatureFault } from '../../../api/webhooks/sign.ts';
-import type { NewTask } from '../../../api/store/tasks/queue.ts';
-import { addDelivery } from '../../../api/webhooks/attempts.ts';
+import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/watched.ts';
 import { markEarlierReceiver } from '../../../api/legacy/receivers.ts';
 import { CommitFailed } from '../../../api/store/errors.ts';
-import { setMember } from '../../../api/accounts/members.ts';
-import { findPush, sweepPushes } from '../../../api/webhooks/messages.ts';
-import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/watched.ts';
+import type { NewTask } from '../../../api/store/tasks/queue.ts';
+import { addAttempt } from '../../../api/webhooks/attempts.ts';
+import { openWebhookClient } from '../../../api/webhooks/client.ts';
+import { enqueueEarlierEvent } from '../../../api/webhooks/events.ts';
+import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/webhooks/mail.ts';
+import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
+import { EARLIER_SAMPLES } from '../../../api/webhooks/samples.ts';
+import { sendMessage, startSending } from '../../../api/webhooks/send.ts';
+import { signatureFault } from '../../../api/webhooks/sign.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
@@ -57,12 +57,12 @@ async function until(t: ExecutionContext, isSo: () => boolean | Promise<boolean>
 /** A service that sends to a receiver on this machine, its waits a thousandth of the usual ones. */
 async function sending(t: ExecutionContext) {
   const receiver = await startReceiver(t);
-  const outlet = openOutlet({ allow_cidrs: ['127.0.0.0/8'], ca_file: receiver.ca_file, time_scale: 1 });
-  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, outlet });
+  const webhookClient = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file: receiver.ca_file, time_scale: 1 });
+  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, webhookClient });
   const stop = startSending({ ...service.services, webhook_time_scale: 0.001 });
   t.teardown(async () => {
     await stop();
-    outlet.close();
+    webhookClient.close();
     await service.close();
     if (service.failures.length > 0) throw service.failures[0];
   });
@@ -158,9 +158,9 @@ test('what is written for a receiver that was just paused or deleted is given up
     await happen(service, [receiver], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
   }
   while ((await runTasks(service)) > 0);
-  const pushes = await service.records.reader.selectFrom('pushes').selectAll().execute();
+  const messages = await service.records.reader.selectFrom('messages').selectAll().execute();
   t.deepEqual(
-    pushes.map(({ receiver_id, state }) => [receiver_id, state]),
+    messages.map(({ receiver_id, state }) => [receiver_id, state]),
     Array(2).fill([webhook_id, 'dropped']),
   );
   t.is(service.receivers.received.length, 0);
@@ -178,7 +178,7 @@ test('events of which no delivery is kept are swept once they are old', async (t
   ].flat();
   await service.records.transaction(async (rows) => {
     await rows
-      .updateTable('pushes')
+      .updateTable('messages')
       .set({ state: 'delivered' })
       .where('id', 'in', [kept ?? '', swept ?? ''])
       .execute();
@@ -191,13 +191,13 @@ test('events of which no delivery is kept are swept once they are old', async (t
     .select('id')
     .executeTakeFirstOrThrow();
   await service.records.transaction((rows) =>
-    addDelivery(rows, { id: 'whd_1', ...row, ...ended, ...rest, business_id }),
+    addAttempt(rows, { id: 'whd_1', ...row, ...ended, ...rest, business_id }),
   );
-  await service.records.transaction((rows) => sweepPushes(rows, before_ms));
-  t.is((await service.records.reader.selectFrom('pushes').select('id').execute()).length, 3);
-  await service.records.transaction((rows) => sweepPushes(rows, Date.now() + 1));
+  await service.records.transaction((rows) => sweepMessages(rows, before_ms));
+  t.is((await service.records.reader.selectFrom('messages').select('id').execute()).length, 3);
+  await service.records.transaction((rows) => sweepMessages(rows, Date.now() + 1));
   t.deepEqual(
-    (await service.records.reader.selectFrom('pushes').select('id').orderBy('id').execute()).map(({ id }) => id),
+    (await service.records.reader.selectFrom('messages').select('id').orderBy('id').execute()).map(({ id }) => id),
     [kept, pending],
   );
 });
@@ -224,7 +224,7 @@ for (const [direction, step_ms] of [
     const task = await reader.selectFrom('tasks').select('due_ms').executeTakeFirstOrThrow();
     const wait_ms = task.due_ms - Date.now();
     t.true(wait_ms > -60_000 && wait_ms <= 10_000, `waits ${wait_ms} ms`);
-    const [delivery] = await reader.selectFrom('deliveries').selectAll().execute();
+    const [delivery] = await reader.selectFrom('attempts').selectAll().execute();
     t.is(Date.parse(delivery?.next_retry_at ?? ''), task.due_ms);
     t.true((delivery?.duration_ms ?? Number.NaN) < 60_000);
   });
@@ -238,8 +238,8 @@ test('the next attempt is kept in the records with its time, which a restart doe
   await runTasks(service);
   const { reader } = service.records;
   const [task] = await reader.selectFrom('tasks').selectAll().execute();
-  const [push] = await reader.selectFrom('pushes').selectAll().execute();
-  const [delivery] = await reader.selectFrom('deliveries').selectAll().execute();
+  const [push] = await reader.selectFrom('messages').selectAll().execute();
+  const [delivery] = await reader.selectFrom('attempts').selectAll().execute();
   const ended_ms = Date.parse(delivery?.created_at ?? '') + (delivery?.duration_ms ?? 0);
   t.is(task?.due_ms, ended_ms + 90_000);
   t.is(push?.next_at, new Date(ended_ms + 90_000).toISOString());
@@ -280,7 +280,7 @@ for (const [how, step_ms] of [
       Date.now = () => machine() + step_ms;
       for (let retries = 1; retries <= 5; retries++) {
         t.is(await runTasks(service), 2);
-        const states = await Promise.all([here, elsewhere].map((id) => findPush(records.reader, id)));
+        const states = await Promise.all([here, elsewhere].map((id) => findMessage(records.reader, id)));
         t.deepEqual(
           states.map((push) => [push?.attempts, push?.state]),
           Array(2).fill([1 + retries, retries < 5 ? 'pending' : 'dropped']),
@@ -307,7 +307,7 @@ test('an attempt is recorded once the records can be written again', async (t) =
     },
   };
   const [task] = await records.reader.selectFrom('tasks').select('payload').execute();
-  await sendPush(failing, { payload: JSON.parse(task?.payload ?? '') });
+  await sendMessage(failing, { payload: JSON.parse(task?.payload ?? '') });
   t.is(service.receivers.received.length, 1);
   t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
 });
@@ -332,7 +332,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
       { ...about, event: 'hail.detected', data },
     );
   });
-  const dropped = async () => (await findPush(service.records.reader, event_id))?.state === 'dropped';
+  const dropped = async () => (await findMessage(service.records.reader, event_id))?.state === 'dropped';
   await until(t, dropped);
   t.is(receiver.received.length, 4);
   for (const { headers, body } of receiver.received) {
@@ -345,7 +345,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
     });
   }
   const attempts = await service.records.reader
-    .selectFrom('deliveries')
+    .selectFrom('attempts')
     .select(['next_retry_at', 'created_at', 'duration_ms'])
     .where('receiver_id', '=', webhook_id)
     .orderBy('attempt')

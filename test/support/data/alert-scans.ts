@@ -1,11 +1,11 @@
 import pino from 'pino';
+import type { WatchParts } from '../../../api/alerts/watch.ts';
 import type { Edition } from '../../../api/catalog.ts';
 import type { Engine } from '../../../api/duckdb.ts';
 import type { Live, LiveSnapshot } from '../../../api/live.ts';
-import type { WatchParts } from '../../../api/alerts/watch.ts';
-import { tableShelf } from '../../../api/store/tasks/table.ts';
-import { queueOver } from '../../../api/store/tasks/work.ts';
 import type { Records } from '../../../api/store/records.ts';
+import { tableTaskStore } from '../../../api/store/tasks/table.ts';
+import { queueOver } from '../../../api/store/tasks/work.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { scanId, stormDate } from '../../../schemas/time.ts';
@@ -113,7 +113,7 @@ export function watchPartsOf(
     live,
     engine,
     records,
-    queue: queueOver(tableShelf(records.store), { failed: () => {}, troubled: () => {} }),
+    queue: queueOver(tableTaskStore(records.store), { failed: () => {}, troubled: () => {} }),
     storm_day_start_hour: 0,
     coverage: async (edition, archive) => {
       const scan = madeOf(edition).all.find((one) => `${scanId(timeOf(one))}.pmtiles` === archive);

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import type { MadeFile } from '../../../api/jobs/job.ts';
-import type { Makers } from '../../../api/jobs/kinds.ts';
-import { startJobs } from '../../../api/jobs/start.ts';
+import type { JobHandlers } from '../../../api/jobs/kinds.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
+import { startJobs } from '../../../api/jobs/start.ts';
 import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
 
@@ -36,7 +36,7 @@ export function smallReport(pid: number): MadeFile<ReportSummary> {
 }
 
 /** Runs the reports of a service until none is pending, and returns what ends the running. */
-export async function runReports(services: Services, report: Makers['report']): Promise<() => Promise<void>> {
+export async function runReports(services: Services, report: JobHandlers['report']): Promise<() => Promise<void>> {
   const end = startJobs(
     services,
     pino({ level: 'silent' }),

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
-import { createApp } from '../../../api/app.ts';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
+import { createApp } from '../../../api/app.ts';
 import { openServices } from '../../../api/services.ts';
 import { PORTFOLIO } from '../service/portfolio.ts';
 import { SERVICE_NOW_MS } from '../service/service.ts';

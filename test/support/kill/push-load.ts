@@ -2,13 +2,13 @@ import { rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { enqueueEvent } from '../../../api/webhooks/events.ts';
-import { tableShelf } from '../../../api/store/tasks/table.ts';
-import { queueOver } from '../../../api/store/tasks/work.ts';
 import { openRecords } from '../../../api/metering/open.ts';
-import { pushBacklog } from '../../../api/webhooks/messages.ts';
-import type { Records } from '../../../api/store/records.ts';
 import { RETRIES_MAX } from '../../../api/rules/webhook-retry.ts';
+import type { Records } from '../../../api/store/records.ts';
+import { tableTaskStore } from '../../../api/store/tasks/table.ts';
+import { queueOver } from '../../../api/store/tasks/work.ts';
+import { enqueueEvent } from '../../../api/webhooks/events.ts';
+import { messageBacklog } from '../../../api/webhooks/messages.ts';
 import { type Received, type Receiver, type Scope, startReceiver } from '../service/receiver.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
 import { WHOLE_NOW_MS } from '../service/whole-service.ts';
@@ -156,7 +156,7 @@ async function feed(
   { events, per_second }: PushLoad,
 ): Promise<ReadonlyMap<string, number>> {
   const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
-  const queue = queueOver(tableShelf(records.store), { failed: console.error, troubled: console.error });
+  const queue = queueOver(tableTaskStore(records.store), { failed: console.error, troubled: console.error });
   const sent = new Map<string, number>();
   const started_ms = performance.now();
   for (let k = 0; k < events; k++) {
@@ -188,7 +188,7 @@ async function workFor({ requests }: Seen, more: number): Promise<void> {
 /** Waits until nothing is to be sent any more; what is left after the longest wait is a fault. */
 async function drain(records: Records): Promise<void> {
   const until_ms = performance.now() + DRAIN_MAX_MS;
-  while ((await pushBacklog(records.reader, Date.now())).events > 0 && performance.now() < until_ms)
+  while ((await messageBacklog(records.reader, Date.now())).events > 0 && performance.now() < until_ms)
     await sleep(4 * LOOK_EVERY_MS);
 }
 
@@ -199,11 +199,11 @@ async function judge(
   { requests }: Seen,
 ): Promise<Pick<PushOutcome, 'delivered' | 'dropped' | 'given_up' | 'repeated' | 'faults'>> {
   const rows = await records.reader
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .innerJoin('webhooks', 'webhooks.id', 'receiver_id')
-    .select(['pushes.id', 'state', 'attempts', 'body', 'webhooks.status'])
+    .select(['messages.id', 'state', 'attempts', 'body', 'webhooks.status'])
     .execute();
-  const pushes = new Map(rows.map((push) => [push.id, push]));
+  const messages = new Map(rows.map((push) => [push.id, push]));
   const taken = new Set(requests.filter((request) => request.taken).map(({ id }) => id));
   const delivered = [...taken].filter((id) => sent.has(id)).length;
   const told = new Map<number, string>();
@@ -212,7 +212,7 @@ async function judge(
   let given_up = 0;
   let repeated = 0;
   for (const [id, number] of sent) {
-    const push = pushes.get(id);
+    const push = messages.get(id);
     if (push === undefined) faults.push(`event ${number} is gone from the records`);
     else if (push.state === 'delivered' && !taken.has(id))
       faults.push(`event ${number} counts as delivered, but nobody took it`);
@@ -227,7 +227,7 @@ async function judge(
   const before = new Set<string>();
   for (const { id, body, taken: isTaken } of requests) {
     const number: unknown = JSON.parse(body).data.number;
-    if (sent.get(id) !== number || pushes.get(id)?.body !== body)
+    if (sent.get(id) !== number || messages.get(id)?.body !== body)
       faults.push(`a request of ${id} has other bytes than its event`);
     if (typeof number === 'number') {
       if (told.has(number) && told.get(number) !== id) faults.push(`event ${number} was told under two ids`);

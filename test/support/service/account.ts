@@ -2,7 +2,7 @@ import { createBusiness } from '../../../api/accounts/businesses.ts';
 import { setKeyCap } from '../../../api/accounts/key-caps.ts';
 import { createKey, findKey } from '../../../api/accounts/key-rows.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import type { Plan } from '../../../api/store/records.ts';
+import type { Tariff } from '../../../api/store/records.ts';
 import type { RunningService } from './service.ts';
 
 /** A business of its own with one key. */
@@ -13,7 +13,7 @@ export interface Account {
 }
 
 export interface AccountOptions {
-  readonly plan?: Partial<Plan>;
+  readonly plan?: Partial<Tariff>;
   readonly kind?: 'live' | 'test';
   readonly variant?: 'current' | 'earlier';
   readonly scopes?: readonly string[];

@@ -1,13 +1,13 @@
 import type { Alert } from '../../../api/alerts/alerts.ts';
+import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from '../../../api/routes/alerts.ts';
 import { instant } from '../../../api/store/instant.ts';
-import { deleteAlert, getAlert, listAlerts, subscribeToAlerts, updateAlert } from '../../../api/routes/alerts.ts';
 import { newId } from '../../../schemas/ids.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 import { RECEIVER, type Receivers, receivers } from './webhooks.ts';
 
 export const ALERTS = '/v1/alerts';
 export const SUBSCRIBE = `${ALERTS}/subscribe`;
-export const ALERT_ENDPOINTS = [listAlerts, subscribeToAlerts, getAlert, updateAlert, deleteAlert];
+export const ALERT_ENDPOINTS = [listAlerts, createAlert, getAlert, updateAlert, deleteAlert];
 /** The least that makes a subscription. */
 export const CIRCLE = { lat: 35.4676, lon: -97.5164, webhook_url: RECEIVER } as const;
 
@@ -17,8 +17,8 @@ export interface AlertService extends RunningService {
 }
 
 export async function startAlertService(): Promise<AlertService> {
-  const outlet = receivers();
-  return { ...(await startService({ endpoints: ALERT_ENDPOINTS, outlet })), receivers: outlet };
+  const webhookClient = receivers();
+  return { ...(await startService({ endpoints: ALERT_ENDPOINTS, webhookClient })), receivers: webhookClient };
 }
 
 export function sending(method: 'POST' | 'PATCH' | 'PUT', body: unknown, headers: Record<string, string> = {}) {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import type { JobToMake } from '../../../api/jobs/job.ts';
-import type { Makers } from '../../../api/jobs/kinds.ts';
+import type { JobHandlers } from '../../../api/jobs/kinds.ts';
 import type { RunSettings } from '../../../api/jobs/run.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
 import { createExport, getExport } from '../../../api/routes/exports.ts';
@@ -30,7 +30,7 @@ const HASH = `sha256:${'ab'.repeat(32)}`;
 type AnyJob = JobToMake<ReportRequest> | JobToMake<ExportParams>;
 
 /** Makers of small files; `before` runs first, and may fail, wait, or look at what it was given. */
-export function smallMakers(before: (job: AnyJob) => Promise<void> | void = () => {}): Makers {
+export function smallJobHandlers(before: (job: AnyJob) => Promise<void> | void = () => {}): JobHandlers {
   const made = { data_as_of_ms: SERVICE_NOW_MS - 1_000, data_source: 'simulated' } as const;
   return {
     report: async (job) => {
@@ -55,7 +55,7 @@ export function smallMakers(before: (job: AnyJob) => Promise<void> | void = () =
 export interface JobService extends RunningService {
   readonly clock: { ms: number };
   /** Starts a worker; what it returns ends it, and so does the end of the test. */
-  readonly work: (makers: Makers, settings?: Partial<RunSettings>, log?: Logger) => () => Promise<void>;
+  readonly work: (jobHandlers: JobHandlers, settings?: Partial<RunSettings>, log?: Logger) => () => Promise<void>;
 }
 
 export async function startJobService(): Promise<JobService> {
@@ -69,8 +69,8 @@ export async function startJobService(): Promise<JobService> {
   return {
     ...service,
     clock,
-    work: (makers, settings = {}, log = pino({ level: 'silent' })) => {
-      const end = startJobs(service.services, log, makers, { retry_wait_ms: 0, ...settings });
+    work: (jobHandlers, settings = {}, log = pino({ level: 'silent' })) => {
+      const end = startJobs(service.services, log, jobHandlers, { retry_wait_ms: 0, ...settings });
       ends.push(end);
       return end;
     },

@@ -1,13 +1,13 @@
+import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
+import { insertArea, NO_LABELS } from '../../../api/alerts/areas.ts';
+import { createSubscription } from '../../../api/alerts/subscriptions.ts';
+import { insertJob } from '../../../api/jobs/rows.ts';
+import { upsertLocations } from '../../../api/portfolio/locations.ts';
+import { polygonShape } from '../../../api/rules/area-geometry.ts';
+import type { Writer } from '../../../api/store/records.ts';
+import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { recordAttempt } from '../../../api/webhooks/record.ts';
-import { createArea, NO_LABELS } from '../../../api/alerts/areas.ts';
-import { insertJob } from '../../../api/jobs/rows.ts';
-import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import { upsertLocations } from '../../../api/portfolio/locations.ts';
-import type { Writer } from '../../../api/store/records.ts';
-import { createSubscription } from '../../../api/alerts/subscriptions.ts';
-import { createWebhook } from '../../../api/webhooks/endpoints.ts';
-import { polygonShape } from '../../../api/rules/area-geometry.ts';
 import { SQUARE } from './areas.ts';
 import type { DescribedOperation } from './document.ts';
 import { EXPORT_BODY, REPORT_BODY } from './jobs.ts';
@@ -74,7 +74,7 @@ async function makeLocation(writer: Writer): Promise<Record<string, string>> {
 async function makeDelivery(writer: Writer, { records, services }: Service): Promise<Record<string, string>> {
   const { rows, business_id, now_ms } = writer;
   const wanted = { url: 'https://hooks.example.com/hail', events: ['alert.created'] } as const;
-  const made = await createWebhook(writer, services.secrets, wanted, 1);
+  const made = await insertWebhook(writer, services.secrets, wanted, 1);
   if (made === null) throw new Error('a new business has no room for a webhook');
   const { id } = made.webhook;
   const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };
@@ -99,6 +99,6 @@ async function makePolygon(writer: Writer): Promise<Record<string, string>> {
   const shape = polygonShape(SQUARE.map(([lon, lat]) => [lon, lat]));
   if ('reason' in shape) throw new Error(`the square is no area: ${shape.reason}`);
   const said = { kind: 'polygon', name: 'yard', real_time: false, purpose: 'monitoring', group_id: null } as const;
-  const { id } = await createArea(writer, { ...said, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+  const { id } = await insertArea(writer, { ...said, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
   return { id };
 }

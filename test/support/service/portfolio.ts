@@ -1,20 +1,16 @@
 import { createBusiness, setPlan } from '../../../api/accounts/businesses.ts';
 import { createKey } from '../../../api/accounts/key-rows.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import type { Plan } from '../../../api/store/records.ts';
-import { portfolioImpacts } from '../../../api/routes/portfolio-impacts.ts';
-import {
-  deletePortfolioLocations,
-  listPortfolioLocations,
-  uploadPortfolioLocations,
-} from '../../../api/routes/portfolio-locations.ts';
+import { getPortfolioImpacts } from '../../../api/routes/portfolio-impacts.ts';
+import { createLocations, deleteLocation, listLocations } from '../../../api/routes/portfolio-locations.ts';
+import type { Tariff } from '../../../api/store/records.ts';
 import type { PortfolioLocations } from '../../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../../schemas/resources/portfolio-upload.ts';
 import { type RunningService, SERVICE_NOW_MS } from './service.ts';
 
 export const LOCATIONS = '/v1/portfolio/locations';
 export const IMPACTS = '/v1/portfolio/impacts';
-export const PORTFOLIO = [uploadPortfolioLocations, listPortfolioLocations, deletePortfolioLocations, portfolioImpacts];
+export const PORTFOLIO = [createLocations, listLocations, deleteLocation, getPortfolioImpacts];
 
 /** Body of a call as JSON. */
 export function sending(method: 'POST' | 'DELETE', body: unknown, headers: Record<string, string> = {}) {
@@ -80,7 +76,7 @@ export async function locationsStored({ records }: RunningService): Promise<numb
 }
 
 /** Changes the plan of the first business; to be done before its first call, since keys are remembered for a second. */
-export async function changePlan(service: RunningService, change: Partial<Plan>): Promise<void> {
+export async function changePlan(service: RunningService, change: Partial<Tariff>): Promise<void> {
   const business = await firstBusiness(service);
   const plan = { ...SELF_HOSTED, rate_per_minute: 1_000_000, ...change };
   await service.records.transaction((rows) => setPlan(rows, business, plan, SERVICE_NOW_MS));

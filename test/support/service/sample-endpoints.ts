@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { latitudeQuery, longitudeQuery, numberQuery, wordQuery } from '../../../api/decode.ts';
+import { enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../../../api/decode.ts';
 import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/endpoint.ts';
 import { ApiError } from '../../../api/errors.ts';
 import { newId } from '../../../schemas/ids.ts';
@@ -65,7 +65,7 @@ export function sampleEndpoints(): Samples {
     path: '/v1/sample/version',
     summary: 'Costs 10, its tag known before it is answered',
     scope: 'sample:read',
-    query: z.object({ format: wordQuery(['json', 'text'], 'json') }),
+    query: z.object({ format: enumQuery(['json', 'text'], 'json') }),
     body: null,
     reply: z.object({ version: z.string() }),
     other_replies: { 'text/plain; charset=utf-8': z.string() },

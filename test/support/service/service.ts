@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { type AppOptions, createApp } from '../../../api/app.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Telemetry } from '../../../api/middleware/telemetry.ts';
-import type { Outlet } from '../../../api/webhooks/client.ts';
-import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
-import type { Records } from '../../../api/store/records.ts';
 import { openServices, type Services } from '../../../api/services.ts';
+import type { Records } from '../../../api/store/records.ts';
+import type { WebhookClient } from '../../../api/webhooks/client.ts';
 import { SCRATCH } from '../data/world.ts';
 import { placeNewRecords } from './new-records.ts';
 
@@ -25,7 +25,7 @@ export interface ServiceOptions {
   readonly now?: () => number;
   /** Parts that stand in for the real ones. */
   readonly records?: (records: Records) => Records;
-  readonly outlet?: Outlet;
+  readonly webhookClient?: WebhookClient;
   readonly app?: Partial<AppOptions>;
   readonly public_routes?: (services: Services) => readonly PublicRoute[];
 }
@@ -71,7 +71,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   if (keys === null) throw new Error('the records of a new service hold a business already');
   await opened.records.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
   const records = options.records?.(opened.records) ?? opened.records;
-  const services = { ...opened, records, outlet: options.outlet ?? opened.outlet };
+  const services = { ...opened, records, webhookClient: options.webhookClient ?? opened.webhookClient };
   const failures: unknown[] = [];
   const telemetry: Telemetry = {
     answered: () => {},

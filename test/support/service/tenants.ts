@@ -1,12 +1,12 @@
-import { enqueueEvent } from '../../../api/webhooks/events.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
 import { createBusiness } from '../../../api/accounts/businesses.ts';
-import { openRecords } from '../../../api/metering/open.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
+import { openRecords } from '../../../api/metering/open.ts';
+import { TASK_NAMES } from '../../../api/services.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets } from '../../../api/store/secrets.ts';
-import { createWebhook } from '../../../api/webhooks/endpoints.ts';
-import { TASK_NAMES } from '../../../api/services.ts';
+import { openQueue } from '../../../api/store/tasks/open.ts';
+import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
+import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import type { Scope } from './receiver.ts';
 import { WHOLE_NOW_MS } from './whole-service.ts';
 
@@ -43,7 +43,7 @@ export async function openTenants(scope: Scope, data_root: string, database_url:
         const made: TenantWebhook[] = [];
         for (const url of urls) {
           const writer = { rows, business_id: business.id, now_ms: WHOLE_NOW_MS };
-          const created = await createWebhook(writer, secrets, { url, events: ['alert.created'] }, urls.length);
+          const created = await insertWebhook(writer, secrets, { url, events: ['alert.created'] }, urls.length);
           made.push({ business_id: business.id, webhook_id: created?.webhook.id ?? '' });
         }
         return made;

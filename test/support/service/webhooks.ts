@@ -1,31 +1,31 @@
 import { z } from 'zod';
+import {
+  createWebhook,
+  deleteWebhook,
+  getWebhook,
+  listAttempts,
+  listWebhooks,
+  redeliver,
+  testWebhook,
+  updateWebhook,
+} from '../../../api/routes/webhooks.ts';
+import type { PostOutcome, WebhookClient } from '../../../api/webhooks/client.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { MAIL_TASK, sendMail } from '../../../api/webhooks/mail.ts';
-import type { Attempt, Outlet } from '../../../api/webhooks/client.ts';
-import { sendPush } from '../../../api/webhooks/send.ts';
-import {
-  createWebhookEndpoint,
-  deleteWebhookEndpoint,
-  getWebhook,
-  listWebhookDeliveries,
-  listWebhooksEndpoint,
-  redeliverWebhook,
-  testWebhook,
-  updateWebhookEndpoint,
-} from '../../../api/routes/webhooks.ts';
+import { sendMessage } from '../../../api/webhooks/send.ts';
 import { EventBody, type EventType } from '../../../schemas/webhook-events.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 
 export const WEBHOOKS = '/v1/webhooks';
 export const WEBHOOK_ENDPOINTS = [
-  createWebhookEndpoint,
-  listWebhooksEndpoint,
+  createWebhook,
+  listWebhooks,
   getWebhook,
-  updateWebhookEndpoint,
-  deleteWebhookEndpoint,
+  updateWebhook,
+  deleteWebhook,
   testWebhook,
-  listWebhookDeliveries,
-  redeliverWebhook,
+  listAttempts,
+  redeliver,
 ];
 export const RECEIVER = 'https://hooks.example.com/hail';
 
@@ -39,10 +39,10 @@ export interface Received {
 }
 
 /** Receivers that answer what the test says, without any network. */
-export interface Receivers extends Outlet {
+export interface Receivers extends WebhookClient {
   readonly received: Received[];
   /** How they answer from now on: a status, or the class of what fails. */
-  answer: (received: Received) => number | 'timeout' | 'blocked' | Partial<Attempt>;
+  answer: (received: Received) => number | 'timeout' | 'blocked' | Partial<PostOutcome>;
 }
 
 /** Receivers that answer 200. They take every address, except ones that begin with `http:`. */
@@ -50,7 +50,7 @@ export function receivers(): Receivers {
   const all: Receivers = {
     received: [],
     answer: () => 200,
-    judge: async (url) =>
+    validateUrl: async (url) =>
       url.startsWith('http:') ? { ok: false, reason: 'is not https' } : { ok: true, dns_checked: true },
     post: async ({ url, headers, body: text }) => {
       const received = { url, headers, text, body: EventBody.parse(JSON.parse(text)) };
@@ -62,7 +62,7 @@ export function receivers(): Receivers {
   return all;
 }
 
-function attemptOf(answer: ReturnType<Receivers['answer']>): Attempt {
+function attemptOf(answer: ReturnType<Receivers['answer']>): PostOutcome {
   const silent = {
     status_code: null,
     error: null,
@@ -88,9 +88,9 @@ export interface WebhookService extends RunningService {
 }
 
 export async function startWebhookService(): Promise<WebhookService> {
-  const outlet = receivers();
-  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, outlet });
-  return { ...service, receivers: outlet };
+  const webhookClient = receivers();
+  const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, webhookClient });
+  return { ...service, receivers: webhookClient };
 }
 
 /** Body of a call as JSON. */
@@ -144,7 +144,7 @@ export async function runTasks({ records, services }: RunningService): Promise<n
   for (const { id, name, payload } of tasks) {
     const task = { payload: JSON.parse(payload) as unknown };
     if (name === MAIL_TASK) await sendMail(task, services.mailer, services);
-    else await sendPush(services, task);
+    else await sendMessage(services, task);
     await records.transaction((rows) => rows.deleteFrom('tasks').where('id', '=', id).execute());
   }
   return tasks.length;

@@ -75,7 +75,7 @@ export async function startWholeService(): Promise<WholeService> {
     endpoints: ENDPOINTS,
     data_root: await wholeRoot(),
     now_ms: WHOLE_NOW_MS,
-    outlet: receivers(),
+    webhookClient: receivers(),
     app: {
       publicRoutes: [openApiDocument(document), openApiDocument(earlier, own_path)],
       earlier_endpoints: EARLIER_ENDPOINTS,

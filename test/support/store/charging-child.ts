@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { openDatabase } from '../../../api/store/database.ts';
 import { recordsOver } from '../../../api/metering/open.ts';
+import { openDatabase } from '../../../api/store/database.ts';
 import { PATIENCE } from './patience.ts';
 
 /**

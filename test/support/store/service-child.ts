@@ -1,9 +1,9 @@
+import { startWatch } from '../../../api/alerts/watch.ts';
 import type { Edition } from '../../../api/catalog.ts';
 import type { Observer } from '../../../api/observers.ts';
-import { openOutlet } from '../../../api/webhooks/client.ts';
-import { startSending } from '../../../api/webhooks/send.ts';
-import { startWatch } from '../../../api/alerts/watch.ts';
 import { openServices } from '../../../api/services.ts';
+import { openWebhookClient } from '../../../api/webhooks/client.ts';
+import { startSending } from '../../../api/webhooks/send.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
 import { PATIENCE } from './patience.ts';
 
@@ -27,15 +27,15 @@ const { services, close } = await openServices({
 const { records, queue } = services;
 records.store.setWaits(PATIENCE);
 // Only the waits between attempts are shortened: an attempt may take as long as it usually may.
-const outlet = openOutlet({ ...receivers, time_scale: 1 });
+const webhookClient = openWebhookClient({ ...receivers, time_scale: 1 });
 let attempts = 0;
 const stopSending = startSending({
   ...services,
-  outlet: {
-    ...outlet,
+  webhookClient: {
+    ...webhookClient,
     post: (request) => {
       attempts += 1;
-      return outlet.post(request);
+      return webhookClient.post(request);
     },
   },
 });
@@ -54,7 +54,7 @@ process.on('message', async (scans: readonly MadeScan[] | 'end') => {
   if (scans === 'end') {
     await stopWatching();
     await stopSending();
-    outlet.close();
+    webhookClient.close();
     await close();
     process.send?.(attempts);
     process.disconnect();

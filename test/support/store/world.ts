@@ -7,11 +7,11 @@ import test, { type ExecutionContext } from 'ava';
 import { PGliteDialect } from 'kysely';
 import pg from 'pg';
 import { createBusiness } from '../../../api/accounts/businesses.ts';
-import { type Location, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
 import { createKey } from '../../../api/accounts/key-rows.ts';
-import { type RecordsSettings, recordsOver } from '../../../api/metering/open.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import type { Caller, Charge, Plan, Records } from '../../../api/store/records.ts';
+import { type RecordsSettings, recordsOver } from '../../../api/metering/open.ts';
+import { type Location, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
+import type { Caller, Charge, Records, Tariff } from '../../../api/store/records.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */
@@ -122,7 +122,7 @@ export async function makeTenant(
   records: Records,
   world: World,
   name: string,
-  plan: Partial<Plan> = {},
+  plan: Partial<Tariff> = {},
 ): Promise<Tenant> {
   const key = await records.transaction(async (rows) => {
     const business = await createBusiness(rows, name, { ...SELF_HOSTED, ...plan }, world.now_ms);

@@ -1,9 +1,9 @@
 import type { ExecutionContext } from 'ava';
+import type { RecordsSettings } from '../../../api/metering/open.ts';
+import type { Location } from '../../../api/store/database.ts';
+import type { Records } from '../../../api/store/records.ts';
 import { openQueue } from '../../../api/store/tasks/open.ts';
 import type { NewTask, Queue, Task, WorkSettings } from '../../../api/store/tasks/queue.ts';
-import type { Location } from '../../../api/store/database.ts';
-import type { RecordsSettings } from '../../../api/metering/open.ts';
-import type { Records } from '../../../api/store/records.ts';
 import type { World } from '../store/world.ts';
 
 export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { openQueue } from '../../../api/store/tasks/open.ts';
+import { recordsOver } from '../../../api/metering/open.ts';
 import type { Location } from '../../../api/store/database.ts';
 import { openDatabase } from '../../../api/store/database.ts';
-import { recordsOver } from '../../../api/metering/open.ts';
+import { openQueue } from '../../../api/store/tasks/open.ts';
 import { NAMES, SETTINGS, urlOf } from './diary.ts';
 
 /**

@@ -1,13 +1,13 @@
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import { createWatch } from '../../../../api/alerts/watch.ts';
-import { createArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
 import { setPlan, setStatus } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import type { Records } from '../../../../api/store/records.ts';
+import { insertArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
+import { createWatch } from '../../../../api/alerts/watch.ts';
 import { isFault, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import type { Records } from '../../../../api/store/records.ts';
 import type { Bbox, Position } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
@@ -79,7 +79,7 @@ async function alertsOf(records: Records) {
 
 /** Types of the events that were written, in order. */
 async function eventsOf(records: Records): Promise<string[]> {
-  const rows = await records.reader.selectFrom('pushes').select('event').orderBy('id').execute();
+  const rows = await records.reader.selectFrom('messages').select('event').orderBy('id').execute();
   return rows.map(({ event }) => event);
 }
 
@@ -89,7 +89,7 @@ const everyTwo = (from: number, to: number) => Array.from({ length: (to - from) 
 
 /** One episode as it should be told. */
 async function isToldOnce(t: ExecutionContext, records: Records) {
-  const bodies = await records.reader.selectFrom('pushes').select('body').execute();
+  const bodies = await records.reader.selectFrom('messages').select('body').execute();
   for (const { body } of bodies) t.deepEqual(departuresOfEvent('current', body), [], body);
   t.deepEqual(await eventsOf(records), ['alert.created', 'alert.resolved']);
 }
@@ -117,8 +117,8 @@ export function alertsSuite(test: Register): void {
     await publish(...hail(2));
     await publish(...clear(40));
     const alert = await records.reader.selectFrom('alerts').selectAll().executeTakeFirstOrThrow();
-    const pushes = await records.reader.selectFrom('pushes').selectAll().orderBy('id').execute();
-    const [created, resolved] = pushes.map(({ body }) => JSON.parse(body).data);
+    const messages = await records.reader.selectFrom('messages').selectAll().orderBy('id').execute();
+    const [created, resolved] = messages.map(({ body }) => JSON.parse(body).data);
     t.like(created, {
       alert_id: alert.id,
       subscription_id,
@@ -139,10 +139,10 @@ export function alertsSuite(test: Register): void {
       duration_seconds: 1800,
     });
     t.deepEqual(
-      pushes.map(({ state, after_id }) => [state, after_id]),
+      messages.map(({ state, after_id }) => [state, after_id]),
       [
         ['pending', null],
-        ['waiting', pushes[0]?.id ?? ''],
+        ['waiting', messages[0]?.id ?? ''],
       ],
     );
   });
@@ -197,7 +197,7 @@ export function alertsSuite(test: Register): void {
       records.transaction((rows) => work({ rows, business_id: business.id, now_ms: world.now_ms }));
     await publish(...hail(2));
     await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
-    t.like(await records.reader.selectFrom('pushes').selectAll().executeTakeFirst(), { state: 'dropped' });
+    t.like(await records.reader.selectFrom('messages').selectAll().executeTakeFirst(), { state: 'dropped' });
     await publish(...hail(4));
     await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
     await publish(...hail(6));
@@ -287,7 +287,7 @@ export function alertsSuite(test: Register): void {
       const { id, ring } = await records.transaction(async (rows) => {
         await rows.deleteFrom('subscriptions').execute();
         const writer = { rows, business_id: business.id, now_ms: world.now_ms };
-        return await createArea(writer, { ...area, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+        return await insertArea(writer, { ...area, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
       });
       t.true((ring?.length ?? 0) <= ANSWERED_POSITIONS_MAX);
       const pixels = pixelsIn(shape.bbox);
@@ -436,7 +436,7 @@ export function alertOrdersSuite(test: Register): void {
     await fc.assert(
       fc.asyncProperty(storms, async ([steps, delays, chances]) => {
         await records.transaction(async (rows) => {
-          for (const table of ['pushes', 'alerts', 'matched_scans', 'tasks'] as const)
+          for (const table of ['messages', 'alerts', 'matched_scans', 'tasks'] as const)
             await rows.deleteFrom(table).execute();
         });
         const hailAt = [4];

@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
+import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import {
   type AreaOutcome,
   AreaQuotaExceeded,
@@ -6,20 +8,18 @@ import {
   areasNamed,
   areaUse,
   changeArea,
-  createArea,
-  deleteArea,
+  insertArea,
   isAsWanted,
-  listAreas,
   type NamedArea,
   NO_LABELS,
+  removeArea,
   replaceArea,
+  selectAreas,
 } from '../../../../api/alerts/areas.ts';
-import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
-import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
-import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import type { Records, StoredAnswer, Writer } from '../../../../api/store/records.ts';
 import { areaRings } from '../../../../api/alerts/watched.ts';
 import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
+import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
+import type { Records, StoredAnswer, Writer } from '../../../../api/store/records.ts';
 import { boxRing } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';
@@ -82,7 +82,7 @@ export function areasSuite(test: Register): void {
     const quotas = { ...SELF_HOSTED.quotas, point_areas: 5 };
     const outcomes = await Promise.allSettled(
       Array.from({ length: 16 }, (_, k) =>
-        write(servers[k % 2] as Records, tenant, world, (writer) => createArea(writer, mast(`mast ${k}`), quotas)),
+        write(servers[k % 2] as Records, tenant, world, (writer) => insertArea(writer, mast(`mast ${k}`), quotas)),
       ),
     );
     t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 5);
@@ -100,7 +100,7 @@ export function areasSuite(test: Register): void {
     const servers = [await world.open(), await world.open()];
     const tenant = await makeTenant(servers[0] as Records, world, 'acme');
     const { quotas } = SELF_HOSTED;
-    const { id } = await write(servers[0] as Records, tenant, world, (writer) => createArea(writer, mast('a'), quotas));
+    const { id } = await write(servers[0] as Records, tenant, world, (writer) => insertArea(writer, mast('a'), quotas));
     const outcomes: readonly AreaOutcome[] = await Promise.all(
       Array.from({ length: 12 }, (_, k) =>
         write(servers[k % 2] as Records, tenant, world, (writer) =>
@@ -122,24 +122,24 @@ export function areasSuite(test: Register): void {
     const [tenant, stranger] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'other')];
     const { quotas } = SELF_HOSTED;
     const made = await write(records, tenant, world, async (writer) => [
-      await createArea(writer, mast('a'), quotas),
-      await createArea(writer, mast('b', 'group'), quotas),
-      await createArea(writer, mast('c'), quotas),
+      await insertArea(writer, mast('a'), quotas),
+      await insertArea(writer, mast('b', 'group'), quotas),
+      await insertArea(writer, mast('c'), quotas),
     ]);
     const [a, b, c] = made.map(({ id }) => id) as [string, string, string];
     world.now_ms += 1000;
     await write(records, tenant, world, (writer) => changeArea(writer, a, 1, { name: 'z' }, quotas));
     const { business_id } = tenant.caller;
-    const ids = async (...args: [typeof EVERY | { kind: null; group_id: string }, Parameters<typeof listAreas>[3]]) =>
-      (await listAreas(records.reader, business_id, ...args, 10)).map(({ id }) => id);
+    const ids = async (...args: [typeof EVERY | { kind: null; group_id: string }, Parameters<typeof selectAreas>[3]]) =>
+      (await selectAreas(records.reader, business_id, ...args, 10)).map(({ id }) => id);
     t.deepEqual(await ids(EVERY, null), [a, c, b]);
     t.deepEqual(await ids({ kind: null, group_id: 'group' }, null), [b]);
     t.deepEqual(await ids(EVERY, { updated_at: made[2]?.updated_at ?? '', id: c }), [b]);
-    t.false(await write(records, stranger, world, (writer) => deleteArea(writer, a)));
+    t.false(await write(records, stranger, world, (writer) => removeArea(writer, a)));
     t.deepEqual(await write(records, stranger, world, (writer) => changeArea(writer, a, 2, { name: 'x' }, quotas)), {
       kind: 'not_found',
     });
-    t.true(await write(records, tenant, world, (writer) => deleteArea(writer, a)));
+    t.true(await write(records, tenant, world, (writer) => removeArea(writer, a)));
     t.deepEqual(await ids(EVERY, null), [c, b]);
   });
 
@@ -147,7 +147,7 @@ export function areasSuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     const { quotas } = SELF_HOSTED;
-    const made = await write(records, tenant, world, (writer) => createArea(writer, corridor(-99), quotas));
+    const made = await write(records, tenant, world, (writer) => insertArea(writer, corridor(-99), quotas));
     const matched = async () => (await areaRings(records.reader, [made.id])).get(made.id);
     t.deepEqual(await matched(), shapeOf(corridorRing([-99, 34.5])).submitted);
     t.is(made.ring?.length, ANSWERED_POSITIONS_MAX);
@@ -158,7 +158,7 @@ export function areasSuite(test: Register): void {
     await write(records, tenant, world, (writer) => changeArea(writer, made.id, 2, small, quotas));
     t.deepEqual(await matched(), small.shape.ring);
     await write(records, tenant, world, (writer) => changeArea(writer, made.id, 3, moved, quotas));
-    t.true(await write(records, tenant, world, (writer) => deleteArea(writer, made.id)));
+    t.true(await write(records, tenant, world, (writer) => removeArea(writer, made.id)));
     t.is(await matched(), undefined);
     t.deepEqual(await records.reader.selectFrom('area_rings').selectAll().execute(), []);
   });
@@ -168,7 +168,7 @@ export function areasSuite(test: Register): void {
     const tenant = await makeTenant(before, world, 'acme');
     const { quotas } = SELF_HOSTED;
     const wanted = corridor(-99);
-    const { id, ring } = await write(before, tenant, world, (writer) => createArea(writer, wanted, quotas));
+    const { id, ring } = await write(before, tenant, world, (writer) => insertArea(writer, wanted, quotas));
     await before.transaction(async (rows) => {
       await rows.schema.dropTable('area_rings').execute();
       await rows.deleteFrom('migrations').where('name', '=', '009-submitted-rings').execute();
@@ -189,7 +189,7 @@ export function areasSuite(test: Register): void {
     const shape = shapeOf(corridorRing([-99, 34.5]));
     const quotas = { ...SELF_HOSTED.quotas, area_sq_mi: 1e9, real_time_polygons: 60 };
     await write(records, tenant, world, async (writer) => {
-      for (let k = 0; k < 60; k++) await createArea(writer, { ...corridor(-99), shape, name: `${k}` }, quotas);
+      for (let k = 0; k < 60; k++) await insertArea(writer, { ...corridor(-99), shape, name: `${k}` }, quotas);
     });
     const rings = (own: Records) => own.reader.selectFrom('area_rings').selectAll().orderBy('area_id').execute();
     const pages = await Array.fromAsync(dumpRecords(records.store, 0, () => {}));

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
-import { openDatabase, type Store } from '../../../../api/store/database.ts';
 import { recordsOver } from '../../../../api/metering/open.ts';
-import { upsertLocations } from '../../../../api/portfolio/locations.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
+import { upsertLocations } from '../../../../api/portfolio/locations.ts';
+import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
+import { openDatabase, type Store } from '../../../../api/store/database.ts';
 import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
 
 /** Lines of a dump without their line ends. */

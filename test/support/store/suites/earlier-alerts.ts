@@ -1,10 +1,10 @@
-import { recover } from '../../../../api/webhooks/recover.ts';
+import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
-import { lockReceiver } from '../../../../api/webhooks/receivers.ts';
 import type { Records } from '../../../../api/store/records.ts';
-import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
-import { createWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
+import { insertWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
+import { lockReceiver } from '../../../../api/webhooks/receivers.ts';
+import { recover } from '../../../../api/webhooks/recover.ts';
 import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
@@ -34,7 +34,7 @@ async function watched(world: World) {
     mark: (receiver_id: string) => writing(({ rows }) => markEarlierReceiver(rows, receiver_id, business_id)),
     webhook: async (events: readonly AnyEventType[]) => {
       const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
-      const made = await writing((writer) => createWebhook(writer, secrets, { url: WANTED.webhook_url, events }, 10));
+      const made = await writing((writer) => insertWebhook(writer, secrets, { url: WANTED.webhook_url, events }, 10));
       return made?.webhook.id ?? '';
     },
     setStatus: (receiver_id: string, status: 'active' | 'disabled') =>
@@ -69,7 +69,7 @@ const WANTED = {
 /** What was written for a receiver, in order. */
 async function toldTo(records: Records, receiver_id: string) {
   const rows = await records.reader
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .select(['event', 'body'])
     .where('receiver_id', '=', receiver_id)
     .orderBy('id')
@@ -84,14 +84,14 @@ async function toldTo(records: Records, receiver_id: string) {
 /** Notes that everything that was to be sent was delivered. */
 async function allDelivered(records: Records): Promise<void> {
   await records.transaction((rows) =>
-    rows.updateTable('pushes').set({ state: 'delivered', next_at: null }).where('state', '=', 'pending').execute(),
+    rows.updateTable('messages').set({ state: 'delivered', next_at: null }).where('state', '=', 'pending').execute(),
   );
 }
 
 /** What was written for a receiver: event, size, and its state or what it waits for. */
 async function inOrder(records: Records, receiver_id: string) {
   const rows = await records.reader
-    .selectFrom('pushes')
+    .selectFrom('messages')
     .select(['id', 'event', 'body', 'state', 'after_id'])
     .where('receiver_id', '=', receiver_id)
     .orderBy('id')

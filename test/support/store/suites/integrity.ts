@@ -1,6 +1,6 @@
-import { createArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../../../../api/accounts/integrity.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
+import { insertArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
 import { isFault, pointShape } from '../../../../api/rules/area-geometry.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
@@ -43,7 +43,7 @@ export function integritySuite(test: Register): void {
       if (isFault(shape)) throw new Error(shape.reason);
       const said = { kind: 'point', name: 'mast', real_time: false, purpose: 'monitoring', group_id: null } as const;
       const writer = { rows, business_id, now_ms: world.now_ms };
-      await createArea(writer, { ...said, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
+      await insertArea(writer, { ...said, ...NO_LABELS, shape }, SELF_HOSTED.quotas);
       await rows.updateTable('areas').set({ id: 'area_1', tags: '{}' }).execute();
       await rows
         .insertInto('periods')

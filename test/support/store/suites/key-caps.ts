@@ -1,9 +1,9 @@
-import { refundAll } from '../../../../api/metering/ledger.ts';
 import { keyCaps, setKeyCap } from '../../../../api/accounts/key-caps.ts';
 import { createKey, findKey, rotateKey } from '../../../../api/accounts/key-rows.ts';
-import type { Records } from '../../../../api/store/records.ts';
+import { refundAll } from '../../../../api/metering/ledger.ts';
 import { readUsage } from '../../../../api/metering/usage.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
+import type { Records } from '../../../../api/store/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 async function rowOf(records: Records, { caller }: Tenant) {

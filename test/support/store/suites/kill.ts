@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { verifyLedger } from '../../../../api/metering/verify.ts';
 import type { Location } from '../../../../api/store/database.ts';
 import { snapshot } from '../../../../api/store/snapshot.ts';
-import { verifyLedger } from '../../../../api/metering/verify.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 const CHILD = fileURLToPath(new URL('../charging-child.ts', import.meta.url));

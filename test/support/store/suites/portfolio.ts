@@ -3,9 +3,9 @@ import {
   countLocations,
   deleteLocations,
   type LocationChange,
-  listLocations,
   locationCursor,
   locationCursorNote,
+  selectLocations,
   type UpsertResult,
   upsertLocations,
 } from '../../../../api/portfolio/locations.ts';
@@ -42,7 +42,7 @@ function idsOf({ outcomes }: UpsertResult): string[] {
 }
 
 async function names(records: Records, { caller }: Tenant): Promise<string[]> {
-  return (await listLocations(records.reader, caller.business_id, null, 1000)).map(({ name }) => name);
+  return (await selectLocations(records.reader, caller.business_id, null, 1000)).map(({ name }) => name);
 }
 
 /** Portfolio locations: quota, order, pages, tenancy. */
@@ -150,7 +150,7 @@ export function portfolioSuite(test: Register): void {
       ),
     );
     t.deepEqual(await names(records, tenant), [' b', '10', '9', 'Z', 'a', 'a', 'b', 'z', 'é', '\uff21', '𝒜']);
-    const twins = (await listLocations(records.reader, tenant.caller.business_id, null, 100)).filter(
+    const twins = (await selectLocations(records.reader, tenant.caller.business_id, null, 100)).filter(
       ({ name }) => name === 'a',
     );
     t.deepEqual(
@@ -176,7 +176,7 @@ export function portfolioSuite(test: Register): void {
         cursor === null
           ? null
           : await locationCursor(records.reader, { business_id, holder: rate_bucket }, cursor, world.now_ms);
-      const rows = await listLocations(records.reader, business_id, after, 10);
+      const rows = await selectLocations(records.reader, business_id, after, 10);
       seen.push(...rows.map(({ id }) => id));
       cursor = rows.at(-1)?.id ?? null;
     }

@@ -1,11 +1,11 @@
-import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
-import { tableShelf } from '../../../../api/store/tasks/table.ts';
-import { queueOver } from '../../../../api/store/tasks/work.ts';
+import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
+import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
 import type { Records, Writer } from '../../../../api/store/records.ts';
-import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
-import { createWebhook } from '../../../../api/webhooks/endpoints.ts';
+import { tableTaskStore } from '../../../../api/store/tasks/table.ts';
+import { queueOver } from '../../../../api/store/tasks/work.ts';
+import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/climatology.ts';
 import { timestamp } from '../../../../schemas/time.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
@@ -29,7 +29,7 @@ async function watched(world: World) {
     const wanted = { ...PLACE, radius_km: 25, min_size_mm: 25, webhook_url: ADDRESS, secret: 'sealed' };
     const subscription = await createSubscription(writer, { name: 'Depot', ...wanted }, 10);
     const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
-    const hook = await createWebhook(writer, secrets, { url: ADDRESS, events: ['risk.changed'] }, 10);
+    const hook = await insertWebhook(writer, secrets, { url: ADDRESS, events: ['risk.changed'] }, 10);
     const { outcomes } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
     const location = outcomes[0]?.kind === 'created' ? outcomes[0].id : '';
     const made = { subscription: subscription?.id ?? '', webhook: hook?.webhook.id ?? '', location };
@@ -51,16 +51,16 @@ async function watched(world: World) {
           return await own.transaction(work);
         },
       },
-      queue: queueOver(tableShelf(own.store), { failed: () => {}, troubled: () => {} }),
+      queue: queueOver(tableTaskStore(own.store), { failed: () => {}, troubled: () => {} }),
       now: () => world.now_ms,
     });
   const watches = [watchOf(records), watchOf(await world.open())];
   /** What is told while something is done, newest last. */
   const toldBy = async (doing: () => Promise<unknown>) => {
-    const before = await records.reader.selectFrom('pushes').select('id').execute();
+    const before = await records.reader.selectFrom('messages').select('id').execute();
     await doing();
     const told = await records.reader
-      .selectFrom('pushes')
+      .selectFrom('messages')
       .select(['id', 'receiver_id', 'event', 'body'])
       .orderBy('id')
       .execute();

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import { dumpRecords } from '../../../../api/store/backup.ts';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
+import { dumpRecords } from '../../../../api/store/backup.ts';
 import type { Store } from '../../../../api/store/database.ts';
 import type { Records } from '../../../../api/store/records.ts';
 import { ALL_TABLES, type Database } from '../../../../api/store/schema.ts';

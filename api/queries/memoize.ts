@@ -1,5 +1,5 @@
 /** The value of a key, made when it is not there or failed; of more than `most` the one asked for longest ago goes. */
-export function kept<Value>(
+export function memoize<Value>(
   values: Map<string, Promise<Value>>,
   most: number,
   key: string,
