@@ -41,7 +41,7 @@ test: install ## run the fast tests
 
 .PHONY: test-records
 test-records: install ## run the tests of the records and the queue on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…
-	@ava 'test/records/**' 'test/api/queue/**'
+	@ava 'test/store/**'
 
 .PHONY: test-slow
 test-slow: install ## run the slow tests: full grids, faults of files and roots, fuzz, kills, a browser

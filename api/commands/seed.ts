@@ -3,10 +3,10 @@ import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from '../accounts/seed.ts';
 import { AreaQuotaExceeded } from '../alerts/areas.ts';
 import type { Records } from '../store/records.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
+import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from './seed-file.ts';
 
 interface ApplyOptions {
   readonly dryRun?: boolean;

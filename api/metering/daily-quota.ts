@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
+import type { Records } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import type { CommitMarkers } from './commit-markers.ts';
 
@@ -21,7 +22,7 @@ export interface DailyQuota {
    * processes and after any end of one: what a killed process had taken and not given out is lost until the day ends. While
    * nothing can be written the request is let through, and a charge is not.
    */
-  readonly admit: (business_id: string, limit: number, now_ms: number) => boolean | Promise<boolean>;
+  readonly admit: Records['admitToday'];
   /** Gives back what was taken and is not needed; what cannot be given back is lost. */
   readonly close: () => Promise<void>;
 }

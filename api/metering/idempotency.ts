@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
 import { believedTime } from '../../schemas/deletion-clock.ts';
 import type { Store } from '../store/database.ts';
 import { readClock } from '../store/deletions.ts';
 import { CommitFailed } from '../store/errors.ts';
+import { storedKey } from '../store/migrate.ts';
 import { isDead, OWNER } from '../store/owner.ts';
 import type { Claim, ClaimRequest, StoredAnswer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
@@ -145,9 +145,4 @@ function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token:
 
 function sameKey({ business_id, route, key }: ClaimRequest) {
   return ({ and }: ExpressionBuilder<Database, 'idempotency'>) => and({ business_id, route, key: storedKey(key) });
-}
-
-/** What stands for an idempotency key in the records: clients may send secrets as keys, their API key among them. */
-export function storedKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
 }

@@ -3,8 +3,8 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import type { Engine } from '../duckdb.ts';
 import { forEachInChunks } from '../event-loop.ts';
-import { type HailPixels, IMPACT_RADIUS_M, type PixelHail } from '../portfolio/impacts.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
+import { type HailPixels, IMPACT_RADIUS_M, type PixelHail } from '../rules/portfolio-impacts.ts';
 
 /** Side of the squares of pixels by which files are sorted: what cannot matter is left out square by square. */
 const SQUARE_PX = 50;

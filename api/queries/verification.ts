@@ -9,9 +9,9 @@ import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
 import type { CollectionEdition, Edition } from '../catalog.ts';
 import { asOneQuestion, type Queries } from '../duckdb.ts';
 import type { EventMaterial } from '../pdf/report-material.ts';
-import { pixelKey } from '../portfolio/impacts.ts';
 import { qualityAt } from '../rules/detection-quality.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
+import { pixelKey } from '../rules/portfolio-impacts.ts';
 import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded } from '../rules/rounded.ts';
 import {

@@ -6,11 +6,11 @@ import { timestamp } from '../../schemas/time.ts';
 import { cursorQuery, dateQuery, integerQuery, unknownCursor } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
-import { findImpacts, impactsPage } from '../portfolio/impacts.ts';
 import { allLocations, locationCursor } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
+import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
 

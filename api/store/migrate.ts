@@ -1,6 +1,6 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type CreateTableBuilder, type Kysely, sql, type Transaction } from 'kysely';
-import { storedKey } from '../metering/idempotency.ts';
 import type { Store } from './database.ts';
 import { RecordsUnavailable } from './errors.ts';
 import {
@@ -163,4 +163,9 @@ async function digestKeys(rows: Transaction<Database>): Promise<void> {
       .set({ key: storedKey(key) })
       .where('token', '=', token)
       .execute();
+}
+
+/** What stands for an idempotency key in the records: clients may send secrets as keys, their API key among them. */
+export function storedKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }

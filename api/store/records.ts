@@ -1,5 +1,4 @@
 import type { Kysely, Transaction } from 'kysely';
-import type { DailyQuota } from '../metering/daily-quota.ts';
 import type { Store } from './database.ts';
 import type { Deletions } from './deletions.ts';
 import type { Database } from './schema.ts';
@@ -122,7 +121,7 @@ export interface Records {
    */
   readonly countRequest: (key_id: string, now_ms: number) => void;
   /** Counts a request in the UTC day of its business, and says whether the day still had one. */
-  readonly admitToday: DailyQuota['admit'];
+  readonly admitToday: (business_id: string, limit: number, now_ms: number) => boolean | Promise<boolean>;
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;

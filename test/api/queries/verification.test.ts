@@ -5,7 +5,6 @@ import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
 import { type Engine, openEngine } from '../../../api/duckdb.ts';
 import { ApiError } from '../../../api/errors.ts';
-import { findImpacts } from '../../../api/portfolio/impacts.ts';
 import { type CollectionView, openCollectionRows } from '../../../api/queries/collection-rows.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
@@ -22,6 +21,7 @@ import {
   readVerification,
   type VerificationQuestion,
 } from '../../../api/queries/verification.ts';
+import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { openTerrain } from '../../../api/terrain.ts';
 import { uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';

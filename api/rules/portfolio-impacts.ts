@@ -8,10 +8,10 @@ import {
 } from '../../schemas/resources/portfolio-impact.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { forEachInChunks } from '../event-loop.ts';
-import { qualityAt } from '../rules/detection-quality.ts';
-import { nearestInPixel, pixelDistanceM, pixelsAround, shortDistanceM } from '../rules/pixel-distance.ts';
-import { pointConfidence } from '../rules/point-confidence.ts';
-import { rounded } from '../rules/rounded.ts';
+import { qualityAt } from './detection-quality.ts';
+import { nearestInPixel, pixelDistanceM, pixelsAround, shortDistanceM } from './pixel-distance.ts';
+import { pointConfidence } from './point-confidence.ts';
+import { rounded } from './rounded.ts';
 
 export const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
 
