@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
+import type { Example } from '../schemas/resources/example.ts';
 import type { Edition } from './catalog.ts';
 import type { Services } from './services.ts';
 import type { Caller, Writer } from './store/records.ts';
@@ -112,11 +113,7 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   /** Codes that it refuses a call with for reasons of its own, beside those that follow from the rest. */
   readonly refusals: readonly ErrorCode[];
   /** Example of a request and its reply, for the documentation. */
-  readonly example: {
-    readonly query?: Record<string, string>;
-    readonly body?: unknown;
-    readonly reply: z.input<R>;
-  } | null;
+  readonly example: Example<R> | null;
   /**
    * Questions that together show every price, as query strings over that of the example, such as `detail=advanced`; empty
    * when there is one price.

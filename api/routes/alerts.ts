@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import type { Alert } from '../../schemas/resources/alert.ts';
 import {
+  CREATE_ALERT_EXAMPLE,
+  GET_ALERT_EXAMPLE,
+  LIST_ALERTS_EXAMPLE,
   RECENT_ALERTS,
+  SUBSCRIPTION_EXAMPLE,
   SUBSCRIPTION_LIMITS,
   type Subscription,
   SubscriptionCreated,
@@ -36,23 +40,6 @@ const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;
 const GROUP = 'Alerts';
 const PAGE = { min: 1, max: 100, default: 25 } as const;
-const EXAMPLE_ID = 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
-const EXAMPLE_CIRCLE = {
-  id: EXAMPLE_ID,
-  name: 'Depot',
-  lat: 35.4676,
-  lon: -97.5164,
-  radius_km: 25,
-  min_size_mm: 25,
-  webhook_url: 'https://hooks.example.com/hail',
-};
-const EXAMPLE: Subscription = {
-  ...EXAMPLE_CIRCLE,
-  status: 'active',
-  trigger_count: 3,
-  created_at: '2026-05-01T17:20:11.030Z',
-  last_triggered_at: '2026-05-01T20:12:00Z',
-};
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 
@@ -71,7 +58,7 @@ export const listAlerts = readEndpoint({
   }),
   body: null,
   reply: Subscriptions,
-  example: { query: { limit: '1' }, reply: { subscriptions: [EXAMPLE], count: 1, next_cursor: EXAMPLE_ID } },
+  example: LIST_ALERTS_EXAMPLE,
   price: () => ({ operation: 'alerts.list', credits: 1, count: 1 }),
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
@@ -103,14 +90,7 @@ export const createAlert = writeEndpoint({
   query: null,
   body: SubscriptionCreation,
   reply: SubscriptionCreated,
-  example: {
-    body: { lat: 35.4676, lon: -97.5164, webhook_url: 'https://hooks.example.com/hail', name: 'Depot' },
-    reply: {
-      ...EXAMPLE_CIRCLE,
-      webhook_secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
-      status: 'active',
-    },
-  },
+  example: CREATE_ALERT_EXAMPLE,
   price: () => ({ operation: 'alerts.subscribe', credits: 2, count: 1 }),
   prepare: async ({ body, services }) => {
     await judged(services, body.webhook_url);
@@ -148,25 +128,7 @@ export const getAlert = readEndpoint({
   query: null,
   body: null,
   reply: SubscriptionDetail,
-  example: {
-    reply: {
-      ...EXAMPLE,
-      recent_alerts: [
-        {
-          alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
-          status: 'resolved',
-          threat_level: 'CLEAR',
-          triggered_at: '2026-05-01T20:12:00Z',
-          resolved_at: '2026-05-01T20:58:00Z',
-          estimated_size_mm: 31.4,
-          max_size_mm: 44.2,
-          confidence: 0.71,
-          location: { lat: 35.445, lon: -97.505 },
-          track_id: '20260501T194200Z-3512-9744',
-        },
-      ],
-    },
-  },
+  example: GET_ALERT_EXAMPLE,
   price: () => ({ operation: 'alerts.get', credits: 1, count: 1 }),
   answer: async ({ params, caller: { business_id }, services: { records } }) => {
     const found = await findSubscription(records.reader, business_id, params.id);
@@ -188,7 +150,7 @@ export const updateAlert = writeEndpoint({
   query: null,
   body: SubscriptionUpdate,
   reply: SubscriptionResource,
-  example: { body: { min_size_mm: 38, status: 'active' }, reply: { ...EXAMPLE, min_size_mm: 38 } },
+  example: { body: { min_size_mm: 38, status: 'active' }, reply: { ...SUBSCRIPTION_EXAMPLE, min_size_mm: 38 } },
   price: () => ({ operation: 'alerts.update', credits: 2, count: 1 }),
   prepare: async ({ params, body, caller, services }) => {
     if ((await findSubscription(services.records.reader, caller.business_id, params.id)) === null)

@@ -1,14 +1,19 @@
 import { z } from 'zod';
 import {
   ANSWERED_POSITIONS_MAX,
+  AREA_EXAMPLE,
+  AREA_GEOMETRY_EXAMPLE,
   AREA_KINDS,
   AREA_LIMITS,
   AreaChange,
   AreaDeleted,
   AreaGeometry,
+  CREATE_AREA_EXAMPLE,
+  LIST_AREAS_EXAMPLE,
   MonitoredArea,
   MonitoredAreas,
   NewArea,
+  UPDATE_AREA_EXAMPLE,
 } from '../../schemas/resources/area.ts';
 import {
   type Area,
@@ -34,37 +39,6 @@ const PATH = '/v1/areas';
 const GROUP = 'Monitored areas';
 const PAGE = { min: 1, max: 200, default: 50 } as const;
 const AREA_DECIMALS = 1;
-
-const EXAMPLE_GEOMETRY = {
-  type: 'Polygon',
-  coordinates: [
-    [
-      [-97.6, 35.3],
-      [-97.4, 35.3],
-      [-97.4, 35.5],
-      [-97.6, 35.5],
-      [-97.6, 35.3],
-    ],
-  ],
-} as const;
-const EXAMPLE: MonitoredArea = {
-  id: 'area_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
-  kind: 'polygon',
-  name: 'Oklahoma City south',
-  description: null,
-  tags: [],
-  priority: 'normal',
-  group_id: null,
-  real_time: true,
-  purpose: 'monitoring',
-  bbox: [-97.6, 35.3, -97.4, 35.5],
-  centroid_geohash4: '9y69',
-  area_sq_mi: 155.7,
-  version: 1,
-  point: null,
-  created_at: '2026-05-01T20:15:04.120Z',
-  updated_at: '2026-05-01T20:15:04.120Z',
-};
 const AREA_ID = z.object({ id: z.string().meta({ description: 'Identifier of the area.' }) });
 
 export const createArea = writeEndpoint({
@@ -79,10 +53,7 @@ export const createArea = writeEndpoint({
   query: null,
   body: NewArea,
   reply: MonitoredArea,
-  example: {
-    body: { kind: 'polygon', name: EXAMPLE.name, geometry: EXAMPLE_GEOMETRY, real_time: true },
-    reply: EXAMPLE,
-  },
+  example: CREATE_AREA_EXAMPLE,
   price: () => ({ operation: 'areas.create', credits: 3, count: 1 }),
   prepare: async ({ body }) =>
     body.kind === 'polygon'
@@ -118,28 +89,7 @@ export const listAreas = readEndpoint({
   }),
   body: null,
   reply: MonitoredAreas,
-  example: {
-    query: { limit: '1' },
-    reply: {
-      areas: [
-        {
-          id: EXAMPLE.id,
-          kind: EXAMPLE.kind,
-          name: EXAMPLE.name,
-          area_sq_mi: EXAMPLE.area_sq_mi,
-          version: EXAMPLE.version,
-        },
-      ],
-      count: 1,
-      next_cursor: null,
-      usage: {
-        polygon_count: 1,
-        point_count: 0,
-        real_time_polygon_count: 1,
-        total_area_sq_mi: EXAMPLE.area_sq_mi,
-      },
-    },
-  },
+  example: LIST_AREAS_EXAMPLE,
   price: () => ({ operation: 'areas.list', credits: 1, count: 1 }),
   answer: async ({ query: { kind, group_id, limit, cursor }, caller, now_ms, services: { records } }) => {
     const { business_id, rate_bucket } = caller;
@@ -177,7 +127,7 @@ export const getArea = readEndpoint({
   query: null,
   body: null,
   reply: MonitoredArea,
-  example: { reply: EXAMPLE },
+  example: { reply: AREA_EXAMPLE },
   price: () => ({ operation: 'areas.get', credits: 1, count: 1 }),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
@@ -198,12 +148,7 @@ export const getAreaGeometry = readEndpoint({
   query: null,
   body: null,
   reply: AreaGeometry,
-  example: {
-    reply: {
-      geometry: { type: 'Polygon', coordinates: EXAMPLE_GEOMETRY.coordinates.map((ring) => ring.map((at) => [...at])) },
-      updated_at: EXAMPLE.updated_at,
-    },
-  },
+  example: AREA_GEOMETRY_EXAMPLE,
   price: () => ({ operation: 'areas.geometry', credits: 1, count: 1 }),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
@@ -226,10 +171,7 @@ export const updateArea = writeEndpoint({
   body: AreaChange,
   reply: MonitoredArea,
   refusals: ['version_conflict'],
-  example: {
-    body: { expected_version: 1, name: 'Oklahoma City south-west' },
-    reply: { ...EXAMPLE, name: 'Oklahoma City south-west', version: 2, updated_at: '2026-05-01T21:03:11.480Z' },
-  },
+  example: UPDATE_AREA_EXAMPLE,
   price: () => ({ operation: 'areas.update', credits: 3, count: 1 }),
   prepare: async ({ body: { geometry, point } }): Promise<AreaShape | undefined> => {
     if (geometry !== undefined && point !== undefined)
@@ -272,7 +214,7 @@ export const deleteArea = writeEndpoint({
   query: null,
   body: null,
   reply: AreaDeleted,
-  example: { reply: { success: true, id: EXAMPLE.id } },
+  example: { reply: { success: true, id: AREA_EXAMPLE.id } },
   price: () => ({ operation: 'areas.delete', credits: 2, count: 1 }),
   write: async ({ params: { id } }, writer) => {
     if (!(await removeArea(writer, id))) throw noArea();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
-import { Coverage } from '../../schemas/resources/coverage.ts';
+import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { qualityAt, qualityNote } from '../rules/detection-quality.ts';
@@ -19,24 +19,7 @@ export const getCoverage = readEndpoint({
   query: z.object({ lat: latitudeQuery(), lon: longitudeQuery() }),
   body: null,
   reply: Coverage,
-  example: {
-    query: { lat: '35.18', lon: '-97.44' },
-    reply: {
-      location: { lat: 35.18, lon: -97.44 },
-      covered: true,
-      month: 5,
-      detection_quality: {
-        hdqi: 0.78,
-        detection_word: 'good',
-        resolution: 'fine (<1 km)',
-        components: { sample_coverage: 0.743, beam_blockage: 1, dual_pol_availability: 1 },
-        nearest_radar: { id: 'KTLX', distance_km: 22.53 },
-        beam_height_m: 246,
-        freezing_level_m: 4278,
-      },
-      note: qualityNote(null),
-    },
-  },
+  example: COVERAGE_EXAMPLE,
   price: () => ({ operation: 'coverage.get', credits: 5, count: 1 }),
   reads_dates: false,
   plan: ({ now_ms, services: { terrain } }) => {

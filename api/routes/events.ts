@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Bbox } from '../../schemas/geo/position.ts';
-import { Events } from '../../schemas/resources/event-day.ts';
+import { EVENTS_EXAMPLE, Events } from '../../schemas/resources/event-day.ts';
 import { regionBox } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween, timestamp } from '../../schemas/time.ts';
@@ -48,31 +48,7 @@ export const listEvents = readEndpoint({
   query: EventsQuery,
   body: null,
   reply: Events,
-  example: {
-    query: { date_start: '2026-05-01', date_end: '2026-05-31', bbox: '-98,34,-96,36' },
-    reply: {
-      date_range: { start: '2026-05-01', end: '2026-05-31' },
-      area_method: 'convex_hull',
-      min_size_mm: 19,
-      region: { bbox: { minLat: 34, maxLat: 36, minLon: -98, maxLon: -96 } },
-      events: [
-        {
-          event_date: '2026-05-01',
-          cell_count: 4,
-          max_size_mm: 48.5,
-          n_detections: 2210,
-          affected_area_km2: 1835.6,
-          centroid: { lat: 35.21, lon: -97.12 },
-          first_detected: '2026-05-01T20:12:00Z',
-          last_detected: '2026-05-01T23:58:00Z',
-          swath_url: '/v1/hail/swaths?date=2026-05-01&bbox=-98,34,-96,36',
-        },
-      ],
-      event_count: 1,
-      dates_without_data: [],
-      data_as_of: '2026-05-31T23:58:00Z',
-    },
-  },
+  example: EVENTS_EXAMPLE,
   price: () => ({ operation: 'events.list', credits: 15, count: 1 }),
   plan: ({ query, edition, now_ms }) => {
     checkDates(query, now_ms);

@@ -1,10 +1,13 @@
 import { z } from 'zod';
 import {
+  CREATE_EXPORT_EXAMPLE,
+  EXPORT_ACCEPTED_MESSAGE,
   EXPORT_KEPT_DAYS,
   EXPORT_ROW_CAPS,
   ExportAccepted,
   ExportJob,
   ExportRequest,
+  GET_EXPORT_EXAMPLE,
 } from '../../schemas/resources/export-job.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
@@ -18,17 +21,6 @@ import { refuseRange } from './refuse-range.ts';
 
 const GROUP = 'Bulk export';
 const PRICE = { operation: 'exports.create', credits: 40, count: 1 } as const;
-const EXAMPLE_ID = 'exp_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
-const EXAMPLE_BODY = {
-  dataset: 'detections',
-  date_start: '2026-05-01',
-  date_end: '2026-05-01',
-  bbox: [-98, 34, -96, 36],
-  state: null,
-  format: 'parquet',
-} as const;
-const EXAMPLE_POLL = `https://hail.example.com/v1/exports/${EXAMPLE_ID}`;
-const MESSAGE = 'the file is being made: ask poll_url until its status is done or failed';
 
 /** POST /v1/exports */
 export const createExport = writeEndpoint({
@@ -46,10 +38,7 @@ export const createExport = writeEndpoint({
   query: null,
   body: ExportRequest,
   reply: ExportAccepted,
-  example: {
-    body: EXAMPLE_BODY,
-    reply: { job_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: MESSAGE },
-  },
+  example: CREATE_EXPORT_EXAMPLE,
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
     refuseRange(startFault(body.date_start, now_ms));
@@ -58,7 +47,7 @@ export const createExport = writeEndpoint({
   write: async ({ caller, services }, writer, params) => {
     const id = await acceptJob(writer, services.queue, { kind: 'export', params, caller, price: PRICE });
     const poll_url = pollUrl(services.base_url, EXPORT, id);
-    return { body: { job_id: id, status: 'pending' as const, poll_url, message: MESSAGE } };
+    return { body: { job_id: id, status: 'pending' as const, poll_url, message: EXPORT_ACCEPTED_MESSAGE } };
   },
   committed: ({ queue }) => queue.wake(JOB_TASK),
 });
@@ -76,21 +65,7 @@ export const getExport = readEndpoint({
   query: null,
   body: null,
   reply: ExportJob,
-  example: {
-    reply: {
-      job_id: EXAMPLE_ID,
-      status: 'done',
-      poll_url: EXAMPLE_POLL,
-      message: null,
-      params: EXAMPLE_BODY,
-      row_count: 2210,
-      truncated: false,
-      generated_at: '2026-05-02T14:20:31Z',
-      download_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
-      download_url_expires_in_seconds: SIGNED_URL_SECONDS,
-      error: null,
-    },
-  },
+  example: GET_EXPORT_EXAMPLE,
   price: () => null,
   answer: async ({ params, caller, now_ms, services }) => {
     const wanted = { business_id: caller.business_id, kind: 'export', id: params.jobId } as const;

@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { DETAILS } from '../../schemas/resources/fields.ts';
-import { type BatchResult, HailBatchReply, HailBatchRequest } from '../../schemas/resources/hail-batch.ts';
-import { type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import {
+  type BatchResult,
+  HAIL_BATCH_EXAMPLE,
+  HailBatchReply,
+  HailBatchRequest,
+} from '../../schemas/resources/hail-batch.ts';
+import { HAIL_CURRENT_EXAMPLE, type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
@@ -38,33 +43,7 @@ export const getHailCurrent = readEndpoint({
   }),
   body: null,
   reply: HailCurrent,
-  example: {
-    query: { lat: '35.22', lon: '-97.44', radius_km: '25' },
-    reply: {
-      active: true,
-      detail: 'standard',
-      summary: { total_cells: 1, max_size_mm: 41.5, closest_cell_km: 3.61, max_size_category: 'golf_ball' },
-      cells: [
-        {
-          geohash5: '9y67x',
-          lat: 35.245,
-          lon: -97.465,
-          distance_km: 3.61,
-          age_seconds: 154,
-          last_detected: '2026-05-01T20:12:38Z',
-          scan_count: 7,
-          hail: {
-            estimated_size_mm: 41.5,
-            ml_predicted_size_mm: 32.8,
-            size_category: 'golf_ball',
-            confidence: 0.681,
-          },
-        },
-      ],
-      query: { lat: 35.22, lon: -97.44, radius_km: 25, lookback_minutes: 30 },
-      data_timestamp: '2026-05-01T20:12:38Z',
-    },
-  },
+  example: HAIL_CURRENT_EXAMPLE,
   priced: DETAILS.map((detail) => `detail=${detail}`),
   price: ({ query: { detail } }) => ({
     operation: detail === 'advanced' ? 'hail.current.advanced' : 'hail.current',
@@ -120,27 +99,7 @@ export const getHailCurrentBatch = readEndpoint({
   query: z.object({ estimate: booleanQuery(false, { description: 'Only say what the batch would cost.' }) }),
   body: HailBatchRequest,
   reply: HailBatchReply,
-  example: {
-    body: { locations: [{ id: 'yard-1', lat: 35.22, lon: -97.44, radius_km: 10 }] },
-    reply: {
-      results: [
-        {
-          id: 'yard-1',
-          lat: 35.22,
-          lon: -97.44,
-          active: true,
-          max_size_mm: 41.5,
-          max_size_category: 'golf_ball',
-          max_confidence: 0.681,
-          cell_count: 1,
-          closest_km: 3.61,
-        },
-      ],
-      count: 1,
-      active_count: 1,
-      data_timestamp: '2026-05-01T20:12:38Z',
-    },
-  },
+  example: HAIL_BATCH_EXAMPLE,
   priced: ['estimate=false', 'estimate=true'],
   priced_per: 'location',
   price: ({ query: { estimate }, body: { locations } }) =>

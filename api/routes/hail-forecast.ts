@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HailForecast } from '../../schemas/resources/forecast.ts';
+import { HAIL_FORECAST_EXAMPLE, HailForecast } from '../../schemas/resources/forecast.ts';
 import { integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { forecastOfCell } from '../queries/hail-forecast.ts';
@@ -22,47 +22,7 @@ export const getHailForecast = readEndpoint({
   }),
   body: null,
   reply: HailForecast,
-  example: {
-    query: { lat: '35.22', lon: '-97.44', hours: '3' },
-    reply: {
-      location: { lat: 35.22, lon: -97.44, geohash4: '9y68' },
-      model: {
-        name: 'hrrr',
-        run_time: '2026-05-01T18:00:00Z',
-        source: 'NOAA/NCEP HRRR, time-lagged runs',
-      },
-      peak: {
-        valid_time: '2026-05-01T22:00:00Z',
-        hail_probability: 0.183,
-        estimated_size_mm: 31.4,
-        risk_category: 'elevated',
-      },
-      hourly: [
-        {
-          valid_time: '2026-05-01T21:00:00Z',
-          hail_probability: 0.116,
-          estimated_size_mm: 28.9,
-          risk_category: 'moderate',
-          risk_score: 32,
-        },
-        {
-          valid_time: '2026-05-01T22:00:00Z',
-          hail_probability: 0.183,
-          estimated_size_mm: 31.4,
-          risk_category: 'elevated',
-          risk_score: 47,
-        },
-        {
-          valid_time: '2026-05-01T23:00:00Z',
-          hail_probability: 0.014,
-          estimated_size_mm: null,
-          risk_category: 'minimal',
-          risk_score: 4,
-        },
-      ],
-      count: 3,
-    },
-  },
+  example: HAIL_FORECAST_EXAMPLE,
   price: () => ({ operation: 'hail.forecast', credits: 5, count: 1 }),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('forecast') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { cells } }) => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { DETAILS, type Detail } from '../../schemas/resources/fields.ts';
-import { HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
+import { HAIL_HISTORY_EXAMPLE, HailHistory, type HistoryEvent } from '../../schemas/resources/history-event.ts';
 import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { frames } from '../../schemas/tables/frames.ts';
@@ -54,38 +54,7 @@ export const getHailHistory = readEndpoint({
   }),
   body: null,
   reply: HailHistory,
-  example: {
-    query: { lat: '35.22', lon: '-97.44', min_size_mm: '25' },
-    reply: {
-      events: [
-        {
-          storm_date: '2026-05-01',
-          location: { lat: 35.245, lon: -97.465, geohash5: '9y67x' },
-          distance_km: 3.6,
-          first_detected: '2026-05-01T20:02:14Z',
-          last_detected: '2026-05-01T20:14:39Z',
-          duration_minutes: 14.4,
-          scan_count: 7,
-          hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', confidence: 0.681 },
-        },
-      ],
-      count: 1,
-      detail: 'standard',
-      radar_gaps: {
-        dates_without_data: [],
-        dates_with_unknown_scans: [],
-        dates_seen_in_part: [
-          { date: '2026-05-03', share: 0.999, until: '2026-05-03T17:40:36Z', gap_count: 0, gaps: [] },
-        ],
-        coverage: [
-          { date: '2026-05-01', share: 1 },
-          { date: '2026-05-02', share: 1 },
-          { date: '2026-05-03', share: 0.999 },
-        ],
-      },
-      data_timestamp: '2026-05-03T17:40:36Z',
-    },
-  },
+  example: HAIL_HISTORY_EXAMPLE,
   priced: DETAILS.flatMap((detail) => BANDS.map(({ days }) => `days=${days}&detail=${detail}`)),
   price: ({ query: { days, detail } }) => historyPrice(days, detail),
   plan: ({ query: { days }, now_ms, edition, services: { storm_day_start_hour, terrain } }) => {

@@ -8,7 +8,7 @@ import {
   STRIKE_MM,
 } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
-import { type LeadKey, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
+import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -41,27 +41,7 @@ export const getHailNowcast = readEndpoint({
   }),
   body: null,
   reply: Nowcast,
-  example: {
-    query: { lat: '35.22', lon: '-97.44' },
-    reply: {
-      active: true,
-      location: { lat: 35.22, lon: -97.44 },
-      nearest_storm: {
-        track_id: '20260501-2h9x0c1k4m7pq',
-        distance_km: 12.4,
-        current_probability: 0.862,
-        data_timestamp: '2026-05-01T20:12:38Z',
-        motion: { speed_kmh: 52.3, direction_deg: 71 },
-      },
-      nowcast: {
-        t15: { minutes: 15, probability: 0.231, quality: 'production', note: null },
-        t30: { minutes: 30, probability: 0.264, quality: 'production', note: null },
-        t45: { minutes: 45, probability: 0.266, quality: 'experimental', note: NOWCAST_LEADS[2].note },
-      },
-      model_version: NOWCAST_MODEL.observed.version,
-      data_timestamp: '2026-05-01T20:12:38Z',
-    },
-  },
+  example: NOWCAST_EXAMPLE,
   price: () => ({ operation: 'hail.nowcast', credits: 10, count: 1 }),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {

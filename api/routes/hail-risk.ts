@@ -1,23 +1,8 @@
 import { z } from 'zod';
-import { HailRisk } from '../../schemas/resources/risk.ts';
+import { HAIL_RISK_EXAMPLE, HailRisk } from '../../schemas/resources/risk.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
-import { cellOf, hailRisk as riskAt, riskNote } from '../rules/hail-risk.ts';
-
-const EXAMPLE_MONTHS = [
-  [0.006, 0.002, 6],
-  [0.021, 0.008, 22],
-  [0.148, 0.06, 58],
-  [0.412, 0.188, 82],
-  [0.566, 0.284, 93],
-  [0.498, 0.231, 89],
-  [0.317, 0.131, 75],
-  [0.214, 0.083, 66],
-  [0.101, 0.039, 49],
-  [0.044, 0.016, 33],
-  [0.02, 0.007, 21],
-  [0.007, 0.002, 7],
-] as const;
+import { cellOf, hailRisk as riskAt } from '../rules/hail-risk.ts';
 
 export const getHailRisk = readEndpoint({
   method: 'GET',
@@ -31,37 +16,7 @@ export const getHailRisk = readEndpoint({
   query: z.object({ lat: latitudeQuery(), lon: longitudeQuery() }),
   body: null,
   reply: HailRisk,
-  example: {
-    query: { lat: '35.18', lon: '-97.44' },
-    reply: {
-      location: { lat: 35.18, lon: -97.44, geohash4: '9y68' },
-      covered: true,
-      annual: {
-        any: 0.952,
-        severe: 0.689,
-        significant: 0.142,
-        giant: 0.009,
-        score: 91,
-        risk_tier: 'very_high',
-        peak_month: 5,
-        years_of_data: 5,
-      },
-      monthly: EXAMPLE_MONTHS.map(([any, severe, score], index) => ({
-        month: index + 1,
-        probability: { any, severe },
-        score,
-      })),
-      basis: {
-        source: 'observed',
-        storm_dates: 1826,
-        first_date: '2021-05-02',
-        last_date: '2026-05-01',
-        prior_share: 0.021,
-      },
-      note: riskNote({ data_source: 'observed', prior_share: 0.021, storm_dates: 1826, years_of_data: 5 }),
-      data_as_of: '2026-05-02T01:05:12Z',
-    },
-  },
+  example: HAIL_RISK_EXAMPLE,
   price: () => ({ operation: 'hail.risk', credits: 5, count: 1 }),
   plan: ({ services: { climatology } }) => {
     const table = climatology.table();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { regionBox } from '../../schemas/resources/region-box.ts';
-import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';
+import { SWATHS_EXAMPLE, SwathCollection, Swaths, VALIDITY_NOTE } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -11,8 +11,6 @@ import { rounded } from '../rules/rounded.ts';
 import type { DrawnTier } from '../rules/swath-tiers.ts';
 
 const GEOJSON = 'application/geo+json';
-const VALIDITY_NOTE =
-  'Every geometry is a valid MultiPolygon. Tiers nest; after simplification a tier may reach out of the next lower one by up to simplify_m.';
 
 const SwathsQuery = z
   .object({
@@ -54,45 +52,7 @@ export const getHailSwaths = readEndpoint({
   body: null,
   reply: Swaths,
   other_replies: { [GEOJSON]: SwathCollection },
-  example: {
-    query: { date: '2026-05-01', state: 'OK' },
-    reply: {
-      date: '2026-05-01',
-      query: {
-        bbox: { minLat: 33.61657, maxLat: 37.00124, minLon: -103.00246, maxLon: -94.43073 },
-        state: 'OK',
-        min_size_mm: 19,
-        simplify_m: 500,
-      },
-      active: true,
-      n_detections: 12,
-      max_size_mm: 24.6,
-      dates_without_data: [],
-      data_as_of: '2026-05-01T23:58:00Z',
-      tiers: [
-        {
-          threshold_mm: 19,
-          category: 'nickel',
-          area_km2: 4.1,
-          geometry: {
-            type: 'MultiPolygon',
-            coordinates: [
-              [
-                [
-                  [-97.5, 35.2],
-                  [-97.48, 35.2],
-                  [-97.48, 35.22],
-                  [-97.5, 35.22],
-                  [-97.5, 35.2],
-                ],
-              ],
-            ],
-          },
-        },
-      ],
-      geometry_validity_note: VALIDITY_NOTE,
-    },
-  },
+  example: SWATHS_EXAMPLE,
   price: () => ({ operation: 'hail.swaths', credits: 30, count: 1 }),
   plan: ({ query: { date }, edition }) => {
     const dates = [date];

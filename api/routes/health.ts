@@ -1,4 +1,4 @@
-import { Health } from '../../schemas/resources/health.ts';
+import { HEALTH_EXAMPLE, Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { NOTHING_PUBLISHED } from '../catalog.ts';
 import { releaseVersion } from '../config.ts';
@@ -30,31 +30,7 @@ export const getHealth = readEndpoint({
   reply: Health,
   cacheable: false,
   price: () => null,
-  example: {
-    reply: {
-      status: 'ok',
-      version: '0.1.0',
-      api_variant: 'current',
-      time: '2026-05-01T20:14:07Z',
-      components: {
-        database: { status: 'ok' },
-        metering: { status: 'ok' },
-        ingest: {
-          status: 'ok',
-          source: 'observed',
-          last_scan_at: '2026-05-01T20:12:00Z',
-          lag_seconds: 127,
-          stale: false,
-          sources: [
-            { name: 'MESH', status: 'ok', last_success_at: '2026-05-01T20:12:00Z', lag_seconds: 127, stale: false },
-            { name: 'POSH', status: 'ok', last_success_at: '2026-05-01T20:11:58Z', lag_seconds: 129, stale: false },
-          ],
-        },
-        webhooks: { status: 'ok', queue_depth: 0, oldest_due_seconds: null },
-        jobs: { queued: 0, running: 0 },
-      },
-    },
-  },
+  example: HEALTH_EXAMPLE,
   answer: async ({ services, now_ms }) => {
     const records = stateOf(await services.records.health());
     const readable = services.catalog.failure() === null;

@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { geohash, geohashBox } from '../../schemas/geo/geohash.ts';
 import { boxRing } from '../../schemas/geo/position.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
-import { SpcOutlookAnswer, SpcOutlookFeature } from '../../schemas/resources/convective-outlook.ts';
+import {
+  SPC_OUTLOOK_EXAMPLE,
+  SpcOutlookAnswer,
+  SpcOutlookFeature,
+} from '../../schemas/resources/convective-outlook.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -30,27 +34,7 @@ export const listOutlooks = readEndpoint({
   body: null,
   reply: SpcOutlookAnswer,
   other_replies: { [GEOJSON]: SpcOutlookFeature },
-  example: {
-    query: { lat: '35.22', lon: '-97.44' },
-    reply: {
-      location: { lat: 35.22, lon: -97.44 },
-      day: 1,
-      outlook: {
-        category: 'ENH',
-        category_label: 'Enhanced Risk',
-        hail_probability_pct: 30,
-        hail_significant: true,
-        tornado_probability_pct: 5,
-        wind_probability_pct: 15,
-        severe_probability_pct: null,
-      },
-      issue_time: '2026-05-01T19:54:00Z',
-      valid_time: '2026-05-01T20:00:00Z',
-      expire_time: '2026-05-02T12:00:00Z',
-      has_extended_risk: false,
-      fetched_at: '2026-05-01T19:58:10Z',
-    },
-  },
+  example: SPC_OUTLOOK_EXAMPLE,
   price: () => ({ operation: 'outlooks.spc', credits: 5, count: 1 }),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlooks') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { collections } }) => {

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { IMPACT_RADIUS_MI, PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
+import {
+  IMPACT_RADIUS_MI,
+  PORTFOLIO_IMPACTS_EXAMPLE,
+  PortfolioImpacts,
+} from '../../schemas/resources/portfolio-impact.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -31,35 +35,7 @@ export const getPortfolioImpacts = readEndpoint({
   }),
   body: null,
   reply: PortfolioImpacts,
-  example: {
-    query: { date: '2026-05-01' },
-    reply: {
-      date: '2026-05-01',
-      radius_mi: IMPACT_RADIUS_MI,
-      assets_checked: 250,
-      impacted_count: 1,
-      impacts: [
-        {
-          asset_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
-          name: 'Depot',
-          nearest_detection_m: 0,
-          max_size_mm: 41.5,
-          ml_confidence: 0.69,
-          n_detections: 24,
-        },
-      ],
-      radar_gaps: {
-        dates_without_data: [],
-        dates_with_unknown_scans: [],
-        until: null,
-        assets_seen_in_part: 0,
-        assets_unseen: 0,
-        seen_in_part: [],
-      },
-      next_cursor: null,
-      data_as_of: '2026-05-01T23:58:00Z',
-    },
-  },
+  example: PORTFOLIO_IMPACTS_EXAMPLE,
   price: () => ({ operation: 'portfolio.impacts', credits: 20, count: 1 }),
   plan: ({ query: { date } }) => ({ dates: [date] }),
   answer: async ({

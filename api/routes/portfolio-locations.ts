@@ -1,7 +1,17 @@
 import { z } from 'zod';
-import { DELETED_IDS_MAX, PortfolioDeleted, PortfolioDeletion } from '../../schemas/resources/portfolio-deletion.ts';
-import { type PortfolioLocation, PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import {
+  DELETE_LOCATIONS_EXAMPLE,
+  DELETED_IDS_MAX,
+  PortfolioDeleted,
+  PortfolioDeletion,
+} from '../../schemas/resources/portfolio-deletion.ts';
+import {
+  LIST_LOCATIONS_EXAMPLE,
+  type PortfolioLocation,
+  PortfolioLocations,
+} from '../../schemas/resources/portfolio-location.ts';
+import {
+  CREATE_LOCATIONS_EXAMPLE,
   PortfolioUpload,
   PortfolioUploaded,
   UPLOAD_BYTES_MAX,
@@ -24,7 +34,6 @@ import { rounded } from '../rules/rounded.ts';
 const PATH = '/v1/portfolio/locations';
 const GROUP = 'Portfolio';
 const PAGE = { min: 1, max: 200, default: 50 } as const;
-const EXAMPLE_ID = 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
 
 export const createLocations = writeEndpoint({
   method: 'POST',
@@ -39,23 +48,7 @@ export const createLocations = writeEndpoint({
   body: PortfolioUpload,
   body_limit_bytes: UPLOAD_BYTES_MAX,
   reply: PortfolioUploaded,
-  example: {
-    body: { format: 'csv', data: 'name,lat,lon,tags\nDepot,35.4676,-97.5164,roof|flat\nPier,36.1,97.2,\n' },
-    reply: {
-      total_rows: 2,
-      accepted_count: 1,
-      rejected_count: 1,
-      accepted: [{ row_index: 0, id: EXAMPLE_ID, name: 'Depot', action: 'created' }],
-      rejected: [
-        {
-          row_index: 1,
-          name: 'Pier',
-          reason: 'outside_conus: lon is 97.2, expected -125 to -66, longitudes west of Greenwich are negative',
-        },
-      ],
-      quota: { point_locations_before: 0, point_locations_after: 1, limit: 10_000 },
-    },
-  },
+  example: CREATE_LOCATIONS_EXAMPLE,
   price: () => ({ operation: 'portfolio.locations.upsert', credits: 10, count: 1 }),
   prepare: async ({ body }) => {
     const upload = await checkUpload(body);
@@ -87,25 +80,7 @@ export const listLocations = readEndpoint({
   }),
   body: null,
   reply: PortfolioLocations,
-  example: {
-    query: { limit: '1' },
-    reply: {
-      locations: [
-        {
-          id: EXAMPLE_ID,
-          name: 'Depot',
-          lat: 35.4676,
-          lon: -97.5164,
-          address: '',
-          tags: ['roof', 'flat'],
-          created_at: '2026-05-01T20:15:04.120Z',
-          updated_at: '2026-05-01T20:15:04.120Z',
-        },
-      ],
-      count: 1,
-      next_cursor: EXAMPLE_ID,
-    },
-  },
+  example: LIST_LOCATIONS_EXAMPLE,
   price: () => ({ operation: 'portfolio.locations.list', credits: 1, count: 1 }),
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
@@ -132,10 +107,7 @@ export const deleteLocation = writeEndpoint({
   }),
   body: PortfolioDeletion.optional(),
   reply: PortfolioDeleted,
-  example: {
-    body: { ids: [EXAMPLE_ID, 'loc_unknown'] },
-    reply: { deleted_count: 1, not_found_count: 1, deleted: [EXAMPLE_ID], not_found: ['loc_unknown'] },
-  },
+  example: DELETE_LOCATIONS_EXAMPLE,
   price: () => ({ operation: 'portfolio.locations.delete', credits: 5, count: 1 }),
   write: async ({ query, body }, writer) => {
     const ids = [...new Set(idsAsked(query.ids, body?.ids))];

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { DETAILS } from '../../schemas/resources/fields.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
-import { type StormCell, Storms, StormTrack } from '../../schemas/resources/storm.ts';
+import {
+  GET_STORM_EXAMPLE,
+  LIST_STORMS_EXAMPLE,
+  type StormCell,
+  Storms,
+  StormTrack,
+} from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -17,12 +23,6 @@ import { rounded } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
 
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
-const EXAMPLE_STATE = {
-  motion: { speed_kmh: 52.3, direction_deg: 71 },
-  hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', ml_probability: 0.862 },
-  trend: 'intensifying',
-  growth: { size_growth_rate_mm_per_min: 0.61 },
-} as const;
 
 export const listStorms = readEndpoint({
   method: 'GET',
@@ -41,27 +41,7 @@ export const listStorms = readEndpoint({
   }),
   body: null,
   reply: Storms,
-  example: {
-    query: { lat: '35.22', lon: '-97.44' },
-    reply: {
-      active: true,
-      detail: 'standard',
-      data_as_of: '2026-05-01T20:12:38Z',
-      summary: { total_cells: 1, closest_cell_km: 12.4, max_size_category: 'golf_ball' },
-      cells: [
-        {
-          track_id: '20260501-2h9x0c1k4m7pq',
-          lat: 35.24813,
-          lon: -97.57205,
-          distance_km: 12.4,
-          scan_time: '2026-05-01T20:12:38Z',
-          ...EXAMPLE_STATE,
-          track: { duration_min: 46.2, peak_estimated_size_mm: 48.2 },
-        },
-      ],
-      query: { lat: 35.22, lon: -97.44, radius_km: 50, lookback_minutes: 30 },
-    },
-  },
+  example: LIST_STORMS_EXAMPLE,
   priced: DETAILS.map((detail) => `detail=${detail}`),
   price: ({ query: { detail } }) =>
     detail === 'advanced'
@@ -122,26 +102,7 @@ export const getStorm = readEndpoint({
   }),
   body: null,
   reply: StormTrack,
-  example: {
-    query: { date: '2026-05-01' },
-    reply: {
-      track_id: '20260501-2h9x0c1k4m7pq',
-      date: '2026-05-01',
-      detail: 'standard',
-      data_as_of: '2026-05-01T23:58:31Z',
-      summary: {
-        scan_count: 23,
-        first_detected: '2026-05-01T19:26:25Z',
-        last_detected: '2026-05-01T20:12:38Z',
-        duration_min: 46.2,
-        peak_estimated_size_mm: 48.2,
-        peak_size_category: 'golf_ball',
-        peak_ml_probability: 0.913,
-        size_km2: 112.4,
-      },
-      points: [{ scan_time: '2026-05-01T20:12:38Z', lat: 35.24813, lon: -97.57205, ...EXAMPLE_STATE }],
-    },
-  },
+  example: GET_STORM_EXAMPLE,
   priced: DETAILS.map((detail) => `detail=${detail}`),
   clocked: ['date'],
   plan: ({ query: { date } }) => ({ dates: date === null ? [] : [date] }),

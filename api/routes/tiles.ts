@@ -3,9 +3,11 @@ import { type PublishedFile, REFLECTIVITY } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   DAILY_CACHE_CONTROL,
+  DAILY_TILES_EXAMPLE,
   DailyTiles,
   PMTILES_TYPE,
   SCAN_CACHE_CONTROL,
+  SCAN_TILES_EXAMPLE,
   ScanTiles,
 } from '../../schemas/resources/tile-frame.ts';
 import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
@@ -38,30 +40,7 @@ export const getScanTiles = readEndpoint({
   query: z.object({ date: dateQuery({ description: 'Storm date; default the latest with scans.' }) }),
   body: null,
   reply: ScanTiles,
-  example: {
-    query: { date: '2026-05-01' },
-    reply: {
-      layer: 'scan',
-      date: '2026-05-01',
-      available: true,
-      data_as_of: '2026-05-01T20:12:00Z',
-      frame_count: 1,
-      frames: [
-        {
-          scan_id: '20260501T201200Z',
-          scan_time: '2026-05-01T20:12:00Z',
-          url: 'https://hail.example/tiles/scan/2026-05-01/20260501T201200Z-77b0e1aa.pmtiles',
-          reflectivity_url: 'https://hail.example/tiles/reflectivity/2026-05-01/20260501T201200Z-0c51d9e3.pmtiles',
-          content_type: PMTILES_TYPE,
-          cache_control: SCAN_CACHE_CONTROL,
-          max_prob: 0.62,
-          max_size_mm: 41.3,
-          storms: [{ lat: 35.18, lon: -97.44, mm: 41.3 }],
-        },
-      ],
-      note: OBSERVED_NOTE,
-    },
-  },
+  example: SCAN_TILES_EXAMPLE,
   price: () => ({ operation: 'tiles.scan', credits: 3, count: 1 }),
   clocked: ['date'],
   plan: ({ query, edition }) => {
@@ -116,20 +95,7 @@ export const getDailyTiles = readEndpoint({
   query: z.object({ date: dateQuery({ description: 'Storm date; default today UTC.' }) }),
   body: null,
   reply: DailyTiles,
-  example: {
-    query: { date: '2026-05-01' },
-    reply: {
-      layer: 'daily',
-      date: '2026-05-01',
-      available: true,
-      url: 'https://hail.example/tiles/daily/2026-05-01.pmtiles',
-      content_type: PMTILES_TYPE,
-      cache_control: DAILY_CACHE_CONTROL,
-      size_bytes: 412_345,
-      data_as_of: '2026-05-01T23:58:00Z',
-      note: OBSERVED_NOTE,
-    },
-  },
+  example: DAILY_TILES_EXAMPLE,
   price: () => ({ operation: 'tiles.daily', credits: 2, count: 1 }),
   clocked: ['date'],
   plan: ({ query, services, edition, now_ms }) => {

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import {
+  CREATE_REPORT_EXAMPLE,
+  GET_REPORT_EXAMPLE,
+  REPORT_ACCEPTED_MESSAGE,
   REPORT_KEPT_DAYS,
   ReportAccepted,
   ReportJob,
@@ -17,16 +20,6 @@ import { refuseRange } from './refuse-range.ts';
 
 const GROUP = 'Verification';
 const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;
-const EXAMPLE_ID = 'rpt_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
-const EXAMPLE_BODY = {
-  lat: 35.22,
-  lon: -97.44,
-  date_start: '2026-04-01',
-  date_end: '2026-05-01',
-  reference: 'Claim 2026-004711',
-};
-const EXAMPLE_POLL = `https://hail.example.com/v1/verify/report/${EXAMPLE_ID}`;
-const MESSAGE = `the report is being made: ask poll_url until its status is done or failed`;
 
 /** POST /v1/verify/report */
 export const createReport = writeEndpoint({
@@ -43,10 +36,7 @@ export const createReport = writeEndpoint({
   query: null,
   body: ReportRequest,
   reply: ReportAccepted,
-  example: {
-    body: EXAMPLE_BODY,
-    reply: { report_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: MESSAGE },
-  },
+  example: CREATE_REPORT_EXAMPLE,
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
     refuseRange(rangeFault(body, now_ms));
@@ -55,7 +45,7 @@ export const createReport = writeEndpoint({
   write: async ({ body, caller, services }, writer) => {
     const id = await acceptJob(writer, services.queue, { kind: 'report', params: body, caller, price: PRICE });
     const poll_url = pollUrl(services.base_url, REPORT, id);
-    return { body: { report_id: id, status: 'pending' as const, poll_url, message: MESSAGE } };
+    return { body: { report_id: id, status: 'pending' as const, poll_url, message: REPORT_ACCEPTED_MESSAGE } };
   },
   committed: ({ queue }) => queue.wake(JOB_TASK),
 });
@@ -73,22 +63,7 @@ export const getReport = readEndpoint({
   query: null,
   body: null,
   reply: ReportJob,
-  example: {
-    reply: {
-      report_id: EXAMPLE_ID,
-      status: 'done',
-      poll_url: EXAMPLE_POLL,
-      message: null,
-      params: EXAMPLE_BODY,
-      result_summary: { event_count: 1, verdicts: [{ event_date: '2026-05-01', verdict: 'hit' }] },
-      verification_hash: 'sha256:2b7c4d1a8f5e9032b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3',
-      generated_at: '2026-05-02T14:20:31Z',
-      data_as_of: '2026-05-02T00:14:09Z',
-      pdf_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
-      pdf_url_expires_in_seconds: SIGNED_URL_SECONDS,
-      error: null,
-    },
-  },
+  example: GET_REPORT_EXAMPLE,
   price: () => null,
   answer: async ({ params, caller, now_ms, services }) => {
     const wanted = { business_id: caller.business_id, kind: 'report', id: params.reportId } as const;

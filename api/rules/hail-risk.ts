@@ -58,7 +58,7 @@ export function hailRisk(position: Position, cell: ClimatologyCell | null, data_
 }
 
 /** What the probabilities are, where they come from, and that they are mostly built in where they are. */
-export function riskNote({
+function riskNote({
   data_source,
   prior_share,
   storm_dates,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
@@ -176,3 +177,75 @@ export const AreaDeleted = z.object({
   id: z.string().meta({ description: 'Id of the area that is gone.' }),
 });
 export type AreaDeleted = z.infer<typeof AreaDeleted>;
+
+const EXAMPLE_GEOMETRY = {
+  type: 'Polygon',
+  coordinates: [
+    [
+      [-97.6, 35.3],
+      [-97.4, 35.3],
+      [-97.4, 35.5],
+      [-97.6, 35.5],
+      [-97.6, 35.3],
+    ],
+  ],
+} as const;
+
+export const AREA_EXAMPLE: MonitoredArea = {
+  id: 'area_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  kind: 'polygon',
+  name: 'Oklahoma City south',
+  description: null,
+  tags: [],
+  priority: 'normal',
+  group_id: null,
+  real_time: true,
+  purpose: 'monitoring',
+  bbox: [-97.6, 35.3, -97.4, 35.5],
+  centroid_geohash4: '9y69',
+  area_sq_mi: 155.7,
+  version: 1,
+  point: null,
+  created_at: '2026-05-01T20:15:04.120Z',
+  updated_at: '2026-05-01T20:15:04.120Z',
+};
+
+export const CREATE_AREA_EXAMPLE: Example<typeof MonitoredArea> = {
+  body: { kind: 'polygon', name: AREA_EXAMPLE.name, geometry: EXAMPLE_GEOMETRY, real_time: true },
+  reply: AREA_EXAMPLE,
+};
+
+export const LIST_AREAS_EXAMPLE: Example<typeof MonitoredAreas> = {
+  query: { limit: '1' },
+  reply: {
+    areas: [
+      {
+        id: AREA_EXAMPLE.id,
+        kind: AREA_EXAMPLE.kind,
+        name: AREA_EXAMPLE.name,
+        area_sq_mi: AREA_EXAMPLE.area_sq_mi,
+        version: AREA_EXAMPLE.version,
+      },
+    ],
+    count: 1,
+    next_cursor: null,
+    usage: {
+      polygon_count: 1,
+      point_count: 0,
+      real_time_polygon_count: 1,
+      total_area_sq_mi: AREA_EXAMPLE.area_sq_mi,
+    },
+  },
+};
+
+export const AREA_GEOMETRY_EXAMPLE: Example<typeof AreaGeometry> = {
+  reply: {
+    geometry: { type: 'Polygon', coordinates: EXAMPLE_GEOMETRY.coordinates.map((ring) => ring.map((at) => [...at])) },
+    updated_at: AREA_EXAMPLE.updated_at,
+  },
+};
+
+export const UPDATE_AREA_EXAMPLE: Example<typeof MonitoredArea> = {
+  body: { expected_version: 1, name: 'Oklahoma City south-west' },
+  reply: { ...AREA_EXAMPLE, name: 'Oklahoma City south-west', version: 2, updated_at: '2026-05-01T21:03:11.480Z' },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SPC_CATEGORIES } from '../reference/spc-categories.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 
@@ -61,3 +62,25 @@ export const SpcOutlookFeature = z.object({
   properties: SpcOutlookAnswer,
 });
 export type SpcOutlookFeature = z.infer<typeof SpcOutlookFeature>;
+
+export const SPC_OUTLOOK_EXAMPLE: Example<typeof SpcOutlookAnswer> = {
+  query: { lat: '35.22', lon: '-97.44' },
+  reply: {
+    location: { lat: 35.22, lon: -97.44 },
+    day: 1,
+    outlook: {
+      category: 'ENH',
+      category_label: 'Enhanced Risk',
+      hail_probability_pct: 30,
+      hail_significant: true,
+      tornado_probability_pct: 5,
+      wind_probability_pct: 15,
+      severe_probability_pct: null,
+    },
+    issue_time: '2026-05-01T19:54:00Z',
+    valid_time: '2026-05-01T20:00:00Z',
+    expire_time: '2026-05-02T12:00:00Z',
+    has_extended_risk: false,
+    fetched_at: '2026-05-01T19:58:10Z',
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { DetectionQualityBlock } from './detection-quality.ts';
+import { DETECTION_QUALITY_EXAMPLE, DetectionQualityBlock } from './detection-quality.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 /** Answer of GET /v1/coverage. */
@@ -14,3 +15,14 @@ export const Coverage = z.object({
   note: z.string().meta({ description: 'What the index is and what it leaves out.' }),
 });
 export type Coverage = z.infer<typeof Coverage>;
+
+export const COVERAGE_EXAMPLE: Example<typeof Coverage> = {
+  query: { lat: '35.18', lon: '-97.44' },
+  reply: {
+    location: { lat: 35.18, lon: -97.44 },
+    covered: true,
+    month: 5,
+    detection_quality: DETECTION_QUALITY_EXAMPLE,
+    note: 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. No terrain model is loaded: beam_blockage is 1.',
+  },
+};

@@ -32,3 +32,13 @@ export const DetectionQualityBlock = z
   })
   .meta({ description: 'Radar geometry at a place and a month.' });
 export type DetectionQualityBlock = z.infer<typeof DetectionQualityBlock>;
+
+export const DETECTION_QUALITY_EXAMPLE: DetectionQualityBlock = {
+  hdqi: 0.78,
+  detection_word: 'good',
+  resolution: 'fine (<1 km)',
+  components: { sample_coverage: 0.743, beam_blockage: 1, dual_pol_availability: 1 },
+  nearest_radar: { id: 'KTLX', distance_km: 22.53 },
+  beam_height_m: 246,
+  freezing_level_m: 4278,
+};

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { RegionBox } from './region-box.ts';
 
@@ -36,3 +37,29 @@ export const Events = z.object({
   data_as_of: wire.dataAsOf(),
 });
 export type Events = z.infer<typeof Events>;
+
+export const EVENTS_EXAMPLE: Example<typeof Events> = {
+  query: { date_start: '2026-05-01', date_end: '2026-05-31', bbox: '-98,34,-96,36' },
+  reply: {
+    date_range: { start: '2026-05-01', end: '2026-05-31' },
+    area_method: 'convex_hull',
+    min_size_mm: 19,
+    region: { bbox: { minLat: 34, maxLat: 36, minLon: -98, maxLon: -96 } },
+    events: [
+      {
+        event_date: '2026-05-01',
+        cell_count: 4,
+        max_size_mm: 48.5,
+        n_detections: 2210,
+        affected_area_km2: 1835.6,
+        centroid: { lat: 35.21, lon: -97.12 },
+        first_detected: '2026-05-01T20:12:00Z',
+        last_detected: '2026-05-01T23:58:00Z',
+        swath_url: '/v1/hail/swaths?date=2026-05-01&bbox=-98,34,-96,36',
+      },
+    ],
+    event_count: 1,
+    dates_without_data: [],
+    data_as_of: '2026-05-31T23:58:00Z',
+  },
+};

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type Bbox, checkBbox, parseBbox } from '../geo/position.ts';
 import { isStateCode } from '../reference/state-codes.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
-import { jobStatus, pollUrl } from './report-job.ts';
+import { jobStatus, pollUrl, SIGNED_URL_SECONDS } from './report-job.ts';
 
 /** Datasets of exports. */
 export const DATASETS = ['detections', 'swaths', 'reports'] as const;
@@ -132,3 +133,39 @@ export const ExportJob = z.object({
   error: z.literal('export_generation_failed').nullable().meta({ description: 'Null unless it failed.' }),
 });
 export type ExportJob = z.infer<typeof ExportJob>;
+
+const EXAMPLE_ID = 'exp_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+
+const EXAMPLE_BODY = {
+  dataset: 'detections',
+  date_start: '2026-05-01',
+  date_end: '2026-05-01',
+  bbox: [-98, 34, -96, 36],
+  state: null,
+  format: 'parquet',
+} as const;
+
+const EXAMPLE_POLL = `https://hail.example.com/v1/exports/${EXAMPLE_ID}`;
+
+export const EXPORT_ACCEPTED_MESSAGE = 'the file is being made: ask poll_url until its status is done or failed';
+
+export const CREATE_EXPORT_EXAMPLE: Example<typeof ExportAccepted> = {
+  body: EXAMPLE_BODY,
+  reply: { job_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: EXPORT_ACCEPTED_MESSAGE },
+};
+
+export const GET_EXPORT_EXAMPLE: Example<typeof ExportJob> = {
+  reply: {
+    job_id: EXAMPLE_ID,
+    status: 'done',
+    poll_url: EXAMPLE_POLL,
+    message: null,
+    params: EXAMPLE_BODY,
+    row_count: 2210,
+    truncated: false,
+    generated_at: '2026-05-02T14:20:31Z',
+    download_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
+    download_url_expires_in_seconds: SIGNED_URL_SECONDS,
+    error: null,
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RISK_CATEGORIES } from '../tables/forecast.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 const hailProbability = () =>
@@ -86,3 +87,45 @@ export function modelSource(model: string, simulated: boolean): string {
     ? `simulated, in the format of ${model.toUpperCase()}`
     : `NOAA/NCEP ${model.toUpperCase()}, time-lagged runs`;
 }
+
+export const HAIL_FORECAST_EXAMPLE: Example<typeof HailForecast> = {
+  query: { lat: '35.22', lon: '-97.44', hours: '3' },
+  reply: {
+    location: { lat: 35.22, lon: -97.44, geohash4: '9y68' },
+    model: {
+      name: 'hrrr',
+      run_time: '2026-05-01T18:00:00Z',
+      source: 'NOAA/NCEP HRRR, time-lagged runs',
+    },
+    peak: {
+      valid_time: '2026-05-01T22:00:00Z',
+      hail_probability: 0.183,
+      estimated_size_mm: 31.4,
+      risk_category: 'elevated',
+    },
+    hourly: [
+      {
+        valid_time: '2026-05-01T21:00:00Z',
+        hail_probability: 0.116,
+        estimated_size_mm: 28.9,
+        risk_category: 'moderate',
+        risk_score: 32,
+      },
+      {
+        valid_time: '2026-05-01T22:00:00Z',
+        hail_probability: 0.183,
+        estimated_size_mm: 31.4,
+        risk_category: 'elevated',
+        risk_score: 47,
+      },
+      {
+        valid_time: '2026-05-01T23:00:00Z',
+        hail_probability: 0.014,
+        estimated_size_mm: null,
+        risk_category: 'minimal',
+        risk_score: 4,
+      },
+    ],
+    count: 3,
+  },
+};

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 /** Locations in one batch. */
@@ -52,3 +53,25 @@ export const HailBatchEstimate = z.object({
 
 export const HailBatchReply = z.union([HailBatch, HailBatchEstimate]);
 export type HailBatchReply = z.infer<typeof HailBatchReply>;
+
+export const HAIL_BATCH_EXAMPLE: Example<typeof HailBatchReply> = {
+  body: { locations: [{ id: 'yard-1', lat: 35.22, lon: -97.44, radius_km: 10 }] },
+  reply: {
+    results: [
+      {
+        id: 'yard-1',
+        lat: 35.22,
+        lon: -97.44,
+        active: true,
+        max_size_mm: 41.5,
+        max_size_category: 'golf_ball',
+        max_confidence: 0.681,
+        cell_count: 1,
+        closest_km: 3.61,
+      },
+    ],
+    count: 1,
+    active_count: 1,
+    data_timestamp: '2026-05-01T20:12:38Z',
+  },
+};

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { TREND_WORDS } from '../tables/tracks.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { RadarBlock } from './radar-block.ts';
 
@@ -89,3 +90,31 @@ export const HailCurrent = z.object({
   data_timestamp: wire.dataTimestamp(),
 });
 export type HailCurrent = z.infer<typeof HailCurrent>;
+
+export const HAIL_CURRENT_EXAMPLE: Example<typeof HailCurrent> = {
+  query: { lat: '35.22', lon: '-97.44', radius_km: '25' },
+  reply: {
+    active: true,
+    detail: 'standard',
+    summary: { total_cells: 1, max_size_mm: 41.5, closest_cell_km: 3.61, max_size_category: 'golf_ball' },
+    cells: [
+      {
+        geohash5: '9y67x',
+        lat: 35.245,
+        lon: -97.465,
+        distance_km: 3.61,
+        age_seconds: 154,
+        last_detected: '2026-05-01T20:12:38Z',
+        scan_count: 7,
+        hail: {
+          estimated_size_mm: 41.5,
+          ml_predicted_size_mm: 32.8,
+          size_category: 'golf_ball',
+          confidence: 0.681,
+        },
+      },
+    ],
+    query: { lat: 35.22, lon: -97.44, radius_km: 25, lookback_minutes: 30 },
+    data_timestamp: '2026-05-01T20:12:38Z',
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Provenance } from '../provenance.ts';
+import type { Example } from './example.ts';
 
 const state = z.enum(['ok', 'degraded']);
 const seconds = (description: string) => z.number().nonnegative().nullable().meta({ description, unit: 's' });
@@ -62,3 +63,29 @@ export const Health = z
   })
   .meta({ id: 'Health' });
 export type Health = z.infer<typeof Health>;
+
+export const HEALTH_EXAMPLE: Example<typeof Health> = {
+  reply: {
+    status: 'ok',
+    version: '0.1.0',
+    api_variant: 'current',
+    time: '2026-05-01T20:14:07Z',
+    components: {
+      database: { status: 'ok' },
+      metering: { status: 'ok' },
+      ingest: {
+        status: 'ok',
+        source: 'observed',
+        last_scan_at: '2026-05-01T20:12:00Z',
+        lag_seconds: 127,
+        stale: false,
+        sources: [
+          { name: 'MESH', status: 'ok', last_success_at: '2026-05-01T20:12:00Z', lag_seconds: 127, stale: false },
+          { name: 'POSH', status: 'ok', last_success_at: '2026-05-01T20:11:58Z', lag_seconds: 129, stale: false },
+        ],
+      },
+      webhooks: { status: 'ok', queue_depth: 0, oldest_due_seconds: null },
+      jobs: { queued: 0, running: 0 },
+    },
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DetectionQualityBlock } from './detection-quality.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { RadarBlock } from './radar-block.ts';
 import { RadarGaps } from './radar-gaps.ts';
@@ -37,3 +38,34 @@ export const HailHistory = z.object({
   data_timestamp: wire.dataTimestamp(),
 });
 export type HailHistory = z.infer<typeof HailHistory>;
+
+export const HAIL_HISTORY_EXAMPLE: Example<typeof HailHistory> = {
+  query: { lat: '35.22', lon: '-97.44', min_size_mm: '25' },
+  reply: {
+    events: [
+      {
+        storm_date: '2026-05-01',
+        location: { lat: 35.245, lon: -97.465, geohash5: '9y67x' },
+        distance_km: 3.6,
+        first_detected: '2026-05-01T20:02:14Z',
+        last_detected: '2026-05-01T20:14:39Z',
+        duration_minutes: 14.4,
+        scan_count: 7,
+        hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', confidence: 0.681 },
+      },
+    ],
+    count: 1,
+    detail: 'standard',
+    radar_gaps: {
+      dates_without_data: [],
+      dates_with_unknown_scans: [],
+      dates_seen_in_part: [{ date: '2026-05-03', share: 0.999, until: '2026-05-03T17:40:36Z', gap_count: 0, gaps: [] }],
+      coverage: [
+        { date: '2026-05-01', share: 1 },
+        { date: '2026-05-02', share: 1 },
+        { date: '2026-05-03', share: 0.999 },
+      ],
+    },
+    data_timestamp: '2026-05-03T17:40:36Z',
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { NOWCAST_MODEL } from '../reference/nowcast-model.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { Motion } from './storm.ts';
 
@@ -56,3 +57,25 @@ export const Nowcast = z.object({
   data_timestamp: wire.dataTimestamp(),
 });
 export type Nowcast = z.infer<typeof Nowcast>;
+
+export const NOWCAST_EXAMPLE: Example<typeof Nowcast> = {
+  query: { lat: '35.22', lon: '-97.44' },
+  reply: {
+    active: true,
+    location: { lat: 35.22, lon: -97.44 },
+    nearest_storm: {
+      track_id: '20260501-2h9x0c1k4m7pq',
+      distance_km: 12.4,
+      current_probability: 0.862,
+      data_timestamp: '2026-05-01T20:12:38Z',
+      motion: { speed_kmh: 52.3, direction_deg: 71 },
+    },
+    nowcast: {
+      t15: { minutes: 15, probability: 0.231, quality: 'production', note: null },
+      t30: { minutes: 30, probability: 0.264, quality: 'production', note: null },
+      t45: { minutes: 45, probability: 0.266, quality: 'experimental', note: NOWCAST_LEADS[2].note },
+    },
+    model_version: NOWCAST_MODEL.observed.version,
+    data_timestamp: '2026-05-01T20:12:38Z',
+  },
+};

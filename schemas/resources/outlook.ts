@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/outlook.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 export const OutlookDay = z
@@ -74,3 +75,37 @@ export const HailOutlook = z.object({
   data_as_of: wire.time('Newest time of what was read; null while nothing is published.').nullable(),
 });
 export type HailOutlook = z.infer<typeof HailOutlook>;
+
+const EXAMPLE_DAYS = [
+  [13.3, 0.9, 'high', 'spc', 15, 11.2, 3.1],
+  [11.8, 0.8, 'high', 'spc', 15, 6.2, 3.1],
+  [8.3, 0.525, 'medium', 'spc', 8.3, null, 3.1],
+  [8.3, 0.375, 'low', 'spc', 8.3, null, 3.1],
+  [3.1, 0.2, null, 'climatology', null, null, 3.1],
+  [3.1, 0.2, null, 'climatology', null, null, 3.1],
+  [3.1, 0.2, null, 'climatology', null, null, 3.1],
+] as const;
+
+const EXAMPLE_HOURS = [
+  ...[0.1215, 0.1286, 0.1448, 0.1742, 0.2244, 0.3065, 0.4347, 0.6213, 0.8661, 1.143, 1.3943, 1.5461],
+  ...[1.5454, 1.3926, 1.1408, 0.864, 0.6196, 0.4335, 0.3057, 0.2239, 0.1739, 0.1446, 0.1285, 0.1214],
+] as const;
+
+export const HAIL_OUTLOOK_EXAMPLE: Example<typeof HailOutlook> = {
+  query: { lat: '35.22', lon: '-97.44' },
+  reply: {
+    location: { lat: 35.22, lon: -97.44 },
+    covered: true,
+    cell: { geohash4: '9y68', distance_km: 11.12 },
+    outlook: EXAMPLE_DAYS.map(([hail_probability, score, state, primary_source, spc_pct, hrrr_pct, climo_pct], k) => ({
+      day: k + 1,
+      forecast_date: `2026-05-0${k + 1}`,
+      hail_probability,
+      confidence: { score, state },
+      primary_source,
+      components: { spc_pct, hrrr_pct, climo_pct },
+      hourly: k === 0 ? [...EXAMPLE_HOURS] : null,
+    })),
+    data_as_of: '2026-05-01T13:02:11Z',
+  },
+};

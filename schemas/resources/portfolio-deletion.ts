@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 
 /** Most ids that one call deletes. */
 export const DELETED_IDS_MAX = 2000;
@@ -23,3 +24,13 @@ export const PortfolioDeleted = z.object({
   }),
 });
 export type PortfolioDeleted = z.infer<typeof PortfolioDeleted>;
+
+export const DELETE_LOCATIONS_EXAMPLE: Example<typeof PortfolioDeleted> = {
+  body: { ids: ['loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C', 'loc_unknown'] },
+  reply: {
+    deleted_count: 1,
+    not_found_count: 1,
+    deleted: ['loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C'],
+    not_found: ['loc_unknown'],
+  },
+};

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { DateSeenInPart, RadarGaps } from './radar-gaps.ts';
 
@@ -75,3 +76,33 @@ export const PortfolioImpacts = z.object({
   }),
 });
 export type PortfolioImpacts = z.infer<typeof PortfolioImpacts>;
+
+export const PORTFOLIO_IMPACTS_EXAMPLE: Example<typeof PortfolioImpacts> = {
+  query: { date: '2026-05-01' },
+  reply: {
+    date: '2026-05-01',
+    radius_mi: IMPACT_RADIUS_MI,
+    assets_checked: 250,
+    impacted_count: 1,
+    impacts: [
+      {
+        asset_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+        name: 'Depot',
+        nearest_detection_m: 0,
+        max_size_mm: 41.5,
+        ml_confidence: 0.69,
+        n_detections: 24,
+      },
+    ],
+    radar_gaps: {
+      dates_without_data: [],
+      dates_with_unknown_scans: [],
+      until: null,
+      assets_seen_in_part: 0,
+      assets_unseen: 0,
+      seen_in_part: [],
+    },
+    next_cursor: null,
+    data_as_of: '2026-05-01T23:58:00Z',
+  },
+};

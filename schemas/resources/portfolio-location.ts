@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 
 /** A point that a business watches. */
 export const PortfolioLocation = z.object({
@@ -20,3 +21,23 @@ export const PortfolioLocations = z.object({
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
 });
 export type PortfolioLocations = z.infer<typeof PortfolioLocations>;
+
+export const LIST_LOCATIONS_EXAMPLE: Example<typeof PortfolioLocations> = {
+  query: { limit: '1' },
+  reply: {
+    locations: [
+      {
+        id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+        name: 'Depot',
+        lat: 35.4676,
+        lon: -97.5164,
+        address: '',
+        tags: ['roof', 'flat'],
+        created_at: '2026-05-01T20:15:04.120Z',
+        updated_at: '2026-05-01T20:15:04.120Z',
+      },
+    ],
+    count: 1,
+    next_cursor: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  },
+};

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 
 /** Largest upload: rows, and bytes of its body. */
 export const UPLOAD_ROWS_MAX = 10_000;
@@ -105,3 +106,21 @@ export const PortfolioUploaded = z.object({
     .meta({ description: 'Use of the quota of locations.' }),
 });
 export type PortfolioUploaded = z.infer<typeof PortfolioUploaded>;
+
+export const CREATE_LOCATIONS_EXAMPLE: Example<typeof PortfolioUploaded> = {
+  body: { format: 'csv', data: 'name,lat,lon,tags\nDepot,35.4676,-97.5164,roof|flat\nPier,36.1,97.2,\n' },
+  reply: {
+    total_rows: 2,
+    accepted_count: 1,
+    rejected_count: 1,
+    accepted: [{ row_index: 0, id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C', name: 'Depot', action: 'created' }],
+    rejected: [
+      {
+        row_index: 1,
+        name: 'Pier',
+        reason: 'outside_conus: lon is 97.2, expected -125 to -66, longitudes west of Greenwich are negative',
+      },
+    ],
+    quota: { point_locations_before: 0, point_locations_after: 1, limit: 10_000 },
+  },
+};

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { VERDICTS, VerificationRequest } from './verification.ts';
 
@@ -92,3 +93,39 @@ export const ReportJob = z.object({
   error: z.literal('report_generation_failed').nullable().meta({ description: 'Null unless it failed.' }),
 });
 export type ReportJob = z.infer<typeof ReportJob>;
+
+const EXAMPLE_ID = 'rpt_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+
+const EXAMPLE_BODY = {
+  lat: 35.22,
+  lon: -97.44,
+  date_start: '2026-04-01',
+  date_end: '2026-05-01',
+  reference: 'Claim 2026-004711',
+};
+
+const EXAMPLE_POLL = `https://hail.example.com/v1/verify/report/${EXAMPLE_ID}`;
+
+export const REPORT_ACCEPTED_MESSAGE = `the report is being made: ask poll_url until its status is done or failed`;
+
+export const CREATE_REPORT_EXAMPLE: Example<typeof ReportAccepted> = {
+  body: EXAMPLE_BODY,
+  reply: { report_id: EXAMPLE_ID, status: 'pending', poll_url: EXAMPLE_POLL, message: REPORT_ACCEPTED_MESSAGE },
+};
+
+export const GET_REPORT_EXAMPLE: Example<typeof ReportJob> = {
+  reply: {
+    report_id: EXAMPLE_ID,
+    status: 'done',
+    poll_url: EXAMPLE_POLL,
+    message: null,
+    params: EXAMPLE_BODY,
+    result_summary: { event_count: 1, verdicts: [{ event_date: '2026-05-01', verdict: 'hit' }] },
+    verification_hash: 'sha256:2b7c4d1a8f5e9032b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3',
+    generated_at: '2026-05-02T14:20:31Z',
+    data_as_of: '2026-05-02T00:14:09Z',
+    pdf_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
+    pdf_url_expires_in_seconds: SIGNED_URL_SECONDS,
+    error: null,
+  },
+};

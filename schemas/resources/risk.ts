@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PROVENANCES } from '../provenance.ts';
 import { RISK_TIER_WORDS } from '../risk.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 const score = (what: string) => z.int().min(0).max(100).meta({ description: what });
@@ -52,3 +53,50 @@ export const HailRisk = z.object({
     .nullable(),
 });
 export type HailRisk = z.infer<typeof HailRisk>;
+
+const EXAMPLE_MONTHS = [
+  [0.006, 0.002, 6],
+  [0.021, 0.008, 22],
+  [0.148, 0.06, 58],
+  [0.412, 0.188, 82],
+  [0.566, 0.284, 93],
+  [0.498, 0.231, 89],
+  [0.317, 0.131, 75],
+  [0.214, 0.083, 66],
+  [0.101, 0.039, 49],
+  [0.044, 0.016, 33],
+  [0.02, 0.007, 21],
+  [0.007, 0.002, 7],
+] as const;
+
+export const HAIL_RISK_EXAMPLE: Example<typeof HailRisk> = {
+  query: { lat: '35.18', lon: '-97.44' },
+  reply: {
+    location: { lat: 35.18, lon: -97.44, geohash4: '9y68' },
+    covered: true,
+    annual: {
+      any: 0.952,
+      severe: 0.689,
+      significant: 0.142,
+      giant: 0.009,
+      score: 91,
+      risk_tier: 'very_high',
+      peak_month: 5,
+      years_of_data: 5,
+    },
+    monthly: EXAMPLE_MONTHS.map(([any, severe, score], index) => ({
+      month: index + 1,
+      probability: { any, severe },
+      score,
+    })),
+    basis: {
+      source: 'observed',
+      storm_dates: 1826,
+      first_date: '2021-05-02',
+      last_date: '2026-05-01',
+      prior_share: 0.021,
+    },
+    note: 'Probability of at least one day with such hail within 10 km of the centre of the cell, from radar estimates of size.',
+    data_as_of: '2026-05-02T01:05:12Z',
+  },
+};

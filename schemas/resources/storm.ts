@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TREND_WORDS } from '../tables/tracks.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PointQuery } from './hail-cell.ts';
 import { RadarBlock } from './radar-block.ts';
@@ -93,3 +94,53 @@ export const StormTrack = z.object({
   }),
 });
 export type StormTrack = z.infer<typeof StormTrack>;
+
+const EXAMPLE_STATE = {
+  motion: { speed_kmh: 52.3, direction_deg: 71 },
+  hail: { estimated_size_mm: 41.5, size_category: 'golf_ball', ml_probability: 0.862 },
+  trend: 'intensifying',
+  growth: { size_growth_rate_mm_per_min: 0.61 },
+} as const;
+
+export const LIST_STORMS_EXAMPLE: Example<typeof Storms> = {
+  query: { lat: '35.22', lon: '-97.44' },
+  reply: {
+    active: true,
+    detail: 'standard',
+    data_as_of: '2026-05-01T20:12:38Z',
+    summary: { total_cells: 1, closest_cell_km: 12.4, max_size_category: 'golf_ball' },
+    cells: [
+      {
+        track_id: '20260501-2h9x0c1k4m7pq',
+        lat: 35.24813,
+        lon: -97.57205,
+        distance_km: 12.4,
+        scan_time: '2026-05-01T20:12:38Z',
+        ...EXAMPLE_STATE,
+        track: { duration_min: 46.2, peak_estimated_size_mm: 48.2 },
+      },
+    ],
+    query: { lat: 35.22, lon: -97.44, radius_km: 50, lookback_minutes: 30 },
+  },
+};
+
+export const GET_STORM_EXAMPLE: Example<typeof StormTrack> = {
+  query: { date: '2026-05-01' },
+  reply: {
+    track_id: '20260501-2h9x0c1k4m7pq',
+    date: '2026-05-01',
+    detail: 'standard',
+    data_as_of: '2026-05-01T23:58:31Z',
+    summary: {
+      scan_count: 23,
+      first_detected: '2026-05-01T19:26:25Z',
+      last_detected: '2026-05-01T20:12:38Z',
+      duration_min: 46.2,
+      peak_estimated_size_mm: 48.2,
+      peak_size_category: 'golf_ball',
+      peak_ml_probability: 0.913,
+      size_km2: 112.4,
+    },
+    points: [{ scan_time: '2026-05-01T20:12:38Z', lat: 35.24813, lon: -97.57205, ...EXAMPLE_STATE }],
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Alert } from './alert.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 export const SUBSCRIPTION_STATUSES = ['active', 'paused'] as const;
@@ -107,3 +108,57 @@ export const SubscriptionUpdate = z
     status: status.optional(),
   })
   .refine(agrees, DISAGREES);
+
+const EXAMPLE_ID = 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+
+const EXAMPLE_CIRCLE = {
+  id: EXAMPLE_ID,
+  name: 'Depot',
+  lat: 35.4676,
+  lon: -97.5164,
+  radius_km: 25,
+  min_size_mm: 25,
+  webhook_url: 'https://hooks.example.com/hail',
+};
+
+export const SUBSCRIPTION_EXAMPLE: Subscription = {
+  ...EXAMPLE_CIRCLE,
+  status: 'active',
+  trigger_count: 3,
+  created_at: '2026-05-01T17:20:11.030Z',
+  last_triggered_at: '2026-05-01T20:12:00Z',
+};
+
+export const LIST_ALERTS_EXAMPLE: Example<typeof Subscriptions> = {
+  query: { limit: '1' },
+  reply: { subscriptions: [SUBSCRIPTION_EXAMPLE], count: 1, next_cursor: EXAMPLE_ID },
+};
+
+export const CREATE_ALERT_EXAMPLE: Example<typeof SubscriptionCreated> = {
+  body: { lat: 35.4676, lon: -97.5164, webhook_url: 'https://hooks.example.com/hail', name: 'Depot' },
+  reply: {
+    ...EXAMPLE_CIRCLE,
+    webhook_secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
+    status: 'active',
+  },
+};
+
+export const GET_ALERT_EXAMPLE: Example<typeof SubscriptionDetail> = {
+  reply: {
+    ...SUBSCRIPTION_EXAMPLE,
+    recent_alerts: [
+      {
+        alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+        status: 'resolved',
+        threat_level: 'CLEAR',
+        triggered_at: '2026-05-01T20:12:00Z',
+        resolved_at: '2026-05-01T20:58:00Z',
+        estimated_size_mm: 31.4,
+        max_size_mm: 44.2,
+        confidence: 0.71,
+        location: { lat: 35.445, lon: -97.505 },
+        track_id: '20260501T194200Z-3512-9744',
+      },
+    ],
+  },
+};

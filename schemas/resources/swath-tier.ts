@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SIZE_CATEGORIES } from '../size.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { RegionBox } from './region-box.ts';
 
@@ -63,3 +64,46 @@ export const SwathCollection = z.object({
   query: SwathQuery,
 });
 export type SwathCollection = z.infer<typeof SwathCollection>;
+
+export const VALIDITY_NOTE =
+  'Every geometry is a valid MultiPolygon. Tiers nest; after simplification a tier may reach out of the next lower one by up to simplify_m.';
+
+export const SWATHS_EXAMPLE: Example<typeof Swaths> = {
+  query: { date: '2026-05-01', state: 'OK' },
+  reply: {
+    date: '2026-05-01',
+    query: {
+      bbox: { minLat: 33.61657, maxLat: 37.00124, minLon: -103.00246, maxLon: -94.43073 },
+      state: 'OK',
+      min_size_mm: 19,
+      simplify_m: 500,
+    },
+    active: true,
+    n_detections: 12,
+    max_size_mm: 24.6,
+    dates_without_data: [],
+    data_as_of: '2026-05-01T23:58:00Z',
+    tiers: [
+      {
+        threshold_mm: 19,
+        category: 'nickel',
+        area_km2: 4.1,
+        geometry: {
+          type: 'MultiPolygon',
+          coordinates: [
+            [
+              [
+                [-97.5, 35.2],
+                [-97.48, 35.2],
+                [-97.48, 35.22],
+                [-97.5, 35.22],
+                [-97.5, 35.2],
+              ],
+            ],
+          ],
+        },
+      },
+    ],
+    geometry_validity_note: VALIDITY_NOTE,
+  },
+};

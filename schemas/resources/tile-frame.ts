@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 /** Media type of tile archives. */
@@ -63,3 +64,43 @@ export const DailyTiles = z.object({
   note,
 });
 export type DailyTiles = z.infer<typeof DailyTiles>;
+
+export const SCAN_TILES_EXAMPLE: Example<typeof ScanTiles> = {
+  query: { date: '2026-05-01' },
+  reply: {
+    layer: 'scan',
+    date: '2026-05-01',
+    available: true,
+    data_as_of: '2026-05-01T20:12:00Z',
+    frame_count: 1,
+    frames: [
+      {
+        scan_id: '20260501T201200Z',
+        scan_time: '2026-05-01T20:12:00Z',
+        url: 'https://hail.example/tiles/scan/2026-05-01/20260501T201200Z-77b0e1aa.pmtiles',
+        reflectivity_url: 'https://hail.example/tiles/reflectivity/2026-05-01/20260501T201200Z-0c51d9e3.pmtiles',
+        content_type: PMTILES_TYPE,
+        cache_control: SCAN_CACHE_CONTROL,
+        max_prob: 0.62,
+        max_size_mm: 41.3,
+        storms: [{ lat: 35.18, lon: -97.44, mm: 41.3 }],
+      },
+    ],
+    note: 'Radar estimate, not a ground measurement. Source: NOAA MRMS.',
+  },
+};
+
+export const DAILY_TILES_EXAMPLE: Example<typeof DailyTiles> = {
+  query: { date: '2026-05-01' },
+  reply: {
+    layer: 'daily',
+    date: '2026-05-01',
+    available: true,
+    url: 'https://hail.example/tiles/daily/2026-05-01.pmtiles',
+    content_type: PMTILES_TYPE,
+    cache_control: DAILY_CACHE_CONTROL,
+    size_bytes: 412_345,
+    data_as_of: '2026-05-01T23:58:00Z',
+    note: 'Radar estimate, not a ground measurement. Source: NOAA MRMS.',
+  },
+};

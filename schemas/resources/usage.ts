@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 const credits = (description: string) => z.number().meta({ description, unit: 'credits' });
@@ -77,3 +78,37 @@ export const Usage = z
   })
   .meta({ id: 'Usage' });
 export type Usage = z.infer<typeof Usage>;
+
+export const USAGE_EXAMPLE: Example<typeof Usage> = {
+  query: { period: '2026-05' },
+  reply: {
+    period: '2026-05',
+    plan: 'self-hosted',
+    credits: { limit: null, used: 55, remaining: null, spend_cap: null, until_cap: null },
+    overage: { credits: 0, estimated_cost: 0, rate: 0 },
+    overage_policy: { policy: 'allow', spend_cap: null, per_key_overrides: [] },
+    operations: {
+      items: [
+        { operation: 'hail.current', count: 1, credits: 15, cost_per_call: 15 },
+        { operation: 'hail.history.180d', count: 1, credits: 40, cost_per_call: 40 },
+      ],
+      total_count: 2,
+      next_cursor: null,
+    },
+    daily: [{ date: '2026-05-01', credits: 55 }],
+    keys: {
+      total_requests: 3,
+      count: 1,
+      items: [
+        {
+          id: 'key_01KQHS8V6ZJ6J2C4T2W9M8N7QX',
+          name: 'first live key',
+          status: 'active',
+          requests: 3,
+          scopes: ['*'],
+        },
+      ],
+    },
+    last_updated: '2026-05-01T20:14:07Z',
+  },
+};

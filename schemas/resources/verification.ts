@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
-import { DetectionQualityBlock } from './detection-quality.ts';
+import { DETECTION_QUALITY_EXAMPLE, DetectionQualityBlock } from './detection-quality.ts';
 import * as wire from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';
 import { ReportGaps } from './report-gaps.ts';
@@ -107,3 +107,69 @@ export const Verification = z.object({
   }),
 });
 export type Verification = z.infer<typeof Verification>;
+
+export const VERIFICATION_EXAMPLE_REQUEST = {
+  lat: 35.22,
+  lon: -97.44,
+  date_start: '2026-04-01',
+  date_end: '2026-05-01',
+};
+/** Answer to it. The rules give the text of the method and the hash. */
+export function verificationExample(
+  methodology: Verification['methodology'],
+  hashOf: (judged: Pick<Verification, 'location' | 'date_range' | 'methodology' | 'events'>) => string,
+): Verification {
+  const judged = {
+    location: { lat: 35.22, lon: -97.44 },
+    date_range: { start: '2026-04-01', end: '2026-05-01' },
+    methodology,
+    events: [
+      {
+        event_date: '2026-05-01',
+        verdict: 'hit' as const,
+        band: '0-1mi' as const,
+        max_size_mm: 48.5,
+        ml_confidence: 0.964,
+        n_detections: 212,
+        first_detected: '2026-05-01T20:02:14Z',
+        last_detected: '2026-05-01T20:31:39Z',
+        ground_truth: {
+          corroborated: true,
+          nearest_reports: [{ source: 'lsr' as const, max_size_mm: 44.5, distance_m: 2104 }],
+        },
+        note: null,
+      },
+    ],
+  };
+  return {
+    ...judged,
+    radius_mi: VERIFICATION_RADIUS_MI,
+    detection_quality: DETECTION_QUALITY_EXAMPLE,
+    event_count: 1,
+    radar_gaps: {
+      dates_without_data: [],
+      dates_with_unknown_scans: [],
+      dates_seen_in_part: [
+        {
+          date: '2026-05-01',
+          share: 0.924,
+          until: null,
+          gap_count: 1,
+          gaps: [{ from: '2026-05-01T09:08:39Z', to: '2026-05-01T10:58:37Z' }],
+        },
+      ],
+      coverage: [{ date: '2026-05-01', share: 0.924 }],
+    },
+    report_gaps: {
+      dates_without_reports: [],
+      dates_collected_in_part: [],
+      sources: [
+        { source: 'spc', dates_not_collected: [] },
+        { source: 'lsr', dates_not_collected: [] },
+      ],
+    },
+    verification_hash: hashOf(judged),
+    data_source: 'observed',
+    data_as_of: '2026-05-02T00:14:09Z',
+  };
+}

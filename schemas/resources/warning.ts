@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CAP_SEVERITIES, TORNADO_DETECTIONS, WARNING_EVENTS } from '../tables/warnings.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
@@ -46,3 +47,49 @@ export const Warnings = z.object({
   }),
 });
 export type Warnings = z.infer<typeof Warnings>;
+
+export const WARNINGS_EXAMPLE: Example<typeof Warnings> = {
+  query: { lat: '35.22', lon: '-97.44' },
+  reply: {
+    location: { lat: 35.22, lon: -97.44 },
+    active_only: true,
+    warnings: [
+      {
+        id: 'urn:oid:2.49.0.1.840.0.4c1f6b5d.001.1',
+        event: 'Severe Thunderstorm Warning',
+        severity: 'Severe',
+        issued_at: '2026-05-01T20:02:00Z',
+        expires_at: '2026-05-01T20:45:00Z',
+        tornado_detection: null,
+        headline: 'Severe Thunderstorm Warning issued May 1 at 3:02PM CDT until May 1 at 3:45PM CDT by NWS Norman OK',
+        geometry: {
+          type: 'Polygon',
+          coordinates: [
+            [
+              [-97.71, 35.05],
+              [-97.2, 35.08],
+              [-97.16, 35.41],
+              [-97.66, 35.36],
+              [-97.71, 35.05],
+            ],
+          ],
+        },
+      },
+    ],
+    watches: [
+      {
+        id: 'watch-2026-0159',
+        type: 'tornado_watch',
+        watch_number: 159,
+        issued_at: '2026-05-01T18:55:00Z',
+        expires_at: '2026-05-02T02:00:00Z',
+        headline: 'Tornado Watch 159 KS OK',
+        geometry: null,
+        bbox: { min_lat: 33.61657, max_lat: 40.00316, min_lon: -103.00246, max_lon: -94.43073 },
+      },
+    ],
+    unplaced_warnings: 0,
+    data_as_of: '2026-05-01T20:12:38Z',
+    note: null,
+  },
+};
