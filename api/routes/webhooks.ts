@@ -1,8 +1,17 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
-import { Deliveries, type Delivery, Redelivered } from '../../schemas/resources/delivery.ts';
 import {
+  DELIVERIES_EXAMPLE,
+  Deliveries,
+  type Delivery,
+  REDELIVER_EXAMPLE,
+  Redelivered,
+} from '../../schemas/resources/delivery.ts';
+import {
+  CREATE_WEBHOOK_EXAMPLE,
+  TEST_WEBHOOK_EXAMPLE,
+  WEBHOOK_EXAMPLE,
   Webhook,
   WebhookCreated,
   WebhookCreation,
@@ -54,19 +63,6 @@ const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
 const GROUP = 'Webhooks';
 const PAGE = { min: 1, max: 100, default: 25 } as const;
-const EXAMPLE_ID = 'wh_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
-const EXAMPLE_URL = 'https://hooks.example.com/hail';
-const EXAMPLE_DELIVERY = 'whd_01KAJ4D2M8N6P4R2T0V8X6Z4B2';
-const EXAMPLE: z.infer<typeof Webhook> = {
-  id: EXAMPLE_ID,
-  url: EXAMPLE_URL,
-  secret: 'whsec_****b3Y=',
-  events: ['alert.created', 'alert.resolved'],
-  status: 'active',
-  success_count: 41,
-  failure_count: 2,
-  consecutive_failures: 0,
-};
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) });
 
@@ -85,16 +81,7 @@ export const createWebhook = writeEndpoint({
   query: null,
   body: WebhookCreation,
   reply: WebhookCreated,
-  example: {
-    body: { url: EXAMPLE_URL, events: ['alert.created', 'alert.resolved'] },
-    reply: {
-      webhook_id: EXAMPLE_ID,
-      secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
-      url: EXAMPLE_URL,
-      events: ['alert.created', 'alert.resolved'],
-      status: 'active',
-    },
-  },
+  example: CREATE_WEBHOOK_EXAMPLE,
   price: () => ({ operation: 'webhooks.create', credits: 2, count: 1 }),
   prepare: async ({ body, services }) => {
     await judged(services, body.url);
@@ -123,7 +110,7 @@ export const listWebhooks = readEndpoint({
   query: null,
   body: null,
   reply: Webhooks,
-  example: { reply: { webhooks: [EXAMPLE], count: 1 } },
+  example: { reply: { webhooks: [WEBHOOK_EXAMPLE], count: 1 } },
   price: () => ({ operation: 'webhooks.list', credits: 1, count: 1 }),
   answer: async ({ caller, services: { records, secrets } }) => {
     const found = await selectWebhooks(records.reader, caller.business_id);
@@ -143,7 +130,7 @@ export const getWebhook = readEndpoint({
   query: null,
   body: null,
   reply: Webhook,
-  example: { reply: EXAMPLE },
+  example: { reply: WEBHOOK_EXAMPLE },
   price: () => ({ operation: 'webhooks.get', credits: 1, count: 1 }),
   answer: async ({ params, caller, services }) => ({
     body: resourceOf(await knownWebhook(services, caller.business_id, params.id), services.secrets),
@@ -209,10 +196,7 @@ export const testWebhook = readEndpoint({
   query: null,
   body: WebhookTest.optional(),
   reply: WebhookTested,
-  example: {
-    body: { event: 'alert.resolved' },
-    reply: { success: true, status_code: 200, delivery_id: EXAMPLE_DELIVERY },
-  },
+  example: TEST_WEBHOOK_EXAMPLE,
   price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
   answer: async ({ params, body, caller, now_ms, services }) => {
     const { id } = await knownWebhook(services, caller.business_id, params.id);
@@ -250,28 +234,7 @@ export const listAttempts = readEndpoint({
   }),
   body: null,
   reply: Deliveries,
-  example: {
-    query: { limit: '1' },
-    reply: {
-      deliveries: [
-        {
-          id: EXAMPLE_DELIVERY,
-          event_id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
-          event: 'alert.created',
-          attempt: 1,
-          status_code: 503,
-          success: false,
-          error: 'http_status',
-          redelivered_from: null,
-          duration_ms: 212,
-          next_retry_at: '2026-05-01T20:13:31Z',
-          created_at: '2026-05-01T20:13:21.200Z',
-        },
-      ],
-      count: 1,
-      next_cursor: EXAMPLE_DELIVERY,
-    },
-  },
+  example: DELIVERIES_EXAMPLE,
   price: () => ({ operation: 'webhooks.deliveries', credits: 1, count: 1 }),
   answer: async ({ params, query: { limit, cursor }, caller, now_ms, services }) => {
     const { records } = services;
@@ -304,14 +267,7 @@ export const redeliver = writeEndpoint({
   query: null,
   body: null,
   reply: Redelivered,
-  example: {
-    reply: {
-      success: true,
-      status_code: 200,
-      delivery_id: EXAMPLE_DELIVERY,
-      redelivered_from: 'whd_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
-    },
-  },
+  example: REDELIVER_EXAMPLE,
   price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
   prepare: async ({ params, caller, now_ms, services }) => {
     const { records, secrets, webhookClient } = services;

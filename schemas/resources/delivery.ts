@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ANY_EVENT_TYPES } from '../webhook-events.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 /** Reasons of a failed attempt as clients see them; a refused address counts as `connect`. */
@@ -33,3 +34,35 @@ export const Redelivered = z.object({
   delivery_id: z.string().meta({ description: 'The new delivery.' }),
   redelivered_from: z.string().meta({ description: 'The delivery that was repeated.' }),
 });
+
+export const DELIVERIES_EXAMPLE: Example<typeof Deliveries> = {
+  query: { limit: '1' },
+  reply: {
+    deliveries: [
+      {
+        id: 'whd_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+        event_id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+        event: 'alert.created',
+        attempt: 1,
+        status_code: 503,
+        success: false,
+        error: 'http_status',
+        redelivered_from: null,
+        duration_ms: 212,
+        next_retry_at: '2026-05-01T20:13:31Z',
+        created_at: '2026-05-01T20:13:21.200Z',
+      },
+    ],
+    count: 1,
+    next_cursor: 'whd_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+  },
+};
+
+export const REDELIVER_EXAMPLE: Example<typeof Redelivered> = {
+  reply: {
+    success: true,
+    status_code: 200,
+    delivery_id: 'whd_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+    redelivered_from: 'whd_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
+  },
+};

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ANY_EVENT_TYPES, EVENT_TYPES } from '../webhook-events.ts';
+import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 export const WEBHOOK_STATUSES = ['active', 'paused', 'disabled'] as const;
@@ -81,3 +82,34 @@ export const WebhookTested = z.object({
   error: z.literal('webhook_unreachable').optional().meta({ description: 'Present when nothing answered.' }),
   message: z.string().optional().meta({ description: 'Present when nothing answered: why, for people.' }),
 });
+
+const EXAMPLE_ID = 'wh_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
+
+const EXAMPLE_URL = 'https://hooks.example.com/hail';
+
+export const WEBHOOK_EXAMPLE: Webhook = {
+  id: EXAMPLE_ID,
+  url: EXAMPLE_URL,
+  secret: 'whsec_****b3Y=',
+  events: ['alert.created', 'alert.resolved'],
+  status: 'active',
+  success_count: 41,
+  failure_count: 2,
+  consecutive_failures: 0,
+};
+
+export const CREATE_WEBHOOK_EXAMPLE: Example<typeof WebhookCreated> = {
+  body: { url: EXAMPLE_URL, events: ['alert.created', 'alert.resolved'] },
+  reply: {
+    webhook_id: EXAMPLE_ID,
+    secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
+    url: EXAMPLE_URL,
+    events: ['alert.created', 'alert.resolved'],
+    status: 'active',
+  },
+};
+
+export const TEST_WEBHOOK_EXAMPLE: Example<typeof WebhookTested> = {
+  body: { event: 'alert.resolved' },
+  reply: { success: true, status_code: 200, delivery_id: 'whd_01KAJ4D2M8N6P4R2T0V8X6Z4B2' },
+};
