@@ -43,7 +43,7 @@ interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.
   readonly simulate: ((input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>) | null;
 }
 
-interface EarlierExample<Data> {
+export interface EarlierExample<Data> {
   readonly query?: Record<string, string>;
   readonly body?: unknown;
   readonly data: Data;

@@ -4,6 +4,7 @@ import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { instant } from '../../store/instant.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';
+import { EARLIER_ALERT_EXAMPLE, EARLIER_CANCEL_EXAMPLE, EARLIER_SUBSCRIBE_EXAMPLE } from '../examples.ts';
 import { markEarlierReceiver } from '../receivers.ts';
 import {
   EarlierSubscription,
@@ -15,9 +16,6 @@ import { between, checkAddress, drawsFrom, simulatedDay, simulatedId, simulatedS
 
 const RADIUS_KM = 25;
 const ONE = '/alerts/{id}';
-const EXAMPLE_ID = 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
-const EXAMPLE_URL = 'https://hooks.example.com/hail';
-const EXAMPLE_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
 
 const Id = z.object({ id: z.string().meta({ description: 'Id of a subscription.' }) });
 
@@ -31,18 +29,7 @@ export const earlierSubscribe = earlierWrite(createAlert, {
   query: null,
   body: EarlierSubscriptionCreation,
   data: EarlierSubscriptionCreated,
-  example: {
-    body: { location: { lat: 35.4676, lng: -97.5164 }, threshold_mm: 25, webhook_url: EXAMPLE_URL },
-    data: {
-      id: EXAMPLE_ID,
-      status: 'active',
-      location: { lat: 35.4676, lng: -97.5164 },
-      threshold_mm: 25,
-      webhook_url: EXAMPLE_URL,
-      webhook_secret: EXAMPLE_SECRET,
-      created_at: '2026-05-01T17:20:11.030Z',
-    },
-  },
+  example: EARLIER_SUBSCRIBE_EXAMPLE,
   toCurrent: ({ body: { location, threshold_mm, webhook_url } }) => ({
     params: null,
     query: null,
@@ -91,21 +78,7 @@ export const earlierGetAlert = earlierRead(getAlert, {
   query: null,
   body: null,
   data: EarlierSubscription,
-  example: {
-    data: {
-      id: EXAMPLE_ID,
-      status: 'active',
-      threshold_mm: 25,
-      recent_alerts: [
-        {
-          alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
-          triggered_at: '2026-05-01T20:12:00Z',
-          mesh_size_mm: 31.4,
-          storm_id: '20260501T194200Z-3512-9744',
-        },
-      ],
-    },
-  },
+  example: EARLIER_ALERT_EXAMPLE,
   toCurrent: ({ params }) => ({ params, query: null, body: null }),
   fromCurrent: ({ id, status, min_size_mm, recent_alerts }) => ({
     id,
@@ -144,7 +117,7 @@ export const earlierDeleteAlert = earlierWrite(deleteAlert, {
   query: null,
   body: null,
   data: EarlierSubscriptionCancelled,
-  example: { data: { id: EXAMPLE_ID, status: 'cancelled', cancelled_at: '2026-05-01T21:03:44Z' } },
+  example: EARLIER_CANCEL_EXAMPLE,
   toCurrent: ({ params }) => ({ params, query: null, body: null }),
   fromCurrent: (_, { params: { id }, now_ms }) => ({
     id,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../../decode.ts';
 import { listStorms } from '../../routes/storms.ts';
 import { earlierRead } from '../endpoint.ts';
+import { EARLIER_STORMS_EXAMPLE } from '../examples.ts';
 import { EarlierStorms } from '../resources.ts';
 import { simulatedStorms } from '../simulated-hail.ts';
 
@@ -19,20 +20,7 @@ export const earlierHailCurrent = earlierRead(listStorms, {
   }),
   body: null,
   data: EarlierStorms,
-  example: {
-    query: { lat: '35.22', lng: '-97.44' },
-    data: [
-      {
-        storm_id: '20260501-2h9x0c1k4m7pq',
-        coordinates: { lat: 35.24813, lng: -97.57205 },
-        mesh_size_mm: 41.5,
-        probability: 0.862,
-        detected_at: '2026-05-01T20:12:38Z',
-        direction_deg: 71,
-        speed_kph: 52.3,
-      },
-    ],
-  },
+  example: EARLIER_STORMS_EXAMPLE,
   toCurrent: ({ query: { lat, lng, radius_km } }) => ({
     params: null,
     query: { lat, lon: lng, radius_km, detail: 'standard' },

@@ -4,6 +4,7 @@ import { integerQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { getHailForecast } from '../../routes/hail-forecast.ts';
 import { forecastConfidence } from '../../rules/forecast-confidence.ts';
 import { earlierRead } from '../endpoint.ts';
+import { EARLIER_FORECAST_EXAMPLE } from '../examples.ts';
 import { EarlierForecast } from '../resources.ts';
 import { simulatedForecast } from '../simulated-hail.ts';
 
@@ -21,13 +22,7 @@ export const earlierHailForecast = earlierRead(getHailForecast, {
   }),
   body: null,
   data: EarlierForecast,
-  example: {
-    query: { lat: '35.22', lng: '-97.44', hours: '2' },
-    data: [
-      { time: '2026-05-01T21:00:00Z', probability: 0.116, max_size_mm: 28.9, confidence: 0.9 },
-      { time: '2026-05-01T22:00:00Z', probability: 0.183, max_size_mm: 31.4, confidence: 0.889 },
-    ],
-  },
+  example: EARLIER_FORECAST_EXAMPLE,
   toCurrent: ({ query: { lat, lng, hours } }) => ({ params: null, query: { lat, lon: lng, hours }, body: null }),
   fromCurrent: ({ hourly }, { now_ms }) =>
     hourly.map(({ valid_time, hail_probability, estimated_size_mm }) => ({

@@ -11,6 +11,7 @@ import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-hi
 import { damageEstimate } from '../../rules/damage.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
+import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
 import { EarlierHistory } from '../resources.ts';
 import { simulatedHistory } from '../simulated-hail.ts';
 
@@ -50,18 +51,7 @@ export const earlierHailHistory = readEndpoint({
     query: Question,
     body: null,
     data: EarlierHistory,
-    example: {
-      query: { lat: '35.22', lng: '-97.44', start_date: '2026-05-01', end_date: '2026-05-02' },
-      data: [
-        {
-          date: '2026-05-01',
-          max_size_mm: 41.5,
-          duration_minutes: 14.4,
-          damage_estimate: 'significant',
-          storm_id: '20260501-2h9x0c1k4m7pq',
-        },
-      ],
-    },
+    example: EARLIER_HISTORY_EXAMPLE,
     simulate: ({ query, now_ms }) => {
       checkDates(query, now_ms);
       return simulatedHistory(query);

@@ -13,6 +13,7 @@ import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
+import { EARLIER_RISK_EXAMPLE } from '../examples.ts';
 import { EarlierRisk } from '../resources.ts';
 import { simulatedRisk } from '../simulated-hail.ts';
 
@@ -31,15 +32,7 @@ export const earlierLocationRisk = readEndpoint({
     query: null,
     body: null,
     data: EarlierRisk,
-    example: {
-      data: {
-        location_id: 'loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
-        risk_score: 91,
-        annual_hail_days: 3.04,
-        trend: 'stable',
-        last_event: { date: '2026-05-01', max_size_mm: 41.5 },
-      },
-    },
+    example: EARLIER_RISK_EXAMPLE,
     simulate: ({ params: { id }, now_ms }) => simulatedRisk(id, now_ms),
   }),
   cacheable: false,

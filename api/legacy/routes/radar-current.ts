@@ -9,6 +9,7 @@ import { newestReflectivity, tilesUrl } from '../../files/tiles.ts';
 import { getScanTiles } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
 import { earlierRead } from '../endpoint.ts';
+import { EARLIER_RADAR_EXAMPLE } from '../examples.ts';
 import { EarlierRadar, RADAR_PRODUCTS, type RadarProduct } from '../resources.ts';
 
 type Picture = EarlierRadar['products'][number];
@@ -34,21 +35,7 @@ export const earlierRadarCurrent = earlierRead(getScanTiles, {
   }),
   body: null,
   data: EarlierRadar,
-  example: {
-    query: { lat: '35.22', lng: '-97.44', products: 'mesh,velocity' },
-    data: {
-      station: 'KTLX',
-      products: [
-        {
-          type: 'mesh',
-          timestamp: '2026-05-01T20:12:00Z',
-          tile_url: 'https://hail.example/tiles/scan/2026-05-01/20260501T201200Z-77b0e1aa.pmtiles',
-          note: null,
-        },
-        { type: 'velocity', timestamp: null, tile_url: null, note: NO_VELOCITY },
-      ],
-    },
-  },
+  example: EARLIER_RADAR_EXAMPLE,
   toCurrent: () => ({ params: null, query: { date: null }, body: null }),
   fromCurrent: (tiles, { query: { lat, lng, products }, edition, services }) => {
     const pictures: Readonly<Record<RadarProduct, Omit<Picture, 'type'>>> = {

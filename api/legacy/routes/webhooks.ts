@@ -16,6 +16,7 @@ import {
 } from '../../routes/webhooks.ts';
 import { changeWebhook, maskedSecret } from '../../webhooks/endpoints.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
+import { EARLIER_CREATE_WEBHOOK_EXAMPLE } from '../examples.ts';
 import { markEarlierReceiver } from '../receivers.ts';
 import {
   EarlierWebhookCreated,
@@ -38,16 +39,7 @@ export const earlierCreateWebhook = earlierWrite(createWebhook, {
   query: null,
   body: EarlierWebhookCreation,
   data: EarlierWebhookCreated,
-  example: {
-    body: { url: EXAMPLE_URL, events: ['hail.detected', 'hail.cleared'] },
-    data: {
-      webhook_id: 'wh_01KAJ3W9QZ6R8V2T4X5Y7A9B0C',
-      secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=',
-      url: EXAMPLE_URL,
-      events: ['hail.detected', 'hail.cleared'],
-      status: 'active',
-    },
-  },
+  example: EARLIER_CREATE_WEBHOOK_EXAMPLE,
   toCurrent: ({ body: { url } }) => ({ params: null, query: null, body: { url } }),
   also: async (writer, { webhook_id }, { body }) => {
     await markEarlierReceiver(writer.rows, webhook_id, writer.business_id);
