@@ -35,7 +35,7 @@ export const EARLIER_ALERT_EXAMPLE: EarlierExample<z.infer<typeof EarlierSubscri
         alert_id: 'alt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
         triggered_at: '2026-05-01T20:12:00Z',
         mesh_size_mm: 31.4,
-        storm_id: '20260501T194200Z-3512-9744',
+        storm_id: '20260501-2h9x0c1k4m7pq',
       },
     ],
   },

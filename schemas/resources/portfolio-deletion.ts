@@ -26,11 +26,11 @@ export const PortfolioDeleted = z.object({
 export type PortfolioDeleted = z.infer<typeof PortfolioDeleted>;
 
 export const DELETE_LOCATIONS_EXAMPLE: Example<typeof PortfolioDeleted> = {
-  body: { ids: ['loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C', 'loc_unknown'] },
+  body: { ids: ['loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C', 'loc_01KAJ4D2M8N6P4R2T0V8X6Z4B2'] },
   reply: {
     deleted_count: 1,
     not_found_count: 1,
     deleted: ['loc_01KAJ3W9QZ6R8V2T4X5Y7A9B0C'],
-    not_found: ['loc_unknown'],
+    not_found: ['loc_01KAJ4D2M8N6P4R2T0V8X6Z4B2'],
   },
 };

@@ -157,7 +157,7 @@ export const GET_ALERT_EXAMPLE: Example<typeof SubscriptionDetail> = {
         max_size_mm: 44.2,
         confidence: 0.71,
         location: { lat: 35.445, lon: -97.505 },
-        track_id: '20260501T194200Z-3512-9744',
+        track_id: '20260501-2h9x0c1k4m7pq',
       },
     ],
   },
