@@ -51,9 +51,11 @@ export function scanTime(id: string): number {
   return time_ms;
 }
 
-/** Timestamp of an instant, such as `2026-05-01T20:12:00Z`. */
-export function timestamp(time_ms: number): string {
-  return `${new Date(time_ms).toISOString().slice(0, 19)}Z`;
+/** Timestamp of an instant, such as `2026-05-01T20:12:00Z`; null stays null. */
+export function timestamp(time_ms: number): string;
+export function timestamp(time_ms: number | null): string | null;
+export function timestamp(time_ms: number | null): string | null {
+  return time_ms === null ? null : `${new Date(time_ms).toISOString().slice(0, 19)}Z`;
 }
 
 /** Timestamp in whole seconds of a stored instant such as `2026-05-01T20:12:00.123Z`; null stays null. */

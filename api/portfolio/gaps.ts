@@ -33,7 +33,7 @@ export async function portfolioGaps(
   return {
     dates_without_data: [...dates_without_data],
     dates_with_unknown_scans: radarGapsOf([], anywhere).dates_with_unknown_scans,
-    until: until_ms === null ? null : timestamp(until_ms),
+    until: timestamp(until_ms),
     assets_seen_in_part: count(in_part),
     assets_unseen: count(in_part.filter(({ share }) => share === 0)),
     seen_in_part: in_part

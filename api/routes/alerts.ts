@@ -29,12 +29,14 @@ import {
   subscriptionCursor,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
-import { cursorQuery, integerQuery, shown } from '../decode.ts';
+import { cursorQuery, integerQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { Services } from '../services.ts';
 import { newSecret } from '../webhooks/endpoints.ts';
+import { pageOf, pageStart, walkOf } from './paging.ts';
+import { flatPrice } from './price.ts';
 
 const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;
@@ -59,19 +61,12 @@ export const listAlerts = readEndpoint({
   body: null,
   reply: Subscriptions,
   example: LIST_ALERTS_EXAMPLE,
-  price: () => ({ operation: 'alerts.list', credits: 1, count: 1 }),
+  price: flatPrice('alerts.list', 1),
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
-    const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
-    const after = cursor === null ? null : await subscriptionCursor(records.reader, walk, cursor, now_ms);
-    if (cursor !== null && after === null)
-      throw new ApiError(
-        'invalid_parameter',
-        `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
-      );
+    const after = await pageStart(cursor, (at) => subscriptionCursor(records.reader, walkOf(caller), at, now_ms));
     const found = await listSubscriptions(records.reader, caller.business_id, after, limit + 1);
-    const page = found.slice(0, limit);
-    const next_cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-    return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor } };
+    const { page, last } = pageOf(found, limit);
+    return { body: { subscriptions: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
 
@@ -91,7 +86,7 @@ export const createAlert = writeEndpoint({
   body: SubscriptionCreation,
   reply: SubscriptionCreated,
   example: CREATE_ALERT_EXAMPLE,
-  price: () => ({ operation: 'alerts.subscribe', credits: 2, count: 1 }),
+  price: flatPrice('alerts.subscribe', 2),
   prepare: async ({ body, services }) => {
     await judged(services, body.webhook_url);
     return null;
@@ -129,7 +124,7 @@ export const getAlert = readEndpoint({
   body: null,
   reply: SubscriptionDetail,
   example: GET_ALERT_EXAMPLE,
-  price: () => ({ operation: 'alerts.get', credits: 1, count: 1 }),
+  price: flatPrice('alerts.get', 1),
   answer: async ({ params, caller: { business_id }, services: { records } }) => {
     const found = await findSubscription(records.reader, business_id, params.id);
     if (found === null) throw unknownSubscription();
@@ -151,7 +146,7 @@ export const updateAlert = writeEndpoint({
   body: SubscriptionUpdate,
   reply: SubscriptionResource,
   example: { body: { min_size_mm: 38, status: 'active' }, reply: { ...SUBSCRIPTION_EXAMPLE, min_size_mm: 38 } },
-  price: () => ({ operation: 'alerts.update', credits: 2, count: 1 }),
+  price: flatPrice('alerts.update', 2),
   prepare: async ({ params, body, caller, services }) => {
     if ((await findSubscription(services.records.reader, caller.business_id, params.id)) === null)
       throw unknownSubscription();
@@ -181,7 +176,7 @@ export const deleteAlert = writeEndpoint({
   body: null,
   reply: SubscriptionDeleted,
   example: { reply: { success: true } },
-  price: () => ({ operation: 'alerts.delete', credits: 1, count: 1 }),
+  price: flatPrice('alerts.delete', 1),
   write: async ({ params }, writer) => {
     if (!(await deleteSubscription(writer, params.id))) throw unknownSubscription();
     return { body: { success: true as const } };

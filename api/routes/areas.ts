@@ -28,12 +28,14 @@ import {
   removeArea,
   selectAreas,
 } from '../alerts/areas.ts';
-import { cursorQuery, integerQuery, optionalWordQuery, textQuery, unknownCursor } from '../decode.ts';
+import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { areaShape } from '../queries/area-shape.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
+import { pageOf, pageStart, walkOf } from './paging.ts';
+import { flatPrice } from './price.ts';
 
 const PATH = '/v1/areas';
 const GROUP = 'Monitored areas';
@@ -54,7 +56,7 @@ export const createArea = writeEndpoint({
   body: NewArea,
   reply: MonitoredArea,
   example: CREATE_AREA_EXAMPLE,
-  price: () => ({ operation: 'areas.create', credits: 3, count: 1 }),
+  price: flatPrice('areas.create', 3),
   prepare: async ({ body }) =>
     body.kind === 'polygon'
       ? sound('geometry', await areaShape(body.geometry))
@@ -90,15 +92,13 @@ export const listAreas = readEndpoint({
   body: null,
   reply: MonitoredAreas,
   example: LIST_AREAS_EXAMPLE,
-  price: () => ({ operation: 'areas.list', credits: 1, count: 1 }),
+  price: flatPrice('areas.list', 1),
   answer: async ({ query: { kind, group_id, limit, cursor }, caller, now_ms, services: { records } }) => {
-    const { business_id, rate_bucket } = caller;
-    const walk = { business_id, holder: rate_bucket };
-    const after = cursor === null ? null : await areaCursor(records.reader, walk, cursor, now_ms);
-    if (cursor !== null && after === null) throw unknownCursor(cursor);
+    const { business_id } = caller;
+    const walk = walkOf(caller);
+    const after = await pageStart(cursor, (at) => areaCursor(records.reader, walk, at, now_ms));
     const found = await selectAreas(records.reader, business_id, { kind, group_id }, after, limit + 1);
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
+    const { page, last } = pageOf(found, limit);
     if (last !== undefined) records.rememberCursor(areaCursorNote(walk, last, now_ms));
     const { total_area_sq_mi, ...counts } = await areaUse(records.reader, business_id);
     return {
@@ -128,7 +128,7 @@ export const getArea = readEndpoint({
   body: null,
   reply: MonitoredArea,
   example: { reply: AREA_EXAMPLE },
-  price: () => ({ operation: 'areas.get', credits: 1, count: 1 }),
+  price: flatPrice('areas.get', 1),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
     if (area === null) throw noArea();
@@ -149,7 +149,7 @@ export const getAreaGeometry = readEndpoint({
   body: null,
   reply: AreaGeometry,
   example: AREA_GEOMETRY_EXAMPLE,
-  price: () => ({ operation: 'areas.geometry', credits: 1, count: 1 }),
+  price: flatPrice('areas.geometry', 1),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
     if (area === null) throw noArea();
@@ -172,7 +172,7 @@ export const updateArea = writeEndpoint({
   reply: MonitoredArea,
   refusals: ['version_conflict'],
   example: UPDATE_AREA_EXAMPLE,
-  price: () => ({ operation: 'areas.update', credits: 3, count: 1 }),
+  price: flatPrice('areas.update', 3),
   prepare: async ({ body: { geometry, point } }): Promise<AreaShape | undefined> => {
     if (geometry !== undefined && point !== undefined)
       throw new ApiError('bad_request', '/point: is given beside geometry, which areas of another kind have');
@@ -215,7 +215,7 @@ export const deleteArea = writeEndpoint({
   body: null,
   reply: AreaDeleted,
   example: { reply: { success: true, id: AREA_EXAMPLE.id } },
-  price: () => ({ operation: 'areas.delete', credits: 2, count: 1 }),
+  price: flatPrice('areas.delete', 2),
   write: async ({ params: { id } }, writer) => {
     if (!(await removeArea(writer, id))) throw noArea();
     return { body: { success: true as const, id } };

@@ -5,7 +5,8 @@ import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { qualityAt, qualityNote } from '../rules/detection-quality.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
-import { rounded } from '../rules/rounded.ts';
+import { roundedPosition } from '../rules/rounded.ts';
+import { flatPrice } from './price.ts';
 
 export const getCoverage = readEndpoint({
   method: 'GET',
@@ -20,7 +21,7 @@ export const getCoverage = readEndpoint({
   body: null,
   reply: Coverage,
   example: COVERAGE_EXAMPLE,
-  price: () => ({ operation: 'coverage.get', credits: 5, count: 1 }),
+  price: flatPrice('coverage.get', 5),
   reads_dates: false,
   plan: ({ now_ms, services: { terrain } }) => {
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
@@ -28,7 +29,7 @@ export const getCoverage = readEndpoint({
   },
   answer: async ({ query: { lat, lon }, plan: { month, model } }) => {
     const { covered, block } = qualityAt({ lat, lon }, month, model);
-    const location = { lat: rounded(lat, 5), lon: rounded(lon, 5) };
+    const location = roundedPosition({ lat, lon });
     return {
       body: {
         location,

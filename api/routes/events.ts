@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { EVENTS_EXAMPLE, Events } from '../../schemas/resources/event-day.ts';
-import { regionBox } from '../../schemas/resources/region-box.ts';
+import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
@@ -11,7 +11,8 @@ import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
 import { aheadFault } from '../rules/date-range.ts';
 import { regionOf } from '../rules/region.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { flatPrice } from './price.ts';
 
 const DAYS_MAX = 365;
 
@@ -22,10 +23,7 @@ const EventsQuery = z
     bbox: bboxQuery(),
     state: stateQuery(),
   })
-  .refine(({ bbox, state }) => bbox === null || state === null, {
-    path: ['bbox'],
-    error: 'is given together with state, expected one of them',
-  })
+  .refine(isOneRegion, ONE_REGION)
   .refine(({ date_start, date_end }) => date_start <= date_end, {
     path: ['date_end'],
     error: 'is before date_start, expected the same date or a later one',
@@ -49,7 +47,7 @@ export const listEvents = readEndpoint({
   body: null,
   reply: Events,
   example: EVENTS_EXAMPLE,
-  price: () => ({ operation: 'events.list', credits: 15, count: 1 }),
+  price: flatPrice('events.list', 15),
   plan: ({ query, edition, now_ms }) => {
     checkDates(query, now_ms);
     const dates = edition.datesBetween(query.date_start, query.date_end);
@@ -72,14 +70,14 @@ export const listEvents = readEndpoint({
           max_size_mm: rounded(day.max_size_mm, 1),
           n_detections: day.n_detections,
           affected_area_km2: rounded(day.affected_area_km2, 1),
-          centroid: { lat: rounded(day.centroid.lat, 5), lon: rounded(day.centroid.lon, 5) },
+          centroid: roundedPosition(day.centroid),
           first_detected: timestamp(day.first_detected),
           last_detected: timestamp(day.last_detected),
           swath_url: swathUrl(day.event_date, query),
         })),
         event_count: days.length,
         dates_without_data: datesWithoutData(edition, date_start, date_end),
-        data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
+        data_as_of: timestamp(as_of_ms),
       },
     };
   },

@@ -17,12 +17,13 @@ import { creditsLeft } from '../queries/credits-left.ts';
 import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { detailPrice } from './price.ts';
 
 const RADIUS_KM = { default: 50, max: 150 } as const;
 /** Cells made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
 const CHUNK = 40;
-const CREDITS = { standard: 15, advanced: 25, batch: 8 } as const;
+const BATCH_CREDITS = 8;
 
 export const getHailCurrent = readEndpoint({
   method: 'GET',
@@ -45,14 +46,10 @@ export const getHailCurrent = readEndpoint({
   reply: HailCurrent,
   example: HAIL_CURRENT_EXAMPLE,
   priced: DETAILS.map((detail) => `detail=${detail}`),
-  price: ({ query: { detail } }) => ({
-    operation: detail === 'advanced' ? 'hail.current.advanced' : 'hail.current',
-    credits: CREDITS[detail],
-    count: 1,
-  }),
+  price: detailPrice('hail.current', { standard: 15, advanced: 25 }),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live, terrain } }) => {
-    const { lat, lon, radius_km, detail } = query;
+    const { radius_km, detail } = query;
     const snapshot = live.snapshot(edition);
     const since_ms = lookbackStart(now_ms);
     const places = hailAround(snapshot, query, since_ms);
@@ -68,18 +65,17 @@ export const getHailCurrent = readEndpoint({
       detail,
       summary: {
         total_cells: places.length,
-        max_size_mm: max_size_mm === null ? null : rounded(max_size_mm, 1),
+        max_size_mm: rounded(max_size_mm, 1),
         closest_cell_km: places[0] === undefined ? null : rounded(places[0].distance_km, 2),
         max_size_category: max_size_mm === null ? null : sizeCategory(max_size_mm),
       },
       cells,
       query: {
-        lat: rounded(lat, 5),
-        lon: rounded(lon, 5),
+        ...roundedPosition(query),
         radius_km,
         lookback_minutes: LOOKBACK_MIN,
       },
-      data_timestamp: timestampOrNull(snapshot.newest_scan_ms),
+      data_timestamp: timestamp(snapshot.newest_scan_ms),
     };
     const known = [snapshot.version, snapshot.oldestSince(since_ms), monthOfYear(now_ms), model?.version ?? null];
     return { body, tag: known };
@@ -105,7 +101,7 @@ export const getHailCurrentBatch = readEndpoint({
   price: ({ query: { estimate }, body: { locations } }) =>
     estimate
       ? null
-      : { operation: 'hail.current.batch', credits: CREDITS.batch * locations.length, count: locations.length },
+      : { operation: 'hail.current.batch', credits: BATCH_CREDITS * locations.length, count: locations.length },
   plan: ({ query: { estimate }, now_ms, edition }) => ({
     dates: estimate ? [] : edition.liveDates(lookbackStart(now_ms)),
   }),
@@ -128,12 +124,12 @@ function batchEstimate(
   location_count: number,
   { remaining, until_cap }: { readonly remaining: number | null; readonly until_cap: number | null },
 ): HailBatchReply {
-  const estimated_credits = CREDITS.batch * location_count;
+  const estimated_credits = BATCH_CREDITS * location_count;
   return {
     estimate: true,
     location_count,
-    cost_per_location: CREDITS.batch,
-    minimum_cost: CREDITS.batch,
+    cost_per_location: BATCH_CREDITS,
+    minimum_cost: BATCH_CREDITS,
     estimated_credits,
     credits_remaining: remaining,
     until_cap,
@@ -147,7 +143,7 @@ function batchAnswer(snapshot: LiveSnapshot, locations: HailBatchRequest['locati
     results,
     count: results.length,
     active_count: results.filter(({ active }) => active).length,
-    data_timestamp: timestampOrNull(snapshot.newest_scan_ms),
+    data_timestamp: timestamp(snapshot.newest_scan_ms),
   };
 }
 
@@ -186,7 +182,7 @@ function batchResult(
   const places = hailAround(snapshot, circle, lookbackStart(now_ms));
   const max_size_mm = largestSize(places);
   const [closest] = places;
-  const location = { id: id ?? null, lat: rounded(lat, 5), lon: rounded(lon, 5) };
+  const location = { id: id ?? null, ...roundedPosition({ lat, lon }) };
   if (max_size_mm === null || closest === undefined) return { ...location, active: false };
   return {
     ...location,
@@ -197,8 +193,4 @@ function batchResult(
     cell_count: places.length,
     closest_km: rounded(closest.distance_km, 2),
   };
-}
-
-function timestampOrNull(time_ms: number | null): string | null {
-  return time_ms === null ? null : timestamp(time_ms);
 }

@@ -5,6 +5,7 @@ import { readEndpoint } from '../endpoint.ts';
 import { forecastOfCell } from '../queries/hail-forecast.ts';
 import { hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
 import { cellOf } from '../rules/hail-risk.ts';
+import { flatPrice } from './price.ts';
 
 export const getHailForecast = readEndpoint({
   method: 'GET',
@@ -23,7 +24,7 @@ export const getHailForecast = readEndpoint({
   body: null,
   reply: HailForecast,
   example: HAIL_FORECAST_EXAMPLE,
-  price: () => ({ operation: 'hail.forecast', credits: 5, count: 1 }),
+  price: flatPrice('hail.forecast', 5),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('forecast') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { cells } }) => {
     if (collection === null) return forecastAt(query, [], null);

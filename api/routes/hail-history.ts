@@ -6,7 +6,6 @@ import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { frames } from '../../schemas/tables/frames.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
-import type { Edition } from '../catalog.ts';
 import { enumQuery, integerQuery, latitudeQuery, longitudeQuery, numberQuery, radiusQuery } from '../decode.ts';
 import { type Price, readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
@@ -16,7 +15,7 @@ import { radarCoverage } from '../queries/radar-coverage.ts';
 import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
 import { radarGapsOf } from '../rules/radar-coverage.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 
 /** Events made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
 const CHUNK = 40;
@@ -87,7 +86,9 @@ export const getHailHistory = readEndpoint({
     await forEachInChunks(found, CHUNK, (day) => {
       events.push({ ...historyEvent(day), ...(detail === 'advanced' ? blocks(day, month, model) : {}) });
     });
-    return { body: { events, count: events.length, detail, radar_gaps, data_timestamp: freshness(edition) } };
+    return {
+      body: { events, count: events.length, detail, radar_gaps, data_timestamp: timestamp(edition.newest_scan_ms) },
+    };
   },
 });
 
@@ -104,15 +105,11 @@ function datesOf(days: number, now_ms: number, startHour: number): { first: stri
   return { first: addDays(last, 1 - days), last };
 }
 
-function freshness({ newest_scan_ms }: Edition): string | null {
-  return newest_scan_ms === null ? null : timestamp(newest_scan_ms);
-}
-
 /** The largest hail of a storm date as answers show it. */
 export function historyEvent(day: DayHail): HistoryEvent {
   return {
     storm_date: day.storm_date,
-    location: { lat: rounded(day.lat, 5), lon: rounded(day.lon, 5), geohash5: day.geohash5 },
+    location: { ...roundedPosition(day), geohash5: day.geohash5 },
     distance_km: rounded(day.distance_km, 2),
     first_detected: timestamp(day.place_first_detected),
     last_detected: timestamp(day.place_last_detected),

@@ -14,8 +14,9 @@ import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
 import { lookbackStart } from '../rules/lookback.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
+import { flatPrice } from './price.ts';
 
 /** What the weights were fitted on. */
 function fittedOn(): string {
@@ -42,10 +43,10 @@ export const getHailNowcast = readEndpoint({
   body: null,
   reply: Nowcast,
   example: NOWCAST_EXAMPLE,
-  price: () => ({ operation: 'hail.nowcast', credits: 10, count: 1 }),
+  price: flatPrice('hail.nowcast', 10),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {
-    const { lat, lon, radius_km } = query;
+    const { radius_km } = query;
     const snapshot = live.snapshot(edition);
     const since_ms = lookbackStart(now_ms);
     const storms = snapshot.stormsWithin(query, REACH_KM, since_ms);
@@ -55,7 +56,7 @@ export const getHailNowcast = readEndpoint({
     const at_ms = Math.floor(now_ms / STEP_MS) * STEP_MS;
     const body: Nowcast = {
       active: nearest !== null,
-      location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
+      location: roundedPosition(query),
       nearest_storm: nearest && nearestStorm(nearest),
       nowcast:
         nearest &&
@@ -68,7 +69,7 @@ export const getHailNowcast = readEndpoint({
           ),
         ),
       model_version: fit.version,
-      data_timestamp: snapshot.newest_scan_ms === null ? null : timestamp(snapshot.newest_scan_ms),
+      data_timestamp: timestamp(snapshot.newest_scan_ms),
     };
     return { body };
   },

@@ -5,6 +5,7 @@ import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { nearestOutlook } from '../queries/hail-outlook.ts';
 import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
+import { flatPrice } from './price.ts';
 
 export const getHailOutlook = readEndpoint({
   method: 'GET',
@@ -27,7 +28,7 @@ export const getHailOutlook = readEndpoint({
   body: null,
   reply: HailOutlook,
   example: HAIL_OUTLOOK_EXAMPLE,
-  price: () => ({ operation: 'hail.outlook', credits: 15, count: 1 }),
+  price: flatPrice('hail.outlook', 15),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlook') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { cells } }) => {
     if (collection === null) return { body: outlookAt(query, null, null), provenance: null };

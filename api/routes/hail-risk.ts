@@ -3,6 +3,7 @@ import { HAIL_RISK_EXAMPLE, HailRisk } from '../../schemas/resources/risk.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { cellOf, hailRisk as riskAt } from '../rules/hail-risk.ts';
+import { flatPrice } from './price.ts';
 
 export const getHailRisk = readEndpoint({
   method: 'GET',
@@ -17,7 +18,7 @@ export const getHailRisk = readEndpoint({
   body: null,
   reply: HailRisk,
   example: HAIL_RISK_EXAMPLE,
-  price: () => ({ operation: 'hail.risk', credits: 5, count: 1 }),
+  price: flatPrice('hail.risk', 5),
   plan: ({ services: { climatology } }) => {
     const table = climatology.table();
     return { dates: [], provenance: table?.provenance ?? null, version: `climatology ${table?.version}`, table };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { regionBox } from '../../schemas/resources/region-box.ts';
+import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
 import { SWATHS_EXAMPLE, SwathCollection, Swaths, VALIDITY_NOTE } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../decode.ts';
@@ -9,6 +9,7 @@ import { SWATH_TABLES, type SwathAnswer, swathOf } from '../queries/swaths.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { DrawnTier } from '../rules/swath-tiers.ts';
+import { flatPrice } from './price.ts';
 
 const GEOJSON = 'application/geo+json';
 
@@ -34,10 +35,7 @@ const SwathsQuery = z
     }),
     format: enumQuery(['json', 'geojson'], 'json', { description: 'geojson answers a FeatureCollection.' }),
   })
-  .refine(({ bbox, state }) => bbox === null || state === null, {
-    path: ['bbox'],
-    error: 'is given together with state, expected one of them',
-  });
+  .refine(isOneRegion, ONE_REGION);
 
 export const getHailSwaths = readEndpoint({
   method: 'GET',
@@ -53,7 +51,7 @@ export const getHailSwaths = readEndpoint({
   reply: Swaths,
   other_replies: { [GEOJSON]: SwathCollection },
   example: SWATHS_EXAMPLE,
-  price: () => ({ operation: 'hail.swaths', credits: 30, count: 1 }),
+  price: flatPrice('hail.swaths', 30),
   plan: ({ query: { date }, edition }) => {
     const dates = [date];
     const as_of_ms = edition.dataAsOf(dates);
@@ -63,7 +61,7 @@ export const getHailSwaths = readEndpoint({
     const { date, min_size_mm, simplify_m } = query;
     const region = regionOf(query);
     const swath = await swathOf(services.engine, edition, { date, region, min_size_mm, simplify_m });
-    const data_as_of = as_of_ms === null ? null : timestamp(as_of_ms);
+    const data_as_of = timestamp(as_of_ms);
     const dates_without_data = datesWithoutData(edition, date, date);
     const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
     if (query.format === 'geojson')
@@ -74,7 +72,7 @@ export const getHailSwaths = readEndpoint({
         query: echo,
         active: swath.n_detections > 0,
         n_detections: swath.n_detections,
-        max_size_mm: swath.max_size_mm === null ? null : rounded(swath.max_size_mm, 1),
+        max_size_mm: rounded(swath.max_size_mm, 1),
         dates_without_data,
         data_as_of,
         tiers: swath.tiers.map((tier) => ({ ...tierFields(tier), geometry: geometryOf(tier) })),
@@ -91,7 +89,7 @@ function collection(
 ): SwathCollection {
   const features = tiers.map((tier) => {
     const n_detections = at_bound.get(tier.threshold_mm) ?? 0;
-    const largest = n_detections === 0 || max_size_mm === null ? null : rounded(max_size_mm, 1);
+    const largest = n_detections === 0 ? null : rounded(max_size_mm, 1);
     return {
       type: 'Feature' as const,
       geometry: geometryOf(tier),

@@ -12,7 +12,8 @@ import { enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decod
 import { readEndpoint } from '../endpoint.ts';
 import { outlookAreas } from '../queries/outlooks.ts';
 import { EXTENDED_DAYS, hasExtendedRisk, type OutlookArea, outlookAt, outlookOfDay } from '../rules/outlook.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { flatPrice } from './price.ts';
 
 const GEOJSON = 'application/geo+json';
 
@@ -35,7 +36,7 @@ export const listOutlooks = readEndpoint({
   reply: SpcOutlookAnswer,
   other_replies: { [GEOJSON]: SpcOutlookFeature },
   example: SPC_OUTLOOK_EXAMPLE,
-  price: () => ({ operation: 'outlooks.spc', credits: 5, count: 1 }),
+  price: flatPrice('outlooks.spc', 5),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlooks') }),
   answer: async ({ query, now_ms, plan: { collection }, services: { collections } }) => {
     const { lat, lon, day, format } = query;
@@ -44,7 +45,7 @@ export const listOutlooks = readEndpoint({
     const extended = EXTENDED_DAYS.map((one) => (one === day ? product : outlookOfDay(areas, one, now_ms)));
     const used = [product, ...extended].flat();
     const body: SpcOutlookAnswer = {
-      location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
+      location: roundedPosition(query),
       day,
       outlook: outlookAt(product, day, query),
       ...timesOf(product),

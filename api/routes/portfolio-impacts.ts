@@ -7,7 +7,7 @@ import {
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { cursorQuery, dateQuery, integerQuery, unknownCursor } from '../decode.ts';
+import { cursorQuery, dateQuery, integerQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
 import { allLocations, locationCursor } from '../portfolio/locations.ts';
@@ -15,6 +15,8 @@ import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
+import { pageStart, walkOf } from './paging.ts';
+import { flatPrice } from './price.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
 
@@ -36,7 +38,7 @@ export const getPortfolioImpacts = readEndpoint({
   body: null,
   reply: PortfolioImpacts,
   example: PORTFOLIO_IMPACTS_EXAMPLE,
-  price: () => ({ operation: 'portfolio.impacts', credits: 20, count: 1 }),
+  price: flatPrice('portfolio.impacts', 20),
   plan: ({ query: { date } }) => ({ dates: [date] }),
   answer: async ({
     query: { date, limit, cursor },
@@ -46,7 +48,8 @@ export const getPortfolioImpacts = readEndpoint({
     plan: { dates },
     services: { engine, records, storm_day_start_hour, terrain },
   }) => {
-    await checkCursor(records.reader, caller, cursor, now_ms);
+    // Impacts are in the order of ids, so a cursor is its own place. It must be, or have been, a location of the business.
+    await pageStart(cursor, (at) => locationCursor(records.reader, walkOf(caller), at, now_ms));
     const locations = await allLocations(records.reader, caller.business_id);
     const paths = edition.paths(dayMax.name, dates, { min_size_mm: DETECTION_MIN_MM });
     const [pixels, radar] = await Promise.all([
@@ -64,20 +67,8 @@ export const getPortfolioImpacts = readEndpoint({
         impacted_count: impacts.length,
         ...(await impactsPage(impacts, date, cursor, limit, terrain.model())),
         radar_gaps: await portfolioGaps(locations, date, without_data, radar.at),
-        data_as_of: data_as_of_ms === null ? null : timestamp(data_as_of_ms),
+        data_as_of: timestamp(data_as_of_ms),
       },
     };
   },
 });
-
-/** Impacts are in the order of ids, so a cursor is its own place; but it must be, or have been, a location of the business. */
-async function checkCursor(
-  reader: Parameters<typeof locationCursor>[0],
-  { business_id, rate_bucket }: { readonly business_id: string; readonly rate_bucket: string },
-  cursor: string | null,
-  now_ms: number,
-): Promise<void> {
-  if (cursor === null) return;
-  if ((await locationCursor(reader, { business_id, holder: rate_bucket }, cursor, now_ms)) === null)
-    throw unknownCursor(cursor);
-}

@@ -17,7 +17,7 @@ import {
   UPLOAD_BYTES_MAX,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { cursorQuery, integerQuery, repeatedQuery, unknownCursor } from '../decode.ts';
+import { cursorQuery, integerQuery, repeatedQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import {
@@ -30,6 +30,8 @@ import {
 } from '../portfolio/locations.ts';
 import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
 import { rounded } from '../rules/rounded.ts';
+import { pageOf, pageStart, walkOf } from './paging.ts';
+import { flatPrice } from './price.ts';
 
 const PATH = '/v1/portfolio/locations';
 const GROUP = 'Portfolio';
@@ -49,7 +51,7 @@ export const createLocations = writeEndpoint({
   body_limit_bytes: UPLOAD_BYTES_MAX,
   reply: PortfolioUploaded,
   example: CREATE_LOCATIONS_EXAMPLE,
-  price: () => ({ operation: 'portfolio.locations.upsert', credits: 10, count: 1 }),
+  price: flatPrice('portfolio.locations.upsert', 10),
   prepare: async ({ body }) => {
     const upload = await checkUpload(body);
     if (upload.kind === 'bad_header') throw new ApiError('bad_request', `/data: ${upload.reason}`);
@@ -81,14 +83,12 @@ export const listLocations = readEndpoint({
   body: null,
   reply: PortfolioLocations,
   example: LIST_LOCATIONS_EXAMPLE,
-  price: () => ({ operation: 'portfolio.locations.list', credits: 1, count: 1 }),
+  price: flatPrice('portfolio.locations.list', 1),
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
-    const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
-    const after = cursor === null ? null : await locationCursor(records.reader, walk, cursor, now_ms);
-    if (cursor !== null && after === null) throw unknownCursor(cursor);
+    const walk = walkOf(caller);
+    const after = await pageStart(cursor, (at) => locationCursor(records.reader, walk, at, now_ms));
     const found = await selectLocations(records.reader, caller.business_id, after, limit + 1);
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
+    const { page, last } = pageOf(found, limit);
     if (last !== undefined) records.rememberCursor(locationCursorNote(walk, last, now_ms));
     return { body: { locations: page.map(resourceOf), count: page.length, next_cursor: last?.id ?? null } };
   },
@@ -108,7 +108,7 @@ export const deleteLocation = writeEndpoint({
   body: PortfolioDeletion.optional(),
   reply: PortfolioDeleted,
   example: DELETE_LOCATIONS_EXAMPLE,
-  price: () => ({ operation: 'portfolio.locations.delete', credits: 5, count: 1 }),
+  price: flatPrice('portfolio.locations.delete', 5),
   write: async ({ query, body }, writer) => {
     const ids = [...new Set(idsAsked(query.ids, body?.ids))];
     const deleted = await deleteLocations(writer, ids);

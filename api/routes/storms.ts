@@ -19,8 +19,9 @@ import { trackCells, trackHistory } from '../queries/track.ts';
 import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
+import { detailPrice } from './price.ts';
 
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
 
@@ -43,13 +44,10 @@ export const listStorms = readEndpoint({
   reply: Storms,
   example: LIST_STORMS_EXAMPLE,
   priced: DETAILS.map((detail) => `detail=${detail}`),
-  price: ({ query: { detail } }) =>
-    detail === 'advanced'
-      ? { operation: 'storms.list.advanced', credits: 25, count: 1 }
-      : { operation: 'storms.list', credits: 15, count: 1 },
+  price: detailPrice('storms.list', { standard: 15, advanced: 25 }),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {
-    const { lat, lon, radius_km, detail } = query;
+    const { radius_km, detail } = query;
     const snapshot = live.snapshot(edition);
     const since_ms = lookbackStart(now_ms);
     const storms = snapshot.stormsWithin(query, radius_km, since_ms);
@@ -57,7 +55,7 @@ export const listStorms = readEndpoint({
     const body: Storms = {
       active: storms.length > 0,
       detail,
-      data_as_of: snapshot.newest_scan_ms === null ? null : timestamp(snapshot.newest_scan_ms),
+      data_as_of: timestamp(snapshot.newest_scan_ms),
       summary: {
         total_cells: storms.length,
         closest_cell_km: storms[0] === undefined ? null : rounded(storms[0].distance_km, 2),
@@ -68,8 +66,7 @@ export const listStorms = readEndpoint({
         ...(detail === 'advanced' ? { radar_signals: liveSignals(snapshot, seen) } : {}),
       })),
       query: {
-        lat: rounded(lat, 5),
-        lon: rounded(lon, 5),
+        ...roundedPosition(query),
         radius_km,
         lookback_minutes: LOOKBACK_MIN,
       },
@@ -106,10 +103,7 @@ export const getStorm = readEndpoint({
   priced: DETAILS.map((detail) => `detail=${detail}`),
   clocked: ['date'],
   plan: ({ query: { date } }) => ({ dates: date === null ? [] : [date] }),
-  price: ({ query: { detail } }) =>
-    detail === 'advanced'
-      ? { operation: 'storms.get.advanced', credits: 18, count: 1 }
-      : { operation: 'storms.get', credits: 10, count: 1 },
+  price: detailPrice('storms.get', { standard: 10, advanced: 18 }),
   answer: async ({ params: { track_id }, query, edition, services: { engine, storm_day_start_hour } }) => {
     const { detail } = query;
     const asked = query.date ?? null;
@@ -129,7 +123,7 @@ export const getStorm = readEndpoint({
       track_id,
       date,
       detail,
-      data_as_of: as_of_ms === null ? null : timestamp(as_of_ms),
+      data_as_of: timestamp(as_of_ms),
       summary: trackSummary(track.points),
       points: track.points.map((point) => ({
         ...stormState(point),

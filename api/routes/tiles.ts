@@ -23,7 +23,8 @@ import {
   tilesUrl,
 } from '../files/tiles.ts';
 import { readFrames } from '../queries/frames.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { flatPrice } from './price.ts';
 
 const ESTIMATE = 'Radar estimate, not a ground measurement.';
 const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;
@@ -41,7 +42,7 @@ export const getScanTiles = readEndpoint({
   body: null,
   reply: ScanTiles,
   example: SCAN_TILES_EXAMPLE,
-  price: () => ({ operation: 'tiles.scan', credits: 3, count: 1 }),
+  price: flatPrice('tiles.scan', 3),
   clocked: ['date'],
   plan: ({ query, edition }) => {
     const date = query.date ?? scanDate(edition);
@@ -60,7 +61,7 @@ export const getScanTiles = readEndpoint({
         layer: 'scan' as const,
         date,
         available: frames.length > 0,
-        data_as_of: timestampOrNull(as_of_ms),
+        data_as_of: timestamp(as_of_ms),
         frame_count: frames.length,
         frames: frames.map(({ scan_id, scan_time, max_prob, max_size_mm, storms, tile_path }) => ({
           scan_id,
@@ -69,13 +70,9 @@ export const getScanTiles = readEndpoint({
           reflectivity_url: urlOf(base, date ?? '', reflectivity.get(scan_id)),
           content_type: PMTILES_TYPE,
           cache_control: SCAN_CACHE_CONTROL,
-          max_prob: max_prob === null ? null : rounded(max_prob, 3),
-          max_size_mm: max_size_mm === null ? null : rounded(max_size_mm, 1),
-          storms: storms.map(({ lat, lon, mm }) => ({
-            lat: rounded(lat, 5),
-            lon: rounded(lon, 5),
-            mm: rounded(mm, 1),
-          })),
+          max_prob: rounded(max_prob, 3),
+          max_size_mm: rounded(max_size_mm, 1),
+          storms: storms.map(({ mm, ...at }) => ({ ...roundedPosition(at), mm: rounded(mm, 1) })),
         })),
         note: noteOf(edition.provenanceOf(dates)),
       },
@@ -96,7 +93,7 @@ export const getDailyTiles = readEndpoint({
   body: null,
   reply: DailyTiles,
   example: DAILY_TILES_EXAMPLE,
-  price: () => ({ operation: 'tiles.daily', credits: 2, count: 1 }),
+  price: flatPrice('tiles.daily', 2),
   clocked: ['date'],
   plan: ({ query, services, edition, now_ms }) => {
     const date = query.date ?? stormDate(now_ms, services.storm_day_start_hour);
@@ -115,7 +112,7 @@ export const getDailyTiles = readEndpoint({
         content_type: PMTILES_TYPE,
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
-        data_as_of: timestampOrNull(archiveTime(archive) ?? as_of_ms),
+        data_as_of: timestamp(archiveTime(archive) ?? as_of_ms),
         note: noteOf(edition.provenanceOf(dates)),
       },
     };
@@ -135,10 +132,6 @@ function scanDate(edition: Edition): string | null {
 function archiveTime(archive: PublishedFile | null): number | null {
   const last = archive?.last_scan ?? null;
   return last === null ? null : scanTime(last);
-}
-
-function timestampOrNull(time_ms: number | null): string | null {
-  return time_ms === null ? null : timestamp(time_ms);
 }
 
 const NOTES = {

@@ -9,6 +9,7 @@ import { writeEndpoint } from '../endpoint.ts';
 import { readVerification } from '../queries/verification.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
 import { rangeFault } from '../rules/verification-range.ts';
+import { flatPrice } from './price.ts';
 import { refuseRange } from './refuse-range.ts';
 
 const EXAMPLE_METHODOLOGY = methodologyOf('observed', {
@@ -35,7 +36,7 @@ export const createVerification = writeEndpoint({
     body: VERIFICATION_EXAMPLE_REQUEST,
     reply: verificationExample(EXAMPLE_METHODOLOGY, verificationHash),
   },
-  price: () => ({ operation: 'verify.create', credits: 50, count: 1 }),
+  price: flatPrice('verify.create', 50),
   data_source: ({ data_source }) => data_source,
   prepare: async ({ body, now_ms, services }) => {
     refuseRange(rangeFault(body, now_ms));

@@ -10,8 +10,9 @@ import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery 
 import { readEndpoint } from '../endpoint.ts';
 import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { polygonsOf } from '../rules/areas.ts';
-import { rounded } from '../rules/rounded.ts';
+import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { hasOutline, watchBox } from '../rules/watch-area.ts';
+import { flatPrice } from './price.ts';
 
 /** Collections that the answer lists. */
 const LISTS = ['warnings', 'watches'] as const;
@@ -35,7 +36,7 @@ export const listWarnings = readEndpoint({
   body: null,
   reply: Warnings,
   example: WARNINGS_EXAMPLE,
-  price: () => ({ operation: 'warnings.list', credits: 8, count: 1 }),
+  price: flatPrice('warnings.list', 8),
   plan: ({ edition }) => ({
     dates: [],
     warnings: edition.collection('warnings'),
@@ -52,7 +53,7 @@ export const listWarnings = readEndpoint({
     const fed = [plan.warnings, plan.watches].filter((collection) => collection !== null);
     const items = [...(warned?.found.map(({ warning }) => warning) ?? []), ...(watched ?? [])];
     const body: Warnings = {
-      location: { lat: rounded(lat, 5), lon: rounded(lon, 5) },
+      location: roundedPosition(query),
       active_only: active,
       warnings: warned?.found.map(({ warning, end_ms }) => warningResource(warning, end_ms)) ?? [],
       watches: watched?.map(watchResource) ?? [],
@@ -116,7 +117,7 @@ function watchResource(watch: WatchRow): Watch | MesoscaleDiscussion {
     type,
     md_number: number,
     watch_number: null,
-    watch_probability_pct: watch_probability_pct === null ? null : rounded(watch_probability_pct, 1),
+    watch_probability_pct: rounded(watch_probability_pct, 1),
     areas_affected: areas,
   };
 }

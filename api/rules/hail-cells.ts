@@ -7,7 +7,7 @@ import { timestamp } from '../../schemas/time.ts';
 import type { Found, LiveSnapshot, Place } from '../live.ts';
 import { hailDuration, kineticEnergy, type LowestEcho, roofDamage, terminalVelocity, vehicleDamage } from './damage.ts';
 import { monthOfYear, pixelQuality } from './place-quality.ts';
-import { radarBlock, roundedOrNull } from './radar-block.ts';
+import { radarBlock } from './radar-block.ts';
 import { rounded } from './rounded.ts';
 
 /** Hail that a duration and a swath area count, mm. */
@@ -108,15 +108,15 @@ function stormBlock({ scan_time, cell_index, track_id }: Detection, snapshot: Li
   const seen = (track_id === null ? undefined : snapshot.storm(track_id))?.seen ?? null;
   return {
     track_id: seen?.track_id ?? null,
-    area_km2: roundedOrNull(cell?.area_km2 ?? null, 1),
-    p90_mm: roundedOrNull(cell?.p90_mm ?? null, 1),
-    major_axis_km: roundedOrNull(cell?.major_axis_km ?? null, 2),
-    minor_axis_km: roundedOrNull(cell?.minor_axis_km ?? null, 2),
-    orientation_deg: roundedOrNull(cell?.orientation_deg ?? null, 0),
-    speed_kmh: roundedOrNull(seen?.speed_kmh ?? null, 1),
+    area_km2: rounded(cell?.area_km2 ?? null, 1),
+    p90_mm: rounded(cell?.p90_mm ?? null, 1),
+    major_axis_km: rounded(cell?.major_axis_km ?? null, 2),
+    minor_axis_km: rounded(cell?.minor_axis_km ?? null, 2),
+    orientation_deg: rounded(cell?.orientation_deg ?? null, 0),
+    speed_kmh: rounded(seen?.speed_kmh ?? null, 1),
     direction_deg: wholeDirection(seen?.direction_deg ?? null),
     trend: seen?.trend ?? null,
-    age_min: roundedOrNull(seen?.duration_min ?? null, 1),
+    age_min: rounded(seen?.duration_min ?? null, 1),
   };
 }
 
@@ -140,9 +140,9 @@ function impactBlock(
 ): ImpactBlock {
   return {
     hail_duration_min: rounded(hailDuration(severe_scans), 1),
-    kinetic_energy_j_m2: roundedOrNull(kineticEnergy(echoes), 1),
+    kinetic_energy_j_m2: rounded(kineticEnergy(echoes), 1),
     terminal_velocity_m_s: rounded(terminalVelocity(estimated_size_mm), 1),
-    swath_area_km2: roundedOrNull(swath_area_km2, 1),
+    swath_area_km2: rounded(swath_area_km2, 1),
     roof_damage_potential: roofDamage(estimated_size_mm),
     vehicle_damage_potential: vehicleDamage(estimated_size_mm),
   };

@@ -10,7 +10,7 @@ import {
 import type { Forecast } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { cellOf } from './hail-risk.ts';
-import { rounded } from './rounded.ts';
+import { rounded, roundedPosition } from './rounded.ts';
 
 /** A run of a model, and who made it. */
 export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
@@ -39,7 +39,7 @@ export function hailForecast(
   const runs: readonly ForecastRun[] = rows.length > 0 || newest === null ? rows : [newest];
   return {
     body: {
-      location: { lat: rounded(position.lat, 5), lon: rounded(position.lon, 5), geohash4: cellOf(position) },
+      location: { ...roundedPosition(position), geohash4: cellOf(position) },
       model: modelOf(runs),
       peak: peakOf(rows),
       hourly: rows.map(hourOf),
@@ -71,13 +71,9 @@ function hourOf(row: ForecastRow): ForecastHour {
   const { valid_time, hail_probability, estimated_size_mm, risk_category, risk_score } = row;
   return {
     valid_time: timestamp(valid_time),
-    hail_probability: roundedOrNull(hail_probability, 3),
-    estimated_size_mm: roundedOrNull(estimated_size_mm, 1),
+    hail_probability: rounded(hail_probability, 3),
+    estimated_size_mm: rounded(estimated_size_mm, 1),
     risk_category,
-    risk_score: roundedOrNull(risk_score, 0),
+    risk_score: rounded(risk_score, 0),
   };
-}
-
-function roundedOrNull(value: number | null, decimals: number): number | null {
-  return value === null ? null : rounded(value, decimals);
 }

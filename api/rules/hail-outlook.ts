@@ -29,7 +29,7 @@ export function hailOutlook(
     cell:
       found === null ? null : { geohash4: found.cell.item.geohash4, distance_km: rounded(found.cell.distance_km, 2) },
     outlook: (found?.days ?? []).map(dayOf),
-    data_as_of: data_as_of === null ? null : timestamp(data_as_of),
+    data_as_of: timestamp(data_as_of),
   };
 }
 
@@ -41,15 +41,11 @@ function dayOf(row: OutlookRow): OutlookDay {
     confidence: { score: rounded(row.confidence_score, 3), state: row.confidence_state },
     primary_source: row.primary_source,
     components: {
-      spc_pct: tenths(row.spc_pct),
-      hrrr_pct: tenths(row.hrrr_pct),
-      climo_pct: tenths(row.climo_pct),
+      spc_pct: rounded(row.spc_pct, 1),
+      hrrr_pct: rounded(row.hrrr_pct, 1),
+      climo_pct: rounded(row.climo_pct, 1),
     },
     // As they are published, not in tenths: their complements have to multiply to that of the day.
     hourly: row.hourly_pct?.split(' ').map(Number) ?? null,
   };
-}
-
-function tenths(pct: number | null): number | null {
-  return pct === null ? null : rounded(pct, 1);
 }

@@ -4,7 +4,7 @@ import type { HailRisk } from '../../schemas/resources/risk.ts';
 import { MONTHS, RISK_RADIUS_KM } from '../../schemas/risk.ts';
 import type { ClimatologyCell } from '../../schemas/tables/climatology.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { rounded } from './rounded.ts';
+import { rounded, roundedPosition } from './rounded.ts';
 
 const WHAT_IT_IS = `Probability of at least one day with such hail within ${RISK_RADIUS_KM} km of the centre of the cell, from radar estimates of size.`;
 const NOT_PUBLISHED =
@@ -21,8 +21,8 @@ export function cellOf({ lat, lon }: Position): string {
 
 /** The climatological risk at a point from the row of its cell; `data_as_of` is null while no climatology is published. */
 export function hailRisk(position: Position, cell: ClimatologyCell | null, data_as_of: number | null): HailRisk {
-  const location = { lat: rounded(position.lat, 5), lon: rounded(position.lon, 5), geohash4: cellOf(position) };
-  const as_of = data_as_of === null ? null : timestamp(data_as_of);
+  const location = { ...roundedPosition(position), geohash4: cellOf(position) };
+  const as_of = timestamp(data_as_of);
   if (cell === null) {
     const note = data_as_of === null ? NOT_PUBLISHED : OUTSIDE;
     return { location, covered: false, annual: null, monthly: [], basis: null, note, data_as_of: as_of };

@@ -42,18 +42,13 @@ export function radarBlock(mesh_mm: number, products: Products, position: Positi
     mesh95_mm: rounded(mesh95OfShi(shi), 1),
     shi: rounded(shi, 1),
     posh_pct: rounded(posh_pct ?? poshOfShi(shi, freezing.ground_km), 1),
-    vil_kg_m2: roundedOrNull(vil_kg_m2, 1),
-    vil_density_g_m3: roundedOrNull(vil_density, 2),
-    max_reflectivity_dbz: roundedOrNull(max_reflectivity_dbz, 1),
-    reflectivity_minus20c_dbz: roundedOrNull(products.reflectivity_minus20c_dbz, 1),
-    echo_top_18_km: roundedOrNull(echo_top_18_km, 2),
-    echo_top_50_km: roundedOrNull(echo_top_50_km, 2),
-    h50_above_0c_km: roundedOrNull(echo_top_50_km === null ? null : echo_top_50_km - freezing.sea_km, 2),
-    azshear_0_2km_per_s: roundedOrNull(products.azshear_0_2km_per_s, 4),
+    vil_kg_m2: rounded(vil_kg_m2, 1),
+    vil_density_g_m3: rounded(vil_density, 2),
+    max_reflectivity_dbz: rounded(max_reflectivity_dbz, 1),
+    reflectivity_minus20c_dbz: rounded(products.reflectivity_minus20c_dbz, 1),
+    echo_top_18_km: rounded(echo_top_18_km, 2),
+    echo_top_50_km: rounded(echo_top_50_km, 2),
+    h50_above_0c_km: rounded(echo_top_50_km === null ? null : echo_top_50_km - freezing.sea_km, 2),
+    azshear_0_2km_per_s: rounded(products.azshear_0_2km_per_s, 4),
   };
-}
-
-/** Rounded, where there is a value. */
-export function roundedOrNull(value: number | null, decimals: number): number | null {
-  return value === null ? null : rounded(value, decimals);
 }

@@ -87,7 +87,7 @@ function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage
   return {
     date,
     share: shareOf({ share }),
-    until: until_ms === null ? null : timestamp(until_ms),
+    until: timestamp(until_ms),
     gap_count: told.length,
     gaps: longest(told).map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
   };

@@ -1,5 +1,15 @@
-/** A number as answers show it, rounded half up to so many decimals; never -0. */
-export function rounded(value: number, decimals: number): number {
+import type { Position } from '../../schemas/geo/position.ts';
+
+/** A number as answers show it, rounded half up to so many decimals; never -0. Null stays null. */
+export function rounded(value: number, decimals: number): number;
+export function rounded(value: number | null, decimals: number): number | null;
+export function rounded(value: number | null, decimals: number): number | null {
+  if (value === null) return null;
   const scale = 10 ** decimals;
   return Math.round(value * scale) / scale + 0;
+}
+
+/** A position as answers show it, with 5 decimals: 1 m. */
+export function roundedPosition({ lat, lon }: Position): { lat: number; lon: number } {
+  return { lat: rounded(lat, 5), lon: rounded(lon, 5) };
 }

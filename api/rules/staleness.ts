@@ -61,7 +61,7 @@ function feedHealth(
   return {
     name,
     status: stale ? 'degraded' : 'ok',
-    last_success_at: newest_ms === null ? null : timestamp(newest_ms),
+    last_success_at: timestamp(newest_ms),
     lag_seconds,
     stale,
   };

@@ -3,7 +3,6 @@ import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { wholeDirection } from './hail-cells.ts';
-import { roundedOrNull } from './radar-block.ts';
 import { rounded } from './rounded.ts';
 
 /** Motion of a track as the interface shows it. */
@@ -11,7 +10,7 @@ export function motionOf({
   speed_kmh,
   direction_deg,
 }: Pick<TrackPoint, 'speed_kmh' | 'direction_deg'>): StormCell['motion'] {
-  return { speed_kmh: roundedOrNull(speed_kmh, 1), direction_deg: wholeDirection(direction_deg) };
+  return { speed_kmh: rounded(speed_kmh, 1), direction_deg: wholeDirection(direction_deg) };
 }
 
 /** What is said of a track at one scan, on lists and on the points of its history. */
@@ -29,7 +28,7 @@ export function stormState(
       ml_probability: rounded(point.ml_probability, 3),
     },
     trend: point.trend,
-    growth: { size_growth_rate_mm_per_min: roundedOrNull(point.size_growth_rate_mm_per_min, 2) },
+    growth: { size_growth_rate_mm_per_min: rounded(point.size_growth_rate_mm_per_min, 2) },
   };
 }
 

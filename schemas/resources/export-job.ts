@@ -3,6 +3,7 @@ import { type Bbox, checkBbox, parseBbox } from '../geo/position.ts';
 import { isStateCode } from '../reference/state-codes.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
+import { isOneRegion, ONE_REGION } from './region-box.ts';
 import { jobStatus, pollUrl, SIGNED_URL_SECONDS } from './report-job.ts';
 
 /** Datasets of exports. */
@@ -72,10 +73,7 @@ export const ExportRequest = z
     format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
   })
   .check(...wire.dateRange(EXPORT_DAYS_MAX))
-  .refine(({ bbox, state }) => bbox === null || state === null, {
-    path: ['bbox'],
-    error: 'is given together with state, expected one of them',
-  });
+  .refine(isOneRegion, ONE_REGION);
 
 /** Validated parameters of an export: dates exist and are in order, at most one of bbox and state is set. */
 export type ExportParams = z.infer<typeof ExportRequest>;

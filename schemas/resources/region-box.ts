@@ -26,3 +26,10 @@ function edges(low: number, high: number): [number, number] {
   const rounded = (deg: number) => Math.round(deg * DECIMALS) / DECIMALS;
   return rounded(low) < rounded(high) ? [rounded(low), rounded(high)] : [low, high];
 }
+
+/** True where a region is given once: by a box, by a state, or not at all, which is CONUS. */
+export function isOneRegion({ bbox, state }: { readonly bbox?: unknown; readonly state?: unknown }): boolean {
+  return (bbox ?? null) === null || (state ?? null) === null;
+}
+/** The refusal of both a box and a state. */
+export const ONE_REGION = { path: ['bbox'], error: 'is given together with state, expected one of them' };
