@@ -256,10 +256,6 @@ test.serial('GET /v1/hail/current of an empty data root is inactive with a null 
   t.like(await ask(ALL, empty), { active: false, data_timestamp: null });
 });
 
-test.serial('GET /v1/hail/current needs the scope hail:read', (t) => {
-  t.is(getHailCurrent.scope, 'hail:read');
-});
-
 const BATCH_PATH = '/v1/hail/current/batch';
 const batch_data_root = mkdtempSync(join(SCRATCH, 'hail-batch-'));
 const endpoints = [getHailCurrent, getHailCurrentBatch];
@@ -419,8 +415,4 @@ test.serial('POST /v1/hail/current/batch?estimate=yes is 400 invalid_parameter',
   const response = await send({ locations: PLACES }, '?estimate=yes');
   t.is(response.status, 400);
   t.is(((await response.json()) as { error: string }).error, 'invalid_parameter');
-});
-
-test.serial('POST /v1/hail/current/batch needs the scope hail:read', (t) => {
-  t.is(getHailCurrentBatch.scope, 'hail:read');
 });

@@ -165,15 +165,6 @@ for (const [days, standard, advanced] of [
     },
   );
 
-test.serial('GET /v1/hail/history names an operation per price', (t) => {
-  const { price } = getHailHistory;
-  const name = (query: object) => price({ params: null, query, body: null })?.operation;
-  t.deepEqual(
-    [30, 90, 180, 365].flatMap((days) => ['standard', 'advanced'].map((detail) => name({ days, detail }))),
-    ['30d', '90d', '180d', '365d'].flatMap((band) => [`hail.history.${band}`, `hail.history.${band}.advanced`]),
-  );
-});
-
 test.serial('GET /v1/hail/history of a quiet place is an empty 200', async (t) => {
   t.like(await ask('lat=45&lon=-80'), { events: [], count: 0 });
   t.like(await ask('lat=-35&lon=170'), { events: [], count: 0 });
@@ -244,10 +235,6 @@ test.serial('GET /v1/hail/history tells when radar did not see the point, as ver
   t.deepEqual(radar_gaps, verification.radar_gaps);
   t.like(radar_gaps.dates_seen_in_part[0], { date: FIRST, share: 0.008 });
   t.is((await ask(`${AT}&days=4`)).radar_gaps.dates_without_data.join(), '2026-04-29,2026-04-30');
-});
-
-test.serial('GET /v1/hail/history needs the scope hail:read', (t) => {
-  t.is(getHailHistory.scope, 'hail:read');
 });
 
 const DAY = '2026-05-01';
