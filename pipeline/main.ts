@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { outliveReaders } from '../schemas/command-line.ts';
+import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
 import { explainError } from './commands/arguments.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
@@ -40,9 +40,7 @@ Settings are environment variables that begin with HAIL_; README lists them.
 Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found something.`,
   );
 
-for (const command of [program, ...program.commands, ...program.commands.flatMap((one) => one.commands)])
-  command.exitOverride();
-
+throwOnExit(program);
 outliveReaders(program.name());
 try {
   await program.parseAsync();

@@ -29,6 +29,37 @@ export function systemFault(error: unknown): string | null {
   return path === undefined || reason === undefined ? error.message : `${path}: ${reason} (${code}, ${syscall})`;
 }
 
+/** Exit code and message of an error that a command has no words of its own for. A bug shows its stack. */
+export function explainOtherError(error: unknown): { code: number; message: string } {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { code: EXIT.failure, message: systemFault(error) ?? stack };
+}
+
+/** What commander's `Command` has for the ends of commands. */
+interface Ending {
+  readonly commands: readonly Ending[];
+  exitOverride(): unknown;
+}
+
+/** Has a command, and those below it, throw instead of ending the process. */
+export function throwOnExit(command: Ending): void {
+  command.exitOverride();
+  for (const each of command.commands) throwOnExit(each);
+}
+
+/** Columns of text two spaces apart; an `r` in `align` at the index of a column aligns it right, all others are aligned left. */
+export function columns(rows: readonly (readonly string[])[], align = 'l'): string {
+  const widths = (rows[0] ?? []).map((_, k) => Math.max(...rows.map((row) => row[k]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, k) => (align[k] === 'r' ? cell.padStart(widths[k] ?? 0) : cell.padEnd(widths[k] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
 /** Bytes with a unit, in powers of a thousand: `1.5 MB`. */
 export function readableBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -16,12 +16,8 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import { verifyLedger } from '../metering/verify.ts';
 import { DumpRefused, dumpRecords, restoreRecords } from '../store/backup.ts';
 import type { Records } from '../store/records.ts';
-import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
+import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 /** `hail-api backup`: the records in one file, and back. What the pipeline published is files that any tool copies. */
 export function backupCommand(config: () => RecordsConfig): Command {

@@ -15,12 +15,8 @@ import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import { auditLines } from '../store/audit.ts';
 import type { Records } from '../store/records.ts';
-import { businessNamed, CommandError, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
+import { businessNamed, CommandError, type Json, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 /** `hail-api business`: tenants, and what operators did to them. */
 export function businessCommand(config: () => RecordsConfig): Command {

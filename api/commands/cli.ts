@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
-import { EXIT, systemFault } from '../../schemas/command-line.ts';
+import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL } from '../accounts/businesses.ts';
 import { type Config, SettingsError } from '../config.ts';
@@ -14,6 +14,11 @@ import { MasterKeyError } from '../store/secrets.ts';
 const WRITE_WAIT_MS = 5_000;
 /** How long one statement of a command may take: some read every row. */
 const STATEMENT_WAIT_MS = 600_000;
+
+/** Option of every command that prints one JSON object instead of lines. */
+export interface Json {
+  readonly json?: true;
+}
 
 /** What these commands need of the settings. */
 export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
@@ -39,14 +44,12 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof MasterKeyError) return { code: EXIT.failure, message: error.message };
   if (error instanceof RecordsUnavailable || error instanceof CommitFailed)
     return { code: EXIT.failure, message: error.message };
-  const refused = systemFault(error);
-  if (refused !== null) return { code: EXIT.failure, message: refused };
-  return { code: EXIT.failure, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  return explainOtherError(error);
 }
 
 /** Runs a program and returns its exit code; what went wrong is said on standard error. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
-  overrideExits(program);
+  throwOnExit(program);
   try {
     await program.parseAsync(args, { from: 'user' });
     return Number(process.exitCode ?? EXIT.done);
@@ -55,12 +58,6 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
     if (message !== '') process.stderr.write(`${program.name()}: ${message}\n`);
     return code;
   }
-}
-
-/** A command that ends throws instead of ending the process. */
-function overrideExits(command: Command): void {
-  command.exitOverride();
-  for (const each of command.commands) overrideExits(each);
 }
 
 /**
@@ -115,14 +112,7 @@ export function print(json: boolean | undefined, value: unknown, lines: readonly
 /** Columns of text two spaces apart, under a head; one line that says so without rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], none: string): readonly string[] {
   if (rows.length === 0) return [none];
-  const all = [head, ...rows];
-  const widths = head.map((_, k) => Math.max(...all.map((row) => row[k]?.length ?? 0)));
-  return all.map((row) =>
-    row
-      .map((cell, k) => cell.padEnd(widths[k] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  return columns([head, ...rows]).split('\n');
 }
 
 /** Argument parser: a whole number from `low` to `high`. */

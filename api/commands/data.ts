@@ -2,11 +2,7 @@ import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { recordAct } from '../store/audit.ts';
 import { forgetRoot, rememberedRoot } from '../store/remembered-root.ts';
-import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
-
-interface Json {
-  readonly json?: true;
-}
+import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 
 /** `hail-api data`: what the records remember of the data root, whose loss the service does not take for fair weather. */
 export function dataCommand(config: () => RecordsConfig): Command {

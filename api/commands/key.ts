@@ -20,6 +20,7 @@ import {
   collectWords,
   duration,
   instant,
+  type Json,
   label,
   print,
   type RecordsConfig,
@@ -27,10 +28,6 @@ import {
   wholeNumberOrNone,
   withRecords,
 } from './cli.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 interface CreateOptions extends Json {
   readonly live?: true;

@@ -1,11 +1,16 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
-import { businessNamed, CommandError, print, type RecordsConfig, table, withRecords, wordOf } from './cli.ts';
-
-interface Json {
-  readonly json?: true;
-}
+import {
+  businessNamed,
+  CommandError,
+  type Json,
+  print,
+  type RecordsConfig,
+  table,
+  withRecords,
+  wordOf,
+} from './cli.ts';
 
 /** `hail-api member`: people of a business. Admins and managers are mailed. */
 export function memberCommand(config: () => RecordsConfig): Command {

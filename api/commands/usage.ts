@@ -7,16 +7,13 @@ import {
   businessNamed,
   CommandError,
   calendarMonth,
+  type Json,
   print,
   type RecordsConfig,
   table,
   wholeNumber,
   withRecords,
 } from './cli.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 const LARGEST_ADJUSTMENT = 1_000_000_000;
 /** 1 to 500 printable characters that begin and end with something to see. */

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { CommanderError, InvalidArgumentError } from 'commander';
-import { EXIT, systemFault } from '../../schemas/command-line.ts';
+import { EXIT, explainOtherError } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 import { FEED_NAMES } from '../run/open-feeds.ts';
@@ -13,9 +13,7 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof NotFound) return { code: EXIT.not_found, message: error.message };
   if (error instanceof Conflict) return { code: EXIT.conflict, message: error.message };
   if (error instanceof PipelineError) return { code: EXIT.failure, message: error.message };
-  const refused = systemFault(error);
-  if (refused !== null) return { code: EXIT.failure, message: refused };
-  return { code: EXIT.failure, message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  return explainOtherError(error);
 }
 
 /** Argument parser: a date that exists in the calendar. */
@@ -73,17 +71,4 @@ export function feedList(text: string): string[] {
 /** Threads that decode: all cores but the one that tracks and publishes, at most three. */
 export function readerThreads(): number {
   return Math.min(3, Math.max(1, availableParallelism() - 1));
-}
-
-/** Columns of text two spaces apart; an `r` in `align` at the index of a column aligns it right, all others are aligned left. */
-export function columns(rows: readonly (readonly string[])[], align = 'l'): string {
-  const widths = (rows[0] ?? []).map((_, k) => Math.max(...rows.map((row) => row[k]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, k) => (align[k] === 'r' ? cell.padStart(widths[k] ?? 0) : cell.padEnd(widths[k] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { counted, EXIT } from '../../schemas/command-line.ts';
+import { columns, counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
 import { ingestFeedFolder } from '../run/folder-feeds.ts';
 import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
 import { type FeedsReport, refreshFeeds } from '../run/refresh-feeds.ts';
-import { columns, feedList } from './arguments.ts';
+import { feedList } from './arguments.ts';
 
 interface Options {
   readonly only?: readonly string[];

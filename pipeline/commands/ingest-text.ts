@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { counted, grouped, readableBytes } from '../../schemas/command-line.ts';
+import { columns, counted, grouped, readableBytes } from '../../schemas/command-line.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { COMPANIONS } from '../grid.ts';
 import type { IngestReport, IngestSource } from '../run/ingest-source.ts';
 import type { IngestPlan } from '../run/plan-ingest.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
-import { columns } from './arguments.ts';
 
 /** Result of an ingest in lines for people, and the next commands. */
 export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {

@@ -1,7 +1,6 @@
-import { grouped } from '../../schemas/command-line.ts';
+import { columns, grouped } from '../../schemas/command-line.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { FieldHead, GridNumbers, PackingNumbers } from '../read/layers.ts';
-import { columns } from './arguments.ts';
 import type { Exceedance, FieldReport, ObjectSummary, Report } from './inspect-file.ts';
 
 /** A report as aligned text for people. */

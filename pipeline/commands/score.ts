@@ -1,7 +1,8 @@
 import { Command } from 'commander';
+import { columns } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { type ScoreReport, scoreDate } from '../run/score-date.ts';
-import { calendarDate, columns } from './arguments.ts';
+import { calendarDate } from './arguments.ts';
 
 interface Options {
   readonly date: string;
