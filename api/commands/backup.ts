@@ -19,7 +19,7 @@ import type { Records } from '../store/records.ts';
 import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
-/** `hail-api backup`: the records in one file, and back. What the pipeline published is files that any tool copies. */
+/** `hail-api backup`: the records in one file, and back. Published data are files that any tool can copy. */
 export function backupCommand(config: () => RecordsConfig): Command {
   const command = new Command('backup').description('the records in one file, and back');
 
@@ -51,7 +51,7 @@ export function backupCommand(config: () => RecordsConfig): Command {
   return command;
 }
 
-/** Written beside its place and moved there whole: a backup that exists is complete. */
+/** Writes to a temporary name and renames: a backup that exists is complete. */
 async function writeBackup({ store }: Records, file: string, now_ms: number): Promise<number> {
   const partial = `${file}.partial`;
   rmSync(partial, { force: true });
@@ -87,7 +87,7 @@ async function restore({ store, reader }: Records, file: string) {
 
 async function* linesOf(file: string): AsyncGenerator<string> {
   const unzip = createGunzip().setEncoding('utf8');
-  // What fails is thrown by the loop below.
+  // The loop below throws the same error.
   const reading = pipeline(createReadStream(file), unzip).catch(() => {});
   let rest = '';
   for await (const chunk of unzip) {
@@ -99,7 +99,7 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   await reading;
 }
 
-/** The new name survives a power cut once the folder is written. */
+/** Syncs a folder, so that a new name in it survives a power cut. */
 function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   fsyncSync(descriptor);

@@ -18,7 +18,7 @@ import type { Records } from '../store/records.ts';
 import { businessNamed, CommandError, type Json, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 
-/** `hail-api business`: tenants, and what operators did to them. */
+/** `hail-api business`: tenants, and the audit log of operators. */
 export function businessCommand(config: () => RecordsConfig): Command {
   const command = new Command('business').description('create, list, show, suspend, resume and delete businesses');
 
@@ -106,7 +106,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
         const found = await businessNamed(records, nameOrId);
         const filed = await filedJobs(records.reader, found.id);
         await records.transaction((rows) => purgeBusiness(rows, records.store, found, settings.now()));
-        // A file that is made in this moment belongs to nobody, and is swept.
+        // The sweep removes a file that a job writes at this moment.
         for (const job of filed) await removeFile(settings.data_root, job);
         return found;
       });

@@ -23,7 +23,7 @@ export interface Json {
 /** What these commands need of the settings. */
 export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
 
-/** A command cannot do what it was asked: subject, found, expected; and the exit code that says so. */
+/** A failure of a command: subject, found, expected; and its exit code. */
 export class CommandError extends Error {
   readonly code: number;
 
@@ -34,10 +34,10 @@ export class CommandError extends Error {
   }
 }
 
-/** Exit code of an error, and the line that people read. Errors we did not foresee show their stack. */
+/** Exit code of an error, and its message. */
 export function explainError(error: unknown): { code: number; message: string } {
   if (error instanceof InvalidArgumentError) return { code: EXIT.usage, message: error.message };
-  // Commander has told what was wrong with the command line.
+  // Commander has printed its own message.
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
@@ -47,7 +47,7 @@ export function explainError(error: unknown): { code: number; message: string } 
   return explainOtherError(error);
 }
 
-/** Runs a program and returns its exit code; what went wrong is said on standard error. */
+/** Runs a program and returns its exit code; prints errors on standard error. */
 export async function runProgram(program: Command, args: readonly string[]): Promise<number> {
   throwOnExit(program);
   try {
@@ -61,8 +61,8 @@ export async function runProgram(program: Command, args: readonly string[]): Pro
 }
 
 /**
- * Runs `work` on the records and closes them. Safe while the server runs: it is the same transactional store. Without
- * `create`, a SQLite file that is not there is an error rather than made: the data root is likely another one.
+ * Runs `work` on the records and closes them. Safe while the server runs: both use transactions. Without `create`, a missing
+ * SQLite file is an error, because the data root is probably the wrong one.
  */
 export async function withRecords<Result>(
   config: RecordsConfig,
@@ -88,7 +88,7 @@ export async function withRecords<Result>(
   }
 }
 
-/** Throws CommandError where the data root is no folder: a wrong path must not pass for a place without hail. */
+/** Throws CommandError where the data root is no folder: a wrong path must not look like a place without hail. */
 export function requireDataRoot({ data_root }: Pick<Config, 'data_root'>): void {
   if (statSync(data_root, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new CommandError(
@@ -109,7 +109,7 @@ export function print(json: boolean | undefined, value: unknown, lines: readonly
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''));
 }
 
-/** Columns of text two spaces apart, under a head; one line that says so without rows. */
+/** Columns of text two spaces apart, under a head; the line `none` without rows. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], none: string): readonly string[] {
   if (rows.length === 0) return [none];
   return columns([head, ...rows]).split('\n');
@@ -130,7 +130,7 @@ export function wholeNumberOrNone(text: string): number | 'none' {
   return text === 'none' ? text : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text);
 }
 
-/** Argument parser: what a business or a key may be called. */
+/** Argument parser: name of a business or a key. */
 export function label(text: string): string {
   if (!LABEL.test(text)) throw new InvalidArgumentError('Expected 1 to 100 printable characters.');
   return text;

@@ -4,7 +4,7 @@ import { recordAct } from '../store/audit.ts';
 import { forgetRoot, rememberedRoot } from '../store/remembered-root.ts';
 import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 
-/** `hail-api data`: what the records remember of the data root, whose loss the service does not take for fair weather. */
+/** `hail-api data`: the data root as the records remember it. The service refuses one that lost data since. */
 export function dataCommand(config: () => RecordsConfig): Command {
   const command = new Command('data').description('what the records remember of the data root');
 

@@ -28,7 +28,7 @@ import { print, type RecordsConfig, withRecords } from './cli.ts';
 import { growthFinding } from './growth.ts';
 import { ledgerLines } from './usage.ts';
 
-/** What one check found. `note`: worth knowing, nothing to mend. */
+/** Result of one check. `note`: information that needs no repair. */
 interface Finding {
   readonly check: string;
   readonly status: 'ok' | 'note' | 'fault';
@@ -73,12 +73,12 @@ async function examine(config: DoctorConfig): Promise<readonly Finding[]> {
   ];
 }
 
-/** Whether each process that has the SQLite file open holds its lock, and has the very files open that are there. */
+/** Checks that each process that has the SQLite file open holds its lock and has no deleted file open. */
 async function fileLock({ data_root, database_url }: RecordsConfig): Promise<readonly Finding[]> {
   const location = recordsLocation(data_root, database_url);
   if (!('path' in location) || !existsSync(dirname(location.path))) return [];
   const { path } = location;
-  // A process that is just opening or closing the file is between two states: what is wrong with it passes.
+  // A process that is opening or closing the file may look unsafe for a moment.
   if (holdersOf(path)?.some(isUnsafe)) await sleep(HOLDER_PASSES_MS);
   const holders = holdersOf(path);
   const check = 'file lock';
@@ -102,7 +102,7 @@ function isUnsafe({ locked, deleted }: Holder): boolean {
   return !locked || deleted.length > 0;
 }
 
-/** SQLite deletes the log when it believes that it closes the file as its last user. */
+/** SQLite deletes the log if it takes itself for the last user of the file. */
 function leftClosed(config: RecordsConfig): Finding {
   const name = nameOf(config);
   return {
@@ -183,7 +183,7 @@ async function ledger({ reader }: Records): Promise<Finding> {
   };
 }
 
-/** Claims of dead processes hurt nobody: the next request with their key takes them over. */
+/** Claims of dead processes do no harm: the next request with their key takes them over. */
 async function claims({ reader }: Records): Promise<Finding> {
   const { length } = await abandonedClaims(reader, Date.now());
   return {
@@ -193,7 +193,7 @@ async function claims({ reader }: Records): Promise<Finding> {
   };
 }
 
-/** While the service runs, what is due is sent within a second or two. */
+/** While the service runs, due events are sent within a second or two. */
 async function deliveries({ reader }: Records): Promise<Finding> {
   const check = 'deliveries';
   const [longest, ...others] = await overdueMessages(reader, Date.now() - OVERDUE_MS);
@@ -217,7 +217,7 @@ async function leases({ reader }: Records): Promise<Finding> {
 
 const LEASE_PASSES_MS = 60_000;
 
-/** Which reports and exports are marked for deletion, and whether the clock is believed that they go by. */
+/** Reports and exports that are marked for deletion, and whether the clock is trusted. */
 async function deletions({ reader }: Records): Promise<Finding> {
   const check = 'deletions';
   const clock = await readClock(reader);
@@ -242,12 +242,12 @@ async function deletions({ reader }: Records): Promise<Finding> {
   };
 }
 
-/** While the service runs, jobs end within minutes; what was made has its file, which backups of the records do not hold. */
+/** While the service runs, jobs end within minutes. A finished job needs its file, which backups of the records do not contain. */
 async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const lost: string[] = [];
   for (const job of await filedJobs(reader, null)) {
-    // Of one whose file was missed already who asked for it was told, and its charge was given back: nothing is left to mend.
+    // A job that lost its file is marked and refunded already: nothing is left to repair.
     if (job.status !== 'done') continue;
     const fault = await sizeFault(data_root, job);
     if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
@@ -264,7 +264,7 @@ async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Prom
 
 const JOB_PASSES_MS = 3_600_000;
 
-/** A copy of the records that was restored without its key lets no service start. */
+/** The service does not start on records that were restored without their master key. */
 async function masterKey(records: Records, { data_root, master_keys }: DoctorConfig): Promise<Finding> {
   const fault = await masterKeyFault(records, { records_root: data_root, master_keys });
   return listed('master key', fault === null ? [] : [fault], 'stored secrets are under one that is here');
@@ -292,7 +292,7 @@ function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding
   );
 }
 
-/** Whether the service can answer from what is published, as `/readyz` answers. */
+/** Checks that the service can answer from the published data, as `/readyz` does. */
 async function published({ reader }: Records, { data_root, storm_day_start_hour }: DoctorConfig): Promise<Finding> {
   const memory = { recall: () => rememberedRoot(reader), remember: async () => true };
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
@@ -302,7 +302,7 @@ async function published({ reader }: Records, { data_root, storm_day_start_hour 
   return listed('published', failure === null ? [] : [failure], `${counted(dates, 'storm date')} can be read`);
 }
 
-/** What the pipeline leaves in a data root that it has published to. */
+/** Names in a data root that the pipeline has published to. */
 const PUBLISHED = [layout.current, layout.manifests, layout.tables, layout.tiles, layout.live, layout.state];
 
 /** Without its lists and tables a data root looks like one without hail. */

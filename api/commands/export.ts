@@ -79,7 +79,7 @@ function refuseContradictions({ date_start, date_end, bbox, state }: ExportParam
   if (fault !== null) throw new CommandError(EXIT.usage, `export: ${fault.member} ${fault.reason}`);
 }
 
-/** An interruption leaves nothing behind. */
+/** Writes the export; an interruption leaves no file behind. */
 async function exportTo(settings: ExportConfig, params: ExportParams, out: string): Promise<WrittenExport> {
   const catalog = await openCatalog(settings.data_root, settings.storm_day_start_hour);
   const stop = new AbortController();
@@ -102,7 +102,7 @@ function calendarDate(text: string): string {
   return text;
 }
 
-/** Argument parser: what a parameter of the interface accepts. */
+/** Argument parser: the values that a parameter of the interface accepts. */
 function argumentOf<Value>(parameter: Parameter<Value>): (text: string) => Value {
   return (text) => {
     const read = parameter.safeParse(text);

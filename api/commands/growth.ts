@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 
-/** So many of the newest whole dates tell what a day of data takes. */
+/** Number of the newest whole dates that the mean of a day is taken from. */
 const DATES = 7;
-/** Fewer days than this are worth a note, and fewer than that a fault: somebody has to act before the next evening. */
+/** Days left below which the finding is a note or a fault. Two days leave the operator one evening to act. */
 const NOTE_BELOW_DAYS = 14;
 const FAULT_BELOW_DAYS = 2;
 
-/** What one date takes on the disk, bytes. */
+/** Disk space of one date, bytes. */
 interface DateBytes {
   readonly raw: number;
   readonly published: number;
@@ -17,21 +17,21 @@ interface DateBytes {
 
 /** How fast a data root grows and how long the disk lasts. */
 export interface Growth {
-  /** Mean of the dates that were looked at, bytes. */
+  /** Mean of the dates that were measured, bytes. */
   readonly per_day: DateBytes;
   readonly dates: number;
   readonly free_bytes: number;
-  /** Whole days of data that still fit; null where nothing tells how much a day takes. */
+  /** Whole days of data that still fit; null without a date to measure. */
   readonly days_left: number | null;
 }
 
-/** What `doctor` says of the growth of a data root. */
+/** Finding of `doctor` on the growth of a data root. */
 export interface GrowthFinding {
   readonly status: 'ok' | 'note' | 'fault';
   readonly message: string;
 }
 
-/** Says how fast the data root grows and how many days are left on its disk. */
+/** Measures how fast the data root grows and how many days are left on its disk. */
 export function growthFinding(data_root: string, raw_keep_days: number | null): GrowthFinding {
   if (!existsSync(data_root))
     return { status: 'note', message: `${data_root} is not there: nothing can be said of its disk` };
@@ -47,8 +47,8 @@ export function growthFinding(data_root: string, raw_keep_days: number | null): 
 }
 
 /**
- * Growth from what dates take. The newest date may still be running and counts only when there is no other. Raw files that are
- * kept for some days stop growing once those are full.
+ * Growth from the disk space of dates. The newest date may still be running and counts only when there is no other. Raw files
+ * with a limited lifetime stop growing once that many days are there.
  */
 export function growthOf(
   dates: ReadonlyMap<string, DateBytes>,
@@ -111,7 +111,7 @@ function bytesIn(folder: string): number {
   );
 }
 
-/** Names in a folder; none when it is not there, or was swept while we looked. */
+/** Names in a folder; none when it does not exist, or was deleted meanwhile. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

@@ -38,7 +38,7 @@ interface CreateOptions extends Json {
   readonly variant: VariantWord;
 }
 
-/** `hail-api key`: what opens the service. The text of a key is printed once and stored nowhere. */
+/** `hail-api key`: keys of businesses. The text of a key is printed once and not stored. */
 export function keyCommand(config: () => RecordsConfig): Command {
   const command = new Command('key').description(
     'make, rotate, bound, revoke and list keys; their text is printed once',

@@ -30,7 +30,7 @@ interface Changes {
 
 const HIGHEST_RATE = 1_000_000;
 
-/** `hail-api plan`: what a business may do. */
+/** `hail-api plan`: limits, prices and features of a business. */
 export function planCommand(config: () => RecordsConfig): Command {
   const command = new Command('plan').description('what a business may do, in force at once');
 

@@ -17,7 +17,7 @@ const text = (most: number) =>
 
 const Point = z.object({ type: z.literal('Point'), coordinates: z.tuple([z.number(), z.number()], z.number()) });
 
-/** An area by its GeoJSON geometry, which says of what kind it is, and what an operator says of it. */
+/** An area: its GeoJSON geometry, which decides its kind, and the fields that an operator sets. */
 const SeedArea = z
   .strictObject({
     name: text(AREA_LIMITS.name),

@@ -87,7 +87,7 @@ const SeedEarlierVariant = z
     error: 'is after sunset, expected the same date or an earlier one',
   });
 
-/** The desired state of plans, businesses, members, areas and keys. What it does not name is left alone. */
+/** The desired state of plans, businesses, members, areas and keys. Applying it leaves unnamed ones unchanged. */
 export const Seed = z
   .strictObject({
     plans: z.record(label, SeedPlan).default({}),
@@ -120,7 +120,7 @@ export interface SeededKey {
 }
 
 export interface SeedResult {
-  /** What was changed, a line each; [] when everything was so already. */
+  /** One line for each change; [] when there was nothing to change. */
   readonly changes: readonly string[];
   readonly keys: readonly SeededKey[];
 }
@@ -135,7 +135,7 @@ export async function applySeed(
   seed: Seed,
   now_ms: number,
 ): Promise<SeedResult> {
-  // Before any row is held that a charge may wait for.
+  // Before any row lock that a charge may wait for.
   if (seed.businesses.some(({ keys }) => keys.some(({ monthly_cap }) => monthly_cap !== undefined)))
     await store.lockCharges(rows);
   const changes: string[] = [];
@@ -239,7 +239,7 @@ async function applyKeys(
   return made;
 }
 
-/** Sets scopes and expiry of a key; false when they were so. */
+/** Sets scopes and expiry of a key; false when nothing changes. */
 async function changeKey(
   rows: Transaction<Database>,
   before: KeyInfo,

@@ -73,7 +73,7 @@ An area is known by its name and kind (Polygon or Point).`,
   return command;
 }
 
-/** Thrown inside a transaction to take everything back. */
+/** Thrown inside a transaction to roll it back. */
 class DryRun extends Error {
   readonly result: SeedResult;
 
@@ -117,7 +117,7 @@ function readSeed(file: string): Seed {
   throw new CommandError(EXIT.usage, `seed ${file}: ${faults.join('; ')}`);
 }
 
-/** The same with the content of files that businesses name as their areas. */
+/** The seed with the areas read from the files that businesses name. */
 function withAreas(seed: unknown, file: string): unknown {
   if (typeof seed !== 'object' || seed === null || !('businesses' in seed) || !Array.isArray(seed.businesses))
     return seed;

@@ -31,12 +31,12 @@ import { takeServiceLock } from '../store/service-lock.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
 
-/** How long requests and workers may still take once the service was told to stop. */
+/** Longest time for requests and workers to end once the service stops. */
 const DRAIN_MS = 25_000;
-/** Once everything is closed nothing is left to do. */
+/** Longest time from then until the process ends. */
 const HANG_MS = 5_000;
 
-/** `hail-api serve`: migrates the records, listens, and serves until it is told to stop. */
+/** `hail-api serve`: migrates the records, listens, and serves until a signal stops it. */
 export function serveCommand(config: () => Config): Command {
   return new Command('serve')
     .description('answer requests from the published files, and do the work beside them')
@@ -50,7 +50,7 @@ export function serveCommand(config: () => Config): Command {
       const running = await startServing(config(), { workers: workers ? WORKERS : null });
       await stopping;
       await running.stop();
-      // What hangs in the system, as on a mount whose server is gone, would keep the process.
+      // A system call that hangs, as on a mount whose server is gone, would keep the process alive.
       setTimeout(() => die('a call that does not end keeps the process'), HANG_MS).unref();
     });
 }
@@ -65,14 +65,14 @@ export interface Serving {
 }
 
 export interface ServingOptions {
-  /** What works beside the answers; null: nothing does in this process. */
+  /** Background workers; null: none in this process. */
   readonly workers?: readonly Worker[] | null;
-  /** Hears how to call the service; standard output when left out. */
+  /** Takes the welcome text; standard output when left out. */
   readonly say?: (text: string) => void;
 }
 
 /**
- * Opens everything that answers are made from, listens, starts the workers, and says how to call it. Throws CommandError where
+ * Opens the services, listens, starts the workers, and prints how to call the service. Throws CommandError where
  * another service runs on the same SQLite file.
  */
 export async function startServing(config: Config, options: ServingOptions = {}): Promise<Serving> {
@@ -86,7 +86,7 @@ export async function startServing(config: Config, options: ServingOptions = {})
   }
 }
 
-/** Takes the SQLite records for this service, and returns what gives them back; several services may share a PostgreSQL. */
+/** Locks the SQLite records for this service and returns the function that unlocks them. Several services may share a PostgreSQL. */
 function lockRecords({ data_root, database_url }: Config): () => void {
   if (database_url !== null) return () => {};
   const release = takeServiceLock(data_root);
@@ -103,12 +103,12 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     pino.destination(2),
   );
   const server = createServer(SERVER_OPTIONS);
-  // A port that the system picks has to be known before anything can name the address.
+  // A port that the system picks must be known before the base URL is built.
   if (config.port === 0) await listen(server, 0, config.host);
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
   const { services, close } = await openServices({ ...config, base_url }, log).catch((error: unknown) => {
-    // A server that listens already would keep the failed process alive.
+    // A listening server would keep the failed process alive.
     server.close();
     throw error;
   });
@@ -157,7 +157,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   }
 }
 
-/** Everything that needs no key. */
+/** Routes that need no key. */
 function publicRoutesOf(services: Services): readonly PublicRoute[] {
   const { base_url } = services;
   const version = releaseVersion();
@@ -214,7 +214,7 @@ Try:
 `;
 }
 
-/** In one piece: whoever reads it may close the pipe afterwards. */
+/** One write: the reader may close the pipe afterwards. */
 function sayAloud(text: string): void {
   process.stdout.write(text);
 }

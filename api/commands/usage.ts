@@ -19,7 +19,7 @@ const LARGEST_ADJUSTMENT = 1_000_000_000;
 /** 1 to 500 printable characters that begin and end with something to see. */
 const REASON = /^(?=\S)[^\p{C}]{1,500}(?<=\S)$/u;
 
-/** `hail-api usage`: credits, whether they add up, and corrections. */
+/** `hail-api usage`: credits, a check of the ledger, and corrections. */
 export function usageCommand(config: () => RecordsConfig): Command {
   const command = new Command('usage').description('credits: what was used, whether the ledger adds up, corrections');
 
@@ -71,7 +71,7 @@ export function usageCommand(config: () => RecordsConfig): Command {
   return command;
 }
 
-/** Argument parser: why something was done, in words. */
+/** Argument parser: a reason in words. */
 function reasonOf(text: string): string {
   const reason = text.trim();
   if (!REASON.test(reason)) throw new InvalidArgumentError('Expected a reason of 1 to 500 printable characters.');
@@ -91,7 +91,7 @@ function usageLines(period: string, usage: MonthUsage): readonly string[] {
   ];
 }
 
-/** What the check of the ledger found, for people. */
+/** Result of the check of the ledger, as lines of text. */
 export function ledgerLines({ rows, credits, faults }: LedgerCheck): readonly string[] {
   const read = `${counted(rows, 'ledger row')}, ${counted(credits, 'credit')}`;
   if (faults.length === 0) return [`The ledger adds up: ${read}.`];

@@ -58,7 +58,7 @@ interface Options {
   readonly json?: true;
 }
 
-/** What is to be printed on the document. Throws CommandError where no document is wanted. */
+/** Texts to print on the document. Throws CommandError where no document was requested. */
 function labelsOf({ pdf, reference, address, preparedFor }: Options): Partial<ReportRequest> {
   const labels = Object.fromEntries(
     Object.entries({ reference, address, prepared_for: preparedFor }).filter(([, text]) => text !== undefined),
@@ -92,7 +92,7 @@ function requestOf(given: ReportRequest, now_ms: number): ReportRequest {
   return parsed.data;
 }
 
-/** The verification, and its document where that is wanted. */
+/** The verification, and its document if requested. */
 async function verified(
   { data_root, storm_day_start_hour, now }: VerifyConfig,
   request: ReportRequest,
@@ -107,7 +107,7 @@ async function verified(
       const edition = catalog.edition();
       if (!withDocument)
         return { verification: (await readVerification(services, edition, request)).verification, pdf: null };
-      // An id that no record has would be looked for in vain, and make each document another.
+      // No record has an id for it, and a random one would make each document different.
       const head = { report_id: null, generated_ms: now() };
       return await writeReport(services, edition, request, head);
     } finally {
@@ -166,11 +166,11 @@ function linesOf(verification: Verification): readonly string[] {
 
 /** The dates and times at which radar did not see the point. */
 function gapLines({ dates_without_data, dates_with_unknown_scans, dates_seen_in_part }: RadarGaps): string[] {
-  const told = (what: string, dates: readonly string[]) =>
+  const line = (what: string, dates: readonly string[]) =>
     dates.length === 0 ? [] : [`${what}: ${datesInWords(dates)}.`];
   return [
-    ...told('Without radar data', dates_without_data),
-    ...told('As the sum of a whole day, so that it is not known when radar looked', dates_with_unknown_scans),
+    ...line('Without radar data', dates_without_data),
+    ...line('As the sum of a whole day, so that it is not known when radar looked', dates_with_unknown_scans),
     ...dates_seen_in_part.map((date) => `Seen in part: ${seenInPartInWords(date)}.`.replaceAll('\u00a0', ' ')),
   ];
 }
@@ -195,9 +195,9 @@ function clock(time: string | null): string {
 }
 
 function reportsText({ corroborated, nearest_reports }: Verification['events'][number]['ground_truth']): string {
-  const told = nearest_reports.map(
+  const reports = nearest_reports.map(
     ({ source, max_size_mm, distance_m }) =>
       `${source} ${sizeText(max_size_mm)} at ${(distance_m / 1000).toFixed(1)} km`,
   );
-  return `${corroborated ? 'agree: ' : ''}${told.length === 0 ? '-' : told.join('; ')}`;
+  return `${corroborated ? 'agree: ' : ''}${reports.length === 0 ? '-' : reports.join('; ')}`;
 }

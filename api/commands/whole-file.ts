@@ -5,8 +5,8 @@ import { EXIT } from '../../schemas/command-line.ts';
 import { CommandError } from './cli.ts';
 
 /**
- * Throws CommandError conflict for a file that is there and was not given up, and for what is no file: a move would put one in the
- * place of a device; not_found where there is no folder for it.
+ * Throws CommandError: conflict for an existing file without `force`, and for anything but a file, since a rename would replace a
+ * device; not_found where the folder does not exist.
  */
 export function refuseToReplace(command: string, file: string, { force = false }: { readonly force?: boolean }): void {
   const there = statSync(file, { throwIfNoEntry: false });
@@ -25,7 +25,7 @@ function refuseNowhere(command: string, file: string): void {
     throw new CommandError(EXIT.not_found, `${command} ${file}: there is no folder ${folder}, expected one`);
 }
 
-/** Has a file made beside its place, and moves it there once it is whole. What goes wrong leaves the place as it was. */
+/** Has a file made in a temporary folder and renames it once it is whole. A failure leaves the old file unchanged. */
 export async function writeWhole<Made>(file: string, make: (path: string) => Promise<Made>): Promise<Made> {
   const folder = await mkdtemp(join(dirname(file), '.hail-making-'));
   try {

@@ -8,7 +8,7 @@ const COMMA = 44;
 const NEWLINE = 10;
 const RETURN = 13;
 
-/** A line of a CSV text: its cells; or what is wrong with it and the cells read before that. */
+/** A line of a CSV text: its cells; or its fault and the cells before it. */
 export type CsvRow =
   | { readonly cells: readonly string[]; readonly fault: null }
   | { readonly cells: readonly string[]; readonly fault: string };
@@ -19,8 +19,8 @@ export type CsvRow =
  * more than `CELLS_MAX` of them has a `fault`; it ends at the next line end after that, and the rows behind it are read as
  * usual.
  *
- * Every character is looked at once or twice, whatever the text: csv-parse, told to skip bad rows, takes 20 s for a row of
- * 64,000 quotes and gives up the good rows behind a bad one.
+ * Reads every character once or twice, whatever the text. csv-parse with bad rows skipped takes 20 s for a row of 64,000 quotes
+ * and drops the good rows after a bad one.
  */
 export function* csvRows(text: string): Generator<CsvRow> {
   let at = text.startsWith('\uFEFF') ? 1 : 0;
@@ -49,7 +49,7 @@ export function* csvRows(text: string): Generator<CsvRow> {
 
 interface Cell {
   readonly text: string;
-  /** Index of what follows the cell: a comma, a line end, the end of the text; of the fault if there is one. */
+  /** Index after the cell: of a comma, a line end or the end of the text; of the fault if there is one. */
   readonly end: number;
   readonly fault: string | null;
 }

@@ -4,10 +4,10 @@ import { timestamp } from '../../schemas/time.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { type Coverage, radarGapsOf } from '../rules/radar-coverage.ts';
 
-/** Locations looked at before others may run: about 3 ms. */
+/** Locations per chunk, after which other requests may run: about 3 ms. */
 const CHUNK = 200;
 
-/** What radar saw of each location on a storm date. Locations with the same gaps are one entry, the least seen first. */
+/** Radar coverage of each location on a storm date. Locations with the same gaps are one entry, the least seen first. */
 export async function portfolioGaps(
   locations: readonly (Position & { readonly id: string })[],
   date: string,

@@ -4,9 +4,9 @@ import { shown } from '../decode.ts';
 import { conusFault, hemisphereHint } from '../rules/conus-fault.ts';
 import type { CsvRow } from './csv.ts';
 
-/** A row as it was found, before it is checked. A field that is absent, or null, is undefined. */
+/** A row before its check. A field that is absent, or null, is undefined. */
 export interface FoundRow {
-  /** Why it is no row at all; null when it is one. */
+  /** Why it is not a row; null for a row. */
   readonly fault: string | null;
   readonly id?: unknown;
   readonly name?: unknown;
@@ -14,7 +14,7 @@ export interface FoundRow {
   readonly lon?: unknown;
   readonly address?: unknown;
   readonly tags?: unknown;
-  /** A longitude is there under the name it has elsewhere. */
+  /** The row has a longitude under another name. */
   readonly lng?: unknown;
 }
 
@@ -35,7 +35,7 @@ export type CsvColumns = Readonly<Record<(typeof COLUMNS)[number], number>>;
 const COLUMNS = ['id', 'name', 'lat', 'lon', 'address', 'tags', 'lng'] as const;
 const TAG_SEPARATOR = '|';
 
-/** Columns by the header row of a CSV; or, as text, what is wrong with it. */
+/** Columns by the header row of a CSV; or, as text, its fault. */
 export function csvColumns(header: CsvRow): CsvColumns | string {
   if (header.fault !== null) return `has a malformed header row: ${header.fault}`;
   const names = header.cells.map((cell) => cell.trim().toLowerCase());
@@ -137,13 +137,13 @@ function coordinateFault(name: string, value: unknown, limit_deg: number): strin
   return Math.abs(value) <= limit_deg ? null : `${name} is ${value}, ${expected}`;
 }
 
-/** What was probably meant; empty when nothing suggests itself. */
+/** Hint at the likely mistake; empty without one. */
 function hint({ lat, lon, lng }: FoundRow): string {
   if (lon === undefined && lng !== undefined) return ', use lon instead of lng';
   return isNumber(lat) && isNumber(lon) ? hemisphereHint(lat, lon) : '';
 }
 
-/** Tags, null when not given; or, as text, what is wrong with them. */
+/** Tags, null when not given; or, as text, their fault. */
 function readTags(tags: unknown): readonly string[] | null | string {
   if (tags === undefined) return null;
   if (!Array.isArray(tags)) return `tags are ${kindOf(tags)}, expected a list of texts`;

@@ -9,16 +9,16 @@ import { forEachInChunks } from '../event-loop.ts';
 import { csvRows } from './csv.ts';
 import { checkRow, csvColumns, type FoundRow, isLocationRow, type LocationRow, rowOfCsv, rowOfJson } from './rows.ts';
 
-/** Rows checked before other requests run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as it may be. */
+/** Rows per chunk, after which other requests run: about 0.1 ms, and 25 ms where every cell is as long and as quoted as allowed. */
 const CHUNK = 25;
 
-/** Rows of an upload, each checked by itself; or why none can be: the header is no header, or there are too many. */
+/** Rows of an upload, each checked by itself; or a fault of the whole: no valid header, or too many rows. */
 export type CheckedUpload =
   | { readonly kind: 'checked'; readonly rows: readonly (LocationRow | RejectedRow)[] }
   | { readonly kind: 'bad_header'; readonly reason: string }
   | { readonly kind: 'too_many_rows' };
 
-/** What the records made of a row. */
+/** Outcome of storing a row. */
 export interface StoredRow {
   readonly kind: 'created' | 'updated' | 'unknown_id' | 'quota_exceeded';
   /** Id of the location of a row that was stored. */
@@ -58,7 +58,7 @@ export function rowsToStore(rows: readonly (LocationRow | RejectedRow)[]): Locat
 }
 
 /**
- * The answer to an upload. `stored`: what became of each of `rowsToStore(rows)`. A row whose id an earlier one had is a
+ * The answer to an upload. `stored`: the outcome of each of `rowsToStore(rows)`. A row whose id an earlier one had is a
  * duplicate, unless that id was unknown.
  */
 export function uploadReport(

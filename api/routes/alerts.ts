@@ -88,7 +88,7 @@ export const createAlert = writeEndpoint({
   example: CREATE_ALERT_EXAMPLE,
   price: flatPrice('alerts.subscribe', 2),
   prepare: async ({ body, services }) => {
-    await judged(services, body.webhook_url);
+    await checkUrl(services, body.webhook_url);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
@@ -154,7 +154,7 @@ export const updateAlert = writeEndpoint({
     const change = { name, radius_km, min_size_mm: thresholdOf(body), webhook_url, status };
     if (Object.values(change).every((value) => value === undefined))
       throw new ApiError('bad_request', `body: is without ${Object.keys(change).join(', ')}`);
-    if (webhook_url !== undefined) await judged(services, webhook_url);
+    if (webhook_url !== undefined) await checkUrl(services, webhook_url);
     return change;
   },
   write: async ({ params }, writer, change) => {
@@ -183,13 +183,13 @@ export const deleteAlert = writeEndpoint({
   },
 });
 
-/** Throws `bad_request` for an address that nothing is sent to. */
-async function judged({ webhookClient }: Services, url: string): Promise<void> {
-  const judgement = await webhookClient.validateUrl(url);
-  if (!judgement.ok) throw new ApiError('bad_request', `/webhook_url: ${judgement.reason}`);
+/** Throws `bad_request` for an address that the webhook client refuses. */
+async function checkUrl({ webhookClient }: Services, url: string): Promise<void> {
+  const checked = await webhookClient.validateUrl(url);
+  if (!checked.ok) throw new ApiError('bad_request', `/webhook_url: ${checked.reason}`);
 }
 
-/** The refusal of an id that names no subscription of this business. */
+/** Error for an id that names no subscription of this business. */
 function unknownSubscription(): ApiError {
   return new ApiError('not_found', 'no such subscription');
 }

@@ -3,7 +3,7 @@ import { archiveResponse } from '../files/tiles.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 
-/** GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives themselves, open to anyone, whole or by range, so many at once. */
+/** GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives, public, whole or by range, with a limit of open streams. */
 export function archives(catalog: Catalog, streams: OpenStreams = openStreams()): PublicRoute {
   return {
     path: '/tiles{/*rest}',

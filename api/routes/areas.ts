@@ -59,8 +59,8 @@ export const createArea = writeEndpoint({
   price: flatPrice('areas.create', 3),
   prepare: async ({ body }) =>
     body.kind === 'polygon'
-      ? sound('geometry', await areaShape(body.geometry))
-      : sound('point', pointShape(body.point)),
+      ? validShape('geometry', await areaShape(body.geometry))
+      : validShape('point', pointShape(body.point)),
   write: async ({ body, caller }, writer, shape) => {
     const { kind, name } = body;
     const said =
@@ -131,7 +131,7 @@ export const getArea = readEndpoint({
   price: flatPrice('areas.get', 1),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
-    if (area === null) throw noArea();
+    if (area === null) throw unknownArea();
     return { body: resourceOf(area) };
   },
 });
@@ -152,7 +152,7 @@ export const getAreaGeometry = readEndpoint({
   price: flatPrice('areas.geometry', 1),
   answer: async ({ params: { id }, caller, services: { records } }) => {
     const area = await findArea(records.reader, caller.business_id, id);
-    if (area === null) throw noArea();
+    if (area === null) throw unknownArea();
     const geometry = area.ring === null ? null : { type: 'Polygon' as const, coordinates: [area.ring] };
     return { body: { geometry, updated_at: area.geometry_at } };
   },
@@ -176,15 +176,15 @@ export const updateArea = writeEndpoint({
   prepare: async ({ body: { geometry, point } }): Promise<AreaShape | undefined> => {
     if (geometry !== undefined && point !== undefined)
       throw new ApiError('bad_request', '/point: is given beside geometry, which areas of another kind have');
-    if (geometry !== undefined) return sound('geometry', await areaShape(geometry));
-    return point === undefined ? undefined : sound('point', pointShape(point));
+    if (geometry !== undefined) return validShape('geometry', await areaShape(geometry));
+    return point === undefined ? undefined : validShape('point', pointShape(point));
   },
   write: async ({ params: { id }, body: { expected_version, name }, caller }, writer, shape) => {
     const change = { ...(name === undefined ? {} : { name }), ...(shape === undefined ? {} : { shape }) };
     const outcome = await withinQuotas(changeArea(writer, id, expected_version, change, caller.plan.quotas));
     switch (outcome.kind) {
       case 'not_found':
-        throw noArea();
+        throw unknownArea();
       case 'other_kind':
         throw new ApiError(
           'bad_request',
@@ -217,13 +217,13 @@ export const deleteArea = writeEndpoint({
   example: { reply: { success: true, id: AREA_EXAMPLE.id } },
   price: flatPrice('areas.delete', 2),
   write: async ({ params: { id } }, writer) => {
-    if (!(await removeArea(writer, id))) throw noArea();
+    if (!(await removeArea(writer, id))) throw unknownArea();
     return { body: { success: true as const, id } };
   },
 });
 
-/** The shape, unless it is none: then a refusal that points at what is wrong with the field. */
-function sound(field: 'geometry' | 'point', shape: AreaShape | GeometryFault): AreaShape {
+/** The shape; throws `bad_request` with a pointer to the fault. */
+function validShape(field: 'geometry' | 'point', shape: AreaShape | GeometryFault): AreaShape {
   if (isFault(shape)) throw new ApiError('bad_request', `/${field}${shape.pointer}: ${shape.reason}`);
   return shape;
 }
@@ -237,8 +237,8 @@ async function withinQuotas<Result>(made: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The same for an id that never was and for that of another business. */
-function noArea(): ApiError {
+/** Error for an unknown id and for an area of another business alike. */
+function unknownArea(): ApiError {
   return new ApiError('not_found', 'no such area');
 }
 

@@ -83,13 +83,13 @@ export const listEvents = readEndpoint({
   },
 });
 
-/** Throws `invalid_parameter` for what lies in the future; a day is allowed for time zones at the end. */
+/** Throws `invalid_parameter` for dates in the future; the end may be tomorrow, for time zones. */
 function checkDates({ date_start, date_end }: EventsQuery, now_ms: number): void {
   const fault = aheadFault({ name: 'date_start', date: date_start }, { name: 'date_end', date: date_end }, now_ms);
   if (fault !== null) throw new ApiError('invalid_parameter', fault);
 }
 
-/** The region as it was asked for, so that the swaths are of the same pixels. */
+/** Path of the swaths of the same region as in the question, and so of the same pixels. */
 function swathUrl(
   date: string,
   { bbox, state }: { readonly bbox: Bbox | null; readonly state: string | null },

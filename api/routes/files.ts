@@ -14,18 +14,18 @@ import { findServedJob, type Job } from '../jobs/rows.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import type { Services } from '../services.ts';
 
-/** Files that may be open for answers at once, in all and for one address. */
+/** Most files open for answers at once: in all, and for one address. */
 const STREAMS_MAX = 64;
 const STREAMS_OF_ADDRESS_MAX = 16;
-/** Texts, which compress to a tenth; a PDF and a Parquet file are compressed already. */
+/** Texts compress to a tenth; PDF and Parquet files are compressed already. */
 const COMPRESSIBLE: ReadonlySet<string> = new Set(
   [FILE_KINDS.geojson, FILE_KINDS.csv].map(({ media_type }) => mediaType(media_type)),
 );
 const PATH = new RegExp(`^/v1/files/(${PATH_ID})$`);
-/** Stands for the business of a job that there is none of: the look at its signature takes as long. */
-const NOBODY = 'biz_';
+/** Business of a job that does not exist, so that the check of its signature takes as long as any other. */
+const NO_BUSINESS = 'biz_';
 
-/** GET /v1/files/{job}: the file of a job, to whoever has an address that its poll gave out and that has not expired. */
+/** GET /v1/files/{job}: the file of a job, for a signed address that its poll gave and that has not expired. */
 export function files(
   services: Services,
   streams: OpenStreams = openStreams(STREAMS_MAX, STREAMS_OF_ADDRESS_MAX),
@@ -39,10 +39,10 @@ export function files(
       if (id === undefined) throw new ApiError('not_found', 'there is nothing at this path');
       const now_ms = now();
       const job = mayBeSigned(search, now_ms) ? await findServedJob(records.reader, id, now_ms) : null;
-      const signed = { path: filePath(id), business_id: job?.business_id ?? NOBODY };
+      const signed = { path: filePath(id), business_id: job?.business_id ?? NO_BUSINESS };
       if (!isSigned(search, secrets, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
-      // HEAD and 304 open no file, and must not tell of one that is gone; a range must not be part of other bytes than its tag says.
+      // HEAD and 304 open no file and must not announce one that is gone; a range must be of the bytes that its tag stands for.
       const fault = await fileFault(files_root, job);
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const { status, headers, stream } = await fileResponse(
@@ -75,7 +75,7 @@ function contentOf({ id, bytes, sha256, media_type, file_name, data_source }: Jo
   };
 }
 
-/** Throws where the file is gone or not the one that was made: nobody gets a part of it, or another. */
+/** Opens a range of a file. Throws when the file is gone or its size has changed. */
 async function openFile(root: string, job: Job, { first, last }: ByteRange): Promise<Readable> {
   const handle = await open(jobFilePath(root, job), 'r');
   try {

@@ -21,7 +21,7 @@ import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { detailPrice } from './price.ts';
 
 const RADIUS_KM = { default: 50, max: 150 } as const;
-/** Cells made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
+/** Cells per chunk, after which other requests may run: 10 ms of advanced blocks with new radar geometry. */
 const CHUNK = 40;
 const BATCH_CREDITS = 8;
 

@@ -17,7 +17,7 @@ import { radarBlock } from '../rules/radar-block.ts';
 import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 
-/** Events made before others may run: 10 ms of advanced blocks whose radar geometry is new. */
+/** Events per chunk, after which other requests may run: 10 ms of advanced blocks with new radar geometry. */
 const CHUNK = 40;
 /** Price by the longest look-back of a band, days. */
 const BANDS = [
@@ -60,7 +60,7 @@ export const getHailHistory = readEndpoint({
     const { first, last } = datesOf(days, now_ms, storm_day_start_hour);
     const dates = edition.datesBetween(first, last);
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
-    // The last scan before the first date stands for its first minutes.
+    // The last scan before the first date counts for its first minutes.
     const read = edition.datesBetween(addDays(first, -1), last);
     const rows = edition.version([dayMax.name, 'detections', frames.name], read);
     const version = `${first} ${last} ${rows} ${edition.newest_scan_ms} month ${month} terrain ${model?.version}`;
@@ -92,7 +92,7 @@ export const getHailHistory = readEndpoint({
   },
 });
 
-/** Price of a look at so many storm dates. */
+/** Price of a history of so many storm dates. */
 export function historyPrice(days: number, detail: Detail): Price {
   const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
   const advanced = detail === 'advanced' ? '.advanced' : '';

@@ -18,13 +18,13 @@ import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
 import { flatPrice } from './price.ts';
 
-/** What the weights were fitted on. */
+/** Material that the weights were fitted on. */
 function fittedOn(): string {
   const { observed, simulated } = NOWCAST_MODEL;
   return `Weights for observed data (model_version ${observed.version}) were fitted on ${observed.material.source}, those for simulated data (${simulated.version}) on ${simulated.material.source}; no storm that is observed gets the latter.`;
 }
 
-/** The clock moves a nowcast in whole minutes, so that its answer stays the same for one. */
+/** A nowcast uses the clock in whole minutes, so that its answer stays the same for a minute. */
 const STEP_MS = 60_000;
 
 export const getHailNowcast = readEndpoint({

@@ -61,7 +61,7 @@ export const getHealth = readEndpoint({
 /** Events that are due for longer than this are late: attempts begin within a second. */
 const LATE_MS = 60_000;
 
-/** What is still to be sent to receivers; null while the records do not tell. */
+/** Backlog of events for receivers; null while the database is out of reach. */
 async function deliveryHealth({ reader }: Records): Promise<Health['components']['webhooks']> {
   const machine_ms = Date.now();
   const backlog = await orNull(messageBacklog(reader, machine_ms));
@@ -74,10 +74,10 @@ async function deliveryHealth({ reader }: Records): Promise<Health['components']
   };
 }
 
-/** What the records tell; null while they do not. */
-async function orNull<Told>(telling: Promise<Told>): Promise<Told | null> {
+/** Result of a database query; null while the database is out of reach. */
+async function orNull<Result>(query: Promise<Result>): Promise<Result | null> {
   try {
-    return await telling;
+    return await query;
   } catch (error) {
     if (isOutage(error)) return null;
     throw error;

@@ -70,7 +70,7 @@ export const listOutlooks = readEndpoint({
 
 type InstantField = 'issue_time' | 'valid_time' | 'expire_time' | 'fetched_at';
 
-/** Times that hold for all layers: the answer is as old as the oldest of them. */
+/** Times that hold for all layers of a product. */
 function timesOf(product: readonly OutlookArea[]) {
   return {
     issue_time: oldest(product, 'issue_time'),

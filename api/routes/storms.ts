@@ -75,7 +75,7 @@ export const listStorms = readEndpoint({
   },
 });
 
-/** Products over the cell of a storm; where tracks share a cell, what is known of the track's own part. */
+/** Radar products over the cell of a storm; without products where tracks share the cell. */
 function liveSignals(snapshot: LiveSnapshot, seen: TrackPoint): StormCell['radar_signals'] {
   const { scan_time, cell_index } = seen;
   const at = cell_index === null ? undefined : snapshot.cellIndex(scan_time, cell_index);

@@ -128,7 +128,7 @@ function scanDate(edition: Edition): string | null {
   return edition.dates.findLast((date) => edition.paths('frames', [date]).length > 0) ?? null;
 }
 
-/** Observation time of the newest scan that an archive shows; null without an archive, and where it was not made of scans. */
+/** Observation time of the newest scan in an archive; null without an archive, and for one that was not made from scans. */
 function archiveTime(archive: PublishedFile | null): number | null {
   const last = archive?.last_scan ?? null;
   return last === null ? null : scanTime(last);
@@ -139,7 +139,7 @@ const NOTES = {
   simulated: 'SIMULATED, not observed. Estimates in the form radar would give them.',
 } as const;
 
-/** What the data of an answer are; a date without data has no provenance. */
+/** Note on the source of the data; a date without data has no provenance. */
 function noteOf(provenance: MixedProvenance | null): string {
   return provenance === null || provenance === 'mixed' ? ESTIMATE : NOTES[provenance];
 }

@@ -67,8 +67,8 @@ export const listWarnings = readEndpoint({
 });
 
 /**
- * Names of the feeds of a list that never delivered; the name of the list itself where nothing of it was collected and no feed
- * of it is followed. Of a list that was filled by hand alone, while its feeds are silent, none.
+ * Feeds of a list that never delivered. The name of the list itself where nothing was collected and it has no feed. None for a
+ * list that was filled by hand while its feeds are silent.
  */
 function neverCollected({ collection, feedStates }: Edition, name: (typeof LISTS)[number]): string[] {
   const feeds = feedStates.filter((feed) => feed.collection === name);

@@ -16,13 +16,13 @@ export const POINT_AREA_SQ_MI = 1;
 
 const SQ_KM_PER_SQ_MI = (METRES_PER_MILE / 1000) ** 2;
 
-/** Why a geometry is no monitored area: a JSON pointer into the geometry, empty for the whole, and the reason. */
+/** Why a geometry is not valid for an area: a JSON pointer into the geometry, empty for the whole, and the reason. */
 export interface GeometryFault {
   readonly pointer: string;
   readonly reason: string;
 }
 
-/** Where an area lies. */
+/** Geometry of an area. */
 export interface AreaShape {
   /** Outer ring of a polygon as answers show it: six decimals, counter-clockwise, at most 499 positions; null for a point. */
   readonly ring: Ring | null;
@@ -36,7 +36,7 @@ export interface AreaShape {
   readonly area_sq_mi: number;
 }
 
-/** True for a fault, false for what was asked for. */
+/** True for a fault, false for a result. */
 export function isFault<Value extends object>(found: Value | GeometryFault): found is GeometryFault {
   return 'reason' in found;
 }
@@ -58,7 +58,7 @@ export function pointShape(point: Position): AreaShape | GeometryFault {
 
 /**
  * The outer ring of a GeoJSON Polygon as it was submitted, elevations left out. Cheap: looks at the form, at the number of
- * positions and at each of them alone. Whether the ring bounds an area is for `polygonShape` to say.
+ * positions and at each of them alone. `polygonShape` checks whether the ring bounds an area.
  */
 export function submittedRing(geometry: unknown): Ring | GeometryFault {
   const fault = (pointer: string, reason: string): GeometryFault => ({ pointer, reason });
@@ -88,8 +88,8 @@ export function submittedRing(geometry: unknown): Ring | GeometryFault {
 }
 
 /**
- * Shape of a polygon area by its submitted ring, or why that bounds none. Looks at the ring with six decimals, without
- * positions that repeat the one before; whatever its winding, it becomes counter-clockwise. Takes some tenths of a second for
+ * Shape of a polygon area from its submitted ring, or the reason why the ring bounds no area. The ring is rounded to six decimals,
+ * loses positions that repeat the one before, and becomes counter-clockwise. Takes some tenths of a second for
  * twenty thousand positions.
  */
 export function polygonShape(submitted: Ring): AreaShape | GeometryFault {

@@ -4,7 +4,7 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 
-/** The sphere is off by up to 0.6 % of a distance; what is nearer to the rim than that is measured on the ellipsoid. */
+/** Distances on the sphere differ by up to 0.6 %; a distance nearer to the limit than that is measured on the ellipsoid. */
 const SPHERE_SLACK = 0.01;
 
 /** A row with an area, WKT. */
@@ -19,7 +19,7 @@ interface Area {
 
 const parsed = new WeakMap<HasGeometry, Area>();
 
-/** Polygons of a row, parsed when they are first asked for and remembered as long as the row is. */
+/** Polygons of a row, parsed at the first call and kept as long as the row. */
 export function polygonsOf(row: HasGeometry): MultiPolygon {
   return areaOf(row).polygons;
 }
@@ -89,7 +89,7 @@ function isEdgeWithin(edge: Edge, point: Position, radius_km: number): boolean {
 }
 
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
-/** Leaves 4e-9 of an edge, less than a millimetre of 200 km. */
+/** The remaining interval is 4e-9 of an edge: less than a millimetre of 200 km. */
 const STEPS = 40;
 
 /** Smallest distance from a point to an edge: it falls and then rises along the edge, so golden sections close in on it. */

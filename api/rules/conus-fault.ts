@@ -1,6 +1,6 @@
 import { CONUS } from '../../schemas/geo/position.ts';
 
-/** Why a position is not in the interface's CONUS, with what was probably meant; null when it is, edges included. */
+/** Reason why a position is outside CONUS as the interface defines it, with a hint at the likely mistake; null inside, edges included. */
 export function conusFault(lat: number, lon: number): string | null {
   const { south, north, west, east } = CONUS;
   if (lat < south || lat > north) return `lat is ${lat}, expected ${south} to ${north}${hemisphereHint(lat, lon)}`;
@@ -8,7 +8,7 @@ export function conusFault(lat: number, lon: number): string | null {
   return null;
 }
 
-/** What was probably meant by a position outside CONUS; empty when nothing suggests itself. */
+/** Hint at the likely mistake in a position outside CONUS; empty without one. */
 export function hemisphereHint(lat: number, lon: number): string {
   const { south, north, west, east } = CONUS;
   if (lat >= west && lat <= east && lon >= south && lon <= north) return ', lat and lon look swapped';

@@ -4,12 +4,12 @@ import type { DamageWord } from '../../schemas/resources/hail-cell.ts';
 const ROOF_MM = { possible: 25, likely: 38, severe: 63 } as const;
 const VEHICLE_MM = { possible: 19, likely: 25, severe: 38 } as const;
 
-/** What hail of a size may do to a roof. */
+/** Possible damage to a roof by hail of a size. */
 export function roofDamage(size_mm: number): DamageWord {
   return word(size_mm, ROOF_MM);
 }
 
-/** What hail of a size may do to a vehicle. */
+/** Possible damage to a vehicle by hail of a size. */
 export function vehicleDamage(size_mm: number): DamageWord {
   return word(size_mm, VEHICLE_MM);
 }
@@ -18,7 +18,7 @@ export function vehicleDamage(size_mm: number): DamageWord {
 export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
 export type DamageEstimate = (typeof DAMAGE_ESTIMATES)[number];
 
-/** Sizes from which each of these words holds, mm; none below the first. */
+/** Smallest size of each of these words, mm; `none` below the first. */
 const ESTIMATES = [
   { word: 'minor', from_mm: 19 },
   { word: 'moderate', from_mm: 25 },
@@ -26,7 +26,7 @@ const ESTIMATES = [
   { word: 'severe', from_mm: 63 },
 ] as const;
 
-/** What hail of a size may have done, in one word. */
+/** Damage estimate for hail of a size. */
 export function damageEstimate(size_mm: number): DamageEstimate {
   return ESTIMATES.findLast(({ from_mm }) => size_mm >= from_mm)?.word ?? 'none';
 }
@@ -46,12 +46,12 @@ export function terminalVelocity(size_mm: number): number {
 const LONGEST_GAP_MIN = 4;
 const ONE_SCAN_MIN = 2;
 
-/** Minutes that scans with hail stand for, instants in ascending order: gaps count up to 4 minutes, the first scan as 2. */
+/** Minutes of hail from the ascending instants of scans with hail: gaps count up to 4 minutes, the first scan as 2. */
 export function hailDuration(scan_times: readonly number[]): number {
   return minutesOfScans(scan_times).reduce((sum, minutes) => sum + minutes, 0);
 }
 
-/** Minutes that each of some scans stands for, instants in ascending order. */
+/** Minutes that each scan counts for, instants in ascending order. */
 function minutesOfScans(scan_times: readonly number[]): number[] {
   return scan_times.map((time, index) => {
     const before = scan_times[index - 1];
@@ -71,14 +71,14 @@ export function kineticEnergyFlux(reflectivity_dbz: number): number {
   return 5e-6 * 10 ** (0.084 * reflectivity_dbz) * Math.min(1, Math.max(0, weight));
 }
 
-/** What a scan saw at the lowest altitude over a place. */
+/** Echo of a scan at the lowest altitude over a place. */
 export interface LowestEcho {
   readonly scan_time: number;
   /** Null without the product, or without an echo there. */
   readonly reflectivity_dbz: number | null;
 }
 
-/** Kinetic energy of the hail of some scans, oldest first, J/m2; null when the reflectivity of none is known. */
+/** Kinetic energy of the hail of some scans, oldest first, J/m2; null when no scan has a reflectivity. */
 export function kineticEnergy(scans: readonly LowestEcho[]): number | null {
   if (scans.every(({ reflectivity_dbz }) => reflectivity_dbz === null)) return null;
   const minutes = minutesOfScans(scans.map(({ scan_time }) => scan_time));

@@ -9,19 +9,19 @@ import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
 const [WEST, SOUTH, EAST, NORTH] = LATTICE_BBOX;
-/** What is said of a place where no data can be. */
+/** Note for a place where no data can exist. */
 export const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
 
-/** The block as the interface writes it, and whether the place counts as covered. */
+/** The detection-quality block of an answer, and whether the place counts as covered. */
 export interface PlaceQuality {
-  /** False off the lattice too, where no data can exist however near a radar is. */
+  /** Also false off the lattice, where no data can exist however near a radar is. */
   readonly covered: boolean;
   readonly block: DetectionQualityBlock;
 }
 
 /**
  * Detection quality of a place in a month, 1 to 12, from the WSR-88D sites and the table of freezing levels on days with
- * hail, which is what the pipeline's confidence rests on too. Where no terrain is known, nothing is blocked.
+ * hail; the pipeline computes its confidence from the same. Without a terrain model no beam is blocked.
  */
 export function qualityAt(position: Position, month: number, terrain: Blockage | null): PlaceQuality {
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
@@ -48,7 +48,7 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   };
 }
 
-/** What the index is, what it knows of terrain, and why a place off the lattice is not covered. */
+/** Note that explains the index, its terrain model, and why a place off the lattice is not covered. */
 export function qualityNote(terrain: TerrainModel | null, isReached = true, isPublished = true): string {
   if (!isPublished) return `${qualityNote(terrain, isReached)} ${OFF_LATTICE}`;
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';

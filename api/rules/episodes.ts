@@ -1,9 +1,9 @@
-/** Hail is over when none was detected for so long. */
+/** Hail is over when none was detected for this long, milliseconds. */
 export const CLEAR_AFTER_MS = 30 * 60_000;
-/** A scan that is older than this when it arrives tells nobody of hail: it is history by then. */
+/** A scan that is older than this when it arrives sends no alerts, milliseconds. */
 export const LATE_AFTER_MS = 30 * 60_000;
 
-/** An alert, as far as a scan decides about it. */
+/** Fields of an alert that a scan reads or changes. */
 export interface Episode {
   readonly status: 'open' | 'resolved' | 'closed';
   /** First detection, epoch milliseconds. */
@@ -16,12 +16,12 @@ export interface Episode {
   readonly covered_blocks: number | null;
 }
 
-/** What one scan says of one subscription or area. */
+/** Result of one scan for one subscription or area. */
 export interface PlaceInScan {
   readonly scan_ms: number;
-  /** It arrived in time to tell somebody. */
+  /** The scan arrived early enough to send alerts. */
   readonly on_time: boolean;
-  /** The subscription or area still wants to know. */
+  /** The subscription or area still raises alerts. */
   readonly asked: boolean;
   /** Largest size among the detections that qualify, mm; null without any. */
   readonly hail_mm: number | null;
@@ -29,7 +29,7 @@ export interface PlaceInScan {
   readonly covered_blocks: number | null;
 }
 
-/** What becomes of the alerts of a place. */
+/** Changes to the alerts of a place. */
 export type Step =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'open' }
@@ -40,13 +40,13 @@ export type Step =
 const NOTHING: Step = { kind: 'nothing' };
 
 /**
- * What a scan does to a place with these alerts, in any order. It follows from the alerts and the scan alone, so that the same
- * scan again does nothing more, whoever brings it.
+ * Changes that a scan makes to the alerts of a place, given in any order. They follow from the alerts and the scan alone, so the
+ * same scan again changes nothing.
  *
- * Hail opens an alert, unless it belongs to one that is there: an open one, or one that was resolved and began at most half an
- * hour after the scan. Half an hour after the last detection it is resolved by a scan without hail that covers as much of the
- * place as the scan that saw the last: a radar that failed sees no hail either. Without such a scan it stays open, however long.
- * An alert that nobody asks for any more is closed, and nobody is told.
+ * Hail opens an alert, unless it belongs to an existing one: an open one, or a resolved one that began at most half an hour after
+ * the scan. Half an hour after the last detection, a scan without hail resolves the alert if it covers as much of the place as
+ * the scan of the last detection did: a radar that failed sees no hail either. Without such a scan the alert stays open.
+ * An alert whose subscription or area raises alerts no more is closed without an event.
  */
 export function nextStep(scan: PlaceInScan, episodes: readonly Episode[]): Step {
   const open = episodes.find(({ status }) => status === 'open');
@@ -60,7 +60,7 @@ export function nextStep(scan: PlaceInScan, episodes: readonly Episode[]): Step 
   return scan.scan_ms >= resolved_ms && coversAsMuch(scan, open) ? { kind: 'resolve', resolved_ms } : NOTHING;
 }
 
-/** Hail of a scan in an open alert. What is known already changes nothing: a scan may come twice, or late. */
+/** Adds hail of a scan to an open alert. A scan that was counted before changes nothing: scans may come twice, or late. */
 function kept({ last_seen_ms, max_size_mm }: Episode, scan_ms: number, hail_mm: number): Step {
   const newer = scan_ms > last_seen_ms;
   if (!newer && hail_mm <= max_size_mm) return NOTHING;

@@ -10,10 +10,10 @@ import { monthOfYear, pixelQuality } from './place-quality.ts';
 import { radarBlock } from './radar-block.ts';
 import { rounded } from './rounded.ts';
 
-/** Hail that a duration and a swath area count, mm. */
+/** Smallest hail that counts for a duration and a swath area, mm. */
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
 
-/** What the detections of a place say over a look-back; sizes are not rounded. */
+/** Detections of a place over a look-back, summed up; sizes are not rounded. */
 export interface PlaceHail {
   readonly place: Place;
   readonly distance_km: number;
@@ -73,7 +73,7 @@ export function hailCell(hail: PlaceHail, now_ms: number): HailCell {
 
 type Advanced = Required<Pick<HailCell, 'radar' | 'storm' | 'impact' | 'detection_quality'>>;
 
-/** Makes the advanced blocks of the places of one answer; `terrain` is what is known of beams that terrain blocks. */
+/** Makes the advanced blocks of the places of one answer; `terrain` has the beams that terrain blocks. */
 export function advancedBlocks(
   snapshot: LiveSnapshot,
   since_ms: number,
@@ -125,7 +125,7 @@ export function wholeDirection(direction_deg: number | null): number | null {
   return direction_deg === null ? null : rounded(direction_deg, 0) % 360;
 }
 
-/** What the lowest beams saw where the hail of a place was largest, scan by scan of the look-back. */
+/** Echoes of the lowest beams at the largest hail of a place, for each scan of the look-back. */
 function lowestEchoes({ place }: PlaceHail, { detections }: LiveSnapshot, since_ms: number): LowestEcho[] {
   const reflectivities = detections.column('lowest_reflectivity_dbz');
   return place.scans

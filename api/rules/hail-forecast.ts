@@ -12,13 +12,13 @@ import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { cellOf } from './hail-risk.ts';
 import { rounded, roundedPosition } from './rounded.ts';
 
-/** A run of a model, and who made it. */
+/** A run of a model, and its source. */
 export type ForecastRun = Pick<Forecast, 'model' | 'run_time' | 'data_source'>;
-/** What an hour's answer is made of. */
+/** Columns that the answer for an hour needs. */
 export type ForecastRow = ForecastRun &
   Pick<Forecast, 'valid_time' | 'hail_probability' | 'estimated_size_mm' | 'risk_category' | 'risk_score'>;
 
-/** Those of some rows that end after now and no more than so many hours later: the hour that is running is the first. */
+/** Rows that end after now and at most `hours` later; the running hour is the first. */
 export function hoursAhead<Row extends Pick<Forecast, 'valid_time'>>(
   rows: readonly Row[],
   now_ms: number,
@@ -28,8 +28,8 @@ export function hoursAhead<Row extends Pick<Forecast, 'valid_time'>>(
 }
 
 /**
- * The forecast at a point from the hours of its cell that are asked for, in order. Without hours, the run told is the newest
- * that is published, so that one can tell a forecast that has run out from none; null where none was ever published.
+ * The forecast at a point from the requested hours of its cell, in order. Without hours, the answer names the newest published
+ * run, which shows that the forecast has run out; the run is null where none was ever published.
  */
 export function hailForecast(
   position: Position,

@@ -9,7 +9,7 @@ import { rounded } from './rounded.ts';
 /** Hour of UTC at which the days of outlooks begin. */
 const DAY_START_HOUR = 12;
 
-/** What a day's answer is made of. */
+/** Columns that the answer for a day needs. */
 export type OutlookRow = Omit<Outlook, 'geohash4' | 'lat' | 'lon'>;
 
 /** Date of the day of outlooks that is running: that of the last 12 UTC. Earlier days are over. */
@@ -45,7 +45,7 @@ function dayOf(row: OutlookRow): OutlookDay {
       hrrr_pct: rounded(row.hrrr_pct, 1),
       climo_pct: rounded(row.climo_pct, 1),
     },
-    // As they are published, not in tenths: their complements have to multiply to that of the day.
+    // Not rounded to tenths: the complements of the hours multiply to that of the day.
     hourly: row.hourly_pct?.split(' ').map(Number) ?? null,
   };
 }

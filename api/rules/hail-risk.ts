@@ -11,7 +11,7 @@ const NOT_PUBLISHED =
   'No climatology is published yet: nothing is known, which is not a statement that there is no hail.';
 const OUTSIDE = 'The point lies outside of the 48 states that the climatology covers: nothing is known of hail there.';
 const SIMULATED = 'SIMULATED: counted on simulated storms, not on observed ones.';
-/** From this share of built-in rates on the answer says that it is mostly these. */
+/** From this share of built-in rates on, the note says that the rates are mostly built in. */
 const MOSTLY_PRIOR = 0.5;
 
 /** Geohash of four characters that a point lies in. */
@@ -57,7 +57,7 @@ export function hailRisk(position: Position, cell: ClimatologyCell | null, data_
   };
 }
 
-/** What the probabilities are, where they come from, and that they are mostly built in where they are. */
+/** Note on the meaning and the origin of the probabilities. */
 function riskNote({
   data_source,
   prior_share,

@@ -18,13 +18,13 @@ export interface LocalTime {
   readonly at: (time_ms: number) => LocalInstant;
 }
 
-/** Zones of the open sea, which are no civil time: `Etc/GMT+9`. */
+/** Zones of the open sea, without civil time: `Etc/GMT+9`. */
 const AT_SEA = /^Etc\//;
 
 /** Most instants that are remembered. */
 const KNOWN_MAX = 5000;
 
-/** Civil time at a place, daylight saving time included; null far out at sea, where there is UTC alone. */
+/** Civil time at a place, daylight saving time included; null far out at sea, which has UTC alone. */
 export function localTimeAt({ lat, lon }: Position): LocalTime | null {
   const zone = timeZoneName(lat, lon);
   if (AT_SEA.test(zone)) return null;

@@ -10,7 +10,7 @@ import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/table
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { holds } from './areas.ts';
 
-/** What of an area of a layer an answer needs. */
+/** Columns of an outlook area that an answer needs. */
 export type OutlookArea = Pick<
   SpcOutlook,
   | 'forecast_date'
@@ -28,7 +28,7 @@ export type OutlookArea = Pick<
   | 'data_source'
 >;
 
-/** Days of the outlook from which on there is one combined probability and no category. */
+/** Days of the outlook with one combined probability and no category. */
 export const EXTENDED_DAYS = [4, 5, 6, 7, 8] as const;
 const NO_AREA = 'No thunderstorm area';
 
@@ -53,7 +53,7 @@ export function outlookOfDay(areas: readonly OutlookArea[], day: number, at_ms: 
   );
 }
 
-/** What the product of a day says of a point; of an empty product, nothing. */
+/** The product of a day at a point; all fields are null for an empty product. */
 export function outlookAt(product: readonly OutlookArea[], day: number, point: Position): ConvectiveOutlook {
   const percent = (hazard: OutlookHazard) => probabilityAt(layerOf(product, hazard, 'significant'), point, 0);
   const { category, category_label } = categoryAt(layerOf(product, 'categorical', 'significant'), point);
@@ -81,7 +81,7 @@ function layerOf(product: readonly OutlookArea[], wanted: OutlookHazard, other: 
   return product.filter(({ hazard, part }) => hazard === wanted && part !== other);
 }
 
-/** True for a layer that is there, none of its areas refused: what it does not show is not forecast. */
+/** True for a layer whose areas were all accepted: what such a layer does not show is not forecast. */
 function isWhole(layer: readonly OutlookArea[]): boolean {
   return layer.length > 0 && layer.every(({ is_complete }) => is_complete);
 }

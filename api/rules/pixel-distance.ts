@@ -25,8 +25,8 @@ export function pixelDistanceM(position: Position, row: number, col: number): nu
 
 /**
  * Distance between two points a few kilometres apart, m: straight across the ellipsoid's own radii of curvature at the middle
- * latitude. Between 20 and 60 degrees within 0.1 mm of the geodesic up to 2 km, 1 mm up to 5 km: it
- * decides all but the closest calls.
+ * latitude. Between 20 and 60 degrees within 0.1 mm of the geodesic up to 2 km, 1 mm up to 5 km: enough
+ * for all distances but those next to a bound.
  */
 export function shortDistanceM(a: Position, b: Position): number {
   const sine = Math.sin(((a.lat + b.lat) / 2) * RAD_PER_DEG);

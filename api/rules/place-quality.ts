@@ -7,9 +7,9 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import type { DetectionQualityBlock } from '../../schemas/resources/detection-quality.ts';
 import { qualityAt } from './detection-quality.ts';
 
-/** Values remembered of each kind; when more are asked for, all are forgotten and made again to the same values. */
+/** Most values kept of each kind. One more clears them all; they are computed again to the same values. */
 const KEPT_MAX = 20_000;
-/** Blocks by terrain, then by pixel and month: those of a terrain that is replaced go with it. */
+/** Blocks by terrain, then by pixel and month. A replaced terrain takes its blocks with it. */
 const blocks = new WeakMap<object, Map<number, DetectionQualityBlock>>();
 const NO_TERRAIN = {};
 /** Height of the ground of the nearest radar by pixel, m. */
@@ -20,7 +20,7 @@ export function monthOfYear(time_ms: number): number {
   return new Date(time_ms).getUTCMonth() + 1;
 }
 
-/** Detection-quality block at the centre of a pixel; remembered, because a busy answer asks for hundreds. */
+/** Detection-quality block at the centre of a pixel; kept, because one answer may need hundreds. */
 export function pixelQuality(position: Position, month: number, terrain: Blockage | null): DetectionQualityBlock {
   const kept = blocks.get(terrain ?? NO_TERRAIN) ?? new Map<number, DetectionQualityBlock>();
   blocks.set(terrain ?? NO_TERRAIN, kept);

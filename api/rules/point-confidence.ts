@@ -1,4 +1,4 @@
-/** What speaks for hail at a point on one storm date. */
+/** Evidence of hail at a point on one storm date. */
 export interface PointEvidence {
   /** Largest MESH, weighted by its distance, mm; 0 without any radar signal. */
   readonly size_mm: number;
@@ -14,12 +14,12 @@ export interface PointEvidence {
 const WEIGHTS = { constant: -1.2, size: 1.6, detections: 0.25, corroborated: 1.2, quality: 0.8 } as const;
 const SIZE_SCALE_MM = 19;
 const QUALITY_MIDDLE = 0.5;
-/** Radar alone is never certain, either way. */
+/** Radar alone proves neither hail nor its absence. */
 const BOUNDS = { min: 0.02, max: 0.98 } as const;
 
 /**
  * Confidence that hail fell at a point, 0.02 to 0.98: `ml_confidence` of the point products.
- * Rises with every input; without a radar signal it is the least, because ln 0 is. Methodology 1.0.0.
+ * Rises with every input. Without a radar signal the sum is minus infinity, so the result is the lower bound. Methodology 1.0.0.
  */
 export function pointConfidence({ size_mm, n_detections, corroborated, hdqi }: PointEvidence): number {
   const sum =

@@ -17,18 +17,18 @@ export const IMPACT_RADIUS_M = IMPACT_RADIUS_MI * METRES_PER_MILE;
 
 /** Distances this near the radius are measured exactly, m. */
 const CLOSE_CALL_M = 0.1;
-/** Locations looked at before others may run: about 3 ms. */
+/** Locations per chunk, after which other requests may run: about 3 ms. */
 const CHUNK = 500;
-/** Confidences made before others may run: about 5 ms. */
+/** Confidences per chunk, after which other requests may run: about 5 ms. */
 const CONFIDENCES = 50;
 
-/** A location as an impact names it. */
+/** Fields of a location that an impact needs. */
 export interface Asset extends Position {
   readonly id: string;
   readonly name: string;
 }
 
-/** What one storm date brought to a pixel. */
+/** Hail of one storm date at a pixel. */
 export interface PixelHail {
   readonly max_mm: number;
   /** Scans in which it was a detection, at least 1. */
@@ -93,8 +93,8 @@ function withinRadius(location: Position, row: number, col: number, distance_m: 
 }
 
 /**
- * A page of impacts, which are in ascending order of id: those behind the cursor, and the cursor of the next page. `date`
- * gives the month for the freezing level, `terrain` what is known of beams that terrain blocks.
+ * A page of impacts in ascending order of id: those after the cursor, and the cursor of the next page. `date` gives the month
+ * for the freezing level, `terrain` the beams that terrain blocks.
  */
 export async function impactsPage(
   impacts: readonly Impact<Asset>[],
@@ -111,7 +111,7 @@ export async function impactsPage(
   return { impacts: page, next_cursor: rest.length > limit ? (page.at(-1)?.asset_id ?? null) : null };
 }
 
-/** Without ground reports nothing is corroborated. */
+/** Confidence without ground reports: nothing is corroborated. */
 function resourceOf(
   { location, nearest_m, max_mm, detections }: Impact<Asset>,
   date: string,

@@ -4,7 +4,7 @@ import { mesh75OfShi, mesh95OfShi, poshOfShi, shiOfMesh } from '../../schemas/si
 import { freezingLevel, monthOfYear } from './place-quality.ts';
 import { rounded } from './rounded.ts';
 
-/** What the tables hold of the radar products at a pixel or over a cell. */
+/** Radar products at a pixel or over a cell, from the tables. */
 export interface Products {
   readonly posh_pct: number | null;
   readonly vil_kg_m2: number | null;
@@ -15,7 +15,7 @@ export interface Products {
   readonly azshear_0_2km_per_s: number | null;
 }
 
-/** Of a part of a cell that several tracks share nothing is known but its size: the products are those of the whole cell. */
+/** Products for a track that shares its cell with others: the table has those of the whole cell only, so none is given. */
 export const NO_PRODUCTS: Products = {
   posh_pct: null,
   vil_kg_m2: null,

@@ -7,7 +7,7 @@ import {
 import { timestamp } from '../../schemas/time.ts';
 import { rounded } from './rounded.ts';
 
-/** A scan stands for the time up to the next one, but for no longer than this. */
+/** A scan counts for the time up to the next one, but for no longer than this. */
 const SCAN_STANDS_MS = 10 * 60_000;
 
 /** A stretch of time, epoch milliseconds; the end does not belong to it. */
@@ -16,7 +16,7 @@ export interface Span {
   readonly to_ms: number;
 }
 
-/** What the scans of a storm date saw of a place. */
+/** Radar coverage of a place on a storm date. */
 export interface Coverage {
   /** Share of the minutes that count during which a scan saw the place; 0..1. */
   readonly share: number;
@@ -39,8 +39,8 @@ export interface Looks {
 }
 
 /**
- * What scans saw of a place during a span, which is that of a storm date, or of as much of it as has run. `before`: the last scan of the
- * date before, which stands for the first minutes where it saw the place, and the last one there that did. Null without one.
+ * Radar coverage of a place during a storm date, or during the part of it that is over. `before`: the last scan of the date before,
+ * which counts for the first minutes if it saw the place, and the last scan of that date that did. Null without one.
  */
 export function coverageOf(
   { times, seen }: Looks,
@@ -51,7 +51,7 @@ export function coverageOf(
   const gaps: Span[] = [];
   const long_gaps: Span[] = [];
   let seen_ms = 0;
-  /** End of what was seen so far, and the scan that was it. */
+  /** End of the time seen so far, and the scan that it comes from. */
   let seenUpTo_ms = from_ms;
   let lastLook_ms = before === null ? from_ms : (before.seen_ms ?? Number.NEGATIVE_INFINITY);
   const addGap = (until_ms: number) => {
@@ -75,21 +75,21 @@ export function coverageOf(
     if (seen[k] === 1) look(times[k] as number, times[k + 1] ?? Number.POSITIVE_INFINITY);
     else uncovered += 1;
   addGap(to_ms);
-  // A date that runs since its only scan has no minutes yet.
+  // A running date with a single scan has no minutes yet.
   const share = to_ms > from_ms ? seen_ms / (to_ms - from_ms) : Number(seen[0] === 1);
   return { share, gaps, long_gaps, scans: times.length, uncovered, until_ms: isRunning ? to_ms : null };
 }
 
-/** What an answer says of a storm date that radar saw only in part; null for one that is over and was seen. */
+/** Entry of an answer for a storm date with gaps; null for a date that is over and was seen throughout. */
 function seenInPart(date: string, { share, gaps, long_gaps, until_ms }: Coverage): DateSeenInPart | null {
-  const told = share < SEEN_MIN_SHARE ? gaps : long_gaps;
-  if (told.length === 0 && until_ms === null) return null;
+  const shown = share < SEEN_MIN_SHARE ? gaps : long_gaps;
+  if (shown.length === 0 && until_ms === null) return null;
   return {
     date,
     share: shareOf({ share }),
     until: timestamp(until_ms),
-    gap_count: told.length,
-    gaps: longest(told).map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
+    gap_count: shown.length,
+    gaps: longest(shown).map(({ from_ms, to_ms }) => ({ from: timestamp(from_ms), to: timestamp(to_ms) })),
   };
 }
 
@@ -103,12 +103,12 @@ function longest(gaps: readonly Span[]): readonly Span[] {
     .sort((a, b) => a.from_ms - b.from_ms);
 }
 
-/** The share as answers show it: a date that lacks a second is not one that was seen throughout, nor one of a second one that was not seen. */
+/** The share as answers show it. A date that lacks a second never shows 1, a date with one second never shows 0. */
 function shareOf({ share }: Pick<Coverage, 'share'>): number {
   return share >= 1 || share <= 0 ? share : Math.min(0.999, Math.max(0.001, rounded(share, 3)));
 }
 
-/** What an answer says of the gaps of some dates. `coverage`: of each date with radar data, ascending; null where its scans are not known. */
+/** Gaps of some dates as answers show them. `coverage`: of each date with radar data, ascending; null where its scans are not known. */
 export function radarGapsOf(
   dates_without_data: readonly string[],
   coverage: ReadonlyMap<string, Coverage | null>,

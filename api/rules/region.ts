@@ -5,7 +5,7 @@ import { stateBox, statePixels } from './geo/us-states.ts';
 
 /** Pixels that a question is about. */
 export interface Region {
-  /** The box as it is echoed: of the question clipped to CONUS, of the state, or CONUS. */
+  /** The box that the answer shows: that of the question clipped to CONUS, of the state, or CONUS. */
   readonly bbox: Bbox;
   readonly state: string | null;
   /** Pixels whose centre lies in the box, edges included, and in CONUS; null for none. */
@@ -54,7 +54,7 @@ function centresIn([west, south, east, north]: Bbox): Window | null {
   return row0 > row1 || col0 > col1 ? null : { row0, col0, rows: row1 - row0 + 1, cols: col1 - col0 + 1 };
 }
 
-/** Thousandths of a degree, cleaned of what binary fractions add: 41.995 is 41,995, not a little more. */
+/** Thousandths of a degree without the error of binary fractions: 41.995 gives exactly 41,995. */
 function thousandths(deg: number): number {
   return Math.round(deg * 1e9) / 1e6;
 }

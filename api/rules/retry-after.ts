@@ -34,7 +34,7 @@ function parseHttpDate(text: string, now_ms: number): number | null {
   return date.getTime() + ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }
 
-/** Year of two digits: one that would be more than 50 years ahead is of the past (RFC 9110, section 5.6.7). */
+/** Year of two digits: a year more than 50 years ahead is taken for one in the past (RFC 9110, section 5.6.7). */
 function nearestYear(twoDigits: number, now_ms: number): number {
   const thisYear = new Date(now_ms).getUTCFullYear();
   const year = thisYear - (thisYear % 100) + twoDigits;

@@ -2,7 +2,7 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { type MicroRing, toMicroRing } from './geo/micro-ring.ts';
 
-/** A ring that answers where a position lies. */
+/** A ring with fast tests of positions. */
 export interface RingTree {
   /** True for a position inside the ring or on it. */
   readonly holds: (at: Position) => boolean;
@@ -10,7 +10,7 @@ export interface RingTree {
   readonly passesThrough: (at: Position, reach_deg: number) => boolean;
 }
 
-/** Edges that are not divided further. */
+/** Most edges of a leaf. */
 const LEAF = 8;
 const PER_DEGREE = 1e6;
 

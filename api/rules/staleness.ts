@@ -3,24 +3,24 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
 
-/** Every product comes about every two minutes and takes up to five to be published; twice that is late. */
+/** A product comes about every two minutes and is published within five; twice that is late. */
 const STALE_AFTER_S = 600;
-/** The product that scans are made of. */
+/** Product that defines scans. */
 const SCANS = 'MESH';
 
 type Ingest = Health['components']['ingest'];
 
-/** A feed beside the scans is late after this many of its usual pauses, but not before STALE_AFTER_S. */
+/** A feed other than the scans is late after this many of its usual pauses, but not before STALE_AFTER_S. */
 const LATE_AFTER_PAUSES = 3;
 
-/** What is known of the feeds that the published data were made of. */
+/** State of the feeds behind the published data. */
 export interface Feeds {
   /** Provenance of the newest data. */
   readonly newest_provenance: Provenance | null;
   readonly newest_scan_ms: number | null;
   /** Time of the newest file of each product, epoch milliseconds. */
   readonly feeds: ReadonlyMap<string, number>;
-  /** Feeds beside the scans; those that never brought anything too. */
+  /** Feeds other than the scans, including those that never delivered. */
   readonly feedStates: readonly FeedState[];
 }
 
@@ -55,7 +55,7 @@ function feedHealth(
 ): Ingest['sources'][number] {
   const age_s = newest_ms === null ? null : Math.round((now_ms - newest_ms) / 1000);
   const lag_seconds = age_s === null ? null : Math.max(0, age_s);
-  // A scan so far ahead, from when a clock was wrong, would count as fresh until then, whatever fails.
+  // A scan from a wrong clock lies ahead, and would count as fresh until then, whatever fails.
   const isAhead = name === SCANS && age_s !== null && age_s < -STALE_AFTER_S;
   const stale = age_s === null || age_s > stale_after_s || isAhead;
   return {

@@ -1,4 +1,4 @@
-/** What a storm date is, in a sentence, by the hour of UTC at which it begins. */
+/** Definition of a storm date in a sentence, by the UTC hour at which it begins. */
 export function stormDayInWords(start_hour: number): string {
   if (start_hour === 0) return 'A storm date is a UTC calendar day; all times are UTC.';
   const hour = `${String(start_hour).padStart(2, '0')}:00 UTC`;

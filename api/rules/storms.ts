@@ -13,7 +13,7 @@ export function motionOf({
   return { speed_kmh: rounded(speed_kmh, 1), direction_deg: wholeDirection(direction_deg) };
 }
 
-/** What is said of a track at one scan, on lists and on the points of its history. */
+/** State of a track at one scan, for lists and for the points of its history. */
 export function stormState(
   point: TrackPoint,
 ): Pick<StormCell, 'scan_time' | 'lat' | 'lon' | 'motion' | 'hail' | 'trend' | 'growth'> {

@@ -10,7 +10,7 @@ export interface MaximumPixels {
   readonly mm: ArrayLike<number>;
 }
 
-/** The footprint of everything at or above a size. */
+/** The footprint of all hail at or above a size. */
 export interface DrawnTier {
   readonly threshold_mm: number;
   readonly category: SizeCategory;

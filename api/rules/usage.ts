@@ -1,6 +1,6 @@
 import type { KeyOverride, Operation, Usage } from '../../schemas/resources/usage.ts';
 
-/** What a plan says about credits. */
+/** Credit limits of a plan. */
 export interface CreditPlan {
   readonly name: string;
   readonly monthly_limit: number | null;
@@ -9,7 +9,7 @@ export interface CreditPlan {
   readonly overage_rate: number;
 }
 
-/** Credits of a month against a plan: what is left, what went over, and what that costs. Each term is clamped by itself. */
+/** Credits of a month against a plan: remaining credits, overage and its cost. Each term is clamped by itself. */
 export function creditBalance(
   plan: CreditPlan,
   used: number,

@@ -5,23 +5,23 @@ const SAME_EVENT_MS = 2 * 86_400_000;
 /** VTEC actions that end an event: cancelled, expired, upgraded to another. */
 const ENDING_ACTIONS: ReadonlySet<string> = new Set(['CAN', 'EXP', 'UPG']);
 
-/** What of a message decides how long it holds. */
+/** Fields of a message that decide how long it is in force. */
 export type WarningMessage = Pick<
   Warning,
   'warning_id' | 'message_type' | 'issued_at' | 'expires_at' | 'vtec_action' | 'vtec_event' | 'replaces'
 >;
 
-/** A message that warns, with what later messages do to it; epoch milliseconds, Infinity where none does. */
+/** A warning message with the times at which later messages end it; epoch milliseconds, Infinity where none does. */
 export interface WarningSpan<Message extends WarningMessage = WarningMessage> {
   readonly message: Message;
-  /** When a message that warns on took its place. */
+  /** When a message that continues the warning replaced it. */
   readonly replaced_ms: number;
-  /** When a message said that its event is over. */
+  /** When a message ended its event. */
   readonly ended_ms: number;
 }
 
 /**
- * The messages that warn, newest first, each with when it is replaced and ended, whatever the time is now.
+ * The warning messages, newest first, each with the times at which it is replaced and ended. Does not depend on the clock.
  *
  * A message takes the place of those that it names, and of all earlier ones of its event. One message of an event may cancel a
  * part of the area while another of the same minute continues the rest, so no message takes the place of one of its own minute.
@@ -72,12 +72,12 @@ export function warningsSince<Message extends WarningMessage>(
     .filter(({ message, end_ms }) => end_ms > message.issued_at && end_ms > since_ms);
 }
 
-/** True for a message that says that its event is over. */
+/** True for a message that ends its event. */
 function isEnding({ message_type, vtec_action }: WarningMessage): boolean {
   return message_type === 'Cancel' || ENDING_ACTIONS.has(vtec_action ?? '');
 }
 
-/** Tells when the first of some messages takes the place of a message; Infinity when none does. */
+/** Time at which the first of some messages replaces a message; Infinity when none does. */
 function successorsOf(messages: readonly WarningMessage[]): (message: WarningMessage) => number {
   const named = new Map<string, number>();
   for (const { warning_id, replaces, issued_at } of messages)

@@ -4,14 +4,14 @@ import type { Watch } from '../../schemas/tables/watches.ts';
 import { type HasGeometry, polygonsOf } from './areas.ts';
 import { stateBox, usStates } from './geo/us-states.ts';
 
-/** What of a watch says where it is. */
+/** Fields of a watch that give its area. */
 export type WatchPlace = Pick<Watch, 'areas' | 'geometry' | 'west' | 'south' | 'east' | 'north'>;
 
 const CONUS_BOX: Bbox = [CONUS.west, CONUS.south, CONUS.east, CONUS.north];
 
 /**
  * Box of a watch or discussion: that of its outline; without one, that of the states that its text names; without any, CONUS,
- * so that a watch whose place is not known is missed by nobody.
+ * so that every question finds a watch whose area is not known.
  */
 export function watchBox({ areas, west, south, east, north }: WatchPlace): Bbox {
   if (west !== null && south !== null && east !== null && north !== null) return [west, south, east, north];
@@ -25,7 +25,7 @@ export function watchBox({ areas, west, south, east, north }: WatchPlace): Bbox 
   ]);
 }
 
-/** Where a watch holds: its outline, or its box. */
+/** Area of a watch: its outline, or its box. */
 export function watchPolygons(watch: WatchPlace): MultiPolygon {
   if (hasOutline(watch)) return polygonsOf(watch);
   return [[boxRing(watchBox(watch))]];
@@ -44,7 +44,7 @@ function statesIn(areas: string): string[] {
     return states.filter(({ usps }) => codes.has(usps)).map(({ usps }) => usps);
   }
   let rest = areas;
-  // The longest first: what is taken for West Virginia is not taken for Virginia.
+  // The longest first: West Virginia before Virginia.
   return states
     .toSorted((a, b) => b.name.length - a.name.length)
     .filter(({ name }) => {

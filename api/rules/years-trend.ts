@@ -1,15 +1,15 @@
 export const TRENDS_OF_YEARS = ['increasing', 'stable', 'decreasing'] as const;
 export type TrendOfYears = (typeof TRENDS_OF_YEARS)[number];
 
-/** Days with hail among so many dates that there are data of. */
+/** Days with hail, and dates with data. */
 export interface DaysOfDates {
   readonly days: number;
   readonly dates: number;
 }
 
-/** A shorter span is no year: its season would be taken for a trend. */
+/** Fewest dates with data: in less than a year, a season would look like a trend. */
 const DATES_MIN = 365;
-/** How much more, or less, is a trend. */
+/** Smallest relative change that is a trend. */
 const MARGIN = 0.2;
 
 /** Whether hail days became more or fewer from one span of dates to another, by more than 20 %. */

@@ -23,7 +23,7 @@ const label = (most: number, description: string) =>
 
 const name = () => label(AREA_LIMITS.name, 'Name, not blank.');
 
-/** Any value passes: `rules/area-geometry` checks it and gives the reason of a refusal. The OpenAPI document describes this shape. */
+/** Any value passes: `api/rules/area-geometry.ts` checks it and gives the reason of a refusal. The OpenAPI document describes this shape. */
 const geometry = () =>
   z
     .custom((value) => value !== undefined, 'is missing, expected a GeoJSON Polygon')

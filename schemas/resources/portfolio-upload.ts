@@ -17,7 +17,7 @@ const ROWS = [
 const DEGREES = 'decimal degrees, WGS84';
 
 /**
- * Shape of a valid row of an upload, for the OpenAPI document. Any value passes: `rules/portfolio-rows` checks each row by itself,
+ * Shape of a valid row of an upload, for the OpenAPI document. Any value passes: `api/portfolio/rows.ts` checks each row by itself,
  * so that an invalid row does not reject the others.
  */
 export const UploadedRow = z.unknown().meta({
