@@ -4,8 +4,7 @@ import { Health } from '../../schemas/resources/health.ts';
 import { SUBSCRIPTION_LIMITS } from '../../schemas/resources/subscription.ts';
 import { WebhookCreated, WebhookCreation, WebhookUpdate } from '../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES } from '../../schemas/webhook-events.ts';
-import { DAMAGE_ESTIMATES } from '../rules/damage.ts';
-import { TRENDS_OF_YEARS } from '../rules/years-trend.ts';
+import { DAMAGE_ESTIMATES, TRENDS_OF_YEARS } from './rules.ts';
 
 /** Resources of the earlier variant of the interface, as its `data` holds them. */
 export const EarlierPosition = z.object({ lat: wire.lat(), lng: wire.lon('Longitude, 5 decimals.') });

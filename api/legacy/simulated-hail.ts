@@ -2,11 +2,9 @@ import { distanceKm } from '../../schemas/geo/distance.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import { damageEstimate } from '../rules/damage.ts';
-import { forecastConfidence } from '../rules/forecast-confidence.ts';
 import { rounded } from '../rules/rounded.ts';
-import { TRENDS_OF_YEARS } from '../rules/years-trend.ts';
 import type { EarlierForecast, EarlierHistory, EarlierRisk, EarlierStorms } from './resources.ts';
+import { damageEstimate, forecastConfidence, TRENDS_OF_YEARS } from './rules.ts';
 import { between, drawsAt, drawsFrom, simulatedDay, simulatedId, whole } from './simulate.ts';
 
 interface Point {

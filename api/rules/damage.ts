@@ -14,23 +14,6 @@ export function vehicleDamage(size_mm: number): DamageWord {
   return word(size_mm, VEHICLE_MM);
 }
 
-/** Words of the earlier variant for damage. */
-export const DAMAGE_ESTIMATES = ['none', 'minor', 'moderate', 'significant', 'severe'] as const;
-export type DamageEstimate = (typeof DAMAGE_ESTIMATES)[number];
-
-/** Smallest size of each of these words, mm; `none` below the first. */
-const ESTIMATES = [
-  { word: 'minor', from_mm: 19 },
-  { word: 'moderate', from_mm: 25 },
-  { word: 'significant', from_mm: 38 },
-  { word: 'severe', from_mm: 63 },
-] as const;
-
-/** Damage estimate for hail of a size. */
-export function damageEstimate(size_mm: number): DamageEstimate {
-  return ESTIMATES.findLast(({ from_mm }) => size_mm >= from_mm)?.word ?? 'none';
-}
-
 function word(size_mm: number, from: Readonly<Record<Exclude<DamageWord, 'none'>, number>>): DamageWord {
   if (size_mm >= from.severe) return 'severe';
   if (size_mm >= from.likely) return 'likely';

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { integerQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { getHailForecast } from '../../routes/hail-forecast.ts';
-import { forecastConfidence } from '../../rules/forecast-confidence.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EARLIER_FORECAST_EXAMPLE } from '../examples.ts';
 import { EarlierForecast } from '../resources.ts';
+import { forecastConfidence } from '../rules.ts';
 import { simulatedForecast } from '../simulated-hail.ts';
 
 /** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */

@@ -8,11 +8,11 @@ import { envelope } from '../../http/envelope.ts';
 import { dayHail } from '../../queries/history.ts';
 import { stormsOfHail } from '../../queries/storms-of-hail.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
-import { damageEstimate } from '../../rules/damage.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
 import { EarlierHistory } from '../resources.ts';
+import { damageEstimate } from '../rules.ts';
 import { simulatedHistory } from '../simulated-hail.ts';
 
 const RADIUS_KM = 25;

@@ -11,10 +11,10 @@ import { dayHail } from '../../queries/history.ts';
 import { getHailRisk } from '../../routes/hail-risk.ts';
 import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
-import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { EARLIER_RISK_EXAMPLE } from '../examples.ts';
 import { EarlierRisk } from '../resources.ts';
+import { trendOfYears } from '../rules.ts';
 import { simulatedRisk } from '../simulated-hail.ts';
 
 /** The last years, which are held against those before. */
