@@ -18,7 +18,7 @@ import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/ha
 import { lookbackStart } from '../rules/lookback.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { detailPrice } from './price.ts';
+import { detailPrice, PRICED_BY_DETAIL } from './price.ts';
 
 const RADIUS_KM = { default: 50, max: 150 } as const;
 /** Cells per chunk, after which other requests may run: 10 ms of advanced blocks with new radar geometry. */
@@ -45,7 +45,7 @@ export const getHailCurrent = readEndpoint({
   body: null,
   reply: HailCurrent,
   example: HAIL_CURRENT_EXAMPLE,
-  priced: DETAILS.map((detail) => `detail=${detail}`),
+  priced: PRICED_BY_DETAIL,
   price: detailPrice('hail.current', { standard: 15, advanced: 25 }),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live, terrain } }) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
 import { SWATHS_EXAMPLE, SwathCollection, Swaths, VALIDITY_NOTE } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -10,8 +11,6 @@ import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { DrawnTier } from '../rules/swath-tiers.ts';
 import { flatPrice } from './price.ts';
-
-const GEOJSON = 'application/geo+json';
 
 const SwathsQuery = z
   .object({
@@ -49,7 +48,7 @@ export const getHailSwaths = readEndpoint({
   query: SwathsQuery,
   body: null,
   reply: Swaths,
-  other_replies: { [GEOJSON]: SwathCollection },
+  other_replies: { [GEOJSON_TYPE]: SwathCollection },
   example: SWATHS_EXAMPLE,
   price: flatPrice('hail.swaths', 30),
   plan: ({ query: { date }, edition }) => {
@@ -65,7 +64,7 @@ export const getHailSwaths = readEndpoint({
     const dates_without_data = datesWithoutData(edition, date, date);
     const echo = { bbox: regionBox(region.bbox), state: region.state, min_size_mm, simplify_m };
     if (query.format === 'geojson')
-      return { type: GEOJSON, body: collection(swath, date, { dates_without_data, data_as_of, query: echo }) };
+      return { type: GEOJSON_TYPE, body: collection(swath, date, { dates_without_data, data_as_of, query: echo }) };
     return {
       body: {
         date,

@@ -7,6 +7,7 @@ import {
   SpcOutlookAnswer,
   SpcOutlookFeature,
 } from '../../schemas/resources/convective-outlook.ts';
+import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
 import { readEndpoint } from '../endpoint.ts';
@@ -14,8 +15,6 @@ import { outlookAreas } from '../queries/outlooks.ts';
 import { EXTENDED_DAYS, hasExtendedRisk, type OutlookArea, outlookAt, outlookOfDay } from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice } from './price.ts';
-
-const GEOJSON = 'application/geo+json';
 
 export const listOutlooks = readEndpoint({
   method: 'GET',
@@ -34,7 +33,7 @@ export const listOutlooks = readEndpoint({
   }),
   body: null,
   reply: SpcOutlookAnswer,
-  other_replies: { [GEOJSON]: SpcOutlookFeature },
+  other_replies: { [GEOJSON_TYPE]: SpcOutlookFeature },
   example: SPC_OUTLOOK_EXAMPLE,
   price: flatPrice('outlooks.spc', 5),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlooks') }),
@@ -64,7 +63,7 @@ export const listOutlooks = readEndpoint({
       },
       properties: body,
     };
-    return { type: GEOJSON, body: feature, provenance };
+    return { type: GEOJSON_TYPE, body: feature, provenance };
   },
 });
 

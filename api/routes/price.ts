@@ -1,10 +1,13 @@
-import type { Detail } from '../../schemas/resources/fields.ts';
+import { DETAILS, type Detail } from '../../schemas/resources/fields.ts';
 import type { Price } from '../endpoint.ts';
 
 /** Price of an operation that costs the same for every call. */
 export function flatPrice(operation: string, credits: number): () => Price {
   return () => ({ operation, credits, count: 1 });
 }
+
+/** Questions that show both prices of an operation with a detail. */
+export const PRICED_BY_DETAIL = DETAILS.map((detail) => `detail=${detail}`);
 
 /** Price of an operation by its detail; the advanced one is an operation of its own. */
 export function detailPrice(

@@ -21,7 +21,7 @@ import { monthOfYear } from '../rules/place-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
-import { detailPrice } from './price.ts';
+import { detailPrice, PRICED_BY_DETAIL } from './price.ts';
 
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
 
@@ -43,7 +43,7 @@ export const listStorms = readEndpoint({
   body: null,
   reply: Storms,
   example: LIST_STORMS_EXAMPLE,
-  priced: DETAILS.map((detail) => `detail=${detail}`),
+  priced: PRICED_BY_DETAIL,
   price: detailPrice('storms.list', { standard: 15, advanced: 25 }),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {
@@ -100,7 +100,7 @@ export const getStorm = readEndpoint({
   body: null,
   reply: StormTrack,
   example: GET_STORM_EXAMPLE,
-  priced: DETAILS.map((detail) => `detail=${detail}`),
+  priced: PRICED_BY_DETAIL,
   clocked: ['date'],
   plan: ({ query: { date } }) => ({ dates: date === null ? [] : [date] }),
   price: detailPrice('storms.get', { standard: 10, advanced: 18 }),

@@ -5,3 +5,6 @@ export const PolygonGeometry = z
   .object({ type: z.literal('Polygon'), coordinates: z.array(z.array(z.array(z.number()))) })
   .meta({ description: 'GeoJSON Polygon, longitude before latitude, shell counter-clockwise.' });
 export type PolygonGeometry = z.infer<typeof PolygonGeometry>;
+
+/** Media type of GeoJSON. */
+export const GEOJSON_TYPE = 'application/geo+json';
