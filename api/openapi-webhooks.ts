@@ -11,8 +11,9 @@ import {
   EventBody,
 } from '../schemas/webhook-events.ts';
 import type { Endpoint } from './endpoint.ts';
+import { EARLIER_SAMPLES } from './legacy/samples.ts';
 import { publishSchema } from './openapi-parts.ts';
-import { EARLIER_SAMPLES, SAMPLES } from './webhooks/samples.ts';
+import { SAMPLES } from './webhooks/samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 

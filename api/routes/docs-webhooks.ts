@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { serveDocument } from '../http/document.ts';
 import { JSON_TYPE } from '../http/reply.ts';
+import { EARLIER_WAITS_MS } from '../legacy/event-format.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { DELIVERY_HEADERS, type DescribedEvent, deliverySchema, describedEvents } from '../openapi-webhooks.ts';
 import {
   BUSY,
-  EARLIER_WAITS_MS,
   GIVE_UP_AFTER,
   LONGEST_WAIT_MS,
   RETRIES_MAX,
