@@ -28,6 +28,7 @@ import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { takeServiceLock } from '../store/service-lock.ts';
+import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
 
@@ -107,15 +108,17 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   if (config.port === 0) await listen(server, 0, config.host);
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
-  const { services, close } = await openServices({ ...config, base_url }, log).catch((error: unknown) => {
-    // A server that listens already would keep the failed process alive.
-    server.close();
-    throw error;
-  });
+  const { services, close } = await openServices({ ...config, base_url, formats: OTHER_FORMATS }, log).catch(
+    (error: unknown) => {
+      // A server that listens already would keep the failed process alive.
+      server.close();
+      throw error;
+    },
+  );
   const metrics = config.metrics_port === null ? null : createMetrics();
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
-    earlier_endpoints: EARLIER_ENDPOINTS,
+    variants: OTHER_VARIANTS,
     publicRoutes: publicRoutesOf(services),
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),

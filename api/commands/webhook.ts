@@ -151,11 +151,13 @@ async function list(records: Records, nameOrId: string | null) {
     nameOrId === null ? await listBusinesses(records.reader) : [await businessNamed(records, nameOrId)];
   const found = await Promise.all(
     businesses.map(async ({ id, name }) =>
-      (await listReceivers(records.reader, id)).map(({ url, business_id, warned_at, give_up_mailed_at, ...each }) => ({
-        ...each,
-        business: name,
-        url: withoutQuery(url),
-      })),
+      (await listReceivers(records.reader, id)).map(
+        ({ url, business_id, warned_at, give_up_mailed_at, format, ...each }) => ({
+          ...each,
+          business: name,
+          url: withoutQuery(url),
+        }),
+      ),
     ),
   );
   return found.flat();

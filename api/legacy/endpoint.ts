@@ -14,9 +14,10 @@ import {
   type WriteEndpoint,
   writeEndpoint,
 } from '../endpoint.ts';
-import { envelope, type Stamp } from '../http/envelope.ts';
-import { CURRENT_MOUNT, EARLIER_MOUNT } from '../http/mount.ts';
+import type { Stamp } from '../http/variant.ts';
 import type { Writer } from '../store/records.ts';
+import { envelope } from './envelope.ts';
+import { CURRENT_MOUNT, EARLIER_MOUNT } from './variant.ts';
 
 /** What a caller gave, or what a current endpoint is given in its place. */
 interface Given<Params, Query, Body> {

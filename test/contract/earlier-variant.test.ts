@@ -3,6 +3,7 @@ import test from 'ava';
 import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../api/legacy/resources.ts';
 import { earlierHealth } from '../../api/legacy/routes/account.ts';
 import { setSunset } from '../../api/legacy/sunset.ts';
+import { openEarlierVariant } from '../../api/legacy/variant.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { ErrorBody } from '../../schemas/errors.ts';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
@@ -567,7 +568,10 @@ test('no scope, no simulated answer', async (t) => {
 });
 
 test('a sunset that the operator sets is on answers and refusals of the earlier variant, also of what is no request, and on no other', async (t) => {
-  const service = await startService({ endpoints: [getHealth], app: { earlier_endpoints: [earlierHealth] } });
+  const service = await startService({
+    endpoints: [getHealth],
+    app: { variants: [{ endpoints: [earlierHealth], open: openEarlierVariant }] },
+  });
   t.teardown(service.close);
   const made = await openAccount(service, MADE_FOR_IT);
   const headersAt = async (path: string, key = service.live_key) => {

@@ -4,13 +4,13 @@ import { daysBetween } from '../../../schemas/time.ts';
 import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
-import { envelope } from '../../http/envelope.ts';
 import { dayHail } from '../../queries/history.ts';
 import { stormsOfHail } from '../../queries/storms-of-hail.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { damageEstimate } from '../../rules/damage.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
+import { envelope } from '../envelope.ts';
 import { EarlierHistory } from '../resources.ts';
 import { simulatedHistory } from '../simulated-hail.ts';
 

@@ -5,7 +5,6 @@ import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
 import { addDays, stormDate } from '../../../schemas/time.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
-import { envelope } from '../../http/envelope.ts';
 import { findLocation } from '../../portfolio/locations.ts';
 import { dayHail } from '../../queries/history.ts';
 import { getHailRisk } from '../../routes/hail-risk.ts';
@@ -13,6 +12,7 @@ import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
+import { envelope } from '../envelope.ts';
 import { EarlierRisk } from '../resources.ts';
 import { simulatedRisk } from '../simulated-hail.ts';
 
