@@ -12,7 +12,6 @@ import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
-import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
@@ -165,7 +164,6 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
   const { base_url } = services;
   const version = releaseVersion();
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
-  const earlier = describeApi({ endpoints: EARLIER_ENDPOINTS, base_url, version, variant: 'earlier' });
   return [
     livez,
     readyz(services),
@@ -173,8 +171,10 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     files(services),
     openApiDocument(document),
     docsPage(document),
-    openApiDocument(earlier, '/legacy/v1/openapi.json'),
-    docsPage(earlier, 'earlier'),
+    ...OTHER_VARIANTS.flatMap(({ endpoints, description }) => {
+      const other = describeApi({ endpoints, base_url, version, variant: description });
+      return [openApiDocument(other, description.own_path), docsPage(other, 'earlier')];
+    }),
     ...webhookDocs,
     ...docsGuides,
     viewerPages(openViewer(base_url)),

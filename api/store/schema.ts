@@ -16,8 +16,11 @@ export const MIGRATION_NAMES = [
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
-/** Name of an event format: a receiver has that of the variant of the interface in which it was made. */
-export type ReceiverFormat = 'current' | 'earlier';
+/** Name of a variant of the interface. */
+export type VariantName = 'current' | 'earlier';
+
+/** Name of an event format: a receiver has that of the variant in which it was made. */
+export type ReceiverFormat = VariantName;
 
 /**
  * A column. The same on SQLite and PostgreSQL: ids and timestamps are text, flags and credits whole numbers, lists JSON text.
@@ -642,7 +645,7 @@ export const TABLES = {
     since: '007-earlier-variant',
     columns: {
       key_id: text(),
-      variant: text<'current' | 'earlier'>(),
+      variant: text<VariantName>(),
       /** Most credits a month with this key and those of its rotation; null: none but the business's. */
       monthly_cap: nullable(whole()),
     },
