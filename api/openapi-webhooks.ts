@@ -19,7 +19,7 @@ export const DELIVERY_HEADERS = {
     'For each secret in force `v1,` and the HMAC-SHA256, base64, of id, `t` and body, joined by full stops; several are set apart by spaces. The key is what the secret encodes after `whsec_`.',
 } as const;
 
-/** An event of a variant: when it is sent, the schema of its body, and a body of it. */
+/** Description of an event: when it is sent, the schema of its body, and an example. */
 export interface DescribedEvent {
   readonly type: string;
   readonly when: string;
@@ -36,7 +36,7 @@ const Mark = z.object({
     .meta({ description: 'In what `POST /v1/webhooks/{id}/test` sends, and nowhere else.' }),
 });
 
-/** An event of a format whose bodies have a schema: its type and `data` are put into it. */
+/** Describes an event; `body` is the schema of its format, into which type and `data` are put. */
 export function describeEvent(
   type: string,
   when: string,

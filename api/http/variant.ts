@@ -1,6 +1,5 @@
-import type { ErrorCode } from '../../schemas/errors.ts';
+import { type ErrorBody, type ErrorCode, escapeInvisible } from '../../schemas/errors.ts';
 import type { Caller } from '../store/records.ts';
-import { errorBody } from './error-body.ts';
 import type { Headers } from './reply.ts';
 
 /** The request that an answer belongs to. */
@@ -33,7 +32,8 @@ export const CURRENT_VARIANT: Variant = {
   pathsOf: ({ path }) => [path],
   health_path: '/v1/health',
   simulated_per_minute: null,
-  errorBody: (code, message, { request_id }) => errorBody(code, message, request_id),
+  errorBody: (error, message, { request_id }) =>
+    JSON.stringify({ error, message: escapeInvisible(message), request_id } satisfies ErrorBody),
   headers: null,
 };
 

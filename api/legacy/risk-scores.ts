@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database, ReceiverFormat } from '../store/schema.ts';
 
 /** A subscription or saved location with the risk score that was sent last. */
 export interface ScoredPlace {
@@ -10,6 +10,8 @@ export interface ScoredPlace {
   readonly id: string;
   readonly lat: number;
   readonly lon: number;
+  /** Format of the subscription's own receiver; null: a saved location. */
+  readonly format: ReceiverFormat | null;
   /** Stored score; null: none yet. */
   readonly stored: number | null;
 }
@@ -89,7 +91,7 @@ export async function* scoredPlaces(
         onlyNew,
         after,
       );
-      if (page.length > 0) yield page.map((row) => ({ kind, ...row }));
+      if (page.length > 0) yield page.map((row) => ({ kind, format: null, ...row }));
       if (page.length < PLACES_PER_READ) break;
       after = page.at(-1)?.id ?? '';
     }
@@ -99,7 +101,13 @@ async function subscriptionsAfter(rows: Kysely<Database>, business_id: string, o
   return await rows
     .selectFrom('subscriptions')
     .leftJoin('risk_scores', 'risk_scores.location_id', 'subscriptions.id')
-    .select(['subscriptions.id', 'subscriptions.lat', 'subscriptions.lon', 'risk_scores.score as stored'])
+    .select([
+      'subscriptions.id',
+      'subscriptions.lat',
+      'subscriptions.lon',
+      'subscriptions.format',
+      'risk_scores.score as stored',
+    ])
     .where('subscriptions.business_id', '=', business_id)
     .where('subscriptions.status', '=', 'active')
     .where('subscriptions.id', '>', after)
@@ -165,13 +173,4 @@ export async function sweepRiskScores(rows: Transaction<Database>): Promise<void
     .where('location_id', 'not in', (eb) => eb.selectFrom('subscriptions').select('id'))
     .where('location_id', 'not in', (eb) => eb.selectFrom('portfolio_locations').select('id'))
     .execute();
-}
-
-/** Subscriptions of the earlier format among some places. */
-export async function subscriptionsAmong(
-  rows: Kysely<Database>,
-  place_ids: readonly string[],
-): Promise<ReadonlySet<string>> {
-  const found = rows.selectFrom('subscriptions').select('id').where('format', '=', 'earlier');
-  return new Set((await found.where('id', 'in', place_ids).execute()).map(({ id }) => id));
 }

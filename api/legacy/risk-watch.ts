@@ -18,7 +18,6 @@ import {
   scoredPlaces,
   storeChangedScore,
   storeFirstScore,
-  subscriptionsAmong,
   sweepRiskScores,
 } from './risk-scores.ts';
 
@@ -52,7 +51,7 @@ export function startRiskWatch(
   const watch = createRiskWatch(services);
   return services.catalog.afterEdition({
     react: watch,
-    // The next edition, minutes later, finds the same to do.
+    // The next edition, minutes later, repeats the comparison.
     failed: (error) => log.error({ err: error }, 'Risk:Match:Failed'),
   });
 }
@@ -112,10 +111,6 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
       // Waits for writes of the business, which move and delete places.
       if (!(await lockBusiness(rows, business_id))) return 0;
       if (!(await maySend(rows, table))) return null;
-      const own = await subscriptionsAmong(
-        rows,
-        scored.map(({ place }) => place.id),
-      );
       const webhooks = takersAmong(await activeWebhooks(rows, business_id), 'earlier', 'risk.changed');
       let sent = 0;
       for (const { place, score } of scored) {
@@ -124,7 +119,7 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
           continue;
         }
         if (!(await storeChangedScore(rows, place, score, now_ms))) continue;
-        const receivers = [...(own.has(place.id) ? [place.id] : []), ...webhooks];
+        const receivers = [...(place.format === 'earlier' ? [place.id] : []), ...webhooks];
         const data = dataOf(place, place.stored, score);
         await enqueueEvent(
           rows,

@@ -18,10 +18,10 @@ import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import type { Message } from './messages.ts';
 
-/** Name of the tasks that send. */
+/** Name of the tasks that send messages. */
 export const MESSAGE_TASK = 'push';
 
-/** The next attempt of a push. */
+/** Payload of a task: the next attempt of a message. */
 export const MessageTask = z.object({
   push_id: z.string(),
   /** 1 for the first. */
@@ -31,7 +31,7 @@ export const MessageTask = z.object({
 });
 export type MessageTask = z.infer<typeof MessageTask>;
 
-/** What events are enqueued with. */
+/** Parts of the service that enqueueing needs. */
 export interface Outbox {
   readonly queue: Pick<Queue, 'add'>;
   readonly store: Pick<Store, 'forUpdate'>;
@@ -47,7 +47,7 @@ export interface NewEvent<Type extends AnyEventType = EventType> {
   readonly alert_id: string | null;
   /** The event of an alert that must be delivered to each receiver, or dropped, before this one; null: none. */
   readonly after: { readonly alert_id: string; readonly event: Type } | null;
-  /** When it happened, for `created_at` of the body: epoch milliseconds of the data clock. */
+  /** Time in the body: epoch milliseconds of the data clock. */
   readonly at_ms: number;
 }
 
@@ -86,9 +86,10 @@ export async function enqueueEvent<Type extends AnyEventType = EventType>(
       created_at: instant(now_ms),
     };
   });
-  if (messages.length > 0) await rows.insertInto('messages').values(messages).execute();
-  for (const push of messages)
-    if (push.state === 'pending') await addMessageTask(rows, queue, push, { push_id: push.id, attempt: 1 }, now_ms);
+  await rows.insertInto('messages').values(messages).execute();
+  for (const message of messages)
+    if (message.state === 'pending')
+      await addMessageTask(rows, queue, message, { push_id: message.id, attempt: 1 }, now_ms);
   return messages.map(({ id }) => id);
 }
 
@@ -105,7 +106,7 @@ export async function addMessageTask(
   await queue.add(rows, isRetry ? { ...task, retry: true } : task);
 }
 
-/** The bytes of an event. */
+/** The bytes of an event in the current format. */
 export function bodyOf(event: {
   readonly id: string;
   readonly event: EventType;

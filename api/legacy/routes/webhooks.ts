@@ -77,7 +77,7 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
   body: EarlierWebhookUpdate,
   data: WebhookUpdated,
   example: { body: { status: 'paused' }, data: { success: true, updated: ['status'] } },
-  // Which words they are is settled below. Here it counts that there are some, and any webhook is told of these.
+  // The types are checked in `also`. The current endpoint gets types that every webhook may have.
   toCurrent: ({ params, body: { events, ...rest } }) => ({
     params,
     query: null,
