@@ -7,9 +7,15 @@ import { openEarlierVariant } from './legacy/variant.ts';
 import type { DescribedVariant } from './openapi.ts';
 import type { EventFormat } from './webhooks/formats.ts';
 
+/** A variant with its OpenAPI description and the name of its page under `/docs`. */
+interface DocumentedVariant extends OtherVariant {
+  readonly description: DescribedVariant;
+  readonly docs_page: 'earlier';
+}
+
 /** Variants of the interface in addition to the current one. */
-export const OTHER_VARIANTS: readonly (OtherVariant & { readonly description: DescribedVariant })[] = [
-  { endpoints: EARLIER_ENDPOINTS, open: openEarlierVariant, description: EARLIER_DESCRIPTION },
+export const OTHER_VARIANTS: readonly DocumentedVariant[] = [
+  { endpoints: EARLIER_ENDPOINTS, open: openEarlierVariant, description: EARLIER_DESCRIPTION, docs_page: 'earlier' },
 ];
 
 /** Event formats of receivers in addition to the current one. */

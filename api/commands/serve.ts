@@ -171,9 +171,9 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     files(services),
     openApiDocument(document),
     docsPage(document),
-    ...OTHER_VARIANTS.flatMap(({ endpoints, description }) => {
+    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_page }) => {
       const other = describeApi({ endpoints, base_url, version, variant: description });
-      return [openApiDocument(other, description.own_path), docsPage(other, 'earlier')];
+      return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
     }),
     ...webhookDocs,
     ...docsGuides,

@@ -5,7 +5,7 @@ import { SUBSCRIPTION_LIMITS } from '../../schemas/resources/subscription.ts';
 import { WebhookCreated, WebhookCreation, WebhookUpdate } from '../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { DAMAGE_ESTIMATES } from '../rules/damage.ts';
-import { TRENDS_OF_YEARS } from '../rules/years-trend.ts';
+import { TRENDS_OF_YEARS } from './years-trend.ts';
 
 /** Resources of the earlier variant of the interface, as its `data` holds them. */
 export const EarlierPosition = z.object({ lat: wire.lat(), lng: wire.lon('Longitude, 5 decimals.') });

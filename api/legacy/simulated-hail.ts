@@ -3,11 +3,11 @@ import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { damageEstimate } from '../rules/damage.ts';
-import { forecastConfidence } from '../rules/forecast-confidence.ts';
 import { rounded } from '../rules/rounded.ts';
-import { TRENDS_OF_YEARS } from '../rules/years-trend.ts';
+import { forecastConfidence } from './forecast-confidence.ts';
 import type { EarlierForecast, EarlierHistory, EarlierRisk, EarlierStorms } from './resources.ts';
 import { between, drawsAt, drawsFrom, simulatedDay, simulatedId, whole } from './simulate.ts';
+import { TRENDS_OF_YEARS } from './years-trend.ts';
 
 interface Point {
   readonly lat: number;

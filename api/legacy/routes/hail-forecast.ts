@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { integerQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { getHailForecast } from '../../routes/hail-forecast.ts';
-import { forecastConfidence } from '../../rules/forecast-confidence.ts';
 import { earlierRead } from '../endpoint.ts';
+import { forecastConfidence } from '../forecast-confidence.ts';
 import { EarlierForecast } from '../resources.ts';
 import { simulatedForecast } from '../simulated-hail.ts';
 

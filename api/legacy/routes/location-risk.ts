@@ -10,11 +10,11 @@ import { dayHail } from '../../queries/history.ts';
 import { getHailRisk } from '../../routes/hail-risk.ts';
 import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
-import { trendOfYears } from '../../rules/years-trend.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { envelope } from '../envelope.ts';
 import { EarlierRisk } from '../resources.ts';
 import { simulatedRisk } from '../simulated-hail.ts';
+import { trendOfYears } from '../years-trend.ts';
 
 /** The last years, which are held against those before. */
 const RECENT_DAYS = 730;

@@ -1,5 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { forecastConfidence } from '../../../api/legacy/forecast-confidence.ts';
+import { trendOfYears } from '../../../api/legacy/years-trend.ts';
 import {
   damageEstimate,
   hailDuration,
@@ -10,9 +12,7 @@ import {
 } from '../../../api/rules/damage.ts';
 import { CLEAR_AFTER_MS, type Episode, LATE_AFTER_MS, nextStep } from '../../../api/rules/episodes.ts';
 import { affectedArea, type PixelLines } from '../../../api/rules/event-hull.ts';
-import { forecastConfidence } from '../../../api/rules/forecast-confidence.ts';
 import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
-import { trendOfYears } from '../../../api/rules/years-trend.ts';
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../../schemas/geo/hull.ts';
 import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import type { Warning } from '../../../schemas/tables/warnings.ts';
