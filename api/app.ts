@@ -8,10 +8,11 @@ import type { Endpoint } from './endpoint.ts';
 import { handleClientErrors } from './http/client-errors.ts';
 import { type Connections, serveInTurn } from './http/connections.ts';
 import { limitServer, SERVER_OPTIONS } from './http/limits.ts';
-import { pathsOfEarlier } from './http/mount.ts';
 import { ADDRESS_WINDOWS, type Clock, rateWindows } from './http/rate-window.ts';
+import type { Headers } from './http/reply.ts';
 import { replyCache } from './http/reply-cache.ts';
 import { routePath, strictRouter } from './http/routes.ts';
+import { CURRENT_VARIANT, type Variant } from './http/variant.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
 import { readBody } from './middleware/body.ts';
@@ -35,17 +36,17 @@ import { ofVariant, routes } from './middleware/routes.ts';
 import { sendReply } from './middleware/send-reply.ts';
 import { simulated } from './middleware/simulated.ts';
 import { spendCap } from './middleware/spend-cap.ts';
-import { rememberSunset, tellSunset } from './middleware/sunset.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
+import { variantHeaders } from './middleware/variant-headers.ts';
 import { write } from './middleware/write.ts';
 import type { Services } from './services.ts';
 import type { CallMiddleware, State } from './state.ts';
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
-  /** Endpoints of the earlier variant; none when left out. */
-  readonly earlier_endpoints?: readonly Endpoint[];
+  /** Variants of the interface in addition to the current one. */
+  readonly variants?: readonly OtherVariant[];
   readonly publicRoutes: readonly PublicRoute[];
   readonly services: Services;
   /** Proxies whose header for the client's address is trusted; null: none. */
@@ -54,6 +55,20 @@ export interface AppOptions {
   /** Replies that are checked against their schema: all, where a mismatch is an error, or a sample, where it is logged. */
   readonly check_replies: 'all' | 'sample';
   readonly telemetry: Telemetry;
+}
+
+/** What a variant is opened with. */
+export interface VariantParts {
+  readonly records: Services['records'];
+  /** Headers of every answer. */
+  readonly common: Headers;
+  readonly monotonic_ms: () => number;
+}
+
+/** A variant of the interface that is served together with the current one. */
+export interface OtherVariant {
+  readonly endpoints: readonly Endpoint[];
+  readonly open: (parts: VariantParts) => Variant;
 }
 
 /** Rate of the window of an address, shown where there is no key; it refuses nobody. */
@@ -73,27 +88,30 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   const addressWindows = rateWindows(clock, ADDRESS_WINDOWS);
   const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
   const common = commonHeaders(services.base_url);
-  const sunset = rememberSunset(services.records, common, clock.monotonic_ms);
   const publicRoutes = publicRouter(options.publicRoutes);
   const chainOf = chains(options);
-  const currentRoutes = endpointRouter(options.endpoints, chainOf, ({ path }) => [path]);
-  const earlierRoutes = endpointRouter(options.earlier_endpoints ?? [], chainOf, pathsOfEarlier);
+  const parts = { records: services.records, common, monotonic_ms: clock.monotonic_ms };
+  const others = (options.variants ?? []).map(({ endpoints, open }) => ({ endpoints, variant: open(parts) }));
+  const otherVariants = others.map(({ variant }) => variant);
+  const variantOf = (path: string) => otherVariants.find(({ hasPath }) => hasPath(path)) ?? CURRENT_VARIANT;
+  const served = [{ variant: CURRENT_VARIANT, endpoints: options.endpoints }, ...others].map(
+    ({ variant, endpoints }) => ({ variant, router: endpointRouter(endpoints, chainOf, variant.pathsOf) }),
+  );
 
   // The life of a request. The order of these lines is part of the interface.
   const app = new Koa<State, object>();
-  app.use(createContext(services, clock, trusted));
+  app.use(createContext(services, clock, trusted, variantOf));
   app.use(logAndMeasure(telemetry, clock.monotonic_ms));
   app.use(addHeaders(common, addressRate));
-  app.use(tellSunset(sunset));
+  app.use(variantHeaders);
   app.use(errors(telemetry));
   app.use(headLimits);
-  app.use(preflight([publicRoutes, currentRoutes, earlierRoutes]));
+  app.use(preflight([publicRoutes, ...served.map(({ router }) => router)]));
   app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
-  app.use(authenticate(services.records, clock.monotonic_ms));
+  app.use(authenticate(services.records, clock.monotonic_ms, otherVariants));
   app.use(rateLimit(clock, services.records));
-  app.use(ofVariant('current', routes(currentRoutes)));
-  app.use(ofVariant('earlier', routes(earlierRoutes)));
+  for (const { variant, router } of served) app.use(ofVariant(variant, routes(router)));
   app.use(methodNotAllowed);
   app.use(notFound);
 
@@ -106,7 +124,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
       request_id: () => newId('request', clock.unix_ms()),
       common,
       addressRate,
-      sunset,
+      variantOf,
       now: services.now,
       failed: telemetry.failed,
     },

@@ -5,7 +5,7 @@ import { SIGNED_URL_SECONDS } from '../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../schemas/resources/tile-frame.ts';
 import { mediaType } from './http/negotiate.ts';
 import { FILE_KINDS } from './jobs/export-format.ts';
-import { commonHeaders, errors, fixedMessage, headers, WITHOUT_KEY } from './openapi-parts.ts';
+import { CURRENT_ANSWERS, commonHeaders, errors, fixedMessage, headers, WITHOUT_KEY } from './openapi-parts.ts';
 
 /** Group of the operations on files. */
 export const FILES_GROUP = 'Files';
@@ -87,7 +87,7 @@ function operation({
   media_types,
   refusals,
 }: FileOperation): ZodOpenApiOperationObject {
-  const own = { ...commonHeaders('current'), ...headers(['ETag', 'Accept-Ranges', 'X-Data-Source']) };
+  const own = { ...commonHeaders(CURRENT_ANSWERS), ...headers(['ETag', 'Accept-Ranges', 'X-Data-Source']) };
   const content = Object.fromEntries(
     media_types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }]),
   );
@@ -116,7 +116,7 @@ function operation({
 }
 
 function errorsOf(codes: readonly ErrorCode[]): ZodOpenApiResponsesObject {
-  const found = errors(codes, fixedMessage, 'current') as Record<string, { headers: Record<string, unknown> }>;
+  const found = errors(codes, fixedMessage, CURRENT_ANSWERS) as Record<string, { headers: Record<string, unknown> }>;
   const unsatisfiable = found['416'];
   if (unsatisfiable !== undefined) Object.assign(unsatisfiable.headers, headers(['Content-Range']));
   return found as ZodOpenApiResponsesObject;

@@ -1,7 +1,6 @@
+import type { z } from 'zod';
 import type { ZodOpenApiResponsesObject } from 'zod-openapi';
 import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
-import { EarlierErrorBody } from '../schemas/resources/earlier-envelope.ts';
-import type { Endpoint } from './endpoint.ts';
 
 /** Every header of an answer that is part of the interface. */
 export const HEADERS = {
@@ -37,8 +36,6 @@ export const WITHOUT_KEY = {
   'x-operation': null,
 };
 
-type HeaderName = keyof typeof EARLIER_HEADERS | keyof typeof FILE_HEADERS;
-
 const COMMON_HEADERS = headers([
   'X-Request-Id',
   'X-RateLimit-Limit',
@@ -66,49 +63,47 @@ export const FILE_HEADERS = {
   'Content-Encoding': text('gzip where the answer is compressed, for clients that take it.'),
 };
 
-export const EARLIER_HEADERS = {
-  ...HEADERS,
-  Deprecation: text('Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.'),
-  Sunset: text('HTTP date on which this variant may be gone; absent while no end is set.'),
-};
-
-/** Headers of every answer of a variant. */
-export function commonHeaders(variant: Endpoint['variant']): ReturnType<typeof headers> {
-  return variant === 'earlier' ? { ...COMMON_HEADERS, ...headers(['Deprecation', 'Sunset']) } : COMMON_HEADERS;
+/** What the answers of a variant have in common. */
+export interface AnswerShape {
+  /** Headers of every answer in addition to those of each variant, by name. */
+  readonly headers: Readonly<Record<string, ReturnType<typeof text>>>;
+  /** Body of an error. */
+  readonly error: {
+    readonly schema: z.ZodType;
+    readonly example: (code: ErrorCode, message: string) => unknown;
+  };
 }
 
-const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
+/** Headers of every answer of a variant. */
+export function commonHeaders({ headers: more }: Pick<AnswerShape, 'headers'>): ReturnType<typeof headers> {
+  return { ...COMMON_HEADERS, ...headers(Object.keys(more)) };
+}
 
-/** Body of an error in each variant. */
-const ERROR_BODIES = {
-  current: {
+export const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
+
+export const CURRENT_ANSWERS: AnswerShape = {
+  headers: {},
+  error: {
     schema: ErrorBody,
-    example: (error: ErrorCode, message: string) => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
+    example: (error, message) => ({ error, message, request_id: EXAMPLE_REQUEST_ID }),
   },
-  earlier: {
-    schema: EarlierErrorBody,
-    example: (code: ErrorCode, message: string) => ({
-      error: { code, message },
-      meta: { request_id: EXAMPLE_REQUEST_ID, timestamp: '2026-05-01T20:14:07Z' },
-    }),
-  },
-} as const;
+};
 
 /** One response per status, naming the codes that come with it, each with what the service says then. */
 export function errors(
   codes: readonly ErrorCode[],
   messageFor: (code: ErrorCode) => string,
-  variant: Endpoint['variant'],
+  shape: AnswerShape,
   more: ReturnType<typeof headers> = {},
 ): ZodOpenApiResponsesObject {
-  const { schema, example } = ERROR_BODIES[variant];
+  const { schema, example } = shape.error;
   const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
   return Object.fromEntries(
     [...byStatus].map(([status, here]) => [
       status,
       {
         description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
-        headers: { ...commonHeaders(variant), ...ERROR_HEADERS[status], ...more },
+        headers: { ...commonHeaders(shape), ...ERROR_HEADERS[status], ...more },
         content: {
           'application/json': {
             schema,
@@ -144,11 +139,11 @@ export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void 
 }
 
 /** References to headers by their names. */
-export function headers(names: readonly HeaderName[]): Record<string, { $ref: `#/components/headers/${HeaderName}` }> {
+export function headers(names: readonly string[]): Record<string, { $ref: `#/components/headers/${string}` }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 }
 
-function text(description: string) {
+export function text(description: string) {
   return { description, schema: { type: 'string' as const } };
 }
 

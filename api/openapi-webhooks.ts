@@ -1,18 +1,8 @@
 import { z } from 'zod';
 import type { oas31, ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
-import {
-  EARLIER_EVENT_DATA,
-  EARLIER_EVENT_TYPES,
-  EARLIER_EVENTS,
-  EarlierEventBody,
-  EVENT_DATA,
-  EVENT_TYPES,
-  EVENTS,
-  EventBody,
-} from '../schemas/webhook-events.ts';
-import type { Endpoint } from './endpoint.ts';
+import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../schemas/webhook-events.ts';
 import { publishSchema } from './openapi-parts.ts';
-import { EARLIER_SAMPLES, SAMPLES } from './webhooks/samples.ts';
+import { SAMPLES } from './webhooks/samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 
@@ -29,7 +19,7 @@ export const DELIVERY_HEADERS = {
     'For each secret in force `v1,` and the HMAC-SHA256, base64, of id, `t` and body, joined by full stops; several are set apart by spaces. The key is what the secret encodes after `whsec_`.',
 } as const;
 
-/** An event of a variant: when it is sent, the schema of its body, and a body of it. */
+/** Description of an event: when it is sent, the schema of its body, and an example. */
 export interface DescribedEvent {
   readonly type: string;
   readonly when: string;
@@ -37,34 +27,7 @@ export interface DescribedEvent {
   readonly example: object;
 }
 
-const EXAMPLE_AT = '2026-05-01T20:13:20Z';
-
-/** Every event that receivers made in a variant may be sent. */
-export function describedEvents(variant: Endpoint['variant']): readonly DescribedEvent[] {
-  if (variant === 'earlier')
-    return EARLIER_EVENT_TYPES.map((type) => ({
-      type,
-      when: EARLIER_EVENTS[type],
-      body: EarlierEventBody.extend({ event: eventName(type), data: marked(EARLIER_EVENT_DATA[type]) }),
-      example: { event: type, timestamp: EXAMPLE_AT, data: EARLIER_SAMPLES[type] },
-    }));
-  return EVENT_TYPES.map((type) => ({
-    type,
-    when: EVENTS[type],
-    body: EventBody.extend({ event: eventName(type), data: marked(EVENT_DATA[type]) }),
-    example: {
-      id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
-      schema_version: 1,
-      event: type,
-      created_at: EXAMPLE_AT,
-      data: SAMPLES[type],
-    },
-  }));
-}
-
-function eventName(type: string) {
-  return z.literal(type).meta({ description: 'Type of the event.' });
-}
+export const EXAMPLE_AT = '2026-05-01T20:13:20Z';
 
 const Mark = z.object({
   test: z
@@ -72,6 +35,32 @@ const Mark = z.object({
     .optional()
     .meta({ description: 'In what `POST /v1/webhooks/{id}/test` sends, and nowhere else.' }),
 });
+
+/** Describes an event; `body` is the schema of its format, into which type and `data` are put. */
+export function describeEvent(
+  type: string,
+  when: string,
+  body: z.ZodObject,
+  data: Parameters<typeof marked>[0],
+  example: object,
+): DescribedEvent {
+  return { type, when, body: body.extend({ event: eventName(type), data: marked(data) }), example };
+}
+
+/** The events of the current variant. */
+export const CURRENT_EVENTS: readonly DescribedEvent[] = EVENT_TYPES.map((type) =>
+  describeEvent(type, EVENTS[type], EventBody, EVENT_DATA[type], {
+    id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+    schema_version: 1,
+    event: type,
+    created_at: EXAMPLE_AT,
+    data: SAMPLES[type],
+  }),
+);
+
+function eventName(type: string) {
+  return z.literal(type).meta({ description: 'Type of the event.' });
+}
 
 /** What an event carries, with the mark of a test. */
 function marked(data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>): z.ZodType {
@@ -89,10 +78,10 @@ export function deliverySchema({ body }: DescribedEvent): oas31.SchemaObject {
   return schema as oas31.SchemaObject;
 }
 
-/** The events of a variant as OpenAPI 3.1 describes webhooks. */
-export function describedWebhooks(variant: Endpoint['variant']): Webhooks {
+/** Events as OpenAPI 3.1 describes webhooks. */
+export function describedWebhooks(events: readonly DescribedEvent[]): Webhooks {
   return Object.fromEntries(
-    describedEvents(variant).map((event): [string, ZodOpenApiPathItemObject] => [
+    events.map((event): [string, ZodOpenApiPathItemObject] => [
       event.type,
       {
         post: {

@@ -19,8 +19,9 @@ import { allowHeader, noRouteError } from './http/routes.ts';
 import { validInput } from './middleware/validate.ts';
 import { FILES_GROUP, filePaths } from './openapi-files.ts';
 import {
+  type AnswerShape,
+  CURRENT_ANSWERS,
   commonHeaders,
-  EARLIER_HEADERS,
   errors,
   FILE_HEADERS,
   fixedMessage,
@@ -30,7 +31,7 @@ import {
   WITHOUT_KEY,
 } from './openapi-parts.ts';
 import { nameResources } from './openapi-resources.ts';
-import { describedWebhooks } from './openapi-webhooks.ts';
+import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
 export type ApiDocument = ReturnType<typeof createDocument>;
@@ -41,7 +42,7 @@ export interface DocumentOptions {
   readonly base_url: string;
   readonly version: string;
   /** Which variant of the interface is described; the current one when left out. */
-  readonly variant?: Endpoint['variant'];
+  readonly variant?: DescribedVariant;
 }
 
 const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
@@ -53,33 +54,27 @@ are radar estimates, not ground measurements.
 HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
 in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number.`;
 
-const EARLIER_INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.
-Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp}}\`, an error \`{error {code, message}, meta}\`.
+/** What a description says of a variant in addition to its endpoints. */
+export interface DescribedVariant extends AnswerShape {
+  readonly title: string;
+  readonly introduction: string;
+  /** Path of the description. */
+  readonly own_path: string;
+  readonly keys: string;
+  /** Its test keys open every endpoint. */
+  readonly opens_test_keys: boolean;
+  readonly events: readonly DescribedEvent[];
+}
 
-Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
-variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
-minute. There are no entity tags: a call is answered anew each time. Where a plan bounds the requests of a UTC day, those past it
-are 429 \`rate_limited\` until midnight.
-
-\`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
-
-/** What a description says of a variant as a whole. */
-const VARIANTS = {
-  current: {
-    title: 'hail',
-    introduction: INTRODUCTION,
-    headers: { ...HEADERS, ...FILE_HEADERS },
-    own_path: '/v1/openapi.json',
-    keys: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
-  },
-  earlier: {
-    title: 'hail, earlier variant',
-    introduction: EARLIER_INTRODUCTION,
-    headers: EARLIER_HEADERS,
-    own_path: '/legacy/v1/openapi.json',
-    keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
-  },
-} as const;
+const CURRENT: DescribedVariant = {
+  ...CURRENT_ANSWERS,
+  title: 'hail',
+  introduction: INTRODUCTION,
+  own_path: '/v1/openapi.json',
+  keys: 'A key that begins with hs_live_ (or hs_test_, for /v1/health).',
+  opens_test_keys: false,
+  events: CURRENT_EVENTS,
+};
 
 /** Codes that any call may meet, whatever the endpoint. */
 const EVERYWHERE: readonly ErrorCode[] = [
@@ -99,13 +94,13 @@ const EVERYWHERE: readonly ErrorCode[] = [
 ];
 
 /** The description of the interface, made from the same values that route, validate and answer. */
-export function describeApi({ endpoints, base_url, version, variant = 'current' }: DocumentOptions): ApiDocument {
-  const { title, introduction, headers, own_path, keys } = VARIANTS[variant];
+export function describeApi({ endpoints, base_url, version, variant = CURRENT }: DocumentOptions): ApiDocument {
+  const { title, introduction, own_path, keys } = variant;
   nameResources();
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) {
     const place = paths[endpoint.path] ?? {};
-    const described = operation(endpoint, endpoints);
+    const described = operation(endpoint, endpoints, variant);
     place[endpoint.method.toLowerCase()] = described;
     if (endpoint.method === 'GET') place.head = headOf(described);
     paths[endpoint.path] = place;
@@ -116,19 +111,19 @@ export function describeApi({ endpoints, base_url, version, variant = 'current' 
     info: { title, version, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
     servers: [{ url: base_url.replace(/\/v1$/, '') }],
     security: [{ key: [] }],
-    tags: [...new Set(endpoints.map(({ group }) => group)), ...(variant === 'current' ? [FILES_GROUP] : [])].map(
+    tags: [...new Set(endpoints.map(({ group }) => group)), ...(variant === CURRENT ? [FILES_GROUP] : [])].map(
       (name) => ({
         name,
       }),
     ),
     paths: {
       ...paths,
-      ...(variant === 'current' ? headed(filePaths()) : {}),
+      ...(variant === CURRENT ? headed(filePaths()) : {}),
       [own_path]: { get: own, head: headOf(own) },
     } as ZodOpenApiPathsObject,
-    webhooks: describedWebhooks(variant),
+    webhooks: describedWebhooks(variant.events),
     components: {
-      headers,
+      headers: { ...HEADERS, ...(variant === CURRENT ? FILE_HEADERS : variant.headers) },
       securitySchemes: {
         key: {
           type: 'http',
@@ -164,10 +159,10 @@ function headOf(operation: ZodOpenApiOperationObject): ZodOpenApiOperationObject
   };
 }
 
-/** `get /v1/storms/{track_id}` → `getStormsByTrackId`; of the earlier variant `getLegacyHailCurrent` and the like. */
+/** `get /v1/storms/{track_id}` → `getStormsByTrackId`; a mount before `/v1` comes first: `getLegacyHailCurrent`. */
 export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   const words = path
-    .replace(/^\/(legacy\/)?v1\//, '$1')
+    .replace(/^\/(\w+\/)?v1\//, '$1')
     .split(/[/_-]/)
     .map((word) => (word.startsWith('{') ? `by_${word.slice(1)}` : word).replace('}', ''))
     .flatMap((word) => word.split('_'));
@@ -195,7 +190,11 @@ function exampleParams({ path }: Endpoint): Record<string, string> {
   return Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, 'example']));
 }
 
-function operation(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenApiOperationObject {
+function operation(
+  endpoint: Endpoint,
+  endpoints: readonly Endpoint[],
+  variant: DescribedVariant,
+): ZodOpenApiOperationObject {
   const { scope, feature, test_key, priced_per } = endpoint;
   const price = examplePrice(endpoint);
   return {
@@ -205,15 +204,14 @@ function operation(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
     description: endpoint.description,
     'x-scope': scope,
     'x-feature': feature,
-    // Every test key of the earlier variant opens all of it.
-    'x-test-key': test_key || endpoint.variant === 'earlier',
+    'x-test-key': test_key || variant.opens_test_keys,
     'x-credits': price === null ? 0 : price.credits / price.count,
     'x-credits-per': priced_per ?? 'call',
     'x-operation': price?.operation ?? null,
     ...(endpoint.priced.length === 0 ? {} : { 'x-prices': prices(endpoint) }),
     requestParams: requestParams(endpoint),
     ...(endpoint.body === null ? {} : { requestBody: requestBody(endpoint, endpoint.body) }),
-    responses: responses(endpoint, endpoints),
+    responses: responses(endpoint, endpoints, variant),
   };
 }
 
@@ -258,10 +256,14 @@ function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBo
   };
 }
 
-function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenApiResponsesObject {
+function responses(
+  endpoint: Endpoint,
+  endpoints: readonly Endpoint[],
+  variant: DescribedVariant,
+): ZodOpenApiResponsesObject {
   const textOnly = endpoint.reply instanceof z.ZodString;
   const own = {
-    ...commonHeaders(endpoint.variant),
+    ...commonHeaders(variant),
     ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
     ...(statesSource(endpoint) ? headers(['X-Data-Source']) : {}),
     ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
@@ -286,7 +288,7 @@ function responses(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
     ...errors(
       codesOf(endpoint),
       (code) => messageOf(code, endpoint, endpoints),
-      endpoint.variant,
+      variant,
       takesKey(endpoint) ? headers(['Idempotent-Replay']) : {},
     ),
   };
@@ -358,10 +360,10 @@ function refusal(check: () => unknown): ApiError | null {
   }
 }
 
-function ownOperation(variant: Endpoint['variant']): ZodOpenApiOperationObject {
+function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
   const own = { ...commonHeaders(variant), ...headers(['ETag']) };
   return {
-    operationId: operationId({ method: 'GET', path: VARIANTS[variant].own_path.replace('.', '_') }),
+    operationId: operationId({ method: 'GET', path: variant.own_path.replace('.', '_') }),
     tags: ['Account'],
     summary: 'This description',
     description: 'The interface in OpenAPI 3.1. Free, without a key.',

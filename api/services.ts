@@ -17,7 +17,9 @@ import { openQueue } from './store/tasks/open.ts';
 import type { Queue } from './store/tasks/queue.ts';
 import { openTerrain, type Terrain } from './terrain.ts';
 import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
+import { eventFormats } from './webhooks/current-format.ts';
 import { MESSAGE_TASK } from './webhooks/events.ts';
+import type { EventFormat, EventFormats } from './webhooks/formats.ts';
 import { MAIL_TASK, type Mailer, openMailer } from './webhooks/mail.ts';
 
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
@@ -48,6 +50,8 @@ export interface Services {
   readonly files_root: string;
   /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
+  /** Event formats that receivers may have. */
+  readonly formats: EventFormats;
   /** The one way out to addresses that others gave. */
   readonly webhookClient: WebhookClient;
   /** Encrypts the secrets that are stored. */
@@ -67,6 +71,8 @@ export interface ServicesConfig
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
+  /** Event formats in addition to the current one. */
+  readonly formats?: readonly EventFormat[];
 }
 
 export interface OpenedServices {
@@ -164,6 +170,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       jobEngine,
       records,
       queue,
+      formats: eventFormats(config.formats ?? []),
       webhookClient: {
         ...webhookClient,
         validateUrl: async (url) => {

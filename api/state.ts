@@ -5,10 +5,8 @@ import type { Price, ReadPlan } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';
 import type { QueryText } from './http/query.ts';
 import type { Reply } from './http/reply.ts';
+import type { Variant } from './http/variant.ts';
 import type { Caller } from './store/records.ts';
-
-/** The variants of the interface: what routes there are, and the shape of what they answer. */
-export type Variant = Caller['variant'];
 
 /** What `ctx.state` holds of every request; the middleware that sets a field is named beside it. */
 export interface State {

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import { JOB_HANDLERS } from './jobs/job-handlers.ts';
 import { startJobs } from './jobs/start.ts';
-import { startRiskWatch } from './legacy/risk-watch.ts';
 import type { Services } from './services.ts';
+import { OTHER_WORKERS } from './variants.ts';
 import { startSending } from './webhooks/send.ts';
 
 /** Something that works beside the answers for as long as the service runs. */
@@ -19,7 +19,7 @@ export interface Worker {
 export const WORKERS: readonly Worker[] = [
   { name: 'deliveries', start: startSending },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
-  { name: 'risk scores', start: startRiskWatch },
+  ...OTHER_WORKERS,
   { name: 'jobs', start: (services, log) => startJobs(services, log, JOB_HANDLERS) },
 ];
 

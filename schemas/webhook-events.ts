@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SIZE_BANDS, SIZE_CATEGORIES } from './size.ts';
+import { SIZE_CATEGORIES } from './size.ts';
 
 /** Threat levels of an alert by hail size: inclusive lower bounds in mm, smallest first. */
 const THREAT_BANDS = [
@@ -127,9 +127,6 @@ export const ANY_EVENT_TYPES = [...new Set<AnyEventType>([...EVENT_TYPES, ...EAR
   ...AnyEventType[],
 ];
 
-/** Smallest hail of `hail.detected`, whatever threshold a subscription has, mm. */
-export const EARLIER_HAIL_MM = SIZE_BANDS[0].threshold_mm;
-
 const coordinates = z
   .object({ lat: number('Latitude.', 'deg'), lng: number('Longitude.', 'deg') })
   .meta({ description: 'Where the hail was detected.' });
@@ -173,3 +170,6 @@ export const EarlierEventBody = z.object({
   data: z.record(z.string(), z.unknown()),
 });
 export type EarlierEventBody = z.infer<typeof EarlierEventBody>;
+
+/** A message in either format; the earlier one has its id in the header alone. */
+export const AnyEventBody = z.union([EventBody, EarlierEventBody]);

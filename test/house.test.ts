@@ -27,7 +27,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [
     /^pipeline\/(scans|feeds|model-runs|climatology)\//,
     /^api\/(routes|legacy)\//,
-    /^api\/(openapi(-\w+)?|workers|app)\.ts$/,
+    /^api\/(openapi(-\w+)?|workers|variants|app)\.ts$/,
   ],
   [/^pipeline\/run\//],
   [/^(pipeline|api)\/commands\//],

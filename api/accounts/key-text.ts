@@ -1,5 +1,6 @@
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { VariantName } from '../store/schema.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const PUBLIC_ID_CHARACTERS = 8;
@@ -14,7 +15,7 @@ const SIGNATURES_WITHIN = /(\bsig(?:=|%(?:25)*3d))[\w-]+/gi;
 
 export type KeyKind = 'live' | 'test';
 /** Variant of the interface that a key gets under `/v1`. */
-export type KeyVariant = 'current' | 'earlier';
+export type KeyVariant = VariantName;
 
 /** A new key. `text` is shown once; `digest` and `public_id` are what is stored. */
 export interface NewKeyText {
@@ -26,7 +27,7 @@ export interface NewKeyText {
 /** Draws a key: `hs_live_`, `hs_test_` or, of the earlier variant, `test_`; public id, secret, checksum. */
 export function newKeyText(kind: KeyKind, variant: KeyVariant = 'current'): NewKeyText {
   const public_id = randomText(PUBLIC_ID_CHARACTERS);
-  const prefix = kind === 'test' && variant === 'earlier' ? 'test' : `hs_${kind}`;
+  const prefix = kind === 'test' && variant !== 'current' ? 'test' : `hs_${kind}`;
   const body = `${prefix}_${public_id}${randomText(SECRET_CHARACTERS)}`;
   const text = body + checksum(body);
   return { text, public_id, digest: digestOf(text).toString('hex') };

@@ -1,11 +1,12 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { anyHailOf } from '../legacy/any-hail.ts';
+import { CLEAR_AFTER_MS } from '../rules/episodes.ts';
+import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 
 export type Alert = Selectable<Database['alerts']>;
 
-/** An open alert, as far as it decides which scans concern it. */
+/** The fields of an open alert that decide which scans matter to it. */
 export type OpenAlert = Pick<Alert, 'location_id' | 'last_seen_at'>;
 
 /** Every open alert. */
@@ -35,38 +36,47 @@ export async function recentAlerts(
     .execute();
 }
 
-/** Closes the open alert of a subscription or area that no longer asks for it: nobody is told. */
-export async function closeAlert(rows: Transaction<Database>, location_id: string): Promise<void> {
-  await closeOpen(rows, [location_id]);
-}
-
-/** Closes everything that is open for a subscription, which asks for nothing any more. */
-export async function closeAllAlerts(rows: Transaction<Database>, subscription_id: string): Promise<void> {
-  await closeOpen(rows, [subscription_id, anyHailOf(subscription_id)]);
-}
-
-async function closeOpen(rows: Transaction<Database>, location_ids: readonly string[]): Promise<void> {
-  await rows
-    .updateTable('alerts')
-    .set({ status: 'closed', open_location: null })
-    .where('open_location', 'in', location_ids)
+/** Locks the alerts of locations that a scan may belong to: open ones, and those that were resolved around it. */
+export async function lockAlerts(
+  rows: Transaction<Database>,
+  { forUpdate }: Pick<Store, 'forUpdate'>,
+  location_ids: readonly string[],
+  scan_ms: number,
+): Promise<ReadonlyMap<string, readonly Alert[]>> {
+  const found = await rows
+    .selectFrom('alerts')
+    .selectAll()
+    .where('location_id', 'in', location_ids)
+    .where(({ or, and, eb }) =>
+      or([
+        eb('open_location', 'is not', null),
+        and([eb('status', '=', 'resolved'), eb('resolved_at', '>', instant(scan_ms - CLEAR_AFTER_MS))]),
+      ]),
+    )
+    .orderBy('id')
+    .modifyEnd(forUpdate)
     .execute();
+  return Map.groupBy(found, ({ location_id }) => location_id);
 }
 
-/** True when a scan was matched: its alerts are raised, by whichever process. */
+export async function changeAlert(rows: Transaction<Database>, id: string, change: Partial<Alert>): Promise<void> {
+  await rows.updateTable('alerts').set(change).where('id', '=', id).execute();
+}
+
+/** True when a process has matched a scan and raised its alerts. */
 export async function isMatched(rows: Kysely<Database>, scan_id: string): Promise<boolean> {
   const found = rows.selectFrom('matched_scans').select('scan_id').where('scan_id', '=', scan_id);
   return (await found.executeTakeFirst()) !== undefined;
 }
 
-/** Names of the scans from one of them on that were matched. */
+/** Ids of the matched scans from `first` on. */
 export async function matchedScans(rows: Kysely<Database>, first: string): Promise<ReadonlySet<string>> {
   const found = await rows.selectFrom('matched_scans').select('scan_id').where('scan_id', '>=', first).execute();
   return new Set(found.map(({ scan_id }) => scan_id));
 }
 
-/** Notes that a scan was matched, and forgets those before another one. */
-export async function noteMatched(
+/** Marks a scan as matched, and deletes the marks of scans before `forget_before`. */
+export async function markMatched(
   rows: Transaction<Database>,
   scan_id: string,
   now_ms: number,

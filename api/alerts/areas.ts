@@ -20,21 +20,21 @@ export interface Area
   readonly real_time: boolean;
 }
 
-/** What an operator says of an area. */
+/** Fields of an area that only operators set. */
 export interface AreaLabels {
   readonly description: string | null;
   readonly tags: readonly string[];
   readonly priority: Row['priority'];
 }
 
-/** What an area is made from; of a point group_id alone may differ from null, false and monitoring. */
+/** Fields of a new area. For a point only `group_id` may differ from the defaults null, false and monitoring. */
 export interface AreaToMake extends AreaLabels, Pick<Area, 'kind' | 'name' | 'real_time' | 'purpose' | 'group_id'> {
   readonly shape: AreaShape;
 }
 
 export const NO_LABELS: AreaLabels = { description: null, tags: [], priority: 'normal' };
 
-/** What the areas of a business take of its quotas. */
+/** How much of each quota the areas of a business use. */
 export interface AreaUse {
   readonly polygon_count: number;
   readonly point_count: number;
@@ -42,10 +42,10 @@ export interface AreaUse {
   readonly total_area_sq_mi: number;
 }
 
-/** Thrown inside a transaction: an area would take more than a quota, which the message begins with, or a place in a full group. */
+/** Thrown inside a transaction: an area would exceed a quota or the size of a group; the message begins with its name. */
 export class AreaQuotaExceeded extends Error {}
 
-/** Makes an area. Throws AreaQuotaExceeded, which has to take the transaction back. Expects the row of the business to be held. */
+/** Creates an area. Throws AreaQuotaExceeded, which must roll the transaction back. The caller has locked the row of the business. */
 export async function insertArea(
   { rows, business_id, now_ms }: Writer,
   area: AreaToMake,
@@ -73,13 +73,13 @@ export async function insertArea(
   return areaOf(row);
 }
 
-/** What of an area is replaced. */
+/** Fields of an area that a change replaces. */
 export interface AreaReplacement {
   readonly name?: string;
   readonly shape?: AreaShape;
 }
 
-/** What became of a change: the area as it is now, or why it was not made. */
+/** Outcome of a change: the changed area, or the reason why nothing was changed. */
 export type AreaOutcome =
   | { readonly kind: 'changed'; readonly area: Area }
   | { readonly kind: 'not_found' }
@@ -87,8 +87,8 @@ export type AreaOutcome =
   | { readonly kind: 'stale'; readonly version: number };
 
 /**
- * Replaces name and shape of an area that has a version, and raises the version. Throws AreaQuotaExceeded where it grows beyond a
- * quota. Expects the row of the business to be held.
+ * Replaces name and shape of an area with a given version, and increments the version. Throws AreaQuotaExceeded when it grows
+ * beyond a quota. The caller has locked the row of the business.
  */
 export async function changeArea(
   { rows, business_id, now_ms }: Writer,
@@ -121,7 +121,7 @@ export async function changeArea(
   return { kind: 'changed', area: areaOf(changed) };
 }
 
-/** Replaces everything of an area but its kind, as an operator wants it, and raises its version. Otherwise like `changeArea`. */
+/** Replaces all fields of an area but its kind, for operators, and increments its version. Otherwise like `changeArea`. */
 export async function replaceArea(
   { rows, business_id, now_ms }: Writer,
   before: NamedArea,
@@ -149,7 +149,7 @@ export async function replaceArea(
   if (area.group_id !== before.group_id) await refuseFullGroup(rows, business_id, area.group_id);
 }
 
-/** True when an area is as it should be made. */
+/** True when an area already has all wanted fields. */
 export function isAsWanted(area: NamedArea, wanted: AreaToMake): boolean {
   const said = ({ kind, name, description, tags, priority, group_id, real_time, purpose }: Omit<AreaToMake, 'shape'>) =>
     JSON.stringify([kind, name, description, tags, priority, group_id, real_time, purpose]);
@@ -164,7 +164,7 @@ function isSameShape(area: ComparedShape, shape: ComparedShape): boolean {
   return said(area) === said(shape);
 }
 
-/** Deletes an area with its geometry and its alerts; false when there is none. A cursor that names it stays valid for a day. */
+/** Deletes an area with its geometry and its alerts; false when there is none. Cursors that name it stay valid for a day. */
 export async function removeArea({ rows, business_id, now_ms }: Writer, id: string): Promise<boolean> {
   const deleted = await rows
     .deleteFrom('areas')
@@ -193,7 +193,7 @@ export async function findArea(rows: Kysely<Database>, business_id: string, id: 
 /** An area with the ring that it was submitted with. */
 export interface NamedArea extends Area, Pick<AreaShape, 'submitted'> {}
 
-/** Every area of a business by a name and kind, the oldest first. */
+/** Areas of a business with a name and kind, oldest first. */
 export async function areasNamed(
   rows: Kysely<Database>,
   business_id: string,
@@ -212,13 +212,13 @@ export async function areasNamed(
   return found.map(({ submitted, ...row }) => ({ ...areaOf(row), submitted: ringIn(submitted) }));
 }
 
-/** Where a page of the list begins: after an area that was last changed then. */
+/** A page of the list begins after this area. */
 export interface AreaPlace {
   readonly updated_at: string;
   readonly id: string;
 }
 
-/** Which areas a list holds; null: all. */
+/** Filter of a list; null: all areas. */
 export interface AreaFilter {
   readonly kind: Area['kind'] | null;
   readonly group_id: string | null;
@@ -253,8 +253,8 @@ export async function selectAreas(
 }
 
 /**
- * The place that a cursor stands for: as the list was when this holder was given it, else where its area is now, or was when
- * it was deleted within a day. Null: the cursor stands for nothing.
+ * Place in the list of the area that a cursor names: as it was when this holder got the cursor, else as it is now, or was when the
+ * area was deleted within the last day. Null: unknown.
  */
 export async function areaCursor(
   rows: Kysely<Database>,
@@ -273,7 +273,7 @@ export function areaCursorNote(walk: Omit<Walk, 'list'>, last: AreaPlace, now_ms
   return cursorNote({ ...walk, list: LIST }, last.id, last.updated_at, now_ms);
 }
 
-/** What the areas of a business take of its quotas. */
+/** How much of each quota the areas of a business use. */
 export async function areaUse(rows: Kysely<Database>, business_id: string): Promise<AreaUse> {
   const countOf = (column: 'kind' | 'real_time', value: string | number) =>
     sql<number>`coalesce(sum(case when ${sql.ref(column)} = ${value} then 1 else 0 end), 0)`;
@@ -290,7 +290,7 @@ export async function areaUse(rows: Kysely<Database>, business_id: string): Prom
   return { polygon_count, point_count, real_time_polygon_count, total_area_sq_mi };
 }
 
-/** What each quota counts, and in which words. */
+/** Unit of each quota, for messages. */
 const QUOTAS = {
   polygons: { taken: 'polygon_count', words: 'polygons' },
   point_areas: { taken: 'point_count', words: 'point areas' },
@@ -299,8 +299,8 @@ const QUOTAS = {
 } as const satisfies Partial<Record<keyof Tariff['quotas'], { taken: keyof AreaUse; words: string }>>;
 
 /**
- * Throws where the areas of a business, the one that was just written among them, take more of a quota than its plan allows.
- * Only quotas of which that one takes more than before are looked at: a plan may allow less than there was.
+ * Throws when the areas of a business, including the one just written, exceed a quota of its plan. It checks only quotas of which
+ * that area uses more than before: a plan may allow less than the business already has.
  */
 async function refuseOverQuota(
   rows: Transaction<Database>,
@@ -352,7 +352,7 @@ function geometryOf(ring: Ring | null): string | null {
   return ring === null ? null : JSON.stringify({ type: 'Polygon', coordinates: [ring] });
 }
 
-/** Puts the submitted ring of an area in the place of the one before. Expects the row of the area to be held. */
+/** Replaces the submitted ring of an area. The caller has locked the row of the area. */
 async function storeSubmitted(
   rows: Transaction<Database>,
   business_id: string,

@@ -3,8 +3,8 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import { type RingTree, ringTree } from '../rules/ring-tree.ts';
-import { HALF_PIXEL_DEG, type PlaceIndex } from './places.ts';
-import type { WatchedCircle } from './watched.ts';
+import { HALF_PIXEL_DEG, type PlaceIndex } from './place-index.ts';
+import type { WatchedCircle } from './places.ts';
 
 /** Detections of one scan, as columns; row k of each is detection k. */
 export interface ScanHail {
@@ -14,7 +14,7 @@ export interface ScanHail {
   readonly size_mm: ArrayLike<number>;
 }
 
-/** Rings of polygon areas by id; one that is gone is left out. */
+/** Reads the rings of polygon areas by id; deleted areas are left out. */
 export type ReadRings = (ids: readonly string[]) => Promise<ReadonlyMap<string, Ring>>;
 
 /** Detections in one box of the grid, largest first. */
@@ -27,17 +27,17 @@ interface Tile {
 
 /** Side of a tile, degrees: a few pixels, so that a large storm is a few hundred tiles, not thousands of pixels. */
 const TILE_DEG = 0.05;
-/** How far the distance on a sphere may be off. */
+/** Relative error of the distance on a sphere. */
 const SLACK = 0.01;
-/** Tiles between which other work is let through. */
+/** Tiles between two yields to the event loop. */
 const TILES_PER_TURN = 200;
-/** Rings held at a time, of up to 20,000 positions each: some 20 MB. */
+/** Rings in memory at a time, up to 20,000 positions each: about 20 MB. */
 const RINGS_PER_READ = 10;
 
 /**
- * The largest detection that qualifies for each place that a scan hits: its number, by the number of the place in the index. Of
- * equals the first. A detection qualifies at the place's size or more, its pixel's centre in the circle, or its pixel over the
- * polygon: a narrow one may hold no centre.
+ * The largest matching detection of each place that a scan hits, as detection number by place number; of equal sizes the first.
+ * A detection matches when it has the place's smallest size or more, and the centre of its pixel lies in the circle or the pixel
+ * overlaps the polygon (a narrow polygon may hold no centre).
  */
 export async function matchScan(
   { places, tree, min_size_mm }: PlaceIndex,
@@ -89,7 +89,7 @@ export async function matchScan(
   return found;
 }
 
-/** Detections in tiles, the tile with the largest first. */
+/** Detections grouped into tiles; the tile with the largest detection first. */
 function tilesOf({ length, lat, lon, size_mm }: ScanHail): Tile[] {
   const order = Uint32Array.from({ length }, (_, k) => k).sort((a, b) => size_mm[b] - size_mm[a] || a - b);
   const tiles = new Map<number, Tile>();
@@ -111,7 +111,7 @@ function tilesOf({ length, lat, lon, size_mm }: ScanHail): Tile[] {
   return [...tiles.values()];
 }
 
-/** True within the geodesic distance; the distance on a sphere decides where it is clear. */
+/** True within the geodesic distance; computed only where the distance on a sphere is not decisive. */
 function isWithin(circle: WatchedCircle, { lat, lon }: ScanHail, detection: number): boolean {
   const at = { lat: lat[detection], lon: lon[detection] };
   const rough_km = roughDistanceKm(circle, at);
@@ -119,7 +119,7 @@ function isWithin(circle: WatchedCircle, { lat, lon }: ScanHail, detection: numb
   return rough_km <= circle.radius_km * (1 + SLACK) && distanceKm(circle, at) <= circle.radius_km;
 }
 
-/** True when the pixel around a position and an area overlap; those that share an edge alone do not. */
+/** True when the pixel around a position overlaps an area; a shared edge is no overlap. */
 export function isOver(tree: RingTree, at: Position): boolean {
   return tree.passesThrough(at, HALF_PIXEL_DEG) || tree.holds(at);
 }

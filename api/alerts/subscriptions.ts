@@ -1,26 +1,26 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { unmarkEarlierReceiver } from '../legacy/receivers.ts';
-import { forgetScores } from '../legacy/risk-scores.ts';
 import { cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
 import { instant } from '../store/instant.ts';
 import type { Writer } from '../store/records.ts';
+import { forgetScores } from '../store/risk-scores.ts';
 import type { Database } from '../store/schema.ts';
+import { closeAlert, closeAllAlerts } from '../webhooks/close-alerts.ts';
 import { deleteMessages, dropMessages } from '../webhooks/messages.ts';
-import { closeAlert, closeAllAlerts, recentAlerts } from './alerts.ts';
+import { recentAlerts } from './alerts.ts';
 
 const LIST = 'alerts';
 
-/** A circle whose hail is told; its secret stays encrypted. */
+/** A circle around a point, and the address that gets the events of hail in it. `secret` is encrypted. */
 export type Subscription = Selectable<Database['subscriptions']>;
 
-/** What a new subscription asks for. `secret`: encrypted. */
+/** Fields of a new subscription. `secret` is encrypted. */
 export type NewSubscription = Pick<
   Subscription,
   'name' | 'lat' | 'lon' | 'radius_km' | 'min_size_mm' | 'webhook_url' | 'secret'
 >;
 
-/** Makes a subscription; null when the business has as many as it may have. */
+/** Creates a subscription; null when the business is at its limit. */
 export async function createSubscription(
   { rows, business_id, now_ms }: Writer,
   wanted: NewSubscription,
@@ -33,6 +33,7 @@ export async function createSubscription(
     business_id,
     ...wanted,
     status: 'active',
+    format: 'current',
     version: 1,
     trigger_count: 0,
     last_triggered_at: null,
@@ -71,7 +72,7 @@ export async function findSubscription(
   return found ?? null;
 }
 
-/** Where a page of the list begins: after a subscription made then. */
+/** A page of the list begins after this subscription. */
 export interface SubscriptionPlace {
   readonly created_at: string;
   readonly id: string;
@@ -99,7 +100,7 @@ export async function listSubscriptions(
     .execute();
 }
 
-/** The place that a cursor stands for: its subscription, also one deleted within the day. Null: it stands for nothing. */
+/** Place in the list of the subscription that a cursor names, also of one deleted within the last day; null: unknown. */
 export async function subscriptionCursor(
   rows: Kysely<Database>,
   walk: Omit<Walk, 'list'>,
@@ -112,7 +113,7 @@ export async function subscriptionCursor(
   return created_at === null ? null : { created_at, id: cursor };
 }
 
-/** Fields to change; what is undefined stays. */
+/** Fields to change; undefined ones stay. */
 export interface SubscriptionChange {
   readonly name?: string | undefined;
   readonly radius_km?: number | undefined;
@@ -122,9 +123,9 @@ export interface SubscriptionChange {
 }
 
 /**
- * Changes a subscription and returns it; null when the business has none of that id. An open alert that it would not raise any
- * more is closed, and nobody is told; events that are still to be sent to one that is paused are given up. One that is
- * active again begins to count failures anew.
+ * Changes a subscription and returns it; null when the business has none of that id. An open alert that the changed subscription
+ * would not raise is closed without an event. Pausing drops the messages that are not sent yet; resuming resets the count of
+ * failures.
  */
 export async function updateSubscription(
   writer: Writer,
@@ -163,7 +164,7 @@ export async function updateSubscription(
   return after;
 }
 
-/** Deletes a subscription; false when the business has none of that id. A cursor that names it stays valid for a day. */
+/** Deletes a subscription; false when the business has none of that id. Cursors that name it stay valid for a day. */
 export async function deleteSubscription({ rows, business_id, now_ms }: Writer, id: string): Promise<boolean> {
   const found = await findSubscription(rows, business_id, id);
   if (found === null) return false;
@@ -176,12 +177,11 @@ export async function deleteSubscription({ rows, business_id, now_ms }: Writer, 
   if (numDeletedRows === 0n) return false;
   await closeAllAlerts(rows, id);
   await deleteMessages(rows, id);
-  await unmarkEarlierReceiver(rows, id);
   await forgetScores(rows, [id]);
   return true;
 }
 
-/** False when the last alert is open and lies outside what the subscription asks for as it is changed. */
+/** False when the last alert is open, and the changed subscription would not raise it. */
 async function stillRaises(
   rows: Transaction<Database>,
   { id, business_id, radius_km, min_size_mm }: Subscription,

@@ -12,29 +12,29 @@ import type { Services } from '../services.ts';
 import type { Records } from '../store/records.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
-import { isMatched, matchedScans, noteMatched, type OpenAlert, openAlerts } from './alerts.ts';
+import type { EventFormats } from '../webhooks/formats.ts';
+import { isMatched, markMatched, matchedScans, type OpenAlert, openAlerts } from './alerts.ts';
 import { type ArrivalClocks, openArrival } from './arrival.ts';
 import { matchScan } from './match.ts';
-import type { PlaceIndex } from './places.ts';
+import { type PlaceIndex, rememberIndex } from './place-index.ts';
+import { areaRings } from './places.ts';
 import { type AlertScan, NOTHING_RAISED, raiseAlerts } from './raise.ts';
-import { areaRings } from './watched.ts';
-import { openWatchedPlaces } from './watched-places.ts';
 
-/** What the watch works with. */
+/** Parts of the service that the watch needs. */
 export interface WatchParts {
   readonly catalog: Pick<Catalog, 'edition' | 'failure' | 'afterEdition'>;
   readonly live: Live;
   readonly engine: Engine;
   readonly records: Pick<Records, 'reader' | 'store' | 'transaction'>;
   readonly queue: Pick<Queue, 'add' | 'wake'>;
+  readonly formats: EventFormats;
   readonly storm_day_start_hour: number;
-  /** Where the scan of an archive had coverage; null: not known. */
+  /** Reads the radar coverage of a scan from its archive; null: not known. */
   readonly coverage: (edition: Edition, archive: string) => Promise<ScanCoverage | null>;
   readonly clocks: ArrivalClocks;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 }
 
-/** The watch of a service. */
 export function watchPartsOf(services: Services, log: Logger): WatchParts {
   return {
     ...services,
@@ -44,15 +44,15 @@ export function watchPartsOf(services: Services, log: Logger): WatchParts {
   };
 }
 
-/** How far back scans are read that were missed, for the alerts that are open: they resolve what is over. */
+/** Missed scans are read this far back while alerts are open, so that alerts that have ended are resolved. */
 const CATCH_UP_MS = 24 * 3_600_000;
-/** Subscriptions and areas of one transaction, which keeps other writers of a SQLite file waiting for a fraction of a second. */
+/** Subscriptions and areas of one transaction: other writers of a SQLite file wait for a fraction of a second. */
 const PLACES_PER_TRANSACTION = 200;
-/** First and longest pause before what failed is tried again, unless a new edition comes first. */
+/** First and longest pause before a failed scan is tried again, unless a new edition comes first. */
 const RETRY_MS = 1_000;
 const RETRY_LONGEST_MS = 30_000;
 
-/** A scan that is published, with what of its date is needed. */
+/** A published scan, with the fields of its manifest that alerts need. */
 interface ListedScan {
   readonly scan_id: string;
   readonly date: string;
@@ -62,9 +62,9 @@ interface ListedScan {
 }
 
 /**
- * Lays every published scan over the subscriptions and areas, once, and raises and resolves alerts. What is noted in the records
- * is all that it remembers, so it goes on after a restart where it was, and several processes may watch for the same records.
- * A scan that failed is tried again, and those after it wait. Returns what ends it.
+ * Matches every published scan with the subscriptions and areas, once, and raises and resolves alerts. Its state is in the records
+ * alone, so it continues after a restart, and several processes may watch for the same records. A failed scan is tried again, and
+ * later scans wait for it. Returns a function that ends it.
  */
 export function startWatch(parts: WatchParts, first_retry_ms = RETRY_MS): () => Promise<void> {
   const { catalog, log } = parts;
@@ -77,7 +77,7 @@ export function startWatch(parts: WatchParts, first_retry_ms = RETRY_MS): () => 
   const ended = () => {};
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const mine = turn.then(work);
-    // Whoever asked for the work hears of its failure; the next in turn begins all the same.
+    // The caller handles a failure; the next in turn starts all the same.
     turn = mine.then(ended, ended);
     return mine;
   };
@@ -96,7 +96,7 @@ export function startWatch(parts: WatchParts, first_retry_ms = RETRY_MS): () => 
     retry_ms = Math.min(2 * retry_ms, RETRY_LONGEST_MS);
   };
   const again = () => {
-    // Without an edition there is nothing to match, and the next one is offered anyway.
+    // Without an edition there is nothing to match; the next one arrives through `afterEdition`.
     if (catalog.failure() === null) follow(catalog.edition()).catch(failed);
   };
   const unregister = catalog.afterEdition({ react: follow, failed });
@@ -108,15 +108,15 @@ export function startWatch(parts: WatchParts, first_retry_ms = RETRY_MS): () => 
   };
 }
 
-/** Matches what an edition holds and was not matched yet, oldest scan first; no scan is begun after the signal. */
+/** Matches the scans of an edition that are not matched yet, oldest first; starts no scan after the signal. */
 export function createWatch(
   parts: Omit<WatchParts, 'catalog'>,
   signal?: AbortSignal,
 ): (edition: Edition) => Promise<void> {
   const { records, log, clocks } = parts;
-  const places = openWatchedPlaces(records.reader);
+  const currentIndex = rememberIndex(records.reader, parts.formats);
   const ageOf = openArrival(clocks);
-  /** Version of the scans that were all matched. */
+  /** Version of the last edition whose scans were all matched. */
   let done: string | null = null;
 
   return async (edition) => {
@@ -124,7 +124,7 @@ export function createWatch(
     if (newest_ms === null || edition.live === null) return;
     const window_ms = Math.max(scanTime(edition.live.first_scan), newest_ms - LATE_AFTER_MS);
     const open = await openAlerts(records.reader);
-    const from_ms = firstWanted(open, window_ms, newest_ms);
+    const from_ms = firstScanMs(open, window_ms, newest_ms);
     const dates = edition.datesBetween(
       stormDate(from_ms, parts.storm_day_start_hour),
       stormDate(newest_ms, parts.storm_day_start_hour),
@@ -137,7 +137,7 @@ export function createWatch(
       done = version;
       return;
     }
-    const index = await places.index();
+    const index = await currentIndex();
     const inLive = liveDetections(parts.live.snapshot(edition));
     const late: string[] = [];
     for (const listed of missing) {
@@ -151,13 +151,13 @@ export function createWatch(
       const { scan_id, data_source } = listed;
       const on_time = isLive && age_ms <= LATE_AFTER_MS;
       const scan = { scan_id, scan_ms, on_time, data_source, hail };
-      await matchOne(index, scan, () => coverageOf(edition, listed), forgetBefore(from_ms, newest_ms));
+      await matchOne(index, scan, () => coverageOf(edition, listed), firstKept(from_ms, newest_ms));
     }
     if (late.length > 0) log.warn({ scans: late.length, newest: late.at(-1) }, 'Scan:Match:Late');
     done = version;
   };
 
-  /** Without it a scan still raises alerts, and resolves none: it holds up nobody. */
+  /** Null after a failure: a scan without coverage still raises alerts, but resolves none. */
   async function coverageOf(edition: Edition, { scan_id, archive }: ListedScan): Promise<ScanCoverage | null> {
     if (archive === null) return null;
     try {
@@ -190,10 +190,10 @@ export function createWatch(
       const now_ms = clocks.now();
       const raised = await records.transaction(async (rows) => {
         if (await isMatched(rows, scan_id)) return null; // by another process
-        const outbox = { queue: parts.queue, store: records.store };
+        const outbox = { queue: parts.queue, store: records.store, formats: parts.formats };
         const raised =
           part.length === 0 ? NOTHING_RAISED : await raiseAlerts(rows, outbox, scan, { index, found }, part, now_ms);
-        if (isLast) await noteMatched(rows, scan_id, now_ms, forget);
+        if (isLast) await markMatched(rows, scan_id, now_ms, forget);
         return raised;
       });
       if (raised === null) return;
@@ -207,15 +207,15 @@ export function createWatch(
   }
 }
 
-/** Scans from here on matter: those of the live window, and where alerts are open those since the last hail of the oldest. */
-function firstWanted(open: readonly OpenAlert[], window_ms: number, newest_ms: number): number {
+/** Time of the first scan that matters: start of the live window, or the oldest last hail of the open alerts. */
+function firstScanMs(open: readonly OpenAlert[], window_ms: number, newest_ms: number): number {
   const seen_ms = open.map(({ last_seen_at }) => Date.parse(last_seen_at));
   const oldest_ms = seen_ms.reduce((least, each) => Math.min(least, each), window_ms);
   return Math.min(window_ms, Math.max(oldest_ms, newest_ms - CATCH_UP_MS));
 }
 
-/** Scans before this one are never looked for again. */
-function forgetBefore(from_ms: number, newest_ms: number): string {
+/** Id of the first scan whose mark is kept. */
+function firstKept(from_ms: number, newest_ms: number): string {
   return scanId(Math.min(from_ms, newest_ms - CATCH_UP_MS));
 }
 
@@ -242,7 +242,7 @@ function scansOf(edition: Edition, dates: readonly string[], first: string): Lis
     .sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));
 }
 
-/** Real-time polygons first: they are promised to be. */
+/** Real-time polygons first, as the plans promise. */
 function inOrder(ids: readonly string[], isRealTime: (id: string) => boolean): string[] {
   const sorted = [...ids].sort();
   return [...sorted.filter(isRealTime), ...sorted.filter((id) => !isRealTime(id))];

@@ -12,7 +12,6 @@ import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
-import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
@@ -28,6 +27,7 @@ import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { takeServiceLock } from '../store/service-lock.ts';
+import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
 
@@ -107,15 +107,17 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   if (config.port === 0) await listen(server, 0, config.host);
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
-  const { services, close } = await openServices({ ...config, base_url }, log).catch((error: unknown) => {
-    // A listening server would keep the failed process alive.
-    server.close();
-    throw error;
-  });
+  const { services, close } = await openServices({ ...config, base_url, formats: OTHER_FORMATS }, log).catch(
+    (error: unknown) => {
+      // A server that listens already would keep the failed process alive.
+      server.close();
+      throw error;
+    },
+  );
   const metrics = config.metrics_port === null ? null : createMetrics();
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
-    earlier_endpoints: EARLIER_ENDPOINTS,
+    variants: OTHER_VARIANTS,
     publicRoutes: publicRoutesOf(services),
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
@@ -162,7 +164,6 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
   const { base_url } = services;
   const version = releaseVersion();
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
-  const earlier = describeApi({ endpoints: EARLIER_ENDPOINTS, base_url, version, variant: 'earlier' });
   return [
     livez,
     readyz(services),
@@ -170,8 +171,10 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     files(services),
     openApiDocument(document),
     docsPage(document),
-    openApiDocument(earlier, '/legacy/v1/openapi.json'),
-    docsPage(earlier, 'earlier'),
+    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_page }) => {
+      const other = describeApi({ endpoints, base_url, version, variant: description });
+      return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
+    }),
     ...webhookDocs,
     ...docsGuides,
     viewerPages(openViewer(base_url)),

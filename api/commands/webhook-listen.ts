@@ -8,7 +8,7 @@ import { styleText } from 'node:util';
 import { Command } from 'commander';
 import { z } from 'zod';
 import { STOP_SIGNALS } from '../../schemas/command-line.ts';
-import { EarlierEventBody, EventBody } from '../../schemas/webhook-events.ts';
+import { AnyEventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
 import { recordsLocation } from '../store/database.ts';
 import { openSecrets } from '../store/secrets.ts';
@@ -34,8 +34,6 @@ interface ListenOptions {
 const BODY_BYTES_MAX = 1_000_000;
 const USUAL_PORT = 8443;
 
-/** A delivery of either variant; the earlier one has its id in the header alone. */
-const DeliveryBody = z.union([EventBody, EarlierEventBody]);
 const DeliveryId = z.string({ error: 'X-Service-Delivery-Id is missing, expected the id of the event' }).min(1);
 
 /** A delivery as the listener judged it. */
@@ -142,7 +140,7 @@ async function take(
   times: Map<string, number>,
 ): Promise<void> {
   const text = await bodyOf(request);
-  const body = DeliveryBody.parse(JSON.parse(text));
+  const body = AnyEventBody.parse(JSON.parse(text));
   const id = 'id' in body ? body.id : DeliveryId.parse(request.headers['x-service-delivery-id']);
   const signature = String(request.headers['x-service-signature'] ?? '');
   const faults = (await secrets()).map((secret) => signatureFault(signature, text, secret, Date.now()));

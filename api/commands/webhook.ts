@@ -10,7 +10,9 @@ import type { Records } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import { openSecrets } from '../store/secrets.ts';
 import { openQueue } from '../store/tasks/open.ts';
+import { OTHER_FORMATS } from '../variants.ts';
 import { ATTEMPTS_KEPT, type Attempt, selectAttempts } from '../webhooks/attempts.ts';
+import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable.ts';
 import { rotateSecret, SECRETS_MAX, setWebhookStatus } from '../webhooks/endpoints.ts';
 import { listReceivers, lockReceiver, namedReceiver } from '../webhooks/receivers.ts';
@@ -149,11 +151,13 @@ async function list(records: Records, nameOrId: string | null) {
     nameOrId === null ? await listBusinesses(records.reader) : [await businessNamed(records, nameOrId)];
   const found = await Promise.all(
     businesses.map(async ({ id, name }) =>
-      (await listReceivers(records.reader, id)).map(({ url, business_id, warned_at, give_up_mailed_at, ...each }) => ({
-        ...each,
-        business: name,
-        url: withoutQuery(url),
-      })),
+      (await listReceivers(records.reader, id)).map(
+        ({ url, business_id, warned_at, give_up_mailed_at, format, ...each }) => ({
+          ...each,
+          business: name,
+          url: withoutQuery(url),
+        }),
+      ),
     ),
   );
   return found.flat();
@@ -221,7 +225,12 @@ async function replay(
       if (receiver.status !== 'active')
         throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
       const times = { since_ms: Date.parse(since), now_ms: now() };
-      const recovered = await recover(rows, { queue, store: records.store }, receiver, times);
+      const recovered = await recover(
+        rows,
+        { queue, formats: eventFormats(OTHER_FORMATS), store: records.store },
+        receiver,
+        times,
+      );
       const { business_id, kind } = receiver;
       await recordAct(rows, now(), {
         act: `${kind}.recover`,

@@ -4,12 +4,10 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../errors.ts';
 import { networkOf } from './address.ts';
 import { type Connections, closeOpenly } from './connections.ts';
-import { metaOf } from './envelope.ts';
-import { earlierErrorBody, errorBody } from './error-body.ts';
 import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
-import { isEarlierPath } from './mount.ts';
 import { type Headers, JSON_TYPE } from './reply.ts';
 import { readTarget } from './target.ts';
+import { CURRENT_VARIANT, type Variant } from './variant.ts';
 
 const LINE_FEED = 0x0a;
 /** A line that begins like that of a request. Lines of headers do not: theirs begins with a name and a colon. */
@@ -22,8 +20,8 @@ export interface AnswerHeaders {
   readonly common: Headers;
   /** Headers of the rate for an address. */
   readonly addressRate: (address: string) => Headers;
-  /** Headers of the earlier variant that tell of its end. */
-  readonly sunset: () => Promise<Headers>;
+  /** The variant that a path belongs to. */
+  readonly variantOf: (path: string) => Variant;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
   /** A failure of ours, with its cause. */
@@ -39,8 +37,8 @@ interface ClientError extends Error {
 
 /**
  * Answers what never becomes a request of ours in the shape of every other error, and closes the connection: heads that Node
- * cannot parse, bodies that do not arrive, and CONNECT. The shape is that of the earlier variant where the target can be told, and
- * is one of its paths. Of a head in several pieces Node keeps the last, and of one that stalls none: it is refused like the last
+ * cannot parse, bodies that do not arrive, and CONNECT. The shape is that of the variant of the target, where one is
+ * known. Of a head in several pieces Node keeps the last, and of one that stalls none: it is refused like the last
  * request of its connection, and in the current shape where there was none.
  */
 export function handleClientErrors(
@@ -52,8 +50,7 @@ export function handleClientErrors(
   const answer = (error: ClientError, socket: Socket) => {
     if (!socket.writable) return;
     const target = targetOf(error) ?? lastTargetOf(socket) ?? '';
-    const refuseAs = isEarlierPath(readTarget(target).path) ? refuseEarlier : refuse;
-    void refuseAs(socket, apiErrorOf(error), headers);
+    void refuse(socket, apiErrorOf(error), headers.variantOf(readTarget(target).path), headers);
   };
   server.on('clientError', (error: ClientError, duplex: Duplex) => {
     const socket = duplex as Socket;
@@ -70,7 +67,7 @@ export function handleClientErrors(
   });
   server.on('connect', (_, socket: Duplex) => {
     const error = new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' });
-    refuse(socket as Socket, error, headers);
+    void refuse(socket as Socket, error, CURRENT_VARIANT, headers);
   });
 }
 
@@ -86,22 +83,19 @@ function targetOf({ rawPacket, bytesParsed = 0 }: ClientError): string | null {
   return null;
 }
 
-function refuse(socket: Socket, error: ApiError, headers: AnswerHeaders): void {
-  const id = headers.request_id();
-  closeOpenly(socket, rawAnswer(error, id, errorBody(error.code, error.message, id), headersAt(socket, headers)));
-}
-
-async function refuseEarlier(socket: Socket, error: ApiError, headers: AnswerHeaders): Promise<void> {
-  const id = headers.request_id();
-  const body = earlierErrorBody(error.code, error.message, metaOf({ request_id: id, now_ms: headers.now() }));
-  socket.pause(); // what comes meanwhile would be taken for a request
-  let sunset: Headers = {};
-  try {
-    sunset = await headers.sunset();
-  } catch (fault) {
-    headers.failed(id, fault);
+async function refuse(socket: Socket, error: ApiError, variant: Variant, headers: AnswerHeaders): Promise<void> {
+  const request_id = headers.request_id();
+  const body = variant.errorBody(error.code, error.message, { request_id, now_ms: headers.now() });
+  let more: Headers = {};
+  if (variant.headers !== null) {
+    socket.pause(); // bytes that arrive meanwhile would be parsed as a request
+    try {
+      more = await variant.headers();
+    } catch (fault) {
+      headers.failed(request_id, fault);
+    }
   }
-  closeOpenly(socket, rawAnswer(error, id, body, { ...headersAt(socket, headers), ...sunset }));
+  closeOpenly(socket, rawAnswer(error, request_id, body, { ...headersAt(socket, headers), ...more }));
 }
 
 function headersAt({ remoteAddress = '' }: Socket, { common, addressRate }: AnswerHeaders): Headers {

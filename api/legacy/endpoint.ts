@@ -14,18 +14,19 @@ import {
   type WriteEndpoint,
   writeEndpoint,
 } from '../endpoint.ts';
-import { envelope, type Stamp } from '../http/envelope.ts';
-import { CURRENT_MOUNT, EARLIER_MOUNT } from '../http/mount.ts';
+import type { Stamp } from '../http/variant.ts';
 import type { Writer } from '../store/records.ts';
+import { envelope } from './envelope.ts';
+import { CURRENT_MOUNT, EARLIER_MOUNT } from './variant.ts';
 
-/** What a caller gave, or what a current endpoint is given in its place. */
+/** Input of an endpoint: that of the caller, or its translation for the current endpoint. */
 interface Given<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
 }
 
-/** What an endpoint of the earlier variant says for itself; the rest is that of the current one that serves it. */
+/** The parts of an endpoint that differ from the current endpoint that serves it. */
 interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType, Served> {
   /** Below the mount, such as `/hail/current`. */
   readonly path: string;
@@ -34,12 +35,12 @@ interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** What the envelope holds. */
+  /** Schema of `data` in the envelope. */
   readonly data: D;
   readonly example: EarlierExample<z.infer<D>>;
-  /** The question in the words of the endpoint that serves it. */
+  /** Translates the input for the endpoint that serves it. */
   readonly toCurrent: (given: Given<Typed<P>, Typed<Q>, Typed<B>>) => Served;
-  /** Answer to a key that gets simulated answers; null: it is answered like any other. */
+  /** Answer to a key that gets simulated answers; null: such keys are answered like any other. */
   readonly simulate: ((input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>) | null;
 }
 
@@ -49,7 +50,7 @@ export interface EarlierExample<Data> {
   readonly data: Data;
 }
 
-/** An endpoint that a current one serves: its question is translated there, its answer back. Scope and price stay. */
+/** An endpoint that a current one serves: input and answer are translated, scope and price stay. */
 export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
   serves: ReadEndpoint & Declared<SP, SQ, SB, SR>,
   own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
@@ -66,7 +67,7 @@ export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, 
     plan: plan === null ? null : (input) => plan({ ...input, ...own.toCurrent(input) }),
     answer: async (input) => {
       const answer = await serves.answer({ ...input, ...own.toCurrent(input) });
-      // The endpoint's own type of its answers, which its value has forgotten.
+      // The answer type of the endpoint, which its value has lost.
       const data = own.fromCurrent(answer.body as SR, input);
       return { ...answer, body: envelope(data, input) };
     },
@@ -98,7 +99,7 @@ export function earlierWrite<SP, SQ, SB, SR, P extends Schema, Q extends Schema,
   });
 }
 
-/** What is taken over from the endpoint that serves: who may call it, and where it stands in the documentation. */
+/** Fields taken over from the endpoint that serves: access, limits and group of the documentation. */
 export function takenOver({ method, group, scope, feature, test_key, body_limit_bytes, refusals }: Endpoint) {
   return { variant: 'earlier' as const, method, group, scope, feature, test_key, body_limit_bytes, refusals };
 }
@@ -131,7 +132,7 @@ export function spokenFor<P extends Schema, Q extends Schema, B extends Schema, 
   };
 }
 
-/** A current endpoint as it is, its answers in an envelope. */
+/** A current endpoint, its answers in an envelope. */
 export function wrapped(serves: Endpoint, simulate: ((input: SimulatedInput) => unknown) | null): Endpoint {
   const { path, reply, example } = serves;
   const outside = {

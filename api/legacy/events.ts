@@ -1,12 +1,12 @@
 import type { Selectable } from 'kysely';
 import { timestamp } from '../../schemas/time.ts';
 import type { EarlierEventBody, EarlierEventType, EarlierHailData } from '../../schemas/webhook-events.ts';
+import { isAnyHail, ownerOf } from '../rules/any-hail.ts';
 import type { Database } from '../store/schema.ts';
-import { isAnyHail, ownerOf } from './any-hail.ts';
 
 type Alert = Selectable<Database['alerts']>;
 
-/** Which events the earlier variant has for the beginning and the end of an alert. */
+/** Event types for the begin and the end of an alert. */
 export function earlierEventsOf({ location_id }: Pick<Alert, 'location_id'>): {
   readonly begins: EarlierEventType;
   readonly ends: EarlierEventType;
@@ -16,7 +16,7 @@ export function earlierEventsOf({ location_id }: Pick<Alert, 'location_id'>): {
     : { begins: 'alert.created', ends: 'alert.resolved' };
 }
 
-/** What the earlier variant tells of an alert: when it begins the size of the first detection, when it is over the largest. */
+/** `data` of an alert's event: the size is that of the first detection at its begin, the largest one at its end. */
 export function earlierHailData(alert: Alert, step: 'begins' | 'ends'): EarlierHailData {
   return {
     subscription_id: ownerOf(alert.location_id),
@@ -27,7 +27,7 @@ export function earlierHailData(alert: Alert, step: 'begins' | 'ends'): EarlierH
   };
 }
 
-/** The bytes of an event in the earlier variant. */
+/** The bytes of an event; they carry no event id. */
 export function earlierBodyOf({
   event,
   at_ms,

@@ -3,18 +3,19 @@ import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-event
 import type { Alert } from '../alerts/alerts.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
-import { enqueueEarlierEvent, type Outbox } from '../webhooks/events.ts';
+import { enqueueEvent, type Outbox } from '../webhooks/events.ts';
+import type { RecoveryTimes } from '../webhooks/formats.ts';
 import type { Message } from '../webhooks/messages.ts';
 import type { Receiver } from '../webhooks/receivers.ts';
 import { requeue } from '../webhooks/requeue.ts';
-import { earlierEventsOf, earlierHailData } from './events.ts';
+import { earlierBodyOf, earlierEventsOf, earlierHailData } from './events.ts';
 
-/** A beginning or end of an alert. */
+/** Begin or end of an alert. */
 interface Step {
   readonly alert: Alert;
   readonly step: 'begins' | 'ends';
   readonly event: EarlierEventType;
-  /** When it happened; null for an alert that was closed: it ends for those alone who know of it. */
+  /** Time of the step; null for the end of a closed alert, which only receivers of its begin get. */
   readonly at: string | null;
 }
 
@@ -24,15 +25,15 @@ type Known = Pick<
 >;
 
 /**
- * Sends an active receiver of the earlier variant, whose row the transaction holds, the beginnings and ends of alerts that it
- * did not get since an instant. Its events name no alert: those of one place go out one after the other, and nothing that is
- * older than what it was told last. What began for it ends, whenever it began, and whether the alert was resolved or closed.
+ * Sends an active receiver, whose row the transaction holds, the begins and ends of alerts that it has missed since an instant. Its
+ * events name no alert: those of one location are sent one after the other, and none that is older than the last one that it got.
+ * An alert whose begin it got ends for it too, whenever that began, and whether the alert was resolved or closed.
  */
 export async function recoverEarlierAlerts(
   rows: Transaction<Database>,
   outbox: Outbox,
   receiver: Receiver,
-  { since_ms, now_ms, at_ms }: { readonly since_ms: number; readonly now_ms: number; readonly at_ms: number },
+  { since_ms, now_ms, at_ms }: RecoveryTimes,
 ): Promise<{ readonly dropped: number; readonly missed: number }> {
   const { id, kind, business_id } = receiver;
   const since = instant(since_ms);
@@ -42,18 +43,18 @@ export async function recoverEarlierAlerts(
   const count = { dropped: 0, missed: 0 };
   for (const own of Map.groupBy(alerts, ({ location_id }) => location_id).values()) {
     const steps = own.toSorted(byBeginning).flatMap(stepsOf);
-    const pushOf = ({ alert, event }: Step) => known.get(keyOf(alert.id, event)) ?? null;
-    const last = steps.findLastIndex((each) => (pushOf(each)?.state ?? 'dropped') !== 'dropped');
+    const messageOf = ({ alert, event }: Step) => known.get(keyOf(alert.id, event)) ?? null;
+    const last = steps.findLastIndex((each) => (messageOf(each)?.state ?? 'dropped') !== 'dropped');
     let former = steps[last] ?? null;
-    let former_id = former === null ? null : unfinishedId(pushOf(former));
+    let former_id = former === null ? null : unfinishedId(messageOf(former));
     for (const each of steps.slice(last + 1)) {
       const { alert, step, event, at } = each;
       const isItsEnd = step === 'ends' && former?.step === 'begins' && former.alert.id === alert.id;
-      const push = pushOf(each);
-      if (push !== null) {
-        if (!isItsEnd && push.created_at < since) continue;
-        await requeue(rows, outbox, push, former_id, at_ms);
-        former_id = push.id;
+      const message = messageOf(each);
+      if (message !== null) {
+        if (!isItsEnd && message.created_at < since) continue;
+        await requeue(rows, outbox, message, former_id, at_ms);
+        former_id = message.id;
         count.dropped += 1;
       } else {
         const isMissed = kind === 'webhook' && at !== null && at >= since;
@@ -61,7 +62,7 @@ export async function recoverEarlierAlerts(
         const after = former === null ? null : { alert_id: former.alert.id, event: former.event };
         const data = earlierHailData(alert, step);
         const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms };
-        const [made] = await enqueueEarlierEvent(rows, outbox, { ...about, event, data, after });
+        const [made] = await enqueueEvent(rows, outbox, { ...about, event, data, after }, earlierBodyOf);
         former_id = made ?? null;
         count.missed += 1;
       }
@@ -81,15 +82,15 @@ function byBeginning(a: Alert, b: Alert): number {
   return a.triggered_at === b.triggered_at ? (a.id < b.id ? -1 : 1) : a.triggered_at < b.triggered_at ? -1 : 1;
 }
 
-function unfinishedId(push: Known | null): string | null {
-  return push !== null && (push.state === 'pending' || push.state === 'waiting') ? push.id : null;
+function unfinishedId(message: Known | null): string | null {
+  return message !== null && (message.state === 'pending' || message.state === 'waiting') ? message.id : null;
 }
 
 function keyOf(alert_id: string | null, event: string): string {
   return `${alert_id} ${event}`;
 }
 
-/** Which events a receiver takes: a subscription all of them. */
+/** Event types that a receiver takes: a subscription takes all. */
 async function takenBy(
   rows: Transaction<Database>,
   { id, kind }: Receiver,
@@ -100,26 +101,26 @@ async function takenBy(
   return (event) => wanted.includes(event);
 }
 
-/** Holds the alerts of subscriptions that began or ended since an instant, and those that the receiver may know of. */
+/** Locks the alerts of subscriptions that began or ended since an instant, and those of which the receiver has messages. */
 async function lockAlertsSince(
   rows: Transaction<Database>,
   { store }: Outbox,
   { id, business_id }: Receiver,
   since: string,
 ): Promise<readonly Alert[]> {
-  const told = rows.selectFrom('messages').select('alert_id').where('receiver_id', '=', id);
+  const sent = rows.selectFrom('messages').select('alert_id').where('receiver_id', '=', id);
   return await rows
     .selectFrom('alerts')
     .selectAll()
     .where('business_id', '=', business_id)
     .where('location_kind', '=', 'subscription')
-    .where(({ or, eb }) => or([eb('triggered_at', '>=', since), eb('resolved_at', '>=', since), eb('id', 'in', told)]))
+    .where(({ or, eb }) => or([eb('triggered_at', '>=', since), eb('resolved_at', '>=', since), eb('id', 'in', sent)]))
     .orderBy('id')
     .modifyEnd(store.forUpdate)
     .execute();
 }
 
-/** The last event of each alert and type that was written for a receiver. */
+/** The last message of each alert and event type for a receiver. */
 async function knownTo(rows: Transaction<Database>, receiver_id: string): Promise<ReadonlyMap<string, Known>> {
   const found = await rows
     .selectFrom('messages')

@@ -2,31 +2,33 @@ import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database, ReceiverFormat } from '../store/schema.ts';
 
-/** A place whose risk score is told when it changes: a subscription, or a saved location. */
+/** A subscription or saved location with the risk score that was sent last. */
 export interface ScoredPlace {
   readonly kind: 'subscription' | 'location';
   readonly id: string;
   readonly lat: number;
   readonly lon: number;
-  /** Score that was told last; null: none yet. */
-  readonly told: number | null;
+  /** Format of the subscription's own receiver; null: a saved location. */
+  readonly format: ReceiverFormat | null;
+  /** Stored score; null: none yet. */
+  readonly stored: number | null;
 }
 
 const PLACES_PER_READ = 500;
-/** Name of the row of `settings` that tells which climatology the scores are told of. */
-const TOLD_OF = 'climatology of the told scores';
-const ToldOf = z.object({ data_as_of: z.iso.datetime() });
-/** An older climatology that is still there after so long is the one that is published. */
+/** Row of `settings` with the climatology that the stored scores come from. */
+const SOURCE = 'climatology of the told scores';
+const Source = z.object({ data_as_of: z.iso.datetime() });
+/** After this time an older climatology is accepted: it was published again on purpose. */
 const SUPERSEDED_MS = 86_400_000;
 
 /**
- * True where the scores of a climatology may be told, and from then on none of an older one: a process that reads the data root a
- * moment later than another would tell them back and forth. `data_as_of`: when its newest data were published, epoch milliseconds.
- * Others who ask wait until the transaction ends.
+ * True when events may be sent for the scores of a climatology; from then on false for an older one. Two processes that read a new
+ * data root at different moments would otherwise send changes back and forth. `data_as_of`: when its newest data were published,
+ * epoch milliseconds. Locks the row until the transaction ends.
  */
-export async function mayTellScoresOf(
+export async function maySendScoresOf(
   rows: Transaction<Database>,
   { forUpdate }: Pick<Store, 'forUpdate'>,
   data_as_of: number,
@@ -35,24 +37,24 @@ export async function mayTellScoresOf(
   const own = { value: JSON.stringify({ data_as_of: instant(data_as_of) }), noted_at: instant(now_ms) };
   await rows
     .insertInto('settings')
-    .values({ name: TOLD_OF, ...own })
+    .values({ name: SOURCE, ...own })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   const known = await rows
     .selectFrom('settings')
     .select(['value', 'noted_at'])
-    .where('name', '=', TOLD_OF)
+    .where('name', '=', SOURCE)
     .modifyEnd(forUpdate)
     .executeTakeFirstOrThrow();
   if (known.value === own.value) return true;
-  const isOlder = data_as_of < Date.parse(ToldOf.parse(JSON.parse(known.value)).data_as_of);
+  const isOlder = data_as_of < Date.parse(Source.parse(JSON.parse(known.value)).data_as_of);
   if (isOlder && now_ms - Date.parse(known.noted_at) < SUPERSEDED_MS) return false;
-  await rows.updateTable('settings').set(own).where('name', '=', TOLD_OF).execute();
+  await rows.updateTable('settings').set(own).where('name', '=', SOURCE).execute();
   return true;
 }
 
-/** Businesses that may be told of something and have receivers of the earlier variant, in the order of their ids. */
-export async function businessesWithEarlierReceivers(
+/** Active businesses with receivers of the earlier format, in the order of their ids. */
+export async function businessesWithReceivers(
   rows: Kysely<Database>,
 ): Promise<readonly { readonly id: string; readonly features: readonly string[] }[]> {
   const found = await rows
@@ -60,15 +62,21 @@ export async function businessesWithEarlierReceivers(
     .innerJoin('plans', 'plans.business_id', 'businesses.id')
     .select(['businesses.id', 'plans.features'])
     .where('businesses.status', '=', 'active')
-    .where('businesses.id', 'in', (eb) => eb.selectFrom('earlier_receivers').select('business_id').distinct())
+    .where(({ or, eb, selectFrom }) =>
+      or(
+        (['webhooks', 'subscriptions'] as const).map((table) =>
+          eb('businesses.id', 'in', selectFrom(table).select('business_id').where('format', '=', 'earlier')),
+        ),
+      ),
+    )
     .orderBy('businesses.id')
     .execute();
   return found.map(({ id, features }) => ({ id, features: JSON.parse(features) as string[] }));
 }
 
 /**
- * Subscriptions of a business that are active, and its saved locations, a page at a time, each in the order of ids. `onlyNew`: only
- * those of which no score was told yet.
+ * Active subscriptions of a business, then its saved locations, page by page in the order of their ids. `onlyNew`: only those
+ * without a stored score.
  */
 export async function* scoredPlaces(
   rows: Kysely<Database>,
@@ -83,7 +91,7 @@ export async function* scoredPlaces(
         onlyNew,
         after,
       );
-      if (page.length > 0) yield page.map((row) => ({ kind, ...row }));
+      if (page.length > 0) yield page.map((row) => ({ kind, format: null, ...row }));
       if (page.length < PLACES_PER_READ) break;
       after = page.at(-1)?.id ?? '';
     }
@@ -93,7 +101,13 @@ async function subscriptionsAfter(rows: Kysely<Database>, business_id: string, o
   return await rows
     .selectFrom('subscriptions')
     .leftJoin('risk_scores', 'risk_scores.location_id', 'subscriptions.id')
-    .select(['subscriptions.id', 'subscriptions.lat', 'subscriptions.lon', 'risk_scores.score as told'])
+    .select([
+      'subscriptions.id',
+      'subscriptions.lat',
+      'subscriptions.lon',
+      'subscriptions.format',
+      'risk_scores.score as stored',
+    ])
     .where('subscriptions.business_id', '=', business_id)
     .where('subscriptions.status', '=', 'active')
     .where('subscriptions.id', '>', after)
@@ -111,7 +125,7 @@ async function locationsAfter(rows: Kysely<Database>, business_id: string, onlyN
       'portfolio_locations.id',
       'portfolio_locations.lat',
       'portfolio_locations.lon',
-      'risk_scores.score as told',
+      'risk_scores.score as stored',
     ])
     .where('portfolio_locations.business_id', '=', business_id)
     .where('portfolio_locations.id', '>', after)
@@ -121,8 +135,8 @@ async function locationsAfter(rows: Kysely<Database>, business_id: string, onlyN
     .execute();
 }
 
-/** Notes the first score of a place, which nobody is told. */
-export async function noteFirstScore(
+/** Stores the first score of a place, for which no event is sent. */
+export async function storeFirstScore(
   rows: Transaction<Database>,
   business_id: string,
   { id }: ScoredPlace,
@@ -136,10 +150,10 @@ export async function noteFirstScore(
     .execute();
 }
 
-/** Notes the score of a place that is being told; false when another process has told it meanwhile. */
-export async function noteChangedScore(
+/** Stores a changed score; false when another process has stored one meanwhile. */
+export async function storeChangedScore(
   rows: Transaction<Database>,
-  { id, told }: ScoredPlace,
+  { id, stored }: ScoredPlace,
   score: number,
   now_ms: number,
 ): Promise<boolean> {
@@ -147,17 +161,12 @@ export async function noteChangedScore(
     .updateTable('risk_scores')
     .set({ score, at: instant(now_ms) })
     .where('location_id', '=', id)
-    .where('score', '=', told)
+    .where('score', '=', stored)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
 
-/** Forgets the scores of places that are moved, whose next score is a first one, or deleted: nothing more is told of them. */
-export async function forgetScores(rows: Transaction<Database>, location_ids: readonly string[]): Promise<void> {
-  await rows.deleteFrom('risk_scores').where('location_id', 'in', location_ids).execute();
-}
-
-/** Removes the scores of places that are gone. */
+/** Deletes the scores of places that no longer exist. */
 export async function sweepRiskScores(rows: Transaction<Database>): Promise<void> {
   await rows
     .deleteFrom('risk_scores')

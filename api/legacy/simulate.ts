@@ -11,12 +11,12 @@ const ULID_LENGTH = 26;
 const DRAWS_PER_DIGEST = 8;
 const TWO_TO_32 = 2 ** 32;
 
-/** The next of a row of numbers from 0 up to 1, without it. */
+/** Returns the next number of a series, 0 ≤ x < 1. */
 export type Draw = () => number;
 
 /**
- * Numbers that follow from some words alone: from SHA-256 of them, by one exact division each, so that they are the same on any
- * machine.
+ * A series of numbers that depends on some words alone: from their SHA-256, with one exact division each, so that it is the same
+ * on any machine.
  */
 export function drawsFrom(...words: readonly (string | number)[]): Draw {
   const seed = JSON.stringify(words);
@@ -30,7 +30,7 @@ export function drawsFrom(...words: readonly (string | number)[]): Draw {
   };
 }
 
-/** Numbers that follow from a place, to five decimals, and a day. `what` tells apart what is drawn there. */
+/** Numbers that follow from a place, rounded to five decimals, and a day. `what` names the series. */
 export function drawsAt({ lat, lng }: { readonly lat: number; readonly lng: number }, day: string, what: string): Draw {
   return drawsFrom(what, rounded(lat, 5), rounded(lng, 5), day);
 }
@@ -52,7 +52,7 @@ export function simulatedSecret(...words: readonly (string | number)[]): string 
   return `whsec_${hash('sha256', JSON.stringify(['secret', ...words]), 'base64')}`;
 }
 
-/** Throws `bad_request` for a receiver's address that is refused on any machine; nobody is asked where its name leads. */
+/** Throws `bad_request` for a receiver's address that is refused on any machine; does not resolve its name. */
 export function checkAddress(pointer: string, url: string): void {
   const receiver = parseReceiverUrl(url);
   if (typeof receiver === 'string') throw new ApiError('bad_request', `${pointer}: ${receiver}`);

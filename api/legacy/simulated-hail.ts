@@ -53,7 +53,7 @@ export function simulatedStorms(
   return storms.filter((storm) => distance(storm) <= radius_km).sort((a, b) => distance(a) - distance(b));
 }
 
-/** The hours that end after now at a point. What is said of an hour follows from its own date, and stays while the clock moves on. */
+/** Forecast of the hours that end after now. The values of an hour follow from its own date and stay while the clock moves on. */
 export function simulatedForecast(
   { lat, lng, hours }: Point & { readonly hours: number },
   now_ms: number,

@@ -10,22 +10,22 @@ const NAME = 'sunset of the earlier variant';
 
 const Sunset = z.object({ sunset: z.iso.date(), deprecated: z.iso.date() });
 
-/** UTC dates: from when on the earlier variant is deprecated, and from when on it may be gone. */
+/** UTC dates from which the earlier variant is deprecated and may be gone. */
 export type Sunset = Readonly<z.infer<typeof Sunset>>;
 
-/** What an operator wants; without `deprecated` that is the day on which it was first said. */
+/** Dates that an operator sets; `deprecated` defaults to the day on which a sunset was first set. */
 export interface WantedSunset {
   readonly sunset: string;
   readonly deprecated?: string | undefined;
 }
 
-/** The end of the earlier variant as the operator has set it; null: none is set. */
+/** The end of the earlier variant that the operator has set; null: none. */
 export async function readSunset(rows: Kysely<Database>): Promise<Sunset | null> {
   const found = await rows.selectFrom('settings').select('value').where('name', '=', NAME).executeTakeFirst();
   return found === undefined ? null : Sunset.parse(JSON.parse(found.value));
 }
 
-/** Sets the end of the earlier variant, null takes it back; false when it was so. */
+/** Sets the end of the earlier variant, null removes it; false when nothing changed. */
 export async function setSunset(
   rows: Transaction<Database>,
   wanted: WantedSunset | null,

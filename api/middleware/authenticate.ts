@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts';
 import { countOf } from '../http/head.ts';
 import { lockout } from '../http/lockout.ts';
+import type { Variant } from '../http/variant.ts';
 import type { Context, Middleware } from '../state.ts';
 import { RecordsUnavailable } from '../store/errors.ts';
 import type { Caller, Records } from '../store/records.ts';
@@ -9,19 +10,21 @@ const KEY_INVALID = 'the key is not valid';
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;
 /** Longer text is no key, and is not worth hashing. */
 const LONGEST_KEY = 200;
-/** Paths that a key seen before still opens when the records are out of reach. */
-const SURVIVES: readonly string[] = ['/v1/health', '/legacy/v1/health'];
 
 /**
  * Identifies the caller. Throws `unauthorized`, or `too_many_failed_attempts` when the address or the guessed key is locked. With
- * the records out of reach it throws RecordsUnavailable, except on /v1/health for a key seen before. Calls that are not
+ * the records out of reach it throws RecordsUnavailable, except on the health path for a key seen before. Calls that are not
  * charged, which would count them, are counted in the key's total.
  */
-export function authenticate(records: Records, monotonic_ms: () => number): Middleware {
+export function authenticate(
+  records: Records,
+  monotonic_ms: () => number,
+  others: readonly Variant[] = [],
+): Middleware {
   const locks = lockout(monotonic_ms);
 
-  const lookUp = (keyText: string, { path, now_ms }: Context['state']): Promise<Caller | null> => {
-    const remembered = SURVIVES.includes(path) ? records.remembered(keyText, now_ms) : null;
+  const lookUp = (keyText: string, { path, variant, now_ms }: Context['state']): Promise<Caller | null> => {
+    const remembered = path === variant.health_path ? records.remembered(keyText, now_ms) : null;
     const found = records.authenticate(keyText, now_ms);
     return remembered === null ? found : foundOr(remembered, found);
   };
@@ -53,7 +56,7 @@ export function authenticate(records: Records, monotonic_ms: () => number): Midd
     const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(keyText, state);
     if (caller === null) throw refusal(state.address, keyText, fault);
     state.caller = caller;
-    if (caller.variant === 'earlier') state.variant = 'earlier';
+    state.variant = others.find(({ name }) => name === caller.variant) ?? state.variant;
     try {
       await next();
     } finally {

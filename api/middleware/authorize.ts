@@ -1,14 +1,14 @@
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { isSimulated } from '../legacy/simulated-caller.ts';
+import { simulatedRate } from '../http/variant.ts';
 import type { CallMiddleware } from '../state.ts';
 
 /** Lets those through whose key and plan open the endpoint: kind of key, then scope, then feature. */
-export function authorize({ test_key, variant, scope, feature }: Endpoint): CallMiddleware {
+export function authorize({ test_key, scope, feature }: Endpoint): CallMiddleware {
   return (ctx, next) => {
-    const { caller } = ctx.state;
+    const { caller, variant } = ctx.state;
     const { kind, scopes, plan } = caller;
-    if (kind === 'test' && !test_key && !(variant === 'earlier' && isSimulated(caller)))
+    if (kind === 'test' && !test_key && simulatedRate(caller, variant) === null)
       throw new ApiError('forbidden', 'test keys open /v1/health only, use a live key (hs_live_…)');
     if (scope !== null && !hasScope(scopes, scope))
       throw new ApiError('insufficient_scope', `the key lacks the scope ${scope}`, { 'X-Required-Scope': scope });

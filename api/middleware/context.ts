@@ -1,14 +1,19 @@
 import type { BlockList } from 'node:net';
 import { newId } from '../../schemas/ids.ts';
 import { clientAddress } from '../http/address.ts';
-import { isEarlierPath } from '../http/mount.ts';
 import type { Clock } from '../http/rate-window.ts';
 import { readTarget } from '../http/target.ts';
+import type { Variant } from '../http/variant.ts';
 import type { Services } from '../services.ts';
 import type { Middleware } from '../state.ts';
 
 /** What a request is known by from its first moment: id, path, address, data clock. */
-export function createContext(services: Services, clock: Clock, trusted: BlockList | null): Middleware {
+export function createContext(
+  services: Services,
+  clock: Clock,
+  trusted: BlockList | null,
+  variantOf: (path: string) => Variant,
+): Middleware {
   return (ctx, next) => {
     const { path, search, url } = readTarget(ctx.originalUrl);
     ctx.url = url;
@@ -18,7 +23,7 @@ export function createContext(services: Services, clock: Clock, trusted: BlockLi
       search,
       address: clientAddress(ctx.req, trusted),
       now_ms: services.now(),
-      variant: isEarlierPath(path) ? 'earlier' : 'current',
+      variant: variantOf(path),
       caller: null,
       rate_headers: null,
       charged: false,

@@ -1,7 +1,5 @@
 import { withoutSecrets } from '../accounts/key-text.ts';
 import { ApiError } from '../errors.ts';
-import { metaOf } from '../http/envelope.ts';
-import { earlierErrorBody, errorBody } from '../http/error-body.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
 import type { Middleware, State } from '../state.ts';
 import { BusinessGone, CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../store/errors.ts';
@@ -58,9 +56,5 @@ export function errorAnswer(
   { variant, request_id, now_ms }: Pick<State, 'variant' | 'request_id' | 'now_ms'>,
 ): StoredAnswer {
   const text = withoutSecrets(message);
-  const body =
-    variant === 'earlier'
-      ? earlierErrorBody(code, text, metaOf({ request_id, now_ms }))
-      : errorBody(code, text, request_id);
-  return { status, type: JSON_TYPE, body };
+  return { status, type: JSON_TYPE, body: variant.errorBody(code, text, { request_id, now_ms }) };
 }

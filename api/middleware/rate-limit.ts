@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
 import type { Headers } from '../http/reply.ts';
-import { isSimulated, SIMULATED_RATE_PER_MINUTE } from '../legacy/simulated-caller.ts';
+import { simulatedRate } from '../http/variant.ts';
 import type { Context, Middleware } from '../state.ts';
 import type { Caller, Records } from '../store/records.ts';
 
@@ -16,7 +16,7 @@ export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday'>): M
   return (ctx, next) => {
     const caller = ctx.state.caller as Caller;
     const { business_id, kind, rate_bucket, plan, suspended } = caller;
-    const limit = isSimulated(caller) ? SIMULATED_RATE_PER_MINUTE : plan.rate_per_minute;
+    const limit = simulatedRate(caller, ctx.state.variant) ?? plan.rate_per_minute;
     const { headers, retry_after_s } = windows.consume(rate_bucket, limit);
     ctx.state.rate_headers = headers;
     // Before the limit, as the order of checks has it, and after the count: the answer shows the window of the key.

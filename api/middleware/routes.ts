@@ -1,5 +1,6 @@
 import type Router from '@koa/router';
-import type { Middleware, Variant } from '../state.ts';
+import type { Variant } from '../http/variant.ts';
+import type { Middleware } from '../state.ts';
 
 interface LiteralRoute {
   readonly name: string;

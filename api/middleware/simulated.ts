@@ -1,14 +1,14 @@
 import type { Endpoint } from '../endpoint.ts';
 import { parseQuery } from '../http/query.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import { isSimulated } from '../legacy/simulated-caller.ts';
+import { simulatedRate } from '../http/variant.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
 import { paramReader, validInput } from './validate.ts';
 
 /**
- * Answers the keys that get simulated data, from the question and the day alone: no data, no records, no charge. Nothing is
- * made that an Idempotency-Key would have to guard.
+ * Answers callers who get simulated data, from the question and the day alone: it reads no data and no records, and charges
+ * nothing. It writes nothing, so an Idempotency-Key has no effect.
  */
 export function simulated(
   endpoint: Endpoint,
@@ -18,7 +18,7 @@ export function simulated(
   const paramsOf = paramReader(endpoint);
   return async (ctx, next) => {
     const { state } = ctx;
-    if (!isSimulated(state.caller)) {
+    if (simulatedRate(state.caller, state.variant) === null) {
       await next();
       return;
     }

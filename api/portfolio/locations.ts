@@ -1,13 +1,13 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
-import { forgetScores } from '../legacy/risk-scores.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
 import type { CursorNote, Writer } from '../store/records.ts';
+import { forgetScores } from '../store/risk-scores.ts';
 import type { Database } from '../store/schema.ts';
 
 const LIST = 'portfolio.locations';
-/** Rows of one statement: long enough to be quick, short enough to let other requests through in between. */
+/** Rows of one statement: enough for speed, and few enough that other requests run in between. */
 const ROWS_PER_STATEMENT = 200;
 const ROWS_PER_READ = 2_000;
 
@@ -22,7 +22,7 @@ export interface PortfolioLocation {
   readonly updated_at: string;
 }
 
-/** A row to create (without id) or to update in place. Null address and tags: kept as they are, or empty in a new row. */
+/** A row to create (without id) or to update in place. Null address and tags: unchanged, or empty in a new row. */
 export interface LocationChange {
   readonly id: string | null;
   readonly name: string;
@@ -32,7 +32,7 @@ export interface LocationChange {
   readonly tags: readonly string[] | null;
 }
 
-/** What became of a change. `unknown_id`: no such location in this business. */
+/** Outcome of a change. `unknown_id`: the business has no such location. */
 export type LocationOutcome =
   | { readonly kind: 'created' | 'updated'; readonly id: string }
   | { readonly kind: 'unknown_id' | 'quota_exceeded' };
@@ -106,15 +106,15 @@ export async function deleteLocations(
   return deleted;
 }
 
-/** Where a page of the list begins: after this name and id. */
+/** A page of the list begins after this name and id. */
 export interface LocationPlace {
   readonly name: string;
   readonly id: string;
 }
 
 /**
- * The place that a cursor stands for: as the list was when this holder was given it, else where its location is now, or
- * was when it was deleted within a day. Null: the cursor stands for nothing.
+ * Place in the list of the location that a cursor names: as it was when this holder got the cursor, else as it is now, or was when
+ * the location was deleted within the last day. Null: unknown.
  */
 export async function locationCursor(
   rows: Kysely<Database>,

@@ -3,10 +3,9 @@ import { z } from 'zod';
 import { serveDocument } from '../http/document.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
-import { DELIVERY_HEADERS, type DescribedEvent, deliverySchema, describedEvents } from '../openapi-webhooks.ts';
+import { CURRENT_EVENTS, DELIVERY_HEADERS, type DescribedEvent, deliverySchema } from '../openapi-webhooks.ts';
 import {
   BUSY,
-  EARLIER_WAITS_MS,
   GIVE_UP_AFTER,
   LONGEST_WAIT_MS,
   RETRIES_MAX,
@@ -14,6 +13,7 @@ import {
   WARN_AFTER,
   WINDOW_MS,
 } from '../rules/webhook-retry.ts';
+import { EARLIER_DESCRIPTION, EARLIER_WAITS_MS } from '../variants.ts';
 import { ATTEMPTS_KEPT } from '../webhooks/attempts.ts';
 import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
 import { TOLERANCE_S } from '../webhooks/sign.ts';
@@ -55,7 +55,7 @@ export function renderWebhookDocs(): string {
     ['Repeats', repeats()],
     ['Duplicates and order', order()],
     ['Giving up', givingUp()],
-    ['Events', events('current')],
+    ['Events', events('current', CURRENT_EVENTS)],
     ['Events of the earlier variant', earlierEvents()],
   ] as const;
   const entries = sections.map(([title]) => `<li><a class="plain" href="#${slug(title)}">${title}</a></li>`);
@@ -142,15 +142,13 @@ function givingUp(): string {
   );
 }
 
-function events(variant: 'current' | 'earlier'): string {
-  return describedEvents(variant)
-    .map((event) => eventArticle(event, variant))
-    .join('\n');
+function events(variant: string, described: readonly DescribedEvent[]): string {
+  return described.map((event) => eventArticle(event, variant)).join('\n');
 }
 
 function earlierEvents(): string {
   return `${paragraphs('Receivers that were made in the earlier variant get these instead: the same headers and signatures around a body of `event`, `timestamp` and `data`.')}
-${events('earlier')}`;
+${events('earlier', EARLIER_DESCRIPTION.events)}`;
 }
 
 function eventArticle(event: DescribedEvent, variant: string): string {

@@ -23,12 +23,10 @@ import {
   WebhookUpdated,
 } from '../../schemas/resources/webhook.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
-import { type AnyEventType, EARLIER_EVENT_TYPES, EVENT_TYPES, EventBody } from '../../schemas/webhook-events.ts';
+import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { cursorQuery, integerQuery, shown } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import { earlierBodyOf } from '../legacy/events.ts';
-import { earlierAmong } from '../legacy/receivers.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { Services } from '../services.ts';
 import { instant } from '../store/instant.ts';
@@ -52,12 +50,12 @@ import {
   selectWebhooks,
   type Webhook as WebhookRecord,
 } from '../webhooks/endpoints.ts';
-import { bodyOf, MESSAGE_TASK } from '../webhooks/events.ts';
+import { MESSAGE_TASK } from '../webhooks/events.ts';
+import { type EventFormat, formatOf } from '../webhooks/formats.ts';
 import { MAIL_TASK } from '../webhooks/mail.ts';
 import { findMessage } from '../webhooks/messages.ts';
 import { findReceiver } from '../webhooks/receivers.ts';
 import { deliveryId, publicError, recordAttempt } from '../webhooks/record.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/samples.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -133,7 +131,7 @@ export const getWebhook = readEndpoint({
   example: { reply: WEBHOOK_EXAMPLE },
   price: () => ({ operation: 'webhooks.get', credits: 1, count: 1 }),
   answer: async ({ params, caller, services }) => ({
-    body: resourceOf(await knownWebhook(services, caller.business_id, params.id), services.secrets),
+    body: resourceOf(await knownWebhook(services.records.reader, caller.business_id, params.id), services.secrets),
   }),
 });
 
@@ -152,8 +150,8 @@ export const updateWebhook = writeEndpoint({
   example: { body: { status: 'paused' }, reply: { success: true, updated: ['status'] } },
   price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
   prepare: async ({ params, body, caller, services }) => {
-    await knownWebhook(services, caller.business_id, params.id);
-    if (body.events !== undefined) await checkTold(services.records.reader, params.id, body.events);
+    const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
+    if (body.events !== undefined) checkTypes(services, webhook, body.events);
     const updated = sentFields(body);
     if (body.url !== undefined) await judged(services, body.url);
     return updated;
@@ -199,13 +197,12 @@ export const testWebhook = readEndpoint({
   example: TEST_WEBHOOK_EXAMPLE,
   price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
   answer: async ({ params, body, caller, now_ms, services }) => {
-    const { id } = await knownWebhook(services, caller.business_id, params.id);
+    const { id } = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const receiver = await findReceiver(services.records.reader, services.secrets, id, Date.now());
     if (receiver === null) throw unknownWebhook();
     const event = body?.event ?? 'alert.created';
     const event_id = newId('event', now_ms);
-    const isEarlier = (await earlierAmong(services.records.reader, [id])).has(id);
-    const text = isEarlier ? earlierSample(event, now_ms) : sampleOf(event, event_id, now_ms);
+    const text = sampleOf(formatOf(services.formats, receiver), event, event_id, now_ms);
     const { status_code, error_class } = await attemptDelivery(services.webhookClient, receiver, {
       id: event_id,
       event,
@@ -238,7 +235,7 @@ export const listAttempts = readEndpoint({
   price: () => ({ operation: 'webhooks.deliveries', credits: 1, count: 1 }),
   answer: async ({ params, query: { limit, cursor }, caller, now_ms, services }) => {
     const { records } = services;
-    const { id } = await knownWebhook(services, caller.business_id, params.id);
+    const { id } = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
     const after = cursor === null ? null : await attemptCursor(records.reader, walk, id, cursor, now_ms);
     if (cursor !== null && after === null)
@@ -271,7 +268,7 @@ export const redeliver = writeEndpoint({
   price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
   prepare: async ({ params, caller, now_ms, services }) => {
     const { records, secrets, webhookClient } = services;
-    const { id, status } = await knownWebhook(services, caller.business_id, params.id);
+    const { id, status } = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const source = await findAttempt(records.reader, id, params.deliveryId);
     const push = source === null ? null : await findMessage(records.reader, source.event_id);
     if (source === null || push === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
@@ -279,13 +276,12 @@ export const redeliver = writeEndpoint({
     if (receiver === null) throw unknownWebhook();
     if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
     const event_id = newId('event', now_ms);
-    const isEarlier = (await earlierAmong(records.reader, [id])).has(id);
-    const body = isEarlier ? push.body : renamed(push.body, event_id);
+    const body = formatOf(services.formats, receiver).withId(push.body, event_id);
     const outcome = await attemptDelivery(webhookClient, receiver, { id: event_id, event: push.event, body });
     return { push, source, event_id, body, outcome };
   },
   write: async ({ services }, { rows, now_ms }, { push, source, event_id, body, outcome }) => {
-    const { queue, records, webhook_time_scale } = services;
+    const { queue, records, formats, webhook_time_scale } = services;
     const { business_id, receiver_id, event } = push;
     await rows
       .insertInto('messages')
@@ -306,7 +302,7 @@ export const redeliver = writeEndpoint({
         created_at: instant(outcome.started_ms),
       })
       .execute();
-    const settings = { queue, store: records.store, time_scale: webhook_time_scale, now_ms };
+    const settings = { queue, formats, store: records.store, time_scale: webhook_time_scale, now_ms };
     const delivery = await recordAttempt(rows, settings, {
       ...{ push_id: event_id, attempt: 1, first_attempt: null, since_first_ms: null },
       ...outcome,
@@ -327,28 +323,10 @@ export const redeliver = writeEndpoint({
   },
 });
 
-/** A made-up event of a type, marked as a test. Throws `bad_request` for one that the earlier variant alone has. */
-function sampleOf(event: AnyEventType, id: string, at_ms: number): string {
-  const known = typeAmong(EVENT_TYPES, event);
-  return bodyOf({ id, event: known, at_ms, data: { ...SAMPLES[known], test: true } });
-}
-
-/** The same in the earlier variant. Throws `bad_request` for a type that it does not have. */
-function earlierSample(event: AnyEventType, at_ms: number): string {
-  const known = typeAmong(EARLIER_EVENT_TYPES, event);
-  return earlierBodyOf({ event: known, at_ms, data: { ...EARLIER_SAMPLES[known], test: true } });
-}
-
-function typeAmong<Type extends AnyEventType>(types: readonly Type[], event: AnyEventType): Type {
-  const known = types.find((type) => type === event);
-  if (known === undefined) throw new ApiError('bad_request', `/event is '${event}', expected ${types.join(', ')}`);
-  return known;
-}
-
-/** The bytes of an event under another id; bodies of the earlier variant carry none. */
-function renamed(body: string, id: string): string {
-  const { event, created_at, data } = EventBody.parse(JSON.parse(body));
-  return bodyOf({ id, event, at_ms: Date.parse(created_at), data });
+/** A made-up event of a type, marked as a test. Throws `bad_request` for a type that the format does not have. */
+function sampleOf({ types, samples, encode }: EventFormat, event: AnyEventType, id: string, at_ms: number): string {
+  if (!types.includes(event)) throw new ApiError('bad_request', `/event is '${event}', expected ${types.join(', ')}`);
+  return encode({ id, event, at_ms, data: { ...samples[event], test: true } });
 }
 
 /** Fields of a change that were sent. Throws `bad_request` when there are none. */
@@ -358,15 +336,14 @@ export function sentFields(body: { readonly url?: unknown; readonly events?: unk
   return sent;
 }
 
-/** Throws `bad_request` for events that a webhook is not told of, because it was made in the other variant. */
-export async function checkTold(rows: Kysely<Database>, id: string, events: readonly AnyEventType[]): Promise<void> {
-  const isEarlier = (await earlierAmong(rows, [id])).has(id);
-  const told: readonly AnyEventType[] = isEarlier ? EARLIER_EVENT_TYPES : EVENT_TYPES;
-  const foreign = events.filter((event) => !told.includes(event));
+/** Throws `bad_request` for event types that the format of a webhook does not have. */
+export function checkTypes({ formats }: Services, webhook: WebhookRecord, events: readonly AnyEventType[]): void {
+  const { name, types } = formatOf(formats, webhook);
+  const foreign = events.filter((event) => !types.includes(event));
   if (foreign.length > 0)
     throw new ApiError(
       'bad_request',
-      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${isEarlier ? 'earlier' : 'current'} variant`,
+      `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${name} variant`,
     );
 }
 
@@ -376,8 +353,8 @@ async function judged({ webhookClient }: Services, url: string): Promise<void> {
   if (!judgement.ok) throw new ApiError('bad_request', `/url: ${judgement.reason}`);
 }
 
-async function knownWebhook({ records }: Services, business_id: string, id: string): Promise<WebhookRecord> {
-  const found = await findWebhook(records.reader, business_id, id);
+export async function knownWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<WebhookRecord> {
+  const found = await findWebhook(rows, business_id, id);
   if (found === null) throw unknownWebhook();
   return found;
 }

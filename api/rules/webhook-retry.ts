@@ -37,15 +37,6 @@ export function retryWait(
   return since_first_ms === null || since_first_ms + wait_ms <= WINDOW_MS ? wait_ms : null;
 }
 
-/** Waits of receivers that were made in the earlier variant; there are no others, whatever a busy one asks for. */
-export const EARLIER_WAITS_MS: readonly number[] = [1_000, 30_000, 300_000];
-
-/** The same for a receiver that was made in the earlier variant. `attempt`: 1 for the first. */
-export function earlierRetryWait({ attempt }: Pick<FailedAttempt, 'attempt'>, time_scale = 1): number | null {
-  const wait_ms = EARLIER_WAITS_MS[attempt - 1];
-  return wait_ms === undefined ? null : wait_ms * time_scale;
-}
-
 /** True for the statuses of a delivery that was taken. */
 export function isDelivered(status_code: number | null): boolean {
   return status_code !== null && status_code >= 200 && status_code < 300;

@@ -23,6 +23,7 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
     await renameTable(rows, store, 'pushes', 'messages');
     await renameTable(rows, store, 'deliveries', 'attempts');
   },
+  '013-receiver-formats': setReceiverFormats,
 };
 
 /** How long one process waits for another that is migrating. */
@@ -153,6 +154,15 @@ async function renameTable(rows: Transaction<Database>, store: Store, old: strin
     await rows.schema.dropIndex(`${old}${index.slice(name.length)}`).execute();
     await createIndex(rows, name, index, on);
   }
+}
+
+/** The formats of receivers stood in a table of their own. */
+async function setReceiverFormats(rows: Transaction<Database>, store: Store): Promise<void> {
+  if (!(await store.hasTable(rows, 'earlier_receivers'))) return;
+  const receivers = sql<string>`(select receiver_id from earlier_receivers)`;
+  for (const table of ['webhooks', 'subscriptions'] as const)
+    await rows.updateTable(table).set({ format: 'earlier' }).where('id', 'in', receivers).execute();
+  await rows.schema.dropTable('earlier_receivers').execute();
 }
 
 /** Idempotency keys were stored as clients sent them. */

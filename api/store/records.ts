@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Store } from './database.ts';
 import type { Deletions } from './deletions.ts';
-import type { Database } from './schema.ts';
+import type { Database, VariantName } from './schema.ts';
 
 /** What a plan allows a business. Null limits: none. */
 export interface Tariff {
@@ -33,7 +33,7 @@ export interface Caller {
   readonly rate_bucket: string;
   readonly kind: 'live' | 'test';
   /** Variant of the interface that the key gets under `/v1`. */
-  readonly variant: 'current' | 'earlier';
+  readonly variant: VariantName;
   readonly scopes: readonly string[];
   readonly suspended: boolean;
   /** Most credits a month with the keys of this rotation; null: none but the business's. */

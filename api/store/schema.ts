@@ -12,8 +12,15 @@ export const MIGRATION_NAMES = [
   '008-fair-queue',
   '009-submitted-rings',
   '010-messages-and-attempts',
+  '013-receiver-formats',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
+
+/** Name of a variant of the interface. */
+export type VariantName = 'current' | 'earlier';
+
+/** Name of an event format: a receiver has that of the variant in which it was made. */
+export type ReceiverFormat = VariantName;
 
 /**
  * A column. The same on SQLite and PostgreSQL: ids and timestamps are text, flags and credits whole numbers, lists JSON text.
@@ -234,6 +241,8 @@ export const TABLES = {
       /** Encrypted under the master key. */
       secret: text(),
       status: text<'active' | 'paused'>(),
+      /** Types and bytes of the events that are sent to `webhook_url`. */
+      format: added('013-receiver-formats', text<ReceiverFormat>(), 'current'),
       /** Counts changes of what it asks for and of its name; not what happens to it. */
       version: whole(),
       trigger_count: whole(),
@@ -269,6 +278,8 @@ export const TABLES = {
       /** JSON array of event types. */
       events: text(),
       status: text<'active' | 'paused' | 'disabled'>(),
+      /** Types and bytes of the events that are sent to it. */
+      format: added('013-receiver-formats', text<ReceiverFormat>(), 'current'),
       /** Since when it takes nothing; null while active. */
       inactive_since: nullable(text()),
       success_count: whole(),
@@ -478,17 +489,7 @@ export const TABLES = {
     backed_up: true,
   }),
 
-  /** Webhooks and subscriptions that were made in the earlier variant, and are told of events in its words. */
-  earlier_receivers: table({
-    since: '007-earlier-variant',
-    columns: { receiver_id: text(), business_id: text() },
-    primary_key: ['receiver_id'],
-    belongs_to: 'businesses',
-    references_owner: true,
-    backed_up: true,
-  }),
-
-  /** Risk scores of subscriptions and saved locations as the earlier variant was told them last. */
+  /** Risk score of a subscription or saved location that was last sent to the receivers of its business. */
   risk_scores: table({
     since: '007-earlier-variant',
     columns: { location_id: text(), business_id: text(), score: whole(), at: text() },
@@ -644,7 +645,7 @@ export const TABLES = {
     since: '007-earlier-variant',
     columns: {
       key_id: text(),
-      variant: text<'current' | 'earlier'>(),
+      variant: text<VariantName>(),
       /** Most credits a month with this key and those of its rotation; null: none but the business's. */
       monthly_cap: nullable(whole()),
     },

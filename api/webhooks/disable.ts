@@ -1,12 +1,11 @@
 import type { Transaction } from 'kysely';
 import { timestamp } from '../../schemas/time.ts';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
-import { closeAllAlerts } from '../alerts/alerts.ts';
-import { earlierAmong } from '../legacy/receivers.ts';
 import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
-import { activeReceivers, enqueueEvent, type Outbox } from './events.ts';
+import { closeAllAlerts } from './close-alerts.ts';
+import { activeWebhooks, enqueueEvent, type Outbox, takersAmong } from './events.ts';
 import { mailTeam } from './mail.ts';
 import { dropMessages } from './messages.ts';
 import type { Receiver } from './receivers.ts';
@@ -50,7 +49,7 @@ export async function disableReceiver(
       .where('id', '=', receiver.id)
       .execute();
     await dropMessages(rows, receiver.id);
-    await tellOthers(rows, outbox, receiver, failure);
+    await notifyOtherWebhooks(rows, outbox, receiver, failure);
   } else {
     await rows
       .updateTable('subscriptions')
@@ -101,8 +100,8 @@ function tableOf({ kind }: Receiver): 'webhooks' | 'subscriptions' {
   return kind === 'webhook' ? 'webhooks' : 'subscriptions';
 }
 
-/** The earlier variant has no such event: what was made there is not told, whatever its row asks for. */
-async function tellOthers(
+/** Sends `webhook.disabled` to the other webhooks of the business; it is an event of the current format alone. */
+async function notifyOtherWebhooks(
   rows: Transaction<Database>,
   outbox: Outbox,
   { id, business_id, url }: Receiver,
@@ -118,9 +117,7 @@ async function tellOthers(
     last_status_code: status_code,
     last_error: error,
   };
-  const asking = await activeReceivers(rows, business_id, event);
-  const earlier = await earlierAmong(rows, asking);
-  const receivers = asking.filter((receiver) => !earlier.has(receiver));
+  const receivers = takersAmong(await activeWebhooks(rows, business_id), 'current', event);
   await enqueueEvent(rows, outbox, { business_id, receivers, event, data, alert_id: null, after: null, at_ms: now_ms });
 }
 

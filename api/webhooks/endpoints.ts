@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
-import { unmarkEarlierReceiver } from '../legacy/receivers.ts';
 import { instant } from '../store/instant.ts';
 import type { Writer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
@@ -50,6 +49,7 @@ export async function insertWebhook(
     old_secret_until: null,
     events: JSON.stringify(events),
     status: 'active',
+    format: 'current',
     inactive_since: null,
     success_count: 0,
     failure_count: 0,
@@ -185,7 +185,6 @@ export async function removeWebhook({ rows, business_id }: Writer, id: string): 
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
   await deleteMessages(rows, id);
-  await unmarkEarlierReceiver(rows, id);
   return true;
 }
 

@@ -7,23 +7,21 @@ import {
   type AlertCreatedData,
   type AlertResolvedData,
   type AnyEventType,
-  type EarlierEventType,
   EVENT_SCHEMA_VERSION,
   type EventBody,
   type EventType,
   threatLevel,
 } from '../../schemas/webhook-events.ts';
-import { earlierBodyOf } from '../legacy/events.ts';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import type { Message } from './messages.ts';
 
-/** Name of the tasks that send. */
+/** Name of the tasks that send messages. */
 export const MESSAGE_TASK = 'push';
 
-/** The next attempt of a push. */
+/** Payload of a task: the next attempt of a message. */
 export const MessageTask = z.object({
   push_id: z.string(),
   /** 1 for the first. */
@@ -33,13 +31,13 @@ export const MessageTask = z.object({
 });
 export type MessageTask = z.infer<typeof MessageTask>;
 
-/** What events are enqueued with. */
+/** Parts of the service that enqueueing needs. */
 export interface Outbox {
   readonly queue: Pick<Queue, 'add'>;
   readonly store: Pick<Store, 'forUpdate'>;
 }
 
-/** Something that happened, and who is to hear of it. */
+/** An event and the receivers that it is sent to. */
 export interface NewEvent<Type extends AnyEventType = EventType> {
   readonly business_id: string;
   /** Ids of webhooks and subscriptions; each gets an event id of its own. */
@@ -47,52 +45,36 @@ export interface NewEvent<Type extends AnyEventType = EventType> {
   readonly event: Type;
   readonly data: Readonly<Record<string, unknown>>;
   readonly alert_id: string | null;
-  /** The event of an alert that each receiver must have got, or been spared, before this one; null: none. */
+  /** The event of an alert that must be delivered to each receiver, or dropped, before this one; null: none. */
   readonly after: { readonly alert_id: string; readonly event: Type } | null;
-  /** When it happened, for `created_at` of the body: epoch milliseconds of the data clock. */
+  /** Time in the body: epoch milliseconds of the data clock. */
   readonly at_ms: number;
 }
 
 /**
- * Writes an event for each receiver, its bytes made once, and the task that sends it, in the transaction that causes it. One
- * that goes after another waits for it, without a task. Returns the event ids in the order of the receivers. Once the
- * transaction is committed, `queue.wake(PUSH_TASK)` spares them the next look.
+ * Writes an event for each receiver, encoded once, and the task that sends it, in the transaction that causes it. An event that
+ * follows another one waits for it and has no task yet. Returns the event ids in the order of the receivers. After the commit,
+ * `queue.wake(MESSAGE_TASK)` sends them before the next poll. All receivers have the format that `encode` writes.
  */
-export async function enqueueEvent(
-  rows: Transaction<Database>,
-  outbox: Outbox,
-  happened: NewEvent,
-): Promise<readonly string[]> {
-  return await enqueue(rows, outbox, happened, (id) => bodyOf({ ...happened, id }));
-}
-
-/** The same for receivers that were made in the earlier variant. */
-export async function enqueueEarlierEvent(
-  rows: Transaction<Database>,
-  outbox: Outbox,
-  happened: NewEvent<EarlierEventType>,
-): Promise<readonly string[]> {
-  return await enqueue(rows, outbox, happened, () => earlierBodyOf(happened));
-}
-
-async function enqueue(
+export async function enqueueEvent<Type extends AnyEventType = EventType>(
   rows: Transaction<Database>,
   { queue, store }: Outbox,
-  { business_id, receivers, event, alert_id, after }: NewEvent<AnyEventType>,
-  bodyFor: (id: string) => string,
+  happened: NewEvent<Type>,
+  encode: (event: NewEvent<Type> & { readonly id: string }) => string = bodyOf as never,
 ): Promise<readonly string[]> {
+  const { business_id, receivers, event, alert_id, after } = happened;
   if (receivers.length === 0) return [];
-  const earlier = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
+  const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
   const now_ms = Date.now();
   const messages = receivers.map((receiver_id) => {
     const id = newId('event', now_ms);
-    const after_id = earlier.get(receiver_id) ?? null;
+    const after_id = before.get(receiver_id) ?? null;
     return {
       id,
       business_id,
       receiver_id,
       event,
-      body: bodyFor(id),
+      body: encode({ ...happened, id }),
       alert_id,
       after_id,
       state: after_id === null ? ('pending' as const) : ('waiting' as const),
@@ -104,9 +86,10 @@ async function enqueue(
       created_at: instant(now_ms),
     };
   });
-  if (messages.length > 0) await rows.insertInto('messages').values(messages).execute();
-  for (const push of messages)
-    if (push.state === 'pending') await addMessageTask(rows, queue, push, { push_id: push.id, attempt: 1 }, now_ms);
+  await rows.insertInto('messages').values(messages).execute();
+  for (const message of messages)
+    if (message.state === 'pending')
+      await addMessageTask(rows, queue, message, { push_id: message.id, attempt: 1 }, now_ms);
   return messages.map(({ id }) => id);
 }
 
@@ -123,7 +106,7 @@ export async function addMessageTask(
   await queue.add(rows, isRetry ? { ...task, retry: true } : task);
 }
 
-/** The bytes of an event. */
+/** The bytes of an event in the current format. */
 export function bodyOf(event: {
   readonly id: string;
   readonly event: EventType;
@@ -140,26 +123,50 @@ export function bodyOf(event: {
   return JSON.stringify(body);
 }
 
-/** Ids of the active webhooks of a business that subscribe to a type, oldest first. */
-export async function activeReceivers(
-  rows: Kysely<Database>,
-  business_id: string,
-  event: AnyEventType,
-): Promise<readonly string[]> {
+/** An active webhook, as far as it decides which events it is sent. */
+export interface ActiveWebhook {
+  readonly id: string;
+  readonly format: ReceiverFormat;
+  readonly events: readonly AnyEventType[];
+}
+
+/** The active webhooks of a business, oldest first. */
+export async function activeWebhooks(rows: Kysely<Database>, business_id: string): Promise<readonly ActiveWebhook[]> {
   const found = await rows
     .selectFrom('webhooks')
-    .select(['id', 'events'])
+    .select(['id', 'format', 'events'])
     .where('business_id', '=', business_id)
     .where('status', '=', 'active')
     .orderBy('id')
     .execute();
-  return found.filter(({ events }) => (JSON.parse(events) as string[]).includes(event)).map(({ id }) => id);
+  return found.map((row) => ({ ...row, events: JSON.parse(row.events) as AnyEventType[] }));
+}
+
+/** Ids of the webhooks of a format that take an event, in their order. */
+export function takersAmong(
+  webhooks: readonly ActiveWebhook[],
+  format: ReceiverFormat,
+  event: AnyEventType,
+): readonly string[] {
+  return webhooks.filter((each) => each.format === format && each.events.includes(event)).map(({ id }) => id);
 }
 
 type Alert = Selectable<Database['alerts']>;
 
-/** What `alert.created` tells of an alert. */
-export function alertCreatedData(alert: Alert): AlertCreatedData {
+/** The event of an alert's begin or end, in the current format. */
+export type AlertEvent = Pick<NewEvent, 'event' | 'data' | 'after'>;
+
+export function alertCreated(alert: Alert): AlertEvent {
+  return { event: 'alert.created', data: alertCreatedData(alert), after: null };
+}
+
+/** Follows the `alert.created` of the same alert. Throws for an alert that is not resolved. */
+export function alertResolved(alert: Alert): AlertEvent {
+  const after = { alert_id: alert.id, event: 'alert.created' } as const;
+  return { event: 'alert.resolved', data: alertResolvedData(alert), after };
+}
+
+function alertCreatedData(alert: Alert): AlertCreatedData {
   const ofSubscription = alert.location_kind === 'subscription';
   return {
     alert_id: alert.id,
@@ -178,8 +185,7 @@ export function alertCreatedData(alert: Alert): AlertCreatedData {
   };
 }
 
-/** What `alert.resolved` tells of an alert; throws for one that is not resolved. */
-export function alertResolvedData(alert: Alert): AlertResolvedData {
+function alertResolvedData(alert: Alert): AlertResolvedData {
   if (alert.resolved_at === null) throw new TypeError(`alert ${alert.id} is ${alert.status}, expected resolved`);
   return {
     alert_id: alert.id,
@@ -196,8 +202,8 @@ export function alertResolvedData(alert: Alert): AlertResolvedData {
 const NONE: ReadonlyMap<string, string> = new Map();
 
 /**
- * Events of an alert that are still to be sent, by receiver. They are held until the transaction ends: whoever ends one of
- * them sees what waits for it.
+ * Ids of an alert's events of a type that are still to be sent, by receiver. Their rows are locked until the transaction ends, so
+ * that a concurrent delivery sees the events that wait for them.
  */
 async function unfinished(
   rows: Transaction<Database>,

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
-import type { Database } from '../store/schema.ts';
+import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { oldSecretsInForce, readOldSecrets } from './old-secrets.ts';
 
@@ -13,6 +13,7 @@ export interface Receiver {
   readonly consecutive_failures: number;
   readonly warned_at: string | null;
   readonly give_up_mailed_at: string | null;
+  readonly format: ReceiverFormat;
 }
 
 /** A receiver with the secrets that its deliveries are signed with: the newest, and those before whose grace lasts. */
@@ -25,7 +26,15 @@ export interface ListedReceiver extends Receiver {
   readonly inactive_since: string | null;
 }
 
-const COLUMNS = ['id', 'business_id', 'status', 'consecutive_failures', 'warned_at', 'give_up_mailed_at'] as const;
+const COLUMNS = [
+  'id',
+  'business_id',
+  'status',
+  'consecutive_failures',
+  'warned_at',
+  'give_up_mailed_at',
+  'format',
+] as const;
 const ANY = sql``;
 
 /** Receivers of a business: webhooks, then subscriptions, oldest first. */

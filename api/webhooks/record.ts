@@ -1,19 +1,12 @@
 import type { Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { earlierAmong } from '../legacy/receivers.ts';
-import {
-  earlierRetryWait,
-  type FailedAttempt,
-  GIVE_UP_AFTER,
-  isDelivered,
-  retryWait,
-  WARN_AFTER,
-} from '../rules/webhook-retry.ts';
+import { type FailedAttempt, GIVE_UP_AFTER, isDelivered, WARN_AFTER } from '../rules/webhook-retry.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import { type Attempt, addAttempt } from './attempts.ts';
 import { disableReceiver, mayMailAgain, warnTeam } from './disable.ts';
 import { addMessageTask, type MessageTask, type Outbox } from './events.ts';
+import { type EventFormats, formatOf } from './formats.ts';
 import { findMessage, type Message, releaseAfter } from './messages.ts';
 import { lockReceiver, type Receiver } from './receivers.ts';
 
@@ -40,6 +33,7 @@ export interface EndedAttempt {
 }
 
 export interface RecordSettings extends Outbox {
+  readonly formats: EventFormats;
   readonly time_scale: number;
   /** Data clock, epoch milliseconds. */
   readonly now_ms: number;
@@ -63,9 +57,8 @@ export async function recordAttempt(
   if (receiver === null || push === null || push.attempts !== ended.attempt - 1 || !IN_FLIGHT.includes(push.state))
     return null;
 
-  const isFailure = !isDelivered(ended.status_code);
-  const waitOf = isFailure && (await earlierAmong(rows, [receiver.id])).size > 0 ? earlierRetryWait : retryWait;
-  const consequence = consequenceOf(receiver, push, ended, (failed) => waitOf(failed, settings.time_scale));
+  const format = formatOf(settings.formats, receiver);
+  const consequence = consequenceOf(receiver, push, ended, (failed) => format.retryWait(failed, settings.time_scale));
   const { success, failures, is_given_up, is_warning, next_at_ms } = consequence;
   const failure = {
     status_code: ended.status_code,

@@ -1,36 +1,34 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
-import { isAnyHail } from '../legacy/any-hail.ts';
-import { earlierAmong } from '../legacy/receivers.ts';
-import { recoverEarlierAlerts } from '../legacy/recover.ts';
+import { isAnyHail } from '../rules/any-hail.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
-import { addMessageTask, alertCreatedData, alertResolvedData, enqueueEvent, type Outbox } from './events.ts';
+import { type AlertEvent, addMessageTask, alertCreated, alertResolved, enqueueEvent, type Outbox } from './events.ts';
+import { type EventFormats, formatOf } from './formats.ts';
 import { type Message, overdueMessages } from './messages.ts';
 import type { Receiver } from './receivers.ts';
 import { requeue } from './requeue.ts';
 
-/** A task that is this late is no longer there: the service was restored from a copy without its queue. */
+/** A message that is overdue by this much has lost its task: the service was restored from a backup, which has no queue. */
 export const OVERDUE_MS = 300_000;
 
-/** What a recovery sends. */
+/** How many events a recovery sends. */
 export interface Recovered {
-  /** Events that were given up, under their old ids. */
+  /** Dropped ones, under their old ids. */
   readonly dropped: number;
-  /** Events of alerts that happened while the webhook took nothing. */
+  /** Those of alerts that were raised or resolved while the webhook was not active. */
   readonly missed: number;
-  /** Events whose next attempt is long overdue. */
+  /** Those whose task was lost. */
   readonly overdue: number;
 }
 
 /**
- * Sends an active receiver, whose row the transaction holds, what it did not get since an instant: events that were given up, and
- * for a webhook those of alerts of its business that were raised or resolved while it was not active. In the earlier variant
- * they go out in the order of each place.
+ * Sends an active receiver, whose row the transaction holds, the events that it has missed since an instant: dropped ones, and
+ * for a webhook those of alerts of its business that were raised or resolved while it was not active.
  */
 export async function recover(
   rows: Transaction<Database>,
-  outbox: Outbox,
+  { formats, ...outbox }: Outbox & { readonly formats: EventFormats },
   receiver: Receiver,
   { since_ms, now_ms }: { readonly since_ms: number; readonly now_ms: number },
 ): Promise<Recovered> {
@@ -38,20 +36,21 @@ export async function recover(
   const overdue = (await overdueMessages(rows, at_ms - OVERDUE_MS)).filter(
     ({ receiver_id }) => receiver_id === receiver.id,
   );
-  for (const push of overdue)
-    await addMessageTask(rows, outbox.queue, push, { push_id: push.id, attempt: push.attempts + 1 }, at_ms);
-  const isEarlier = (await earlierAmong(rows, [receiver.id])).has(receiver.id);
-  const dropped = await reviveDropped(rows, outbox, receiver, { since_ms, at_ms, withAlerts: !isEarlier });
-  if (isEarlier) {
-    const alerts = await recoverEarlierAlerts(rows, outbox, receiver, { since_ms, now_ms, at_ms });
+  for (const message of overdue)
+    await addMessageTask(rows, outbox.queue, message, { push_id: message.id, attempt: message.attempts + 1 }, at_ms);
+  const { recoverAlerts } = formatOf(formats, receiver);
+  const withAlerts = recoverAlerts === null;
+  const dropped = await requeueDropped(rows, outbox, receiver, { since_ms, at_ms, withAlerts });
+  if (recoverAlerts !== null) {
+    const alerts = await recoverAlerts(rows, outbox, receiver, { since_ms, now_ms, at_ms });
     return { dropped: dropped + alerts.dropped, missed: alerts.missed, overdue: overdue.length };
   }
   const missed = receiver.kind === 'webhook' ? await sendMissed(rows, outbox, receiver, since_ms, now_ms) : 0;
   return { dropped, missed, overdue: overdue.length };
 }
 
-/** Events that were given up since an instant; those of alerts where they are asked for. */
-async function reviveDropped(
+/** Sends the events again that were dropped since an instant; those of alerts only `withAlerts`. */
+async function requeueDropped(
   rows: Transaction<Database>,
   outbox: Outbox,
   receiver: Receiver,
@@ -67,16 +66,17 @@ async function reviveDropped(
     .where('created_at', '>=', instant(since_ms))
     .orderBy('id');
   const dropped = await (withAlerts ? all : all.where('alert_id', 'is', null)).execute();
-  for (const push of dropped) await requeue(rows, outbox, push, createdBefore(push, dropped), at_ms);
+  for (const message of dropped) await requeue(rows, outbox, message, createdBefore(message, dropped), at_ms);
   return dropped.length;
 }
 
-/** The `alert.created` that is sent before an `alert.resolved`: an alert is told before its end. */
+/** Id of the dropped `alert.created` that must be sent before this `alert.resolved`; null: none. */
 function createdBefore({ event, alert_id }: Message, all: readonly Message[]): string | null {
   if (event !== 'alert.resolved' || alert_id === null) return null;
   return all.find((each) => each.alert_id === alert_id && each.event === 'alert.created')?.id ?? null;
 }
 
+/** Writes the events of alerts since an instant for which a webhook has no message. */
 async function sendMissed(
   rows: Transaction<Database>,
   outbox: Outbox,
@@ -115,11 +115,8 @@ async function sendMissed(
 }
 
 /** The events of an alert since an instant. */
-function eventsOf(alert: Selectable<Database['alerts']>, since: string) {
+function eventsOf(alert: Selectable<Database['alerts']>, since: string): readonly AlertEvent[] {
   if (isAnyHail(alert.location_id)) return [];
-  const created = { event: 'alert.created', data: alertCreatedData(alert), after: null } as const;
-  const all = alert.triggered_at >= since ? [created] : [];
-  if (alert.resolved_at === null || alert.resolved_at < since) return all;
-  const after = { alert_id: alert.id, event: 'alert.created' } as const;
-  return [...all, { event: 'alert.resolved', data: alertResolvedData(alert), after } as const];
+  const isResolved = alert.resolved_at !== null && alert.resolved_at >= since;
+  return [...(alert.triggered_at >= since ? [alertCreated(alert)] : []), ...(isResolved ? [alertResolved(alert)] : [])];
 }

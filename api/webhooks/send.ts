@@ -16,7 +16,7 @@ import { type EndedAttempt, recordAttempt, releaseWaiting } from './record.ts';
 /** What sending needs. */
 export type SendingServices = Pick<
   Services,
-  'records' | 'queue' | 'webhookClient' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'now'
+  'records' | 'queue' | 'formats' | 'webhookClient' | 'secrets' | 'mailer' | 'webhook_time_scale' | 'now'
 >;
 
 /** Deliveries at a time in all, and to one receiver. */
@@ -109,11 +109,11 @@ async function drop(
 
 /** Writes down how an attempt ended; while the records cannot be reached, again and again. */
 async function record(
-  { records, queue, webhook_time_scale, now }: SendingServices,
+  { records, queue, formats, webhook_time_scale, now }: SendingServices,
   ended: EndedAttempt,
 ): Promise<void> {
   const until_ms = performance.now() + RECORDING_MS;
-  const settings = { queue, store: records.store, time_scale: webhook_time_scale };
+  const settings = { queue, formats, store: records.store, time_scale: webhook_time_scale };
   for (;;)
     try {
       await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));

@@ -7,10 +7,10 @@ import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { insertArea, NO_LABELS } from '../../api/alerts/areas.ts';
 import { matchScan, type ScanHail } from '../../api/alerts/match.ts';
+import { rememberIndex } from '../../api/alerts/place-index.ts';
+import { areaRings } from '../../api/alerts/places.ts';
 import type { Subscription } from '../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../api/alerts/watch.ts';
-import { areaRings } from '../../api/alerts/watched.ts';
-import { openWatchedPlaces } from '../../api/alerts/watched-places.ts';
 import { recordsOver } from '../../api/metering/open.ts';
 import { isFault, polygonShape } from '../../api/rules/area-geometry.ts';
 import { openDatabase } from '../../api/store/database.ts';
@@ -18,7 +18,7 @@ import { instant } from '../../api/store/instant.ts';
 import type { Records } from '../../api/store/records.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { newId } from '../../schemas/ids.ts';
-import { editionOf, type Hail, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
+import { editionOf, FORMATS, type Hail, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
 import { bandRing, starRing } from '../support/data/simple-rings.ts';
 
 setFlagsFromString('--expose-gc');
@@ -55,12 +55,12 @@ export async function match(): Promise<void> {
 async function measureMatch({ reader }: Records): Promise<void> {
   collectGarbage();
   const before = process.memoryUsage();
-  const places = openWatchedPlaces(reader);
-  const first = await timed(() => places.index());
+  const places = rememberIndex(reader, FORMATS);
+  const first = await timed(() => places());
   collectGarbage();
   const after = process.memoryUsage();
   const held_mb = (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / 2 ** 20;
-  const again = await timed(() => places.index());
+  const again = await timed(() => places());
   console.log(
     `  index: read and made in ${first.ms.toFixed(0)} ms, ${held_mb.toFixed(0)} MB; found unchanged in ${again.ms.toFixed(0)} ms`,
   );
@@ -112,7 +112,7 @@ async function measureRings(records: Records): Promise<void> {
       for (let k = 0; k < RINGS; k++)
         await insertArea(writer, { ...area, ...NO_LABELS, shape }, { ...SELF_HOSTED.quotas, area_sq_mi: 1e9 });
     });
-    const { index } = openWatchedPlaces(records.reader);
+    const index = rememberIndex(records.reader, FORMATS);
     const places = await index();
     const scan = columnsOf(storm(RING_SCAN));
     collectGarbage();
@@ -203,6 +203,7 @@ function subscription(k: number, business_id: string, at: string): Subscription 
     webhook_url: 'https://hooks.example.com/hail',
     secret: 'sealed',
     status: 'active',
+    format: 'current',
     version: 1,
     trigger_count: 0,
     last_triggered_at: null,

@@ -3,6 +3,7 @@ import test from 'ava';
 import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../api/legacy/resources.ts';
 import { earlierHealth } from '../../api/legacy/routes/account.ts';
 import { setSunset } from '../../api/legacy/sunset.ts';
+import { openEarlierVariant } from '../../api/legacy/variant.ts';
 import { getHealth } from '../../api/routes/health.ts';
 import { ErrorBody } from '../../schemas/errors.ts';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
@@ -567,7 +568,10 @@ test('no scope, no simulated answer', async (t) => {
 });
 
 test('a sunset that the operator sets is on answers and refusals of the earlier variant, also of what is no request, and on no other', async (t) => {
-  const service = await startService({ endpoints: [getHealth], app: { earlier_endpoints: [earlierHealth] } });
+  const service = await startService({
+    endpoints: [getHealth],
+    app: { variants: [{ endpoints: [earlierHealth], open: openEarlierVariant }] },
+  });
   t.teardown(service.close);
   const made = await openAccount(service, MADE_FOR_IT);
   const headersAt = async (path: string, key = service.live_key) => {
@@ -598,8 +602,11 @@ test('without a sunset the earlier variant says nothing of its end', async (t) =
 
 /** The receiver, where it is one of the earlier variant. */
 async function receivers(id: string): Promise<string[]> {
-  const rows = whole.service.records.reader.selectFrom('earlier_receivers').select('receiver_id');
-  return (await rows.where('receiver_id', '=', id).execute()).map(({ receiver_id }) => receiver_id);
+  const { reader } = whole.service.records;
+  const webhooks = reader.selectFrom('webhooks').select('id').where('format', '=', 'earlier');
+  const subscriptions = reader.selectFrom('subscriptions').select('id').where('format', '=', 'earlier');
+  const found = await webhooks.unionAll(subscriptions).execute();
+  return found.map((receiver) => receiver.id).filter((each) => each === id);
 }
 
 /** Endpoints of the earlier variant: credits of the example, operation that is charged, scope. */
@@ -746,7 +753,7 @@ test('every operation answers a test_ key as described, for nothing, the same ea
   }
   for (const { business_id } of accounts) {
     t.is(await creditsOf(wholeService.service, business_id), 0);
-    for (const table of ['subscriptions', 'webhooks', 'earlier_receivers'] as const) {
+    for (const table of ['subscriptions', 'webhooks'] as const) {
       const rows = wholeService.service.records.reader.selectFrom(table).select('business_id');
       t.deepEqual(await rows.where('business_id', '=', business_id).execute(), []);
     }

@@ -1,9 +1,9 @@
 import type { Endpoint } from '../../endpoint.ts';
-import { EARLIER_MOUNT } from '../../http/mount.ts';
 import { getHealth } from '../../routes/health.ts';
 import { exportUsage, getUsage } from '../../routes/usage.ts';
 import { earlierRead, wrapped } from '../endpoint.ts';
 import { EarlierHealth } from '../resources.ts';
+import { EARLIER_MOUNT } from '../variant.ts';
 
 /** GET /legacy/v1/usage: the business's own figures, also for a test key. */
 export const earlierUsage = wrapped(getUsage, null);

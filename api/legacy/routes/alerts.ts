@@ -3,9 +3,9 @@ import { addDays, timestamp } from '../../../schemas/time.ts';
 import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { instant } from '../../store/instant.ts';
+import { setReceiverFormat } from '../../webhooks/formats.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';
 import { EARLIER_ALERT_EXAMPLE, EARLIER_CANCEL_EXAMPLE, EARLIER_SUBSCRIBE_EXAMPLE } from '../examples.ts';
-import { markEarlierReceiver } from '../receivers.ts';
 import {
   EarlierSubscription,
   EarlierSubscriptionCancelled,
@@ -42,7 +42,7 @@ export const earlierSubscribe = earlierWrite(createAlert, {
       name: '',
     },
   }),
-  also: ({ rows, business_id }, { id }) => markEarlierReceiver(rows, id, business_id),
+  also: ({ rows }, { id }) => setReceiverFormat(rows, id, 'earlier'),
   fromCurrent: ({ id, status, lat, lon, min_size_mm, webhook_url, webhook_secret }, { now_ms }) => ({
     id,
     status,

@@ -3,10 +3,11 @@ import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
 import {
-  checkTold,
+  checkTypes,
   createWebhook,
   deleteWebhook,
   getWebhook,
+  knownWebhook,
   listAttempts,
   listWebhooks,
   redeliver,
@@ -15,9 +16,9 @@ import {
   updateWebhook,
 } from '../../routes/webhooks.ts';
 import { changeWebhook, maskedSecret } from '../../webhooks/endpoints.ts';
+import { setReceiverFormat } from '../../webhooks/formats.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
 import { EARLIER_CREATE_WEBHOOK_EXAMPLE } from '../examples.ts';
-import { markEarlierReceiver } from '../receivers.ts';
 import {
   EarlierWebhookCreated,
   EarlierWebhookCreation,
@@ -42,7 +43,7 @@ export const earlierCreateWebhook = earlierWrite(createWebhook, {
   example: EARLIER_CREATE_WEBHOOK_EXAMPLE,
   toCurrent: ({ body: { url } }) => ({ params: null, query: null, body: { url } }),
   also: async (writer, { webhook_id }, { body }) => {
-    await markEarlierReceiver(writer.rows, webhook_id, writer.business_id);
+    await setReceiverFormat(writer.rows, webhook_id, 'earlier');
     await changeWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
   },
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
@@ -68,15 +69,15 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
   body: EarlierWebhookUpdate,
   data: WebhookUpdated,
   example: { body: { status: 'paused' }, data: { success: true, updated: ['status'] } },
-  // Which words they are is settled below. Here it counts that there are some, and any webhook is told of these.
+  // The types are checked in `also`. The current endpoint gets types that every webhook may have.
   toCurrent: ({ params, body: { events, ...rest } }) => ({
     params,
     query: null,
     body: { ...rest, ...(events === undefined ? {} : { events: OF_BOTH }) },
   }),
-  also: async (writer, _, { params, body: { events } }) => {
+  also: async (writer, _, { params, body: { events }, services }) => {
     if (events === undefined) return;
-    await checkTold(writer.rows, params.id, events);
+    checkTypes(services, await knownWebhook(writer.rows, writer.business_id, params.id), events);
     await changeWebhook(writer, params.id, { events });
   },
   fromCurrent: (changed) => changed,

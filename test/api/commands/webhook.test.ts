@@ -7,17 +7,19 @@ import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { type Heard, type ListenerOptions, page, startListener } from '../../../api/commands/webhook-listen.ts';
 import { earlierBodyOf } from '../../../api/legacy/events.ts';
+import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
 import { openRecords } from '../../../api/metering/open.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
 import { openQueue } from '../../../api/store/tasks/open.ts';
 import { attemptDelivery, type SignedBody } from '../../../api/webhooks/attempt.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
+import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
 import { bodyOf, enqueueEvent } from '../../../api/webhooks/events.ts';
 import { findReceiver } from '../../../api/webhooks/receivers.ts';
 import { recordAttempt } from '../../../api/webhooks/record.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../../../api/webhooks/samples.ts';
+import { SAMPLES } from '../../../api/webhooks/samples.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 
@@ -54,7 +56,13 @@ const QUEUE = { names: [], failed: () => {}, troubled: () => {} };
 async function failedEvent(given: Operator, receiver: string, business_id: string): Promise<string> {
   return await asService(given, async (records) => {
     const queue = await openQueue({ store: records.store, database_url: null, ...QUEUE });
-    const outbox = { queue, store: records.store, time_scale: 1, now_ms: given.config.now_ms };
+    const outbox = {
+      queue,
+      formats: eventFormats([]),
+      store: records.store,
+      time_scale: 1,
+      now_ms: given.config.now_ms,
+    };
     return await records.transaction(async (rows) => {
       const about = { business_id, receivers: [receiver], event: 'alert.created', data: {}, alert_id: null } as const;
       const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: 0 });

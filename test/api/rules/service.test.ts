@@ -1,9 +1,10 @@
 import test from 'ava';
+import { earlierRetryWait } from '../../../api/legacy/event-format.ts';
 import { localTimeAt } from '../../../api/rules/local-time.ts';
 import { retryAfter } from '../../../api/rules/retry-after.ts';
 import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';
 import { creditBalance, operationsCsv, operationsPage } from '../../../api/rules/usage.ts';
-import { earlierRetryWait, isDelivered, retryWait } from '../../../api/rules/webhook-retry.ts';
+import { isDelivered, retryWait } from '../../../api/rules/webhook-retry.ts';
 import type { FeedState } from '../../../schemas/collections.ts';
 
 const NOW_MS = Date.parse('2026-05-20T12:00:00Z');

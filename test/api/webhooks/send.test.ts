@@ -9,17 +9,18 @@ import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { setMember } from '../../../api/accounts/members.ts';
 import { openArrival } from '../../../api/alerts/arrival.ts';
 import { matchScan, type ScanHail } from '../../../api/alerts/match.ts';
-import { indexPlaces } from '../../../api/alerts/places.ts';
-import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/watched.ts';
-import { markEarlierReceiver } from '../../../api/legacy/receivers.ts';
+import { indexPlaces } from '../../../api/alerts/place-index.ts';
+import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/places.ts';
+import { earlierBodyOf } from '../../../api/legacy/events.ts';
+import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
 import { CommitFailed } from '../../../api/store/errors.ts';
 import type { NewTask } from '../../../api/store/tasks/queue.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
-import { enqueueEarlierEvent } from '../../../api/webhooks/events.ts';
+import { enqueueEvent } from '../../../api/webhooks/events.ts';
+import { setReceiverFormat } from '../../../api/webhooks/formats.ts';
 import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/webhooks/mail.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
-import { EARLIER_SAMPLES } from '../../../api/webhooks/samples.ts';
 import { sendMessage, startSending } from '../../../api/webhooks/send.ts';
 import { signatureFault } from '../../../api/webhooks/sign.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
@@ -323,13 +324,14 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
     response.writeHead(503, { 'Retry-After': '7' }).end();
   };
   const [event_id = ''] = await service.records.transaction(async (rows) => {
-    await markEarlierReceiver(rows, webhook_id, business_id);
+    await setReceiverFormat(rows, webhook_id, 'earlier');
     const about = { business_id, receivers: [webhook_id], alert_id: null, after: null, at_ms: 0 };
     const data = EARLIER_SAMPLES['hail.detected'];
-    return await enqueueEarlierEvent(
+    return await enqueueEvent(
       rows,
       { queue: service.services.queue, store: service.records.store },
       { ...about, event: 'hail.detected', data },
+      earlierBodyOf,
     );
   });
   const dropped = async () => (await findMessage(service.records.reader, event_id))?.state === 'dropped';
@@ -388,8 +390,7 @@ async function hireTeam({ records }: WebhookService): Promise<void> {
 }
 
 async function makeEarlier({ records }: WebhookService, { webhook_id }: { webhook_id: string }): Promise<void> {
-  const { id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
-  await records.transaction((rows) => markEarlierReceiver(rows, webhook_id, id));
+  await records.transaction((rows) => setReceiverFormat(rows, webhook_id, 'earlier'));
 }
 
 /** Events whose first attempt fails, and nothing else is run. */
@@ -525,6 +526,7 @@ testGiveUp('ten distinct events that fail pause a subscription, close its open a
         webhook_url: 'https://broken.example.com',
         secret: services.secrets.encrypt('whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y='),
         status: 'active',
+        format: 'current',
         version: 1,
         created_at: at,
         updated_at: at,

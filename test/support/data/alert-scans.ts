@@ -6,6 +6,8 @@ import type { Live, LiveSnapshot } from '../../../api/live.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { tableTaskStore } from '../../../api/store/tasks/table.ts';
 import { queueOver } from '../../../api/store/tasks/work.ts';
+import { OTHER_FORMATS } from '../../../api/variants.ts';
+import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { scanId, stormDate } from '../../../schemas/time.ts';
@@ -97,6 +99,8 @@ const live: Live = {
   },
 };
 
+export const FORMATS = eventFormats(OTHER_FORMATS);
+
 /** What a watch is given over made-up scans; `published` is what the tables hold for scans that have left the window. */
 export function watchPartsOf(
   records: Records,
@@ -114,6 +118,7 @@ export function watchPartsOf(
     engine,
     records,
     queue: queueOver(tableTaskStore(records.store), { failed: () => {}, troubled: () => {} }),
+    formats: FORMATS,
     storm_day_start_hour: 0,
     coverage: async (edition, archive) => {
       const scan = madeOf(edition).all.find((one) => `${scanId(timeOf(one))}.pmtiles` === archive);

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { describedWebhooks } from '../../../api/openapi-webhooks.ts';
+import { CURRENT_EVENTS, describedWebhooks } from '../../../api/openapi-webhooks.ts';
+import type { VariantName } from '../../../api/store/schema.ts';
+import { EARLIER_DESCRIPTION } from '../../../api/variants.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 const Described = z.record(
@@ -12,10 +14,8 @@ const Described = z.record(
   }),
 );
 
-type Variant = Parameters<typeof describedWebhooks>[0];
-
 /** In what the body of a delivery departs from the OpenAPI description of its event, one that is not described included; [] in nothing. */
-export function departuresOfEvent(variant: Variant, text: string): string[] {
+export function departuresOfEvent(variant: VariantName, text: string): string[] {
   const body = z.looseObject({ event: z.string() }).parse(JSON.parse(text));
   const event = eventsOf(variant)[body.event]?.post;
   if (event === undefined) return [`${body.event} is not described`];
@@ -25,12 +25,14 @@ export function departuresOfEvent(variant: Variant, text: string): string[] {
 }
 
 /** Names of the headers that the description of an event lists. */
-export function describedHeaders(variant: Variant, event: string): readonly string[] {
+export function describedHeaders(variant: VariantName, event: string): readonly string[] {
   return eventsOf(variant)[event]?.post.parameters.map(({ name }) => name) ?? [];
 }
 
-function eventsOf(variant: Variant) {
-  return Described.parse(JSON.parse(JSON.stringify(describedWebhooks(variant))));
+function eventsOf(variant: VariantName) {
+  return Described.parse(
+    JSON.parse(JSON.stringify(describedWebhooks(variant === 'current' ? CURRENT_EVENTS : EARLIER_DESCRIPTION.events))),
+  );
 }
 
 /** The schema without room for members that it does not name. */

@@ -77,7 +77,7 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
   const made = await insertWebhook(writer, services.secrets, wanted, 1);
   if (made === null) throw new Error('a new business has no room for a webhook');
   const { id } = made.webhook;
-  const outbox = { queue: services.queue, store: records.store, time_scale: 1, now_ms };
+  const outbox = { queue: services.queue, formats: services.formats, store: records.store, time_scale: 1, now_ms };
   const about = { business_id, receivers: [id], event: 'alert.created', data: {}, alert_id: null } as const;
   const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
   const answered = {

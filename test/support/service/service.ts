@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { type AppOptions, createApp } from '../../../api/app.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
+import { openEarlierVariant } from '../../../api/legacy/variant.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Telemetry } from '../../../api/middleware/telemetry.ts';
 import { openServices, type Services } from '../../../api/services.ts';
 import type { Records } from '../../../api/store/records.ts';
+import { OTHER_FORMATS } from '../../../api/variants.ts';
 import type { WebhookClient } from '../../../api/webhooks/client.ts';
 import { SCRATCH } from '../data/world.ts';
 import { placeNewRecords } from './new-records.ts';
@@ -66,6 +68,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     storm_day_start_hour: 0,
     base_url: 'http://127.0.0.1:8080/v1',
     now,
+    formats: OTHER_FORMATS,
   });
   const keys = await ensureFirstBusiness(opened.records, now());
   if (keys === null) throw new Error('the records of a new service hold a business already');
@@ -86,6 +89,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     clock: { monotonic_ms: () => performance.now(), unix_ms: now },
     check_replies: 'all',
     telemetry,
+    variants: [{ endpoints: [], open: openEarlierVariant }],
     ...options.app,
   });
   // Many tests share this process: a connection may wait long for its next question, or for its answer, and must not be closed

@@ -3,6 +3,7 @@ import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/openapi.ts';
+import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/variants.ts';
 import { refreshClimatology } from '../../../pipeline/climatology/derive-climatology.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
@@ -69,7 +70,7 @@ export async function startWholeService(): Promise<WholeService> {
     endpoints: EARLIER_ENDPOINTS,
     base_url: BASE_URL,
     version: '0.0.0',
-    variant: 'earlier',
+    variant: EARLIER_DESCRIPTION,
   });
   const service = await startService({
     endpoints: ENDPOINTS,
@@ -78,7 +79,7 @@ export async function startWholeService(): Promise<WholeService> {
     webhookClient: receivers(),
     app: {
       publicRoutes: [openApiDocument(document), openApiDocument(earlier, own_path)],
-      earlier_endpoints: EARLIER_ENDPOINTS,
+      variants: OTHER_VARIANTS,
     },
   });
   try {

@@ -16,7 +16,7 @@ import {
   replaceArea,
   selectAreas,
 } from '../../../../api/alerts/areas.ts';
-import { areaRings } from '../../../../api/alerts/watched.ts';
+import { areaRings } from '../../../../api/alerts/places.ts';
 import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
 import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
 import type { Records, StoredAnswer, Writer } from '../../../../api/store/records.ts';

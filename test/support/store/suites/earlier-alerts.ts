@@ -1,12 +1,12 @@
 import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
-import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
 import type { Records } from '../../../../api/store/records.ts';
 import { insertWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
+import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
 import { lockReceiver } from '../../../../api/webhooks/receivers.ts';
 import { recover } from '../../../../api/webhooks/recover.ts';
 import type { AnyEventType } from '../../../../schemas/webhook-events.ts';
-import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
+import { editionOf, FORMATS, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../../data/alert-scans.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
@@ -31,7 +31,7 @@ async function watched(world: World) {
     records,
     id,
     writing,
-    mark: (receiver_id: string) => writing(({ rows }) => markEarlierReceiver(rows, receiver_id, business_id)),
+    mark: (receiver_id: string) => writing(({ rows }) => setReceiverFormat(rows, receiver_id, 'earlier')),
     webhook: async (events: readonly AnyEventType[]) => {
       const secrets = { encrypt: (text: string) => text, decrypt: (text: string) => text, signatures: () => [] };
       const made = await writing((writer) => insertWebhook(writer, secrets, { url: WANTED.webhook_url, events }, 10));
@@ -43,7 +43,7 @@ async function watched(world: World) {
       writing(async ({ rows, now_ms }) => {
         const receiver = await lockReceiver(rows, records.store, receiver_id);
         if (receiver === null) throw new Error(`${receiver_id} is gone`);
-        return await recover(rows, { queue, store: records.store }, receiver, { since_ms, now_ms });
+        return await recover(rows, { queue, formats: FORMATS, store: records.store }, receiver, { since_ms, now_ms });
       }),
     /** Publishes a scan for each size, two minutes after the other, which both processes lay over what asks. */
     publish: async (minute: number, ...sizes: readonly number[]) => {

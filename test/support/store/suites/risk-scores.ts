@@ -1,11 +1,11 @@
 import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
-import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
 import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
 import type { Records, Writer } from '../../../../api/store/records.ts';
 import { tableTaskStore } from '../../../../api/store/tasks/table.ts';
 import { queueOver } from '../../../../api/store/tasks/work.ts';
 import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
+import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/climatology.ts';
 import { timestamp } from '../../../../schemas/time.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
@@ -33,7 +33,7 @@ async function watched(world: World) {
     const { outcomes } = await upsertLocations(writer, [{ ...YARD, id: null }], 10);
     const location = outcomes[0]?.kind === 'created' ? outcomes[0].id : '';
     const made = { subscription: subscription?.id ?? '', webhook: hook?.webhook.id ?? '', location };
-    for (const id of [made.subscription, made.webhook]) await markEarlierReceiver(writer.rows, id, business_id);
+    for (const id of [made.subscription, made.webhook]) await setReceiverFormat(writer.rows, id, 'earlier');
     return made;
   });
   let runs = 0;

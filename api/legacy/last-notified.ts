@@ -3,19 +3,18 @@ import type { Alert } from '../alerts/alerts.ts';
 import type { Database } from '../store/schema.ts';
 import { earlierEventsOf } from './events.ts';
 
-/** What a receiver of the earlier variant was told last of a place, as far as it was not given up. */
-export interface LastTold {
+/** The last step of an alert that a receiver was sent. */
+export interface LastNotified {
   readonly alert: Alert;
   readonly step: 'begins' | 'ends';
 }
 
-/** The same of some receivers, by their ids. */
-export async function lastTold(
+/** The newest step at a location that each of some receivers was sent, dropped events left out; by receiver. */
+export async function lastNotified(
   rows: Kysely<Database>,
   location_id: string,
   receivers: readonly string[],
-): Promise<ReadonlyMap<string, LastTold>> {
-  if (receivers.length === 0) return new Map();
+): Promise<ReadonlyMap<string, LastNotified>> {
   const found = await rows
     .selectFrom('alerts')
     .innerJoin('messages', 'messages.alert_id', 'alerts.id')
@@ -28,11 +27,11 @@ export async function lastTold(
     .orderBy('alerts.triggered_at')
     .orderBy('alerts.id')
     .execute();
-  const told = new Map<string, LastTold>();
+  const last = new Map<string, LastNotified>();
   for (const { receiver_id, event, ...alert } of found) {
     const isEnd = event === earlierEventsOf(alert).ends;
-    if (isEnd || told.get(receiver_id)?.alert.id !== alert.id)
-      told.set(receiver_id, { alert, step: isEnd ? 'ends' : 'begins' });
+    if (isEnd || last.get(receiver_id)?.alert.id !== alert.id)
+      last.set(receiver_id, { alert, step: isEnd ? 'ends' : 'begins' });
   }
-  return told;
+  return last;
 }

@@ -1,21 +1,17 @@
-import { type Headers, setHeaders } from '../http/reply.ts';
-import { readSunset, type Sunset } from '../legacy/sunset.ts';
-import type { Middleware } from '../state.ts';
+import type { Headers } from '../http/reply.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Records } from '../store/records.ts';
+import { readSunset, type Sunset } from './sunset.ts';
 
-/** How long the dates are taken from memory: what an operator sets is on answers after that. */
+/** How long the dates stay in memory: a change by the operator takes effect after that. */
 const MEMORY_MS = 1_000;
 
-/** Headers that tell from when on the earlier variant is deprecated and may be gone; none where the operator has not set that. */
-export type SunsetHeaders = () => Promise<Headers>;
-
-/** Reads the dates where they were not read a moment ago. */
+/** Reads the headers Deprecation and Sunset, at most once a second; empty while the operator has set no end of the variant. */
 export function rememberSunset(
   records: Pick<Records, 'reader'>,
   common: Headers,
   monotonic_ms: () => number,
-): SunsetHeaders {
+): () => Promise<Headers> {
   let known: Promise<Headers> | null = null;
   let until_ms = Number.NEGATIVE_INFINITY;
 
@@ -23,7 +19,7 @@ export function rememberSunset(
     try {
       return headersOf(await readSunset(records.reader), common);
     } catch (error) {
-      // What was known still holds; that the records are out of reach is told by the answer itself.
+      // The last known dates still hold; the answer itself reports that the records are out of reach.
       if (!isOutage(error)) throw error;
       return before ?? {};
     }
@@ -33,7 +29,7 @@ export function rememberSunset(
     if (known !== null && monotonic_ms() < until_ms) return known;
     until_ms = monotonic_ms() + MEMORY_MS;
     const reading = read(known);
-    known ??= reading; // nobody answers before anything is known
+    known ??= reading; // no answer is sent before the first read
     await reading;
     known = reading;
     return known;
@@ -46,13 +42,5 @@ function headersOf(dates: Sunset | null, common: Headers): Headers {
     Deprecation: `@${Date.parse(dates.deprecated) / 1000}`,
     Sunset: new Date(dates.sunset).toUTCString(),
     'Access-Control-Expose-Headers': `${common['Access-Control-Expose-Headers']}, Deprecation, Sunset`,
-  };
-}
-
-/** Puts them on every answer of the earlier variant. */
-export function tellSunset(sunset: SunsetHeaders): Middleware {
-  return async (ctx, next) => {
-    await next();
-    if (ctx.state.variant === 'earlier') setHeaders(ctx.res, await sunset());
   };
 }

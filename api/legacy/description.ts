@@ -1,0 +1,50 @@
+import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
+import {
+  EARLIER_EVENT_DATA,
+  EARLIER_EVENT_TYPES,
+  EARLIER_EVENTS,
+  EarlierEventBody,
+} from '../../schemas/webhook-events.ts';
+import type { DescribedVariant } from '../openapi.ts';
+import { EXAMPLE_REQUEST_ID, text } from '../openapi-parts.ts';
+import { describeEvent, EXAMPLE_AT } from '../openapi-webhooks.ts';
+import { EARLIER_SAMPLES } from './samples.ts';
+
+const INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.
+Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp}}\`, an error \`{error {code, message}, meta}\`.
+
+Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
+variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
+minute. There are no entity tags: a call is answered anew each time. Where a plan bounds the requests of a UTC day, those past it
+are 429 \`rate_limited\` until midnight.
+
+\`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
+
+/** What the OpenAPI document says of the earlier variant in addition to its endpoints. */
+export const EARLIER_DESCRIPTION: DescribedVariant = {
+  title: 'hail, earlier variant',
+  introduction: INTRODUCTION,
+  own_path: '/legacy/v1/openapi.json',
+  keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
+  opens_test_keys: true,
+  headers: {
+    Deprecation: text(
+      'Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.',
+    ),
+    Sunset: text('HTTP date on which this variant may be gone; absent while no end is set.'),
+  },
+  error: {
+    schema: EarlierErrorBody,
+    example: (code, message) => ({
+      error: { code, message },
+      meta: { request_id: EXAMPLE_REQUEST_ID, timestamp: '2026-05-01T20:14:07Z' },
+    }),
+  },
+  events: EARLIER_EVENT_TYPES.map((type) =>
+    describeEvent(type, EARLIER_EVENTS[type], EarlierEventBody, EARLIER_EVENT_DATA[type], {
+      event: type,
+      timestamp: EXAMPLE_AT,
+      data: EARLIER_SAMPLES[type],
+    }),
+  ),
+};

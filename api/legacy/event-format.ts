@@ -1,0 +1,57 @@
+import { EARLIER_EVENT_TYPES, type EarlierEventType } from '../../schemas/webhook-events.ts';
+import type { FailedAttempt } from '../rules/webhook-retry.ts';
+import { enqueueEvent } from '../webhooks/events.ts';
+import type { EventFormat } from '../webhooks/formats.ts';
+import { earlierBodyOf, earlierEventsOf, earlierHailData } from './events.ts';
+import { lastNotified } from './last-notified.ts';
+import { recoverEarlierAlerts } from './recover.ts';
+import { EARLIER_SAMPLES } from './samples.ts';
+
+/** Milliseconds before each retry; there is no other one, and Retry-After has no effect. */
+export const EARLIER_WAITS_MS: readonly number[] = [1_000, 30_000, 300_000];
+
+/** Milliseconds until a failed attempt is repeated; null: it is not. `attempt`: 1 for the first. */
+export function earlierRetryWait({ attempt }: Pick<FailedAttempt, 'attempt'>, time_scale = 1): number | null {
+  const wait_ms = EARLIER_WAITS_MS[attempt - 1];
+  return wait_ms === undefined ? null : wait_ms * time_scale;
+}
+
+/** Events of the earlier variant. They name no alert, so a receiver gets those of one location one after the other. */
+export const EARLIER_FORMAT: EventFormat = {
+  name: 'earlier',
+  types: EARLIER_EVENT_TYPES,
+  samples: EARLIER_SAMPLES,
+  encode: (event) => earlierBodyOf({ ...event, event: event.event as EarlierEventType }),
+  withId: (body) => body,
+  retryWait: earlierRetryWait,
+  any_hail: true,
+  enqueueAlert: async (rows, outbox, { alert, step, now_ms, receiversOf }) => {
+    if (alert.location_kind === 'area') return;
+    const { business_id, location_id } = alert;
+    const { begins, ends } = earlierEventsOf(alert);
+    const about = { business_id, at_ms: now_ms };
+    const enqueueEnd = async (over: typeof alert, receivers: readonly string[]) => {
+      const data = earlierHailData(over, 'ends');
+      const after = { alert_id: over.id, event: begins };
+      await enqueueEvent(
+        rows,
+        outbox,
+        { ...about, alert_id: over.id, event: ends, after, data, receivers },
+        earlierBodyOf,
+      );
+    };
+    if (step === 'ends') return await enqueueEnd(alert, receiversOf(ends));
+    const receivers = receiversOf(begins);
+    if (receivers.length === 0) return;
+    const former = await lastNotified(rows, location_id, receivers);
+    const data = earlierHailData(alert, 'begins');
+    for (const receiver of receivers) {
+      const last = former.get(receiver);
+      if (last?.step === 'begins' && receiversOf(ends).includes(receiver)) await enqueueEnd(last.alert, [receiver]);
+      const after = last === undefined ? null : { alert_id: last.alert.id, event: ends };
+      const event = { ...about, alert_id: alert.id, event: begins, after, data, receivers: [receiver] };
+      await enqueueEvent(rows, outbox, event, earlierBodyOf);
+    }
+  },
+  recoverAlerts: recoverEarlierAlerts,
+};
