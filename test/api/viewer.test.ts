@@ -26,7 +26,7 @@ async function addressOf(name: string): Promise<string> {
 
 /** Modules of the page run in Node as they are, as long as they touch no document. */
 async function pageModule<Module>(name: string): Promise<Module> {
-  const module: Module = await import(new URL(`../../api/viewer/${name}`, import.meta.url).href);
+  const module: Module = await import(new URL(`../../api/viewer/${name.replace('.js', '.ts')}`, import.meta.url).href);
   return module;
 }
 
