@@ -8,7 +8,7 @@ import { type Box, MARKER_RADIUS, type Marker, placeMarkers, type Spot } from '.
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportPixel } from './report-material.ts';
-import { type Doc, type Sheet, textWidth, write } from './sheet.ts';
+import { type Doc, type Sheet, textWidth, writeLine } from './sheet.ts';
 import { INK, MAP_LABEL, MAP_SMALL, type TextStyle, WARNING } from './styles.ts';
 
 /** Side of the square map, points. */
@@ -18,7 +18,7 @@ const HALF_MI = 5.5;
 /** Scale of the map, points of the page. */
 export const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
 const KM_PER_MILE = METRES_PER_MILE / 1000;
-/** Reach of the scale that turns degrees into kilometres, degrees. */
+/** Reach of the local scale of kilometres per degree, degrees. */
 const REACH_DEG = 0.1;
 const GROUND = '#fdfdfb';
 const RING = '#3d4f5d';
@@ -27,7 +27,7 @@ const SCALE_KM = 2;
 const SCALE_LENGTH = Math.max(SCALE_MI, SCALE_KM / KM_PER_MILE) * POINTS_PER_MILE;
 const STAMP: TextStyle = { ...MAP_LABEL, size: 9, color: WARNING };
 
-/** What a map of an event is drawn from. */
+/** Input of a map of an event. */
 export interface MapInput {
   readonly point: Position;
   readonly event: ReportEvent;
@@ -58,7 +58,7 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
       ...(not_real === null ? [] : [stampBox(sheet, not_real.map, middle)]),
     ],
   });
-  // All lines first: none crosses out a number.
+  // All lines first, so that none crosses out a number.
   for (const marker of markers) drawLeader(doc, marker);
   for (const marker of markers) drawNumber(sheet, marker);
   drawScale(sheet, corner);
@@ -67,7 +67,7 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
   doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).lineWidth(0.7).stroke(RING);
 }
 
-/** Plane around the point: kilometres to the east and north by the ellipsoid's own scale at its latitude. */
+/** Projection around the point: kilometres east and north by the ellipsoid's scale at its latitude. */
 export function mapProjection(point: Position, middle: Spot): (position: Position) => Spot {
   const { east, north } = localScale(point, REACH_DEG);
   const points_per_km = POINTS_PER_MILE / KM_PER_MILE;
@@ -79,7 +79,7 @@ export function mapProjection(point: Position, middle: Spot): (position: Positio
   };
 }
 
-/** One path for each colour: a fill of its own for every pixel would leave seams. */
+/** One path for each colour: separate fills of neighbouring pixels would leave seams. */
 function drawPixels(
   doc: Doc,
   pixels: readonly ReportPixel[],
@@ -103,12 +103,12 @@ function drawPixels(
   }
 }
 
-/** Edge of a pixel: dark from 19 mm on. Printed in grey, the colours of 10 and 19 mm are the same. */
+/** Edge of a pixel: dark from 19 mm on, because the colours of 10 and 19 mm are equal when printed in grey. */
 export function edgeColor({ category }: SizeColor): string {
   return category === null ? GROUND : RING;
 }
 
-/** What lies outside the radius is shown paler: it does not count. */
+/** Draws the area outside the radius paler: it does not count. */
 function veilOutside(doc: Doc, corner: Spot, middle: Spot): void {
   doc.save();
   doc.fillOpacity(0.62).rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE);
@@ -134,7 +134,7 @@ function fillBox(doc: Doc, { left, top, right, bottom }: Box): void {
   doc.rect(left, top, right - left, bottom - top).fill('#ffffff');
 }
 
-/** The name of each ring and where it stands: on the ring, south of the point. */
+/** Label of each ring, on the ring south of the point. */
 function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; box: Box }[] {
   return BANDS_MI.map((miles) => {
     const label = `${miles} mi`;
@@ -146,7 +146,7 @@ function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; bo
 function nameRings(sheet: Sheet, middle: Spot): void {
   for (const { label, spot, box } of ringLabels(sheet, middle)) {
     fillBox(sheet.doc, box);
-    write(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
+    writeLine(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
   }
 }
 
@@ -165,7 +165,7 @@ function drawPoint(doc: Doc, { x, y }: Spot): void {
   doc.circle(x, y, 2.4).lineWidth(1).fillAndStroke('#ffffff', INK);
 }
 
-/** From a number that moved aside to its place. */
+/** Line from a number that moved aside to its place. */
 function drawLeader(doc: Doc, { at, label }: Marker): void {
   if (at === label) return;
   doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
@@ -175,7 +175,7 @@ function drawLeader(doc: Doc, { at, label }: Marker): void {
 function drawNumber(sheet: Sheet, { key, label }: Marker): void {
   const { doc } = sheet;
   doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
-  write(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
+  writeLine(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
 }
 
 /** The lower left corner, which the outermost ring leaves free. */
@@ -202,8 +202,8 @@ function drawScale(sheet: Sheet, corner: Spot): void {
     .lineTo(x + km, y + 3)
     .lineWidth(0.8)
     .stroke(INK);
-  write(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
-  write(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
+  writeLine(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
+  writeLine(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
 }
 
 function northBox({ x, y }: Spot): Box {
@@ -215,19 +215,19 @@ function drawNorth(sheet: Sheet, corner: Spot): void {
   const x = corner.x + MAP_SIDE - 13;
   const y = corner.y + 8;
   doc.polygon([x, y], [x + 3.6, y + 11], [x, y + 8.4], [x - 3.6, y + 11]).fill(INK);
-  write(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
+  writeLine(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
 }
 
 function stampBox(sheet: Sheet, text: string, { x, y }: Spot): Box {
   return boxAround({ x, y: y - MAP_SIDE / 2 + 10.5 }, textWidth(sheet, text, STAMP) / 2 + 5, 6.5);
 }
 
-/** A map cut out of its page still says what it is. */
+/** Marks the map itself, because it may be cut out of its page. */
 function stampMap(sheet: Sheet, text: string, middle: Spot): void {
   const { left, top, right, bottom } = stampBox(sheet, text, middle);
   sheet.doc
     .rect(left, top, right - left, bottom - top)
     .lineWidth(1)
     .fillAndStroke('#ffffff', WARNING);
-  write(sheet, text, middle.x, top + 9.6, STAMP, 'center');
+  writeLine(sheet, text, middle.x, top + 9.6, STAMP, 'center');
 }
