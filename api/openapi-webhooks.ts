@@ -11,7 +11,7 @@ import {
   EventBody,
 } from '../schemas/webhook-events.ts';
 import type { Endpoint } from './endpoint.ts';
-import { publishSchema } from './openapi-parts.ts';
+import { publishSchema } from './openapi-components.ts';
 import { EARLIER_SAMPLES, SAMPLES } from './webhooks/samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;

@@ -5,26 +5,28 @@ import type { Endpoint } from './endpoint.ts';
 
 /** Every header of an answer that is part of the interface. */
 export const HEADERS = {
-  'X-Request-Id': text('Id of this answer, also in the body of errors.'),
-  'X-RateLimit-Limit': whole(
+  'X-Request-Id': stringHeader('Id of this answer, also in the body of errors.'),
+  'X-RateLimit-Limit': integerHeader(
     'Requests allowed in the window: 60 rolling seconds; the UTC day in a refusal for its requests.',
   ),
-  'X-RateLimit-Remaining': whole('Requests left in the window.'),
-  'X-RateLimit-Reset': whole('Unix seconds at which the window is empty again.'),
-  RateLimit: text('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
-  'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
-  ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
-  'X-Data-Source': text(
+  'X-RateLimit-Remaining': integerHeader('Requests left in the window.'),
+  'X-RateLimit-Reset': integerHeader('Unix seconds at which the window is empty again.'),
+  RateLimit: stringHeader('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
+  'RateLimit-Policy': stringHeader('Requests per window, in the form of the IETF draft.'),
+  ETag: stringHeader('Weak tag: equal tags mean equal answers apart from age_seconds.'),
+  'X-Data-Source': stringHeader(
     'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
   ),
-  'Cache-Control': text('Whether, and by whom, the answer may be kept.'),
-  Vary: text('Request headers that the answer depends on.'),
-  'Content-Disposition': text('Name under which the answer may be saved.'),
-  'Idempotent-Replay': text('true when this is the answer to an earlier request with the same Idempotency-Key.'),
-  'WWW-Authenticate': text('Bearer realm="hail".'),
-  'X-Required-Scope': text('The missing scope, with insufficient_scope.'),
-  Allow: text('Methods that the path takes.'),
-  'Retry-After': whole('Seconds until the next request will be admitted.'),
+  'Cache-Control': stringHeader('Whether, and by whom, the answer may be kept.'),
+  Vary: stringHeader('Request headers that the answer depends on.'),
+  'Content-Disposition': stringHeader('Name under which the answer may be saved.'),
+  'Idempotent-Replay': stringHeader(
+    'true when this is the answer to an earlier request with the same Idempotency-Key.',
+  ),
+  'WWW-Authenticate': stringHeader('Bearer realm="hail".'),
+  'X-Required-Scope': stringHeader('The missing scope, with insufficient_scope.'),
+  Allow: stringHeader('Methods that the path takes.'),
+  'Retry-After': integerHeader('Seconds until the next request will be admitted.'),
 };
 /** Of an operation that needs no key and costs nothing. */
 export const WITHOUT_KEY = {
@@ -39,7 +41,7 @@ export const WITHOUT_KEY = {
 
 type HeaderName = keyof typeof EARLIER_HEADERS | keyof typeof FILE_HEADERS;
 
-const COMMON_HEADERS = headers([
+const COMMON_HEADERS = headerRefs([
   'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -50,31 +52,33 @@ const COMMON_HEADERS = headers([
   'Vary',
 ]);
 /** Headers that come with one error. */
-const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>>> = {
-  401: headers(['WWW-Authenticate']),
-  403: headers(['X-Required-Scope']),
-  405: headers(['Allow']),
-  429: headers(['Retry-After']),
-  503: headers(['Retry-After']),
+const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headerRefs>>>> = {
+  401: headerRefs(['WWW-Authenticate']),
+  403: headerRefs(['X-Required-Scope']),
+  405: headerRefs(['Allow']),
+  429: headerRefs(['Retry-After']),
+  503: headerRefs(['Retry-After']),
 };
 
 /** Headers of answers that are files. */
 export const FILE_HEADERS = {
-  'Accept-Ranges': text('bytes: parts of the file may be asked for with Range.'),
-  'Content-Range': text('Which bytes of how many these are; after 416 only how many there are.'),
-  'Content-Length': whole('Bytes of the body; absent where it is compressed.'),
-  'Content-Encoding': text('gzip where the answer is compressed, for clients that take it.'),
+  'Accept-Ranges': stringHeader('bytes: parts of the file may be asked for with Range.'),
+  'Content-Range': stringHeader('Which bytes of how many these are; after 416 only how many there are.'),
+  'Content-Length': integerHeader('Bytes of the body; absent where it is compressed.'),
+  'Content-Encoding': stringHeader('gzip where the answer is compressed, for clients that take it.'),
 };
 
 export const EARLIER_HEADERS = {
   ...HEADERS,
-  Deprecation: text('Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.'),
-  Sunset: text('HTTP date on which this variant may be gone; absent while no end is set.'),
+  Deprecation: stringHeader(
+    'Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.',
+  ),
+  Sunset: stringHeader('HTTP date on which this variant may be gone; absent while no end is set.'),
 };
 
 /** Headers of every answer of a variant. */
-export function commonHeaders(variant: Endpoint['variant']): ReturnType<typeof headers> {
-  return variant === 'earlier' ? { ...COMMON_HEADERS, ...headers(['Deprecation', 'Sunset']) } : COMMON_HEADERS;
+export function commonHeaders(variant: Endpoint['variant']): ReturnType<typeof headerRefs> {
+  return variant === 'earlier' ? { ...COMMON_HEADERS, ...headerRefs(['Deprecation', 'Sunset']) } : COMMON_HEADERS;
 }
 
 const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
@@ -95,11 +99,11 @@ const ERROR_BODIES = {
 } as const;
 
 /** One response per status, naming the codes that come with it, each with what the service says then. */
-export function errors(
+export function errorResponses(
   codes: readonly ErrorCode[],
   messageFor: (code: ErrorCode) => string,
   variant: Endpoint['variant'],
-  more: ReturnType<typeof headers> = {},
+  more: ReturnType<typeof headerRefs> = {},
 ): ZodOpenApiResponsesObject {
   const { schema, example } = ERROR_BODIES[variant];
   const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
@@ -144,14 +148,16 @@ export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void 
 }
 
 /** References to headers by their names. */
-export function headers(names: readonly HeaderName[]): Record<string, { $ref: `#/components/headers/${HeaderName}` }> {
+export function headerRefs(
+  names: readonly HeaderName[],
+): Record<string, { $ref: `#/components/headers/${HeaderName}` }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 }
 
-function text(description: string) {
+function stringHeader(description: string) {
   return { description, schema: { type: 'string' as const } };
 }
 
-function whole(description: string) {
+function integerHeader(description: string) {
   return { description, schema: { type: 'integer' as const } };
 }

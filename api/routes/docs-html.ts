@@ -46,3 +46,8 @@ export function slug(text: string): string {
 export function html(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
+
+/** Text with its `code` marked as such. */
+export function inlineCode(text: string): string {
+  return html(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
+}
