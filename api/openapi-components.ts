@@ -3,7 +3,7 @@ import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../schemas/er
 import { EarlierErrorBody } from '../schemas/resources/earlier-envelope.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Every header of an answer that is part of the interface. */
+/** Every response header of the interface. */
 export const HEADERS = {
   'X-Request-Id': stringHeader('Id of this answer, also in the body of errors.'),
   'X-RateLimit-Limit': integerHeader(
@@ -28,7 +28,7 @@ export const HEADERS = {
   Allow: stringHeader('Methods that the path takes.'),
   'Retry-After': integerHeader('Seconds until the next request will be admitted.'),
 };
-/** Of an operation that needs no key and costs nothing. */
+/** Fields of an operation that needs no key and is free. */
 export const WITHOUT_KEY = {
   security: [],
   'x-scope': null,
@@ -51,7 +51,7 @@ const COMMON_HEADERS = headerRefs([
   'Cache-Control',
   'Vary',
 ]);
-/** Headers that come with one error. */
+/** Headers of one error status. */
 const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headerRefs>>>> = {
   401: headerRefs(['WWW-Authenticate']),
   403: headerRefs(['X-Required-Scope']),
@@ -98,7 +98,7 @@ const ERROR_BODIES = {
   },
 } as const;
 
-/** One response per status, naming the codes that come with it, each with what the service says then. */
+/** One response per status with its error codes, and an example message for each code. */
 export function errorResponses(
   codes: readonly ErrorCode[],
   messageFor: (code: ErrorCode) => string,
@@ -124,15 +124,15 @@ export function errorResponses(
   );
 }
 
-/** What the service says with a code wherever it comes from. */
+/** Message of a code whose message is the same at every endpoint. */
 export function fixedMessage(code: ErrorCode): string {
   const messages: Readonly<Partial<Record<ErrorCode, string>>> = ERROR_MESSAGES;
   return messages[code] ?? ERRORS[code].meaning;
 }
 
 /**
- * Changes a JSON schema into what is published: a unit is an extension of JSON Schema, the words of what the service writes are open,
- * and a list of a fixed length whose members are alike is a list.
+ * Changes a JSON schema for publication: a unit becomes `x-unit`, an enum of an answer becomes `x-extensible-enum`, and a tuple of
+ * equal members becomes a list of fixed length.
  */
 export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void {
   const { unit, enum: words, prefixItems } = jsonSchema as { unit?: string; enum?: unknown[]; prefixItems?: unknown[] };
@@ -147,7 +147,7 @@ export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void 
   Reflect.deleteProperty(jsonSchema, 'enum');
 }
 
-/** References to headers by their names. */
+/** References to headers by name. */
 export function headerRefs(
   names: readonly HeaderName[],
 ): Record<string, { $ref: `#/components/headers/${HeaderName}` }> {

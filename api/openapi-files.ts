@@ -23,7 +23,7 @@ const RANGE_HEADERS = z.object({
   'If-None-Match': z.string().optional().meta({ description: 'Tags of contents that are at hand.' }),
 });
 
-/** GET operations for files, by path: signed addresses of reports and exports, and archives of tiles. */
+/** GET operations for files, by path: signed addresses of reports and exports, tile archives. */
 export function filePaths(): Readonly<Record<string, ZodOpenApiOperationObject>> {
   const date = z.string().meta({ description: 'Storm date, YYYY-MM-DD.', format: 'date' });
   const file = z.string().meta({ description: 'File name as /v1/tiles/scan gives it, with its content in it.' });

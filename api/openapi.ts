@@ -40,7 +40,7 @@ export interface DocumentOptions {
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
   readonly version: string;
-  /** Which variant of the interface is described; the current one when left out. */
+  /** Variant of the interface; default: the current one. */
   readonly variant?: Endpoint['variant'];
 }
 
@@ -63,7 +63,7 @@ are 429 \`rate_limited\` until midnight.
 
 \`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
 
-/** What a description says of a variant as a whole. */
+/** Texts and headers of the description of each variant. */
 const VARIANTS = {
   current: {
     title: 'hail',
@@ -81,7 +81,7 @@ const VARIANTS = {
   },
 } as const;
 
-/** Codes that any call may meet, whatever the endpoint. */
+/** Error codes of every endpoint. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_parameter',
   'bad_request',
@@ -98,7 +98,7 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'metering_unavailable',
 ];
 
-/** The description of the interface, made from the same values that route, validate and answer. */
+/** The description of the interface, built from the endpoint values that also route, validate and answer. */
 export function describeApi({ endpoints, base_url, version, variant = 'current' }: DocumentOptions): ApiDocument {
   const { title, introduction, headers, own_path, keys } = VARIANTS[variant];
   nameResources();
@@ -143,12 +143,12 @@ export function describeApi({ endpoints, base_url, version, variant = 'current' 
 
 const publishOverride: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);
 
-/** The GET operations, each with its HEAD operation. */
+/** GET operations, each with its HEAD operation. */
 function withHeadOperations(paths: Readonly<Record<string, ZodOpenApiOperationObject>>) {
   return Object.fromEntries(Object.entries(paths).map(([path, get]) => [path, { get, head: headOperation(get) }]));
 }
 
-/** The same without its body. */
+/** HEAD operation of a GET operation: the same without a body. */
 function headOperation(endpointOperation: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
   const { operationId = '', summary = '', responses } = endpointOperation;
   return {
@@ -164,7 +164,7 @@ function headOperation(endpointOperation: ZodOpenApiOperationObject): ZodOpenApi
   };
 }
 
-/** `get /v1/storms/{track_id}` → `getStormsByTrackId`; of the earlier variant `getLegacyHailCurrent` and the like. */
+/** `get /v1/storms/{track_id}` → `getStormsByTrackId`; in the earlier variant such as `getLegacyHailCurrent`. */
 export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   const words = path
     .replace(/^\/(legacy\/)?v1\//, '$1')
@@ -174,7 +174,7 @@ export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>)
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** What a call as in the example costs, asked with another query string over its own; null: free, or no example to go by. */
+/** Price of the example call, with `otherwise` overriding its query string; null: free, or no valid example. */
 export function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
   const { example } = endpoint;
   const query = endpoint.query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
@@ -183,7 +183,7 @@ export function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
   return endpoint.price({ params: exampleParams(endpoint), query: query?.data ?? null, body: body?.data ?? null });
 }
 
-/** Every price of an endpoint with the question it is for; a call costs `credits` for each of its `count`. */
+/** Every price of an endpoint, each with its query string; a call costs `credits` for each of its `count`. */
 function examplePrices(endpoint: Endpoint) {
   return endpoint.priced.map((when) => {
     const { operation = null, credits = 0, count = 1 } = examplePrice(endpoint, when) ?? {};
@@ -205,7 +205,7 @@ function operation(endpoint: Endpoint, endpoints: readonly Endpoint[]): ZodOpenA
     description: endpoint.description,
     'x-scope': scope,
     'x-feature': feature,
-    // Every test key of the earlier variant opens all of it.
+    // In the earlier variant test keys may call every endpoint.
     'x-test-key': test_key || endpoint.variant === 'earlier',
     'x-credits': price === null ? 0 : price.credits / price.count,
     'x-credits-per': priced_per ?? 'call',
@@ -237,7 +237,7 @@ function requestParams(endpoint: Endpoint): ZodOpenApiParameters {
   };
 }
 
-/** The parameters with the values of the example. */
+/** Query parameters with the values of the example. */
 function withExamples(query: z.ZodObject, example: Readonly<Record<string, string>> = {}): z.ZodObject {
   const shape = Object.entries(query.shape).map(([name, schema]) => {
     const text = example[name];
@@ -307,7 +307,7 @@ function errorCodes(endpoint: Endpoint): readonly ErrorCode[] {
   ];
 }
 
-/** What an endpoint says with a code, for instance. */
+/** Example message of an error code at an endpoint. */
 function exampleMessage(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
   switch (code) {
     case 'invalid_parameter':
@@ -331,17 +331,17 @@ function methodMessage(methods: readonly string[]): string {
   return noRouteError('TRACE', allowHeader(methods)).message;
 }
 
-/** The refusal of the first question that an endpoint does not take: none at all, or a parameter that makes no sense. */
+/** Message of the first refused query string: an empty one, one with an invalid parameter, or invalid encoding. */
 function parameterMessage(endpoint: Endpoint): string {
   const names = endpoint.query instanceof z.ZodObject ? Object.keys(endpoint.query.shape) : [];
-  const questions = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
-  const faults = questions.map((question) =>
-    caughtApiError(() => validInput(endpoint, exampleParams(endpoint), parseQuery(question), null)),
+  const queries = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
+  const faults = queries.map((query) =>
+    caughtApiError(() => validInput(endpoint, exampleParams(endpoint), parseQuery(query), null)),
   );
   return faults.find((fault) => fault?.code === 'invalid_parameter')?.message ?? ERRORS.invalid_parameter.meaning;
 }
 
-/** The refusal of the example without its body, or with one of nothing. */
+/** Message of a refused body: no body, or an empty object. */
 function bodyMessage(endpoint: Endpoint): string {
   const query = { ...endpoint.example?.query };
   const faults = [null, {}].map((body) =>
@@ -384,7 +384,7 @@ function documentOperation(variant: Endpoint['variant']): ZodOpenApiOperationObj
   };
 }
 
-/** Whether its answers say where their data come from. */
+/** Whether answers have X-Data-Source. */
 function sendsDataSource(endpoint: Endpoint): boolean {
   if (endpoint.kind === 'write') return endpoint.data_source !== null;
   return endpoint.plan !== null && endpoint.reads_dates;

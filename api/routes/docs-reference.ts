@@ -35,7 +35,7 @@ interface Content {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
 }
 
-/** What the page is made from: an OpenAPI document. */
+/** The parts of an OpenAPI document that the page shows. */
 export interface DocsSource {
   readonly info: { readonly title: string; readonly version: string };
   readonly servers?: readonly { readonly url: string }[] | undefined;
@@ -50,9 +50,9 @@ interface Entry {
   readonly id: string;
 }
 
-/** Longest example shown whole, characters. */
+/** Longer examples are cut, characters. */
 const LONGEST_EXAMPLE = 2400;
-/** What a page says of a variant as a whole. Addresses are relative to the page: the service may lie below a path. */
+/** Texts of the page of each variant. Links are relative to the page, because a proxy may serve it below a path. */
 const PAGES = {
   current: {
     path: '/docs',
@@ -85,12 +85,12 @@ const PAGES = {
 } as const;
 type Variant = keyof typeof PAGES;
 
-/** GET /docs, and /docs/legacy of the earlier variant: the description for people, one page without outside resources. */
+/** GET /docs, and /docs/legacy of the earlier variant: the reference as one page without external resources. */
 export function docsPage(source: DocsSource, variant: Variant = 'current'): PublicRoute {
   return servePage(PAGES[variant].path, renderDocs(source, variant));
 }
 
-/** The page of a document, as HTML. */
+/** The page as HTML. */
 export function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
   const { links, guides, lead, facts, error } = PAGES[variant];
   const entries = operations(source);
@@ -118,7 +118,7 @@ ${errorTable()}`,
   });
 }
 
-/** Operations to show; HEAD is that of GET without its body, which is said once for all. */
+/** All operations but HEAD, which the page describes once for all. */
 function operations({ paths }: DocsSource): readonly Entry[] {
   return Object.entries((paths ?? {}) as Readonly<Record<string, Readonly<Record<string, Operation>>>>).flatMap(
     ([path, { head: _, ...methods }]) =>
@@ -242,7 +242,7 @@ function chips(operation: Operation): string {
   return `<ul class="chips">${items.join('')}</ul>`;
 }
 
-/** `2 credits`, or from the least to the most where the question decides; the price of one where a call holds several. */
+/** `2 credits`; `2 credits, up to 5` where the query decides; `1 credit per point` where a call has several. */
 function priceText(operation: Operation): string {
   const { 'x-credits': credits = 0, 'x-credits-per': per = 'call', 'x-prices': prices = [] } = operation;
   const unit = (amount: number) => `${amount} ${amount === 1 ? 'credit' : 'credits'}`;
@@ -252,7 +252,7 @@ function priceText(operation: Operation): string {
   return most === credits ? unit(credits) : `${unit(credits)}, up to ${most}`;
 }
 
-/** What each question costs, where it decides. */
+/** Prices by query, where the query decides. */
 function priceTable({ 'x-prices': prices = [] }: Operation): string {
   if (prices.length === 0) return '';
   const rows = prices.map(
@@ -285,7 +285,7 @@ function curlExample({ method, path, operation }: Entry, root: string): string {
   ].join(' \\\n');
 }
 
-/** A value as indented JSON, cut where it is long. */
+/** A value as indented JSON, cut after `LONGEST_EXAMPLE`. */
 export function exampleText(example: unknown): string {
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
   return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}\n…` : text;
@@ -303,7 +303,7 @@ function methodBadge(method: string): string {
   return `<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
 
-/** A path that may be broken after its slashes. */
+/** A path as HTML with line breaks allowed after its slashes. */
 function breakable(path: string): string {
   return html(path).replaceAll('/', '/<wbr>');
 }

@@ -25,7 +25,7 @@ export interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-/** Parameters of a reply that are listed, by depth. */
+/** Fields of an answer are listed down to this depth. */
 const DEEPEST = 4;
 
 interface Field {
@@ -34,7 +34,7 @@ interface Field {
   readonly schema: Schema;
 }
 
-/** The shapes that a value may have: one, or those of a union; null is none. */
+/** The object shapes of a value: one, or the members of a union except null. */
 function objectShapes(schema: Schema, schemas: Readonly<Record<string, Schema>>): readonly Schema[] {
   const known = resolveRef(schema, schemas);
   const several = known.oneOf ?? known.anyOf;
@@ -43,7 +43,7 @@ function objectShapes(schema: Schema, schemas: Readonly<Record<string, Schema>>)
     : several.filter(({ type }) => type !== 'null').flatMap((one) => objectShapes(one, schemas));
 }
 
-/** Members of an object, those of objects and lists within under dotted names; of a union those of every shape. */
+/** Fields of a schema; nested fields have dotted names; a union has the fields of every shape. */
 function fieldRows(
   schema: Schema,
   schemas: Readonly<Record<string, Schema>>,
@@ -65,7 +65,7 @@ function fieldRows(
   });
 }
 
-/** The fields of a body or an answer; a table for each shape where there are several. */
+/** Fields of a body or an answer, one table for each shape. */
 export function fieldTables(
   schema: Schema,
   schemas: Readonly<Record<string, Schema>>,
@@ -86,17 +86,17 @@ function fieldTable(fields: readonly Field[], mark: typeof requiredMark): string
   return `<div class="scroll" tabindex="0"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-/** The description of a schema, or of what may stand there when it may be null. */
+/** Description of a schema; of a nullable schema without one, that of its first described member. */
 function schemaMeaning({ description, anyOf = [] }: Schema): string {
   return description ?? anyOf.find((one) => one.description !== undefined)?.description ?? '';
 }
 
-/** A mark beside what an answer does not always have. */
+/** Mark of a field that an answer may lack. */
 export function alwaysMark(required: boolean | undefined): string {
   return required ? '' : '<span class="optional">not always</span>';
 }
 
-/** A mark beside what must be given, and what need not. */
+/** Mark of a required or optional field. */
 export function requiredMark(required: boolean | undefined): string {
   return required ? '<span class="required">required</span>' : '<span class="optional">optional</span>';
 }
@@ -105,7 +105,7 @@ function resolveRef(schema: Schema, schemas: Readonly<Record<string, Schema>>): 
   return schema.$ref === undefined ? schema : (schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 }
 
-/** What values a schema accepts, in a few words. */
+/** Values that a schema accepts, in a few words. */
 export function schemaLimits(schema: Schema): string {
   const several = schema.anyOf ?? schema.oneOf;
   if (several) return several.map((one) => (one.type === 'null' ? 'null' : schemaLimits(one))).join(' or ');
@@ -131,7 +131,7 @@ export function schemaLimits(schema: Schema): string {
     .join(', ');
 }
 
-/** The words that a schema names: those of an answer may grow in number. */
+/** Enum values of a schema; those of an answer may grow and end in `…`. */
 function schemaWords({ const: only, enum: closed, 'x-extensible-enum': open }: Schema): string | null {
   if (only !== undefined) return String(only);
   if (closed) return closed.join(' | ');
