@@ -66,7 +66,7 @@ const PAGES = {
     lead: 'Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.',
     facts: currentFacts,
     error:
-      'Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Go by the code; the message may change.',
+      'Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Rely on the code; the message may change.',
   },
   earlier: {
     path: '/docs/legacy',
@@ -77,10 +77,10 @@ const PAGES = {
       ['webhooks', 'Receiving events'],
       ['../docs', 'Current variant'],
     ],
-    lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in the shape of before. Sizes are radar estimates, not ground measurements.',
+    lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in its earlier shape. Sizes are radar estimates, not ground measurements.',
     facts: earlierFacts,
     error:
-      'Every error is an object of <code>error {code, message}</code> and <code>meta {request_id, timestamp}</code>. Go by the code; the message may change.',
+      'Every error is an object of <code>error {code, message}</code> and <code>meta {request_id, timestamp}</code>. Rely on the code; the message may change.',
   },
 } as const;
 type Variant = keyof typeof PAGES;
@@ -147,23 +147,23 @@ function currentFacts(root: string): string {
     ],
     [
       'Credits',
-      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>GET /v1/usage</code> shows every credit at once.',
+      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>GET /v1/usage</code> shows every credit immediately.',
     ],
     [
       'Rate',
-      '60 requests in any 60 seconds unless your plan says otherwise. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 says when to come back in <code>Retry-After</code>.',
+      '60 requests in any 60 seconds unless your plan says otherwise. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 gives the wait in <code>Retry-After</code>.',
     ],
     [
-      'Fresh or unchanged',
-      'Market data carry an <code>ETag</code> and the time of the scan they rest on. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304. <code>HEAD</code> answers as <code>GET</code> does, without the body and for the same price.',
+      'Conditional requests',
+      'Market data carry an <code>ETag</code> and the time of their scan. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304. <code>HEAD</code> answers as <code>GET</code> does, without the body and for the same price.',
     ],
     [
       'Safe repeats',
       'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer and changes nothing.',
     ],
     [
-      'Limits are said',
-      'What is out of range is refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of words in answers that end in <code>…</code> may grow: expect new ones.',
+      'Validation',
+      'Values out of range are refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of values in answers that end in <code>…</code> may grow: expect new values.',
     ],
   ];
   return factCards(cards);
@@ -177,10 +177,10 @@ function earlierFacts(root: string): string {
     ],
     [
       'Simulated answers',
-      'A key that begins with <code>test_</code> gets simulated answers, for nothing, 600 times a minute. They follow from place and UTC day alone, say <code>X-Data-Source: simulated</code>, and hold nothing that was observed.',
+      'A key that begins with <code>test_</code> gets simulated answers, free, up to 600 a minute. They depend only on place and UTC day, carry <code>X-Data-Source: simulated</code>, and contain no observed data.',
     ],
     [
-      'One shape',
+      'Answer format',
       'A success is <code>{data, meta {request_id, timestamp}}</code>; longitudes are called <code>lng</code>.',
     ],
     [
@@ -192,8 +192,8 @@ function earlierFacts(root: string): string {
       'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer as it was, its <code>meta</code> included, and changes nothing.',
     ],
     [
-      'An end',
-      'Once an end of this variant is set, every answer tells it in <code>Deprecation</code> and <code>Sunset</code>.',
+      'End of life',
+      'Once the end of this variant is scheduled, every answer carries <code>Deprecation</code> and <code>Sunset</code>.',
     ],
   ]);
 }
