@@ -34,7 +34,7 @@ const HEAD_LINE = COLUMN_HEAD.leading;
  */
 export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const has_below = columns.some(({ below }) => below !== undefined);
-  const row_height = CELL.leading + (has_below ? CELL_FAINT.leading : 0) + (has_below ? 6 : 3.5);
+  const row_height = rowHeight(has_below);
   const heads = columns.map(({ head, width }) => wrapText(sheet, head, width, COLUMN_HEAD));
   const head_height = Math.max(...heads.map((lines) => lines.length)) * HEAD_LINE + 6;
   ensureSpace(sheet, head_height + Math.min(2, rows.length) * row_height);
@@ -51,7 +51,11 @@ export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], ro
 
 /** Height of a table that fits one page, points. */
 export function tableHeight(rows: number, has_below: boolean): number {
-  return HEAD_LINE + 6 + rows * (CELL.leading + (has_below ? CELL_FAINT.leading + 6 : 3.5));
+  return HEAD_LINE + 6 + rows * rowHeight(has_below);
+}
+
+function rowHeight(has_below: boolean): number {
+  return CELL.leading + (has_below ? CELL_FAINT.leading + 6 : 3.5);
 }
 
 function drawHead<Row>(
