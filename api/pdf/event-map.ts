@@ -8,7 +8,7 @@ import { type Box, MARKER_RADIUS, type Marker, placeMarkers, type Spot } from '.
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportPixel } from './report-material.ts';
-import { type Doc, type Sheet, textWidth, writeLine } from './sheet.ts';
+import { type Doc, type Sheet, textWidth, write } from './sheet.ts';
 import { INK, MAP_LABEL, MAP_SMALL, type TextStyle, WARNING } from './styles.ts';
 
 /** Side of the square map, points. */
@@ -146,7 +146,7 @@ function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; bo
 function nameRings(sheet: Sheet, middle: Spot): void {
   for (const { label, spot, box } of ringLabels(sheet, middle)) {
     fillBox(sheet.doc, box);
-    writeLine(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
+    write(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
   }
 }
 
@@ -175,7 +175,7 @@ function drawLeader(doc: Doc, { at, label }: Marker): void {
 function drawNumber(sheet: Sheet, { key, label }: Marker): void {
   const { doc } = sheet;
   doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
-  writeLine(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
+  write(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
 }
 
 /** The lower left corner, which the outermost ring leaves free. */
@@ -202,8 +202,8 @@ function drawScale(sheet: Sheet, corner: Spot): void {
     .lineTo(x + km, y + 3)
     .lineWidth(0.8)
     .stroke(INK);
-  writeLine(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
-  writeLine(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
+  write(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
+  write(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
 }
 
 function northBox({ x, y }: Spot): Box {
@@ -215,7 +215,7 @@ function drawNorth(sheet: Sheet, corner: Spot): void {
   const x = corner.x + MAP_SIDE - 13;
   const y = corner.y + 8;
   doc.polygon([x, y], [x + 3.6, y + 11], [x, y + 8.4], [x - 3.6, y + 11]).fill(INK);
-  writeLine(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
+  write(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
 }
 
 function stampBox(sheet: Sheet, text: string, { x, y }: Spot): Box {
@@ -229,5 +229,5 @@ function stampMap(sheet: Sheet, text: string, middle: Spot): void {
     .rect(left, top, right - left, bottom - top)
     .lineWidth(1)
     .fillAndStroke('#ffffff', WARNING);
-  writeLine(sheet, text, middle.x, top + 9.6, STAMP, 'center');
+  write(sheet, text, middle.x, top + 9.6, STAMP, 'center');
 }

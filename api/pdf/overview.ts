@@ -20,7 +20,7 @@ import {
   TEXT_WIDTH,
   tagged,
   wrapText,
-  writeLine,
+  write,
   writeLines,
 } from './sheet.ts';
 import { BODY, FIGURE, LEAD, SMALL, STRONG } from './styles.ts';
@@ -59,10 +59,10 @@ function drawVerdictCounts(sheet: Sheet, events: readonly ReportEvent[]): void {
     artifact(doc, 'Layout', () => doc.rect(x, top, COLUMN, 2).fill(color));
     tagged(sheet, 'P', () => {
       const count = String(countOf(events, verdict));
-      writeLine(sheet, count, x, top + 30, { ...FIGURE, color });
+      write(sheet, count, x, top + 30, { ...FIGURE, color });
       const beside = x + 19 * count.length;
       drawMark(sheet, verdict, beside + 5, top + 25, 5);
-      writeLine(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
+      write(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
       writeLines(sheet, wrapText(sheet, means, COLUMN, SMALL), x, top + 38, SMALL);
     });
   }

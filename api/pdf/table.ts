@@ -8,7 +8,7 @@ import {
   textWidth,
   withinElement,
   wrapText,
-  writeLine,
+  write,
 } from './sheet.ts';
 import { CELL, CELL_FAINT, COLUMN_HEAD, INK, type TextStyle } from './styles.ts';
 
@@ -100,7 +100,7 @@ function styleOf<Row>({ style = CELL }: Column<Row>, row: Row): TextStyle {
 function writeCell<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
   const right = column.align === 'right';
   const shown = truncateText(sheet, text, column.width, style);
-  writeLine(sheet, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
+  write(sheet, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
 }
 
 /** A text cut to a width; a cut text ends in `…`. */

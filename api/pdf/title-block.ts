@@ -15,7 +15,7 @@ import {
   TEXT_WIDTH,
   tagged,
   wrapText,
-  writeLine,
+  write,
   writeLines,
 } from './sheet.ts';
 import { BODY, INK, LABEL, PLACE, SMALL, TITLE } from './styles.ts';
@@ -37,9 +37,9 @@ const NOT_PRINTABLE = '(not printable)';
 export function drawTitleBlock(sheet: Sheet, material: ReportMaterial): void {
   const { doc } = sheet;
   const top = sheet.y;
-  tagged(sheet, 'H1', () => writeLine(sheet, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
+  tagged(sheet, 'H1', () => write(sheet, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
   tagged(sheet, 'P', () =>
-    writeLine(sheet, `at ${coordinates(material.verification.location)}`, PAGE.left, top + 38, PLACE),
+    write(sheet, `at ${coordinates(material.verification.location)}`, PAGE.left, top + 38, PLACE),
   );
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top + 50, 1.6, INK));
   let y = top + 58;
@@ -67,7 +67,7 @@ function drawFact(sheet: Sheet, label: string, value: string, at: Spot & { reado
   const { x, y, width } = at;
   const lines = wrapText(sheet, value, width - LABEL_WIDTH, BODY);
   tagged(sheet, 'P', () => {
-    writeLine(sheet, label, x, y + 7.2, LABEL);
+    write(sheet, label, x, y + 7.2, LABEL);
     writeLines(sheet, lines, x + LABEL_WIDTH, y, BODY);
   });
   return y + lines.length * BODY.leading + 2;

@@ -6,7 +6,7 @@ import { stormDayInWords } from '../rules/storm-day-words.ts';
 import { NOTE_MAX } from './event-sentences.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
-import { heading, PAGE, paragraph, type Sheet, writeLine } from './sheet.ts';
+import { heading, PAGE, paragraph, type Sheet, write } from './sheet.ts';
 import { CELL, CELL_STRONG, SMALL, type TextStyle } from './styles.ts';
 import { type Column, drawTable, tableHeight } from './table.ts';
 import { drawVerdict } from './verdict-mark.ts';
@@ -52,10 +52,8 @@ function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
       ...sizeColumn(0, 'At the location', ({ overhead }) => overhead?.max_mm ?? null),
       draw: (sheet, row, x, baseline) => {
         const { event, overhead, has_radar } = row;
-        if (event.max_size_mm === null)
-          writeLine(sheet, `no radar ${has_radar ? 'signal' : 'data'}`, x, baseline, CELL);
-        else
-          writeLine(sheet, sizeText(overhead?.max_mm ?? null), x, baseline, sizeStyle(overhead?.max_mm ?? null, row));
+        if (event.max_size_mm === null) write(sheet, `no radar ${has_radar ? 'signal' : 'data'}`, x, baseline, CELL);
+        else write(sheet, sizeText(overhead?.max_mm ?? null), x, baseline, sizeStyle(overhead?.max_mm ?? null, row));
       },
     },
     ...RINGS.map((head, band) => sizeColumn(1 + band, head, ({ rings_mm }) => rings_mm[band] ?? null)),
