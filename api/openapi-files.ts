@@ -5,7 +5,14 @@ import { SIGNED_URL_SECONDS } from '../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../schemas/resources/tile-frame.ts';
 import { mediaType } from './http/negotiate.ts';
 import { FILE_KINDS } from './jobs/export-format.ts';
-import { CURRENT_ANSWERS, commonHeaders, errors, fixedMessage, headers, WITHOUT_KEY } from './openapi-parts.ts';
+import {
+  CURRENT_ANSWERS,
+  commonHeaders,
+  errorResponses,
+  fixedMessage,
+  headerRefs,
+  WITHOUT_KEY,
+} from './openapi-components.ts';
 
 /** Group of the operations on files. */
 export const FILES_GROUP = 'Files';
@@ -23,12 +30,12 @@ const RANGE_HEADERS = z.object({
   'If-None-Match': z.string().optional().meta({ description: 'Tags of contents that are at hand.' }),
 });
 
-/** GET operations for files, by path: signed addresses of reports and exports, and archives of tiles. */
+/** GET operations for files, by path: signed addresses of reports and exports, tile archives. */
 export function filePaths(): Readonly<Record<string, ZodOpenApiOperationObject>> {
   const date = z.string().meta({ description: 'Storm date, YYYY-MM-DD.', format: 'date' });
   const file = z.string().meta({ description: 'File name as /v1/tiles/scan gives it, with its content in it.' });
-  const ofTiles = (what: string, path: z.ZodObject): ZodOpenApiOperationObject =>
-    operation({
+  const tileArchive = (what: string, path: z.ZodObject): ZodOpenApiOperationObject =>
+    fileOperation({
       id: `get${what}Archive`,
       summary: `Archive of ${{ Scan: 'a scan', Reflectivity: 'the reflectivity of a scan', Daily: 'a day' }[what]}`,
       description:
@@ -39,7 +46,7 @@ export function filePaths(): Readonly<Record<string, ZodOpenApiOperationObject>>
     });
   const scan = z.object({ date, file });
   return {
-    '/v1/files/{job}': operation({
+    '/v1/files/{job}': fileOperation({
       id: 'getJobFile',
       summary: 'The file of a report or an export',
       description: `Free and without a key, at an address that the poll of its job gives and that is good for ${SIGNED_URL_SECONDS} seconds. CSV and GeoJSON are compressed for clients that take gzip, unless they ask for a range.`,
@@ -54,9 +61,9 @@ export function filePaths(): Readonly<Record<string, ZodOpenApiOperationObject>>
       media_types: ['application/pdf', ...Object.values(FILE_KINDS).map(({ media_type }) => mediaType(media_type))],
       refusals: ['forbidden', 'not_found', 'overloaded', 'metering_unavailable'],
     }),
-    '/tiles/scan/{date}/{file}': ofTiles('Scan', scan),
-    '/tiles/reflectivity/{date}/{file}': ofTiles('Reflectivity', scan),
-    '/tiles/daily/{date}.pmtiles': ofTiles('Daily', z.object({ date })),
+    '/tiles/scan/{date}/{file}': tileArchive('Scan', scan),
+    '/tiles/reflectivity/{date}/{file}': tileArchive('Reflectivity', scan),
+    '/tiles/daily/{date}.pmtiles': tileArchive('Daily', z.object({ date })),
   };
 }
 
@@ -79,7 +86,7 @@ const ALWAYS: readonly ErrorCode[] = [
   'internal_error',
 ];
 
-function operation({
+function fileOperation({
   id,
   summary,
   description,
@@ -87,7 +94,7 @@ function operation({
   media_types,
   refusals,
 }: FileOperation): ZodOpenApiOperationObject {
-  const own = { ...commonHeaders(CURRENT_ANSWERS), ...headers(['ETag', 'Accept-Ranges', 'X-Data-Source']) };
+  const own = { ...commonHeaders(CURRENT_ANSWERS), ...headerRefs(['ETag', 'Accept-Ranges', 'X-Data-Source']) };
   const content = Object.fromEntries(
     media_types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }]),
   );
@@ -101,23 +108,26 @@ function operation({
     responses: {
       '200': {
         description: 'The whole file.',
-        headers: { ...own, ...headers(['Content-Length', 'Content-Encoding']) },
+        headers: { ...own, ...headerRefs(['Content-Length', 'Content-Encoding']) },
         content,
       },
       '206': {
         description: 'The range.',
-        headers: { ...own, ...headers(['Content-Length', 'Content-Range']) },
+        headers: { ...own, ...headerRefs(['Content-Length', 'Content-Range']) },
         content,
       },
       '304': { description: 'The content at hand is still right.', headers: own },
-      ...errorsOf([...ALWAYS, ...refusals]),
+      ...fileErrors([...ALWAYS, ...refusals]),
     },
   };
 }
 
-function errorsOf(codes: readonly ErrorCode[]): ZodOpenApiResponsesObject {
-  const found = errors(codes, fixedMessage, CURRENT_ANSWERS) as Record<string, { headers: Record<string, unknown> }>;
+function fileErrors(codes: readonly ErrorCode[]): ZodOpenApiResponsesObject {
+  const found = errorResponses(codes, fixedMessage, CURRENT_ANSWERS) as Record<
+    string,
+    { headers: Record<string, unknown> }
+  >;
   const unsatisfiable = found['416'];
-  if (unsatisfiable !== undefined) Object.assign(unsatisfiable.headers, headers(['Content-Range']));
+  if (unsatisfiable !== undefined) Object.assign(unsatisfiable.headers, headerRefs(['Content-Range']));
   return found as ZodOpenApiResponsesObject;
 }

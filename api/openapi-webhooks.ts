@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { oas31, ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
 import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../schemas/webhook-events.ts';
-import { publishSchema } from './openapi-parts.ts';
+import { publishSchema } from './openapi-components.ts';
 import { SAMPLES } from './webhooks/samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;

@@ -17,19 +17,19 @@ import { ApiError } from './errors.ts';
 import { parseQuery } from './http/query.ts';
 import { allowHeader, noRouteError } from './http/routes.ts';
 import { validInput } from './middleware/validate.ts';
-import { FILES_GROUP, filePaths } from './openapi-files.ts';
 import {
   type AnswerShape,
   CURRENT_ANSWERS,
   commonHeaders,
-  errors,
+  errorResponses,
   FILE_HEADERS,
   fixedMessage,
   HEADERS,
-  headers,
+  headerRefs,
   publishSchema,
   WITHOUT_KEY,
-} from './openapi-parts.ts';
+} from './openapi-components.ts';
+import { FILES_GROUP, filePaths } from './openapi-files.ts';
 import { nameResources } from './openapi-resources.ts';
 import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
 
@@ -76,7 +76,7 @@ const CURRENT: DescribedVariant = {
   events: CURRENT_EVENTS,
 };
 
-/** Codes that any call may meet, whatever the endpoint. */
+/** Error codes of every endpoint. */
 const EVERYWHERE: readonly ErrorCode[] = [
   'invalid_parameter',
   'bad_request',
@@ -102,10 +102,10 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
     const place = paths[endpoint.path] ?? {};
     const described = operation(endpoint, endpoints, variant);
     place[endpoint.method.toLowerCase()] = described;
-    if (endpoint.method === 'GET') place.head = headOf(described);
+    if (endpoint.method === 'GET') place.head = headOperation(described);
     paths[endpoint.path] = place;
   }
-  const own = ownOperation(variant);
+  const own = documentOperation(variant);
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: { title, version, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
@@ -118,8 +118,8 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
     ),
     paths: {
       ...paths,
-      ...(variant === CURRENT ? headed(filePaths()) : {}),
-      [own_path]: { get: own, head: headOf(own) },
+      ...(variant === CURRENT ? withHeadOperations(filePaths()) : {}),
+      [own_path]: { get: own, head: headOperation(own) },
     } as ZodOpenApiPathsObject,
     webhooks: describedWebhooks(variant.events),
     components: {
@@ -133,21 +133,21 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       },
     },
   };
-  return createDocument(document, { override: asPublished });
+  return createDocument(document, { override: publishOverride });
 }
 
-const asPublished: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);
+const publishOverride: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);
 
-/** The GET operations, each with its HEAD operation. */
-function headed(paths: Readonly<Record<string, ZodOpenApiOperationObject>>) {
-  return Object.fromEntries(Object.entries(paths).map(([path, get]) => [path, { get, head: headOf(get) }]));
+/** GET operations, each with its HEAD operation. */
+function withHeadOperations(paths: Readonly<Record<string, ZodOpenApiOperationObject>>) {
+  return Object.fromEntries(Object.entries(paths).map(([path, get]) => [path, { get, head: headOperation(get) }]));
 }
 
-/** The same without its body. */
-function headOf(operation: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
-  const { operationId = '', summary = '', responses } = operation;
+/** HEAD operation of a GET operation: the same without a body. */
+function headOperation(endpointOperation: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
+  const { operationId = '', summary = '', responses } = endpointOperation;
   return {
-    ...operation,
+    ...endpointOperation,
     operationId: operationId.replace(/^get/, 'head'),
     summary: `${summary}: head only`,
     responses: Object.fromEntries(
@@ -169,7 +169,7 @@ export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>)
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-/** What a call as in the example costs, asked with another query string over its own; null: free, or no example to go by. */
+/** Price of the example call, with `otherwise` overriding its query string; null: free, or no valid example. */
 export function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
   const { example } = endpoint;
   const query = endpoint.query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
@@ -178,8 +178,8 @@ export function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
   return endpoint.price({ params: exampleParams(endpoint), query: query?.data ?? null, body: body?.data ?? null });
 }
 
-/** Every price of an endpoint with the question it is for; a call costs `credits` for each of its `count`. */
-function prices(endpoint: Endpoint) {
+/** Every price of an endpoint, each with its query string; a call costs `credits` for each of its `count`. */
+function examplePrices(endpoint: Endpoint) {
   return endpoint.priced.map((when) => {
     const { operation = null, credits = 0, count = 1 } = examplePrice(endpoint, when) ?? {};
     return { when, operation, credits: credits / count };
@@ -208,7 +208,7 @@ function operation(
     'x-credits': price === null ? 0 : price.credits / price.count,
     'x-credits-per': priced_per ?? 'call',
     'x-operation': price?.operation ?? null,
-    ...(endpoint.priced.length === 0 ? {} : { 'x-prices': prices(endpoint) }),
+    ...(endpoint.priced.length === 0 ? {} : { 'x-prices': examplePrices(endpoint) }),
     requestParams: requestParams(endpoint),
     ...(endpoint.body === null ? {} : { requestBody: requestBody(endpoint, endpoint.body) }),
     responses: responses(endpoint, endpoints, variant),
@@ -217,7 +217,7 @@ function operation(
 
 function requestParams(endpoint: Endpoint): ZodOpenApiParameters {
   const header = z.object({
-    ...(takesKey(endpoint)
+    ...(takesIdempotencyKey(endpoint)
       ? {
           'Idempotency-Key': z.string().min(1).max(255).optional().meta({
             description: 'Makes a repetition within 24 hours answer with the first answer, and change nothing.',
@@ -235,7 +235,7 @@ function requestParams(endpoint: Endpoint): ZodOpenApiParameters {
   };
 }
 
-/** The parameters with the values of the example. */
+/** Query parameters with the values of the example. */
 function withExamples(query: z.ZodObject, example: Readonly<Record<string, string>> = {}): z.ZodObject {
   const shape = Object.entries(query.shape).map(([name, schema]) => {
     const text = example[name];
@@ -264,10 +264,10 @@ function responses(
   const textOnly = endpoint.reply instanceof z.ZodString;
   const own = {
     ...commonHeaders(variant),
-    ...(isCacheable(endpoint) ? headers(['ETag']) : {}),
-    ...(statesSource(endpoint) ? headers(['X-Data-Source']) : {}),
-    ...(takesKey(endpoint) ? headers(['Idempotent-Replay']) : {}),
-    ...(textOnly ? headers(['Content-Disposition']) : {}),
+    ...(isCacheable(endpoint) ? headerRefs(['ETag']) : {}),
+    ...(sendsDataSource(endpoint) ? headerRefs(['X-Data-Source']) : {}),
+    ...(takesIdempotencyKey(endpoint) ? headerRefs(['Idempotent-Replay']) : {}),
+    ...(textOnly ? headerRefs(['Content-Disposition']) : {}),
   };
   const others = Object.entries(endpoint.other_replies).map(([type, schema]) => [type.split(';')[0], { schema }]);
   const example = endpoint.example?.reply;
@@ -285,22 +285,22 @@ function responses(
     ...(isCacheable(endpoint)
       ? { '304': { description: 'The answer at hand is still right. Costs what the 200 costs.', headers: own } }
       : {}),
-    ...errors(
-      codesOf(endpoint),
-      (code) => messageOf(code, endpoint, endpoints),
+    ...errorResponses(
+      errorCodes(endpoint),
+      (code) => exampleMessage(code, endpoint, endpoints),
       variant,
-      takesKey(endpoint) ? headers(['Idempotent-Replay']) : {},
+      takesIdempotencyKey(endpoint) ? headerRefs(['Idempotent-Replay']) : {},
     ),
   };
 }
 
-function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
+function errorCodes(endpoint: Endpoint): readonly ErrorCode[] {
   return [
     ...EVERYWHERE,
     ...(endpoint.feature === null ? [] : (['feature_not_available'] as const)),
     ...(endpoint.path.includes('{') ? (['not_found'] as const) : []),
     ...(endpoint.body === null ? [] : (['payload_too_large', 'unsupported_media_type'] as const)),
-    ...(takesKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
+    ...(takesIdempotencyKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
     ...endpoint.refusals,
     ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
     ...(examplePrice(endpoint) === null
@@ -309,13 +309,13 @@ function codesOf(endpoint: Endpoint): readonly ErrorCode[] {
   ];
 }
 
-/** What an endpoint says with a code, for instance. */
-function messageOf(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
+/** Example message of an error code at an endpoint. */
+function exampleMessage(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
   switch (code) {
     case 'invalid_parameter':
-      return parameterFault(endpoint);
+      return parameterMessage(endpoint);
     case 'bad_request':
-      return endpoint.body === null ? ERROR_MESSAGES.bad_request : bodyFault(endpoint);
+      return endpoint.body === null ? ERROR_MESSAGES.bad_request : bodyMessage(endpoint);
     case 'insufficient_scope':
       return `the key lacks the scope ${endpoint.scope}`;
     case 'feature_not_available':
@@ -323,34 +323,36 @@ function messageOf(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endp
     case 'payload_too_large':
       return `body is larger than ${endpoint.body_limit_bytes} bytes`;
     case 'method_not_allowed':
-      return methodFault(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method));
+      return methodMessage(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method));
     default:
       return fixedMessage(code);
   }
 }
 
-function methodFault(methods: readonly string[]): string {
+function methodMessage(methods: readonly string[]): string {
   return noRouteError('TRACE', allowHeader(methods)).message;
 }
 
-/** The refusal of the first question that an endpoint does not take: none at all, or a parameter that makes no sense. */
-function parameterFault(endpoint: Endpoint): string {
+/** Message of the first refused query string: an empty one, one with an invalid parameter, or invalid encoding. */
+function parameterMessage(endpoint: Endpoint): string {
   const names = endpoint.query instanceof z.ZodObject ? Object.keys(endpoint.query.shape) : [];
-  const questions = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
-  const faults = questions.map((question) =>
-    refusal(() => validInput(endpoint, exampleParams(endpoint), parseQuery(question), null)),
+  const queries = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
+  const faults = queries.map((query) =>
+    caughtApiError(() => validInput(endpoint, exampleParams(endpoint), parseQuery(query), null)),
   );
   return faults.find((fault) => fault?.code === 'invalid_parameter')?.message ?? ERRORS.invalid_parameter.meaning;
 }
 
-/** The refusal of the example without its body, or with one of nothing. */
-function bodyFault(endpoint: Endpoint): string {
+/** Message of a refused body: no body, or an empty object. */
+function bodyMessage(endpoint: Endpoint): string {
   const query = { ...endpoint.example?.query };
-  const faults = [null, {}].map((body) => refusal(() => validInput(endpoint, exampleParams(endpoint), query, body)));
+  const faults = [null, {}].map((body) =>
+    caughtApiError(() => validInput(endpoint, exampleParams(endpoint), query, body)),
+  );
   return faults.find((fault) => fault?.code === 'bad_request')?.message ?? ERROR_MESSAGES.bad_request;
 }
 
-function refusal(check: () => unknown): ApiError | null {
+function caughtApiError(check: () => unknown): ApiError | null {
   try {
     check();
     return null;
@@ -360,8 +362,8 @@ function refusal(check: () => unknown): ApiError | null {
   }
 }
 
-function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
-  const own = { ...commonHeaders(variant), ...headers(['ETag']) };
+function documentOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
+  const own = { ...commonHeaders(variant), ...headerRefs(['ETag']) };
   return {
     operationId: operationId({ method: 'GET', path: variant.own_path.replace('.', '_') }),
     tags: ['Account'],
@@ -375,17 +377,17 @@ function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
         content: { 'application/json': { schema: { type: 'object' } } },
       },
       '304': { description: 'The description at hand is still right.', headers: own },
-      ...errors(
+      ...errorResponses(
         ['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'],
-        (code) => (code === 'method_not_allowed' ? methodFault(['GET']) : fixedMessage(code)),
+        (code) => (code === 'method_not_allowed' ? methodMessage(['GET']) : fixedMessage(code)),
         variant,
       ),
     },
   };
 }
 
-/** Whether its answers say where their data come from. */
-function statesSource(endpoint: Endpoint): boolean {
+/** Whether answers have X-Data-Source. */
+function sendsDataSource(endpoint: Endpoint): boolean {
   if (endpoint.kind === 'write') return endpoint.data_source !== null;
   return endpoint.plan !== null && endpoint.reads_dates;
 }
@@ -394,6 +396,6 @@ function isCacheable(endpoint: Endpoint): boolean {
   return endpoint.kind === 'read' && endpoint.cacheable;
 }
 
-function takesKey(endpoint: Endpoint): boolean {
+function takesIdempotencyKey(endpoint: Endpoint): boolean {
   return endpoint.kind === 'write' && endpoint.idempotent;
 }

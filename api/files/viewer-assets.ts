@@ -12,18 +12,18 @@ export interface Asset {
   readonly content: Buffer;
 }
 
-/** Everything the page is made of, by name; only these names are ever served. */
+/** All files of the page, by name; no other name is served. */
 export interface Assets {
   readonly page: string;
   readonly files: ReadonlyMap<string, Asset>;
-  /** Hash of all of it: part of every address, so that an address never changes its content. */
+  /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
 
 const OWN = new URL('../viewer/', import.meta.url);
 const PAGE = 'index.html';
 
-/** MapLibre finds its worker beside itself, so the files of a package keep their names. */
+/** MapLibre loads its worker from its own folder, so the files of a package keep their names. */
 const LIBRARIES: Readonly<Record<string, string>> = {
   'maplibre-gl.mjs': 'maplibre-gl/dist/maplibre-gl.mjs',
   'maplibre-gl-shared.mjs': 'maplibre-gl/dist/maplibre-gl-shared.mjs',
@@ -40,12 +40,17 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const JSON_TYPE = 'application/json; charset=utf-8';
 const VERSION_LETTERS = 16;
+/** Import of another module of the page. */
+const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
 
 /** Reads the page's own files and those of its libraries, and makes its palette and its base map. */
 export async function loadAssets(): Promise<Assets> {
-  const own = (await readdir(OWN)).filter((name) => extname(name) in TYPES);
+  const own = await readdir(OWN);
+  const plain = own.filter((name) => extname(name) in TYPES);
+  const modules = own.filter((name) => extname(name) === '.ts');
   const files = new Map<string, Asset>([
-    ...(await Promise.all(own.map((name) => readAsset(name, new URL(name, OWN))))),
+    ...(await Promise.all(plain.map((name) => readAsset(name, new URL(name, OWN))))),
+    ...(await Promise.all(modules.map(readModule))),
     ...(await Promise.all(
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
@@ -56,7 +61,7 @@ export async function loadAssets(): Promise<Assets> {
   return { page, files, version: versionOf(page, files) };
 }
 
-/** Colours and bounds of sizes and of reflectivity, smallest first, and the colours of the base map: the page has none of its own for them. */
+/** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
 function palette() {
   const sizes = SIZE_COLORS.map((step) => ({
     ...step,
@@ -67,6 +72,15 @@ function palette() {
 
 async function readAsset(name: string, from: URL): Promise<[string, Asset]> {
   return [name, { type: TYPES[extname(name)] as string, content: await readFile(from) }];
+}
+
+/** A module as JavaScript: white space replaces its types, and its imports name the `.js` addresses. */
+async function readModule(name: string): Promise<[string, Asset]> {
+  // Loaded on the first visit only: 3.7 MB of WebAssembly, the same that Node runs TypeScript with.
+  const { transformSync } = await import('amaro');
+  const { code } = transformSync(await readFile(new URL(name, OWN), 'utf8'), { mode: 'strip-only' });
+  const content = Buffer.from(code.replaceAll(IMPORT, "$1.js'"));
+  return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
 }
 
 function jsonAsset(value: object): Asset {

@@ -9,16 +9,16 @@ export interface Outlines {
   readonly borders: MultiLineString;
   /** Coasts and borders to other countries. */
   readonly coasts: MultiLineString;
-  /** A place well inside each state, its name, and how far it reaches, square degrees. */
+  /** A place well inside each state, with its name and the area of its bounding box, square degrees. */
   readonly names: FeatureCollection<Point, { readonly name: string; readonly extent: number }>;
 }
 
 const DECIMALS = 1000;
-/** West, south, east, north of what is drawn: the grid with a margin; Alaska, Hawaii and the territories lie outside. */
+/** West, south, east, north of the drawn area: the grid with a margin; Alaska, Hawaii and the territories lie outside. */
 const SHOWN = [-130, 22, -62, 52] as const;
-/** A name is placed at the best of this many by this many places. */
+/** A name is placed at the best place of a lattice with this number of rows and columns. */
 const NAME_PLACES = 14;
-/** Every fourth corner of an outline is enough to tell how far inside a place is. */
+/** Every fourth corner of an outline is enough to measure the distance to it. */
 const NAME_CORNER_STEP = 4;
 
 type Ring = Position[];
@@ -67,7 +67,7 @@ function lines(coordinates: readonly Ring[]): MultiLineString {
   return { type: 'MultiLineString', coordinates: coordinates.filter((line) => isShown([line])).map(rounded) };
 }
 
-/** Rounded, without corners that fell together. */
+/** Rounded, without consecutive equal corners. */
 function rounded(line: Ring): Ring {
   return line
     .map(round)
@@ -80,7 +80,7 @@ function round([lon, lat]: Position): Position {
   return [Math.round((lon as number) * DECIMALS) / DECIMALS, Math.round((lat as number) * DECIMALS) / DECIMALS];
 }
 
-/** Outer ring that reaches farthest; of the equal ones the first. */
+/** Outer ring with the largest bounding box; among equals the first. */
 function largest(polygons: readonly Ring[][]): Ring {
   const rings = polygons.map(([outer]) => outer as Ring);
   return rings.reduce((a, b) => (extent(b) > extent(a) ? b : a));

@@ -13,7 +13,7 @@ export interface ViewerRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A whole answer; `body` is null for HEAD and 304. It is compressed already where the request accepts that. */
+/** A whole answer; `body` is null for HEAD and 304, and compressed where the request accepts it. */
 export interface ViewerResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
@@ -22,20 +22,20 @@ export interface ViewerResponse {
 
 /** The map page and its files, from memory. */
 export interface Viewer {
-  /** Answers GET and HEAD for `/viewer` and what lies under it; throws not_found and method_not_allowed. */
+  /** Answers GET and HEAD for `/viewer` and the paths below it; throws not_found and method_not_allowed. */
   respond(request: ViewerRequest): Promise<ViewerResponse>;
 }
 
 const PAGE_PATHS = new Set(['/viewer', '/viewer/']);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
-/** The only script within the page: where its modules find their libraries. */
+/** The only inline script of the page: it maps library names to addresses. */
 const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
 const GZIP_LEVEL = 9;
 
 const compress = promisify(gzip);
 
-/** A body in the two codings it is served in. */
+/** A body in both content codings. */
 interface Codings {
   readonly type: string;
   readonly plain: Buffer;
@@ -47,13 +47,13 @@ interface Site {
   readonly version: string;
   readonly page: Codings;
   readonly policy: string;
-  /** Compressed when first asked for. */
+  /** Compressed on first use. */
   file(name: string): Promise<Codings> | null;
 }
 
 /**
- * The viewer of a service with this public address, ending in `/v1`. Files are read on the first request; the page is
- * checked for changes on each visit, everything else is immutable under an address that carries the hash of the whole.
+ * The viewer of a service with this public address, ending in `/v1`. Files are read on the first request. Browsers revalidate
+ * the page on each visit; all other files are immutable, because their address contains the hash of all files.
  */
 export function openViewer(base_url: string): Viewer {
   let opened: Promise<Site> | null = null;
@@ -117,8 +117,8 @@ function fill(page: string, values: Readonly<Record<string, string>>): string {
 }
 
 /**
- * Nothing from elsewhere: own scripts and styles, the import map by its hash, archives at the public address.
- * MapLibre draws pictures from `data:` and `blob:`.
+ * Content-Security-Policy: own scripts and styles only, the import map by its hash, archives at the public address.
+ * MapLibre draws images from `data:` and `blob:`.
  */
 function contentPolicy(base: URL, page: string): string {
   const importMap = IMPORT_MAP.exec(page)?.[1] ?? '';

@@ -1,14 +1,14 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { drawMap, MAP_SIDE } from './event-map.ts';
+import { eventSummary, type SummaryPart } from './event-sentences.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
-import { reportList } from './report-list.ts';
-import { artifact, PAGE, room, rule, type Sheet, tagged, wrapped, write, writeLines } from './sheet.ts';
+import { drawEventReports } from './report-list.ts';
+import { artifact, ensureSpace, PAGE, rule, type Sheet, tagged, wrapText, write, writeLines } from './sheet.ts';
 import { drawLegend, LEGEND_HEIGHT } from './size-legend.ts';
 import { BODY, FAINT, LEAD, SMALL, SUBHEADING } from './styles.ts';
-import { type SummaryPart, summaryOf } from './summary.ts';
 import { tableHeight } from './table.ts';
-import { VERDICT_LOOKS, writeVerdict } from './verdict-mark.ts';
+import { drawVerdict, VERDICT_LOOKS } from './verdict-mark.ts';
 import { counted, longDate, sizeInWords } from './words.ts';
 
 const HEAD_HEIGHT = 24;
@@ -18,10 +18,10 @@ const BESIDE = PAGE.left + MAP_SIDE + GUTTER;
 const BESIDE_WIDTH = PAGE.right - BESIDE;
 /** Height of a map with its legend. */
 const FIGURE_HEIGHT = MAP_SIDE + 6 + LEGEND_HEIGHT;
-/** A list of so many reports stays on the page of its map, a longer one begins there. */
+/** A list of up to this number of reports stays on the page of its map; a longer list begins there. */
 const LIST_TOGETHER = 8;
 
-/** Where a map stands, and what is said of its data. */
+/** Centre of the maps, and the mark of their data. */
 interface Around {
   readonly point: Position;
   readonly not_real: NotRealMark | null;
@@ -30,17 +30,17 @@ interface Around {
 /** A part of a summary with its lines. */
 type SetPart = SummaryPart & { readonly lines: readonly string[] };
 
-/** Height of what stays on one page of an event's block, points. */
-export function blockHeight(sheet: Sheet, event: ReportEvent, { not_real }: Around): number {
+/** Height of the part of an event's block that stays on one page, points. */
+export function eventHeight(sheet: Sheet, event: ReportEvent, { not_real }: Around): number {
   const list_height = event.listed.length > 0 ? tableHeight(Math.min(LIST_TOGETHER, event.listed.length), false) : 0;
   return HEAD_HEIGHT + bodyHeight(setParts(sheet, event, not_real)) + AFTER + list_height;
 }
 
-/** What a document shows of an event: its map, its summary, its reports. */
-export function eventBlock(sheet: Sheet, event: ReportEvent, around: Around): void {
+/** Draws an event: map, summary, ground reports. */
+export function drawEvent(sheet: Sheet, event: ReportEvent, around: Around): void {
   const { point, not_real } = around;
   const parts = setParts(sheet, event, not_real);
-  room(sheet, blockHeight(sheet, event, around));
+  ensureSpace(sheet, eventHeight(sheet, event, around));
   eventHead(sheet, event);
   const top = sheet.y;
   tagged(
@@ -54,19 +54,22 @@ export function eventBlock(sheet: Sheet, event: ReportEvent, around: Around): vo
   );
   drawSummary(sheet, parts, top);
   sheet.y = top + bodyHeight(parts) + AFTER;
-  reportList(sheet, event);
+  drawEventReports(sheet, event);
   sheet.y += AFTER;
 }
 
 function setParts(sheet: Sheet, event: ReportEvent, not_real: NotRealMark | null): SetPart[] {
-  return summaryOf(event, not_real).map((part) => ({ ...part, lines: wrapped(sheet, part.text, BESIDE_WIDTH, BODY) }));
+  return eventSummary(event, not_real).map((part) => ({
+    ...part,
+    lines: wrapText(sheet, part.text, BESIDE_WIDTH, BODY),
+  }));
 }
 
 function partHeight({ lines }: SetPart): number {
   return SUBHEADING.leading + lines.length * BODY.leading + 5;
 }
 
-/** Height of the map and of the summary beside it, whichever is higher. */
+/** Height of the map or of the summary next to it, whichever is higher. */
 function bodyHeight(parts: readonly SetPart[]): number {
   return Math.max(
     FIGURE_HEIGHT,
@@ -79,7 +82,7 @@ function eventHead(sheet: Sheet, { event }: ReportEvent): void {
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y, 0.5));
   tagged(sheet, 'H3', () => {
     write(sheet, longDate(event.event_date), PAGE.left, y + 15, LEAD);
-    writeVerdict(sheet, event.verdict, BESIDE, y + 15, LEAD);
+    drawVerdict(sheet, event.verdict, BESIDE, y + 15, LEAD);
     write(sheet, `storm date ${event.event_date} (UTC)`, PAGE.right, y + 15, SMALL, 'right');
   });
   sheet.y = y + HEAD_HEIGHT;
@@ -95,7 +98,7 @@ function drawSummary(sheet: Sheet, parts: readonly SetPart[], top: number): void
   }
 }
 
-/** The map for those who hear it. */
+/** Description of the map for screen readers. */
 function mapInWords({ event, largest, listed, has_radar }: ReportEvent): string {
   const radar =
     largest === null

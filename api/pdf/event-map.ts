@@ -18,7 +18,7 @@ const HALF_MI = 5.5;
 /** Scale of the map, points of the page. */
 export const POINTS_PER_MILE = MAP_SIDE / (2 * HALF_MI);
 const KM_PER_MILE = METRES_PER_MILE / 1000;
-/** Reach of the scale that turns degrees into kilometres, degrees. */
+/** Reach of the local scale of kilometres per degree, degrees. */
 const REACH_DEG = 0.1;
 const GROUND = '#fdfdfb';
 const RING = '#3d4f5d';
@@ -27,7 +27,7 @@ const SCALE_KM = 2;
 const SCALE_LENGTH = Math.max(SCALE_MI, SCALE_KM / KM_PER_MILE) * POINTS_PER_MILE;
 const STAMP: TextStyle = { ...MAP_LABEL, size: 9, color: WARNING };
 
-/** What a map of an event is drawn from. */
+/** Input of a map of an event. */
 export interface MapInput {
   readonly point: Position;
   readonly event: ReportEvent;
@@ -58,7 +58,7 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
       ...(not_real === null ? [] : [stampBox(sheet, not_real.map, middle)]),
     ],
   });
-  // All lines first: none crosses out a number.
+  // All lines first, so that none crosses out a number.
   for (const marker of markers) drawLeader(doc, marker);
   for (const marker of markers) drawNumber(sheet, marker);
   drawScale(sheet, corner);
@@ -67,7 +67,7 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
   doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).lineWidth(0.7).stroke(RING);
 }
 
-/** Plane around the point: kilometres to the east and north by the ellipsoid's own scale at its latitude. */
+/** Projection around the point: kilometres east and north by the ellipsoid's scale at its latitude. */
 export function mapProjection(point: Position, middle: Spot): (position: Position) => Spot {
   const { east, north } = localScale(point, REACH_DEG);
   const points_per_km = POINTS_PER_MILE / KM_PER_MILE;
@@ -79,7 +79,7 @@ export function mapProjection(point: Position, middle: Spot): (position: Positio
   };
 }
 
-/** One path for each colour: a fill of its own for every pixel would leave seams. */
+/** One path for each colour: separate fills of neighbouring pixels would leave seams. */
 function drawPixels(
   doc: Doc,
   pixels: readonly ReportPixel[],
@@ -103,12 +103,12 @@ function drawPixels(
   }
 }
 
-/** Edge of a pixel: dark from 19 mm on. Printed in grey, the colours of 10 and 19 mm are the same. */
+/** Edge of a pixel: dark from 19 mm on, because the colours of 10 and 19 mm are equal when printed in grey. */
 export function edgeColor({ category }: SizeColor): string {
   return category === null ? GROUND : RING;
 }
 
-/** What lies outside the radius is shown paler: it does not count. */
+/** Draws the area outside the radius paler: it does not count. */
 function veilOutside(doc: Doc, corner: Spot, middle: Spot): void {
   doc.save();
   doc.fillOpacity(0.62).rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE);
@@ -134,7 +134,7 @@ function fillBox(doc: Doc, { left, top, right, bottom }: Box): void {
   doc.rect(left, top, right - left, bottom - top).fill('#ffffff');
 }
 
-/** The name of each ring and where it stands: on the ring, south of the point. */
+/** Label of each ring, on the ring south of the point. */
 function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; box: Box }[] {
   return BANDS_MI.map((miles) => {
     const label = `${miles} mi`;
@@ -165,7 +165,7 @@ function drawPoint(doc: Doc, { x, y }: Spot): void {
   doc.circle(x, y, 2.4).lineWidth(1).fillAndStroke('#ffffff', INK);
 }
 
-/** From a number that moved aside to its place. */
+/** Line from a number that moved aside to its place. */
 function drawLeader(doc: Doc, { at, label }: Marker): void {
   if (at === label) return;
   doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
@@ -222,7 +222,7 @@ function stampBox(sheet: Sheet, text: string, { x, y }: Spot): Box {
   return boxAround({ x, y: y - MAP_SIDE / 2 + 10.5 }, textWidth(sheet, text, STAMP) / 2 + 5, 6.5);
 }
 
-/** A map cut out of its page still says what it is. */
+/** Marks the map itself, because it may be cut out of its page. */
 function stampMap(sheet: Sheet, text: string, middle: Spot): void {
   const { left, top, right, bottom } = stampBox(sheet, text, middle);
   sheet.doc

@@ -14,7 +14,7 @@ export interface Box {
   readonly bottom: number;
 }
 
-/** A numbered report on a map: where it was, and where its number stands. */
+/** A numbered report on a map: its place, and the place of its number. */
 export interface Marker {
   readonly key: number;
   readonly at: Spot;
@@ -27,8 +27,8 @@ const STEPS = [0, 14, 25] as const;
 const DIRECTIONS = 8;
 
 /**
- * Numbers for positions on a map, in their order from 1. A number that would cover an earlier one or what is to be
- * kept clear moves aside, in the first of sixteen places within the frame that is free; where none is, it stays.
+ * Numbers for positions on a map, in their order from 1. A number that would cover an earlier number or a box of `keep_clear`
+ * moves to the first free place of sixteen within the frame; without a free place it stays.
  */
 export function placeMarkers(
   positions: readonly Position[],
@@ -61,7 +61,7 @@ function isApart(a: Spot, b: Spot): boolean {
   return Math.hypot(a.x - b.x, a.y - b.y) >= 2 * MARKER_RADIUS + CLEARANCE;
 }
 
-/** Whether a number there stands whole inside a box. */
+/** Whether a number at this spot lies entirely inside a box. */
 function isInside({ x, y }: Spot, { left, top, right, bottom }: Box): boolean {
   return Math.min(x - left, right - x, y - top, bottom - y) >= MARKER_RADIUS + CLEARANCE;
 }

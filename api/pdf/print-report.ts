@@ -5,8 +5,8 @@ import type { ReportMaterial } from './report-material.ts';
 const LIMIT_MS = 15_000;
 
 /**
- * The document of a verification, as `reportPdf` makes it, made on a thread of its own so that requests go on meanwhile. Throws
- * when it fails, or takes more than 15 seconds of processor time.
+ * Makes the document of a verification with `reportPdf` on its own thread, so that requests continue meanwhile. Throws when it
+ * fails or takes more than 15 seconds of processor time.
  */
 export const printReport: (material: ReportMaterial) => Promise<Uint8Array> = openThread({
   entry: new URL('./report-thread.ts', import.meta.url),

@@ -1,23 +1,23 @@
 import anyAscii from 'any-ascii';
 import { GLYPHS } from './fonts.ts';
 
-/** Text that needs nothing done. */
+/** Text that needs no change. */
 const PLAIN = /^[!-~]+(?:[ \u00a0][!-~]+)*$/;
 
-/** Control, format and unpaired surrogate characters: they would show nothing or turn the text around. */
+/** Control, format and unpaired surrogate characters: invisible, or they change the direction of the text. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
 
-/** Characters that are drawn where the fonts have them: letters that run from left to right, figures, signs; no marks by themselves. */
+/** Characters that are drawn where the fonts have them: left-to-right letters, figures, signs; no combining marks alone. */
 const DRAWN = /^(?![\p{M}\ufff9-\ufffd])[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Common}]$/u;
 
 /**
- * Text that the fonts can draw. White space becomes single spaces, except spaces that do not break; invisible characters go. What
- * the fonts lack is written in Latin letters: a letter with unusual marks without them, another script, an emoji by its name; what
- * has no such form goes. With `longest`, text of more characters is cut and ends in `…`.
+ * Text that the fonts can draw. White space becomes single spaces, except no-break spaces; invisible characters are removed.
+ * Characters that the fonts lack are written in Latin letters: unusual marks are dropped, other scripts transliterated, an emoji
+ * becomes its name; characters without such a form are removed. A text longer than `longest` characters is cut and ends in `…`.
  */
 export function printable(text: string, longest = Number.POSITIVE_INFINITY): string {
   if (text.length <= longest && PLAIN.test(text)) return text;
-  // A bound before the work: place names and notes are short, what is not is cut anyway.
+  // Bounds the work: the rest would be cut anyway.
   const head = text.slice(0, longest === Number.POSITIVE_INFINITY ? text.length : 4 * longest);
   const shown = Array.from(visible(head), (character) => (isDrawn(character) ? character : inLatinLetters(character)))
     .join('')
@@ -25,7 +25,7 @@ export function printable(text: string, longest = Number.POSITIVE_INFINITY): str
   return shown.length > longest ? `${shown.slice(0, longest - 1)}…` : shown;
 }
 
-/** Whether `printable` writes any character of a text as others. */
+/** Whether `printable` transliterates any character of a text. */
 export function isTransliterated(text: string): boolean {
   return !Array.from(visible(text)).every(isDrawn);
 }

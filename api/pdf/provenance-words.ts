@@ -1,13 +1,13 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 
-/** What the pages say of data that are not all observed: on a band of every page, on every map, in every summary. */
+/** Marks of data that are not all observed: on a band of every page, on every map, in every summary. */
 export interface NotRealMark {
   readonly band: string;
   readonly map: string;
   readonly lead: string;
   /** In the title of the file. */
   readonly title: string;
-  /** Beside the name of every source. */
+  /** After the name of every source. */
   readonly aside: string;
 }
 
@@ -29,12 +29,12 @@ const NOT_REAL: Readonly<Record<MixedProvenance, NotRealMark | null>> = {
   },
 };
 
-/** The mark that the document must bear on every page; null for observed data, and where there are none. */
+/** The mark of every page; null for observed data and without data. */
 export function notRealMark(data_source: MixedProvenance | null): NotRealMark | null {
   return data_source === null ? null : NOT_REAL[data_source];
 }
 
-/** Where the radar data come from, in a line. */
+/** Source of the radar data, in a line. */
 export const SOURCE_WORDS: Readonly<Record<MixedProvenance, string>> = {
   observed: 'NOAA MRMS radar (MESH), observed',
   simulated: 'Simulated, not real weather',

@@ -8,54 +8,53 @@ import { boundedDistanceM, pixelDistanceM } from '../rules/pixel-distance.ts';
 import { bandAt } from '../rules/verification.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from './report-material.ts';
 
-/** Most events that get a map. */
+/** Limit of events with a map. */
 export const MAPS_MAX = 24;
-/** Most ground reports that are listed for an event, and in a document. */
+/** Limits of listed ground reports: of an event, of a document. */
 export const EVENT_REPORTS_MAX = 100;
 export const REPORTS_MAX = 1000;
 
 const BOUNDS_M = BANDS_MI.map((miles) => miles * METRES_PER_MILE);
-/** A point so near to a pixel lies on its edge: no more than what rounding leaves, m. */
+/** A point within this distance of a pixel lies on its edge: the rest of rounding, m. */
 const EDGE_M = 0.01;
 const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
 
-/** A pixel and how far its rectangle is from the point; 0 where it holds the point. */
+/** A pixel and the distance of its rectangle from the point; 0 where it contains the point. */
 export interface PlacedPixel extends ReportPixel {
   readonly distance_m: number;
 }
 
-/** Where the hail of a storm date was, by radar. */
+/** Places of the hail of a storm date, by radar. */
 interface HailPlaces {
-  /** Largest pixel within the radius, the nearest of equals; null without any. */
+  /** Largest pixel within the radius, among equals the nearest; null without any. */
   readonly largest: PlacedPixel | null;
-  /** The pixel that holds the point, the largest of those on whose edge it lies; null where it has no signal. */
+  /** The pixel that contains the point; on an edge the largest of its pixels; null without a signal. */
   readonly overhead: ReportPixel | null;
-  /** Largest size in each distance band, mm, that over the point in the nearest; null without a signal. */
+  /** Largest size in each distance band, mm; the pixel over the point counts in the nearest; null without a signal. */
   readonly rings_mm: readonly (number | null)[];
 }
 
-/** A verdict with what a document shows of it. */
+/** An event with everything that a document shows of it. */
 export interface ReportEvent extends HailPlaces {
   readonly event: VerificationEvent;
   readonly pixels: readonly ReportPixel[];
-  /** All of them. */
   readonly reports: readonly ReportedHail[];
-  /** The nearest of them, as many as are listed. */
+  /** The nearest reports, which are listed. */
   readonly listed: readonly ReportedHail[];
   readonly has_map: boolean;
-  /** False where no radar data of the date are published: silence of the radar means nothing then. */
+  /** False where no radar data of the date are published. */
   readonly has_radar: boolean;
-  /** False where no ground reports of the date were collected: that none is listed means nothing then. */
+  /** False where no ground reports of the date were collected. */
   readonly has_reports: boolean;
-  /** What of the date radar saw of the point; null where that is all of it, or not known. */
+  /** Share of the date in which radar saw the point; null where that is all of it, or not known. */
   readonly seen_in_part: DateSeenInPart | null;
-  /** Civil time at the point; null where there is UTC alone. */
+  /** Local time at the point; null without a time zone. */
   readonly local: LocalTime | null;
 }
 
 /**
- * The events of a document, ascending by date. Maps go to dates with hail on radar or on the ground, the strongest verdicts and the
- * largest hail first; lists of reports are cut, farthest first, where they would fill more than the document may.
+ * The events of a document, ascending by date. Dates with hail on radar or on the ground get maps, strongest verdicts and largest
+ * hail first. Lists of reports beyond the limits lose their farthest reports.
  * Throws RangeError where the material's events are not those of the verification.
  */
 export function reportEvents(material: ReportMaterial): ReportEvent[] {
@@ -83,12 +82,12 @@ export function reportEvents(material: ReportMaterial): ReportEvent[] {
   });
 }
 
-/** Size that an event stands for: the largest of radar and, in `nearest_reports`, of the ground; mm. */
+/** Largest size of an event by radar or in `nearest_reports`, mm. */
 function sizeOf(event: VerificationEvent): number {
   return Math.max(event.max_size_mm ?? 0, ...event.ground_truth.nearest_reports.map(({ max_size_mm }) => max_size_mm));
 }
 
-/** False for a weak echo alone, which may be no hail at all. */
+/** False for a weak echo alone, which may not be hail. */
 export function isHail({ verdict }: VerificationEvent): boolean {
   return verdict !== 'miss';
 }

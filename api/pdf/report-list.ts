@@ -46,7 +46,7 @@ const STORM_DATE: Column<Listed> = {
   text: ({ event_date }) => event_date,
 };
 
-/** Columns of a list, whose first names each row; local time where there is one. */
+/** Columns of a list after its `first`, with local time where there is a time zone. */
 function columnsOf(first: Column<Listed>, local: LocalTime | null, times_ms: readonly number[]): Column<Listed>[] {
   const left = first.x + first.width + 8;
   const column = (offset: number, width: number, head: string, text: (row: Listed) => string): Column<Listed> => ({
@@ -75,19 +75,19 @@ function columnsOf(first: Column<Listed>, local: LocalTime | null, times_ms: rea
   ];
 }
 
-/** The ground reports of an event, nearest first, numbered as on its map; nothing where there is none. */
-export function reportList(sheet: Sheet, event: ReportEvent): void {
+/** Draws the ground reports of an event, nearest first, numbered as on its map; nothing without reports. */
+export function drawEventReports(sheet: Sheet, event: ReportEvent): void {
   drawReports(sheet, NUMBER, [event]);
 }
 
-/** The ground reports of events without a map, by date and distance; nothing where there are none. */
-export function furtherReports(sheet: Sheet, events: readonly ReportEvent[]): void {
+/** Draws the ground reports of events without a map, by date and distance; nothing without reports. */
+export function drawUnmappedReports(sheet: Sheet, events: readonly ReportEvent[]): void {
   if (events.every(({ reports }) => reports.length === 0)) return;
   heading(sheet, 'Ground reports of the storm dates without a map', 60);
   drawReports(sheet, STORM_DATE, events);
 }
 
-/** What is cut is told. */
+/** Draws the list, and the number of reports that were cut from it. */
 function drawReports(sheet: Sheet, first: Column<Listed>, events: readonly ReportEvent[]): void {
   const rows = events.flatMap(({ event, listed }) =>
     listed.map((report, k) => ({ key: k + 1, report, event_date: event.event_date })),

@@ -16,37 +16,37 @@ export interface ReportedHail extends Pick<GroundReport, 'source' | 'time' | 'la
   readonly distance_m: number;
 }
 
-/** What a report shows of one event beside its verdict. */
+/** Pixels and reports of one event. */
 export interface EventMaterial {
   readonly event_date: string;
   /** Pixels of 5 mm and more around the point, also those a little outside the radius. */
   readonly pixels: readonly ReportPixel[];
-  /** All within the radius, by distance. */
+  /** All reports within the radius, by distance. */
   readonly reports: readonly ReportedHail[];
 }
 
-/** What a request has printed on its document: neither part of the finding nor checked. Null where nothing was given. */
+/** Texts of the request that are printed on the document, unchecked and not part of the finding; null where absent. */
 export interface ReportLabels {
   readonly prepared_for: string | null;
   readonly reference: string | null;
   readonly address: string | null;
 }
 
-/** All that the document of a verification is made of: a pure function of it. */
+/** The whole input of the document of a verification. */
 export interface ReportMaterial {
-  /** Null for one that no record has. */
+  /** Null for a report without a record. */
   readonly report_id: string | null;
-  /** Epoch milliseconds; the one thing in the document that differs when it is made again. */
+  /** Epoch milliseconds; the only difference between two documents of the same verification. */
   readonly generated_ms: number;
   readonly labels: ReportLabels;
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
-  /** Of everything that was used; null without any. */
+  /** Source of all data used; null without data. */
   readonly data_source: MixedProvenance | null;
-  /** Of the radar data alone. */
+  /** Source of the radar data. */
   readonly radar_source: MixedProvenance | null;
-  /** Storm dates of the range of which no ground report can be here, ascending: that none is listed says nothing. */
+  /** Storm dates of the range for which no ground reports were collected, ascending. */
   readonly dates_without_reports: readonly string[];
   /** Hour of UTC at which a storm date begins. */
   readonly storm_day_start_hour: number;

@@ -1,21 +1,27 @@
-import { answer } from './answer.ts';
-import { blockHeight, eventBlock } from './event-block.ts';
-import { furniture } from './furniture.ts';
-import { hashBlock, hashHeight } from './hash-block.ts';
-import { detectionQuality, limits, mapLegend, method } from './method.ts';
+import {
+  drawDetectionQuality,
+  drawHash,
+  drawLimits,
+  drawMapLegend,
+  drawMethod,
+  hashHeight,
+} from './closing-sections.ts';
+import { drawEvent, eventHeight } from './event-block.ts';
+import { drawOverview } from './overview.ts';
+import { drawPageFrames } from './page-frame.ts';
 import { notRealMark } from './provenance-words.ts';
 import { isHail, MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
-import { furtherReports } from './report-list.ts';
+import { drawUnmappedReports } from './report-list.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { closeSheet, heading, openSheet, paragraph, type Sheet, sectionHeight } from './sheet.ts';
 import { SMALL } from './styles.ts';
-import { DOCUMENT_NAME, titleBlock } from './title-block.ts';
-import { verdictTable } from './verdict-table.ts';
+import { DOCUMENT_NAME, drawTitleBlock } from './title-block.ts';
+import { drawVerdictTable } from './verdict-table.ts';
 import { coordinates, counted, reportName } from './words.ts';
 
-/** Two lines that say which events have maps, points. */
+/** Height of the two lines on events without maps, points. */
 const INTRO_HEIGHT = 2 * SMALL.leading + 6;
-/** More between two events than below any block: two with three reports each, below their section's title, just fit a page. */
+/** Extra space between two events, points: two events with three reports each just fit a page below the section's title. */
 const EVENT_GAP = 5;
 
 /** `compress` false leaves the pages readable in the file, for tests. */
@@ -24,8 +30,8 @@ export interface ReportPdfOptions {
 }
 
 /**
- * The document of a verification: US Letter, text that can be selected, structure for readers that speak, nothing fetched from
- * anywhere. Equal material gives equal bytes.
+ * The document of a verification: US Letter, selectable text, structure for screen readers, no external resources. Equal
+ * material gives equal bytes.
  * Throws RangeError where the material's events are not those of the verification.
  */
 export async function reportPdf(material: ReportMaterial, { compress = true }: ReportPdfOptions = {}): Promise<Buffer> {
@@ -33,24 +39,24 @@ export async function reportPdf(material: ReportMaterial, { compress = true }: R
   const events = reportEvents(material);
   const not_real = notRealMark(material.data_source);
   const sheet = openSheet({ info: infoOf(material), compress });
-  titleBlock(sheet, material);
-  answer(sheet, material, events, not_real);
+  drawTitleBlock(sheet, material);
+  drawOverview(sheet, material, events, not_real);
   if (events.length > 0) {
-    verdictTable(sheet, events, storm_day_start_hour);
-    detectionQuality(sheet, verification);
-    if (events.some(({ has_map }) => has_map)) mapLegend(sheet);
+    drawVerdictTable(sheet, events, storm_day_start_hour);
+    drawDetectionQuality(sheet, verification);
+    if (events.some(({ has_map }) => has_map)) drawMapLegend(sheet);
     drawEvents(sheet, events, { point: verification.location, not_real });
-  } else detectionQuality(sheet, verification);
-  method(sheet, material);
-  // The hash never stands alone on the last page.
-  limits(sheet, sectionHeight(hashHeight(sheet)));
-  hashBlock(sheet, verification.verification_hash);
-  furniture(sheet, material, not_real);
+  } else drawDetectionQuality(sheet, verification);
+  drawMethod(sheet, material);
+  // Keeps the hash from standing alone on the last page.
+  drawLimits(sheet, sectionHeight(hashHeight(sheet)));
+  drawHash(sheet, verification.verification_hash);
+  drawPageFrames(sheet, material, not_real);
   return closeSheet(sheet);
 }
 
-/** A block with a map for each storm date with hail, in their order; where there are too many, the others only list their reports. */
-function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof eventBlock>[2]): void {
+/** Draws a block with a map for each storm date with hail, up to `MAPS_MAX`; the others only list their reports. */
+function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof drawEvent>[2]): void {
   const mapped = events.filter(({ has_map }) => has_map);
   const others = events.filter(({ has_map }) => !has_map);
   const [first] = mapped;
@@ -59,18 +65,18 @@ function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parame
     heading(
       sheet,
       'Detections and reports by storm date',
-      (intro === '' ? 0 : INTRO_HEIGHT) + blockHeight(sheet, first, around),
+      (intro === '' ? 0 : INTRO_HEIGHT) + eventHeight(sheet, first, around),
     );
     if (intro !== '') paragraph(sheet, intro, SMALL, 6);
   }
   for (const [k, event] of mapped.entries()) {
     if (k > 0) sheet.y += EVENT_GAP;
-    eventBlock(sheet, event, around);
+    drawEvent(sheet, event, around);
   }
-  furtherReports(sheet, others);
+  drawUnmappedReports(sheet, others);
 }
 
-/** Which storm dates have no map, and why; empty where all have one. */
+/** Storm dates without a map and the reason; empty where all have one. */
 function unmappedInWords(events: readonly ReportEvent[]): string {
   const hail = events.filter(({ event }) => isHail(event)).length;
   const weak = events.length - hail;

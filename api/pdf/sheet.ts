@@ -4,7 +4,7 @@ import { FONT_NAMES, FONTS } from './fonts.ts';
 import { printable } from './printable.ts';
 import { HEADING, RULE, type TextStyle } from './styles.ts';
 
-/** US Letter, in points from the upper left corner; blocks stand between `top` and `bottom`, furniture outside. */
+/** US Letter, in points from the upper left corner; blocks stand between `top` and `bottom`, page frames outside. */
 export const PAGE = { width: 612, height: 792, left: 54, right: 558, top: 60, bottom: 739 } as const;
 export const TEXT_WIDTH = PAGE.right - PAGE.left;
 
@@ -12,29 +12,32 @@ export const TEXT_WIDTH = PAGE.right - PAGE.left;
 const FIRST_TOP = 50;
 /** Keeps a figure and its unit on one line; written as a common space, so that searching finds it. */
 export const NO_BREAK = '\u00a0';
-/** Between a block and the heading below it. */
+/** Space between a block and the heading below it. */
 const HEADING_GAP = 9;
 const HEADING_HEIGHT = 23;
-/** Heights are tenths of points: what fits when it is summed in one order fits in every other. */
+/** Tolerance, points: sums of the same heights in another order differ by less. */
 const ROUNDING = 1e-6;
-/** Most widths that are remembered. */
+/** Limit of cached text widths. */
 const WIDTHS_MAX = 20_000;
 
 export type Doc = PDFKit.PDFDocument;
 export type Part = PDFKit.PDFStructureElement;
 
-/** The document being written: everything is placed by its block, nothing flows by itself. */
+/**
+ * The document being written. Every block places its own text: pdfkit's tables repeat no head on the next page and keep no rows
+ * together, and its wrapping cannot keep `NO_BREAK` and still write a common space.
+ */
 export interface Sheet {
   readonly doc: Doc;
-  /** Element of the structure that blocks are added to, for readers that speak. */
+  /** Structure element that blocks are added to, for screen readers. */
   part: Part;
-  /** Widths of texts that were measured, for one point of size: most words come many times. */
+  /** Cached widths of texts at size 1: most words occur many times. */
   readonly widths: Map<string, number>;
   /** Top of the next block on the current page. */
   y: number;
 }
 
-/** What a document says of itself beside its pages. */
+/** Metadata of a document, and whether it is compressed. */
 export interface SheetOptions {
   readonly info: Readonly<PDFKit.DocumentInfo>;
   readonly compress: boolean;
@@ -44,7 +47,7 @@ export interface SheetOptions {
 export function openSheet({ info, compress }: SheetOptions): Sheet {
   const doc = new PDFDocument({
     size: [PAGE.width, PAGE.height],
-    // Margins of zero keep the library from breaking pages: blocks decide where they stand.
+    // With margins of zero the library breaks no page by itself.
     margin: 0,
     bufferPages: true,
     pdfVersion: '1.7',
@@ -55,7 +58,7 @@ export function openSheet({ info, compress }: SheetOptions): Sheet {
     subset: 'PDF/A-2b',
     compress,
     info: { ...info },
-    // No font before ours: the library would load its own Helvetica.
+    // Without this the library loads its own Helvetica.
     font: '',
   });
   claimLevelU(doc);
@@ -75,15 +78,15 @@ function claimLevelU(doc: Doc): void {
   doc.initPDFA('PDF/A-2u');
 }
 
-/** Begins a new page unless so much height is left on this one; true when it did. */
-export function room(sheet: Sheet, height: number): boolean {
+/** Begins a new page when less than `height` points are left; true when it did. */
+export function ensureSpace(sheet: Sheet, height: number): boolean {
   if (sheet.y + height <= PAGE.bottom + ROUNDING) return false;
   sheet.doc.addPage();
   sheet.y = PAGE.top;
   return true;
 }
 
-/** Draws something as an element of the structure: `P`, `H1`, `TD`, `Figure` with its words in `alt`. */
+/** Draws a structure element: `P`, `H1`, `TD`, `Figure` with its description in `alt`. */
 export function tagged(sheet: Sheet, type: string, draw: () => void, alt?: string): void {
   const element = sheet.doc.struct(type, alt === undefined ? {} : { alt });
   sheet.part.add(element);
@@ -91,8 +94,8 @@ export function tagged(sheet: Sheet, type: string, draw: () => void, alt?: strin
   element.end();
 }
 
-/** Draws blocks inside an element of the structure, such as rows of a table. */
-export function within(sheet: Sheet, type: string, draw: () => void): void {
+/** Draws blocks inside a structure element, such as rows of a table. */
+export function withinElement(sheet: Sheet, type: string, draw: () => void): void {
   const element = sheet.doc.struct(type);
   const outer = sheet.part;
   outer.add(element);
@@ -102,14 +105,14 @@ export function within(sheet: Sheet, type: string, draw: () => void): void {
   element.end();
 }
 
-/** Draws what carries no meaning: rules, shading, page numbers. Never inside `tagged`, which it would end. */
+/** Draws content without meaning: rules, shading, page numbers. Not inside `tagged`, because it would end that element. */
 export function artifact(doc: Doc, type: 'Layout' | 'Pagination', draw: () => void): void {
   doc.markContent('Artifact', { type });
   draw();
   doc.endMarkedContent();
 }
 
-/** Width of a text in a style, points. */
+/** Width of a text, points. */
 export function textWidth({ doc, widths }: Sheet, text: string, style: TextStyle): number {
   const { font, size } = style;
   const name = `${font} ${text}`;
@@ -138,14 +141,14 @@ export function write(
   doc.text(shown, left, baseline, { lineBreak: false, baseline: 'alphabetic' });
 }
 
-/** Lines of a text that fit a width, broken at spaces, within a word only where it is wider than a line. */
-export function wrapped(sheet: Sheet, text: string, width: number, style: TextStyle): string[] {
+/** Lines of a text: broken at spaces, and inside a word only where the word is wider than a line. */
+export function wrapText(sheet: Sheet, text: string, width: number, style: TextStyle): string[] {
   const space = textWidth(sheet, ' ', style);
   const lines: string[] = [];
   let line = '';
   let used = 0;
   for (const word of printable(text).split(' ')) {
-    for (const piece of piecesOf(sheet, word, width, style)) {
+    for (const piece of splitWord(sheet, word, width, style)) {
       const piece_width = textWidth(sheet, piece, style);
       const grown = line === '' ? piece_width : used + space + piece_width;
       if (line !== '' && grown > width) {
@@ -162,7 +165,7 @@ export function wrapped(sheet: Sheet, text: string, width: number, style: TextSt
   return lines;
 }
 
-function piecesOf(sheet: Sheet, word: string, width: number, style: TextStyle): string[] {
+function splitWord(sheet: Sheet, word: string, width: number, style: TextStyle): string[] {
   if (textWidth(sheet, word, style) <= width) return [word];
   const pieces: string[] = [];
   let piece = '';
@@ -184,24 +187,24 @@ export function writeLines(sheet: Sheet, lines: readonly string[], x: number, to
 
 /** Height of a paragraph over the whole width, points. */
 export function paragraphHeight(sheet: Sheet, text: string, style: TextStyle): number {
-  return wrapped(sheet, text, TEXT_WIDTH, style).length * style.leading;
+  return wrapText(sheet, text, TEXT_WIDTH, style).length * style.leading;
 }
 
 /** A paragraph over the whole width, with some space after it. */
 export function paragraph(sheet: Sheet, text: string, style: TextStyle, after = 5): void {
-  const lines = wrapped(sheet, text, TEXT_WIDTH, style);
-  room(sheet, lines.length * style.leading);
+  const lines = wrapText(sheet, text, TEXT_WIDTH, style);
+  ensureSpace(sheet, lines.length * style.leading);
   const top = sheet.y;
   tagged(sheet, 'P', () => {
     sheet.y = writeLines(sheet, lines, PAGE.left, top, style) + after;
   });
 }
 
-/** Heading of a section with a rule above it, which keeps `with_height` of what follows on its page; also a bookmark. */
+/** Heading of a section with a rule above it, also a bookmark. Keeps the next `with_height` points on its page. */
 export function heading(sheet: Sheet, text: string, with_height: number): void {
   const { doc } = sheet;
   if (sheet.y > PAGE.top) sheet.y += HEADING_GAP;
-  room(sheet, HEADING_HEIGHT + with_height);
+  ensureSpace(sheet, HEADING_HEIGHT + with_height);
   const top = sheet.y;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top, 0.8));
   tagged(sheet, 'H2', () => write(sheet, text, PAGE.left, top + 15.5, HEADING));
@@ -209,7 +212,7 @@ export function heading(sheet: Sheet, text: string, with_height: number): void {
   sheet.y = top + HEADING_HEIGHT;
 }
 
-/** Height of a section of so much content below another block: for blocks that keep it on their page, points. */
+/** Height of a section with this content height, points: for blocks that keep the section on their page. */
 export function sectionHeight(content_height: number): number {
   return HEADING_GAP + HEADING_HEIGHT + content_height;
 }

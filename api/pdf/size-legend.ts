@@ -25,13 +25,13 @@ export function drawLegend(sheet: Sheet, { x, y }: Spot): void {
   }
 }
 
-/** Inches from which a colour applies: those that name the band, which begins at their floor in mm. */
+/** Inches from which a colour applies: those of its size band; the band begins at the mm below. */
 export function stepInches({ category, mm_min }: SizeColor): string {
   const band = SIZE_BANDS.find((one) => one.category === category);
   return (band?.inches ?? mm_min / MM_PER_INCH).toFixed(2);
 }
 
-/** What a colour stands for. */
+/** Meaning of a colour. */
 export function stepName({ category, mm_min }: SizeColor): string {
   return category === null ? 'weak echo or small hail' : sizeName(mm_min);
 }

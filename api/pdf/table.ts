@@ -1,7 +1,18 @@
-import { artifact, PAGE, room, rule, type Sheet, tagged, textWidth, within, wrapped, write } from './sheet.ts';
+import {
+  artifact,
+  ensureSpace,
+  PAGE,
+  rule,
+  type Sheet,
+  tagged,
+  textWidth,
+  withinElement,
+  wrapText,
+  write,
+} from './sheet.ts';
 import { CELL, CELL_FAINT, COLUMN_HEAD, INK, type TextStyle } from './styles.ts';
 
-/** A column of a table: where its text stands, in points from the left edge of the page. */
+/** A column of a table; `x` and `width` in points from the left edge of the page. */
 export interface Column<Row> {
   readonly head: string;
   readonly x: number;
@@ -18,21 +29,21 @@ export interface Column<Row> {
 const HEAD_LINE = COLUMN_HEAD.leading;
 
 /**
- * A table from the top of the block on, row by row; its head is repeated on every page, and never stands alone at the foot of
- * one. Cells are one line, cut to the width of their column.
+ * Draws a table. Its head is repeated on every page and never stands alone at the foot of a page. A cell is one line, cut to
+ * the width of its column.
  */
 export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], rows: readonly Row[]): void {
   const has_below = columns.some(({ below }) => below !== undefined);
-  const row_height = CELL.leading + (has_below ? CELL_FAINT.leading : 0) + (has_below ? 6 : 3.5);
-  const heads = columns.map(({ head, width }) => wrapped(sheet, head, width, COLUMN_HEAD));
+  const row_height = rowHeight(has_below);
+  const heads = columns.map(({ head, width }) => wrapText(sheet, head, width, COLUMN_HEAD));
   const head_height = Math.max(...heads.map((lines) => lines.length)) * HEAD_LINE + 6;
-  room(sheet, head_height + Math.min(2, rows.length) * row_height);
-  within(sheet, 'Table', () => {
+  ensureSpace(sheet, head_height + Math.min(2, rows.length) * row_height);
+  withinElement(sheet, 'Table', () => {
     drawHead(sheet, columns, heads, head_height);
     for (const [k, row] of rows.entries()) {
       // The last row never stands alone on a page.
       const together = k === rows.length - 2 ? 2 : 1;
-      if (room(sheet, together * row_height)) drawHead(sheet, columns, heads, head_height);
+      if (ensureSpace(sheet, together * row_height)) drawHead(sheet, columns, heads, head_height);
       drawRow(sheet, columns, row, row_height);
     }
   });
@@ -40,7 +51,11 @@ export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], ro
 
 /** Height of a table that fits one page, points. */
 export function tableHeight(rows: number, has_below: boolean): number {
-  return HEAD_LINE + 6 + rows * (CELL.leading + (has_below ? CELL_FAINT.leading + 6 : 3.5));
+  return HEAD_LINE + 6 + rows * rowHeight(has_below);
+}
+
+function rowHeight(has_below: boolean): number {
+  return CELL.leading + (has_below ? CELL_FAINT.leading + 6 : 3.5);
 }
 
 function drawHead<Row>(
@@ -50,12 +65,12 @@ function drawHead<Row>(
   height: number,
 ): void {
   const { doc, y } = sheet;
-  within(sheet, 'TR', () => {
+  withinElement(sheet, 'TR', () => {
     for (const [k, column] of columns.entries())
       tagged(sheet, 'TH', () => {
         const lines = heads[k] as readonly string[];
         for (const [n, line] of lines.entries())
-          place(sheet, line, column, y + height - 6 - (lines.length - 1 - n) * HEAD_LINE, COLUMN_HEAD);
+          writeCell(sheet, line, column, y + height - 6 - (lines.length - 1 - n) * HEAD_LINE, COLUMN_HEAD);
       });
   });
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y + height - 1.5, 0.8, INK));
@@ -65,13 +80,13 @@ function drawHead<Row>(
 function drawRow<Row>(sheet: Sheet, columns: readonly Column<Row>[], row: Row, height: number): void {
   const { doc, y } = sheet;
   const baseline = y + 8.8;
-  within(sheet, 'TR', () => {
+  withinElement(sheet, 'TR', () => {
     for (const column of columns)
       tagged(sheet, 'TD', () => {
         if (column.draw !== undefined) column.draw(sheet, row, column.x, baseline);
-        else place(sheet, column.text(row), column, baseline, styleOf(column, row));
+        else writeCell(sheet, column.text(row), column, baseline, styleOf(column, row));
         if (column.below !== undefined)
-          place(sheet, column.below(row), column, baseline + CELL_FAINT.leading, CELL_FAINT);
+          writeCell(sheet, column.below(row), column, baseline + CELL_FAINT.leading, CELL_FAINT);
       });
   });
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y + height - 0.25, 0.4));
@@ -82,14 +97,14 @@ function styleOf<Row>({ style = CELL }: Column<Row>, row: Row): TextStyle {
   return typeof style === 'function' ? style(row) : style;
 }
 
-function place<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
+function writeCell<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
   const right = column.align === 'right';
-  const shown = fitting(sheet, text, column.width, style);
+  const shown = truncateText(sheet, text, column.width, style);
   write(sheet, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
 }
 
-/** A text cut to a width, with `…` where something was cut. */
-export function fitting(sheet: Sheet, text: string, width: number, style: TextStyle): string {
+/** A text cut to a width; a cut text ends in `…`. */
+export function truncateText(sheet: Sheet, text: string, width: number, style: TextStyle): string {
   if (textWidth(sheet, text, style) <= width) return text;
   let end = text.length - 1;
   while (end > 0 && textWidth(sheet, `${text.slice(0, end)}…`, style) > width) end--;

@@ -6,7 +6,18 @@ import type { Spot } from './map-markers.ts';
 import { isTransliterated, printable } from './printable.ts';
 import { SOURCE_WORDS } from './provenance-words.ts';
 import type { ReportLabels, ReportMaterial } from './report-material.ts';
-import { artifact, NO_BREAK, PAGE, rule, type Sheet, TEXT_WIDTH, tagged, wrapped, write, writeLines } from './sheet.ts';
+import {
+  artifact,
+  NO_BREAK,
+  PAGE,
+  rule,
+  type Sheet,
+  TEXT_WIDTH,
+  tagged,
+  wrapText,
+  write,
+  writeLines,
+} from './sheet.ts';
 import { BODY, INK, LABEL, PLACE, SMALL, TITLE } from './styles.ts';
 import { coordinates, counted, instantInWords, kilometres, localNames, longDate } from './words.ts';
 
@@ -17,13 +28,13 @@ const COLUMN_GAP = 24;
 const COLUMN = (TEXT_WIDTH - COLUMN_GAP) / 2;
 const LABEL_WIDTH = 66;
 
-/** Longest text of a request that is printed, characters: two hundred letters of another script become at most some more. */
+/** Longest printed text of a request, characters: 200 letters of another script become more when transliterated. */
 const LABEL_MAX = 800;
-/** Printed for a text of which no character can be: its label stands for what was given. */
+/** Printed for a text without any printable character. */
 const NOT_PRINTABLE = '(not printable)';
 
-/** Name of the document, the place, for whom it is, and what was asked, when, of which data. */
-export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
+/** Draws name of the document, place, labels of the request, and facts: dates, search radius, data, report, method. */
+export function drawTitleBlock(sheet: Sheet, material: ReportMaterial): void {
   const { doc } = sheet;
   const top = sheet.y;
   tagged(sheet, 'H1', () => write(sheet, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
@@ -32,29 +43,29 @@ export function titleBlock(sheet: Sheet, material: ReportMaterial): void {
   );
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top + 50, 1.6, INK));
   let y = top + 58;
-  const labels = labelsOf(material.labels);
-  for (const [label, value] of labels) y = fact(sheet, label, value, { x: PAGE.left, y, width: TEXT_WIDTH });
+  const labels = printedLabels(material.labels);
+  for (const [label, value] of labels) y = drawFact(sheet, label, value, { x: PAGE.left, y, width: TEXT_WIDTH });
   if (labels.length > 0) {
-    const note = wrapped(sheet, noteOn(labels, material.labels), TEXT_WIDTH - LABEL_WIDTH, SMALL);
+    const note = wrapText(sheet, labelsNote(labels, material.labels), TEXT_WIDTH - LABEL_WIDTH, SMALL);
     const note_top = y;
     tagged(sheet, 'P', () => writeLines(sheet, note, PAGE.left + LABEL_WIDTH, note_top, SMALL));
     y += note.length * SMALL.leading + 4;
     artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y, 0.4));
     y += 7;
   }
-  const facts = factsOf(material);
+  const facts = reportFacts(material);
   const half = Math.ceil(facts.length / 2);
   const ends = [facts.slice(0, half), facts.slice(half)].map((column, k) => {
     const x = PAGE.left + k * (COLUMN + COLUMN_GAP);
-    return column.reduce((end, [label, value]) => fact(sheet, label, value, { x, y: end, width: COLUMN }), y);
+    return column.reduce((end, [label, value]) => drawFact(sheet, label, value, { x, y: end, width: COLUMN }), y);
   });
   sheet.y = Math.max(...ends) + 6;
 }
 
-/** Writes a label and its value with their upper left corner at a spot; returns where the next fact stands. */
-function fact(sheet: Sheet, label: string, value: string, at: Spot & { readonly width: number }): number {
+/** Writes a label and its value with their upper left corner at a spot; returns the y of the next fact. */
+function drawFact(sheet: Sheet, label: string, value: string, at: Spot & { readonly width: number }): number {
   const { x, y, width } = at;
-  const lines = wrapped(sheet, value, width - LABEL_WIDTH, BODY);
+  const lines = wrapText(sheet, value, width - LABEL_WIDTH, BODY);
   tagged(sheet, 'P', () => {
     write(sheet, label, x, y + 7.2, LABEL);
     writeLines(sheet, lines, x + LABEL_WIDTH, y, BODY);
@@ -62,8 +73,8 @@ function fact(sheet: Sheet, label: string, value: string, at: Spot & { readonly 
   return y + lines.length * BODY.leading + 2;
 }
 
-/** What the request has printed, by label. */
-function labelsOf({ prepared_for, reference, address }: ReportLabels): [string, string][] {
+/** Texts of the request that are printed, by label. */
+function printedLabels({ prepared_for, reference, address }: ReportLabels): [string, string][] {
   const given = [
     ['Prepared for', prepared_for],
     ['Reference', reference],
@@ -74,15 +85,15 @@ function labelsOf({ prepared_for, reference, address }: ReportLabels): [string, 
   );
 }
 
-/** That nothing of it was checked, and where its letters are others than those given. */
-function noteOn(labels: readonly (readonly [string, string])[], given: ReportLabels): string {
+/** Note that the labels were not checked, and whether they were transliterated. */
+function labelsNote(labels: readonly (readonly [string, string])[], given: ReportLabels): string {
   const names = new Intl.ListFormat('en').format(labels.map(([label], k) => (k === 0 ? label : label.toLowerCase())));
   const searched = given.address === null ? '' : ' The coordinates above were searched.';
   const is_rewritten = Object.values(given).some((text) => text !== null && isTransliterated(text));
   return `${names}: as given, not checked.${searched}${is_rewritten ? ' Scripts other than Latin, Greek and Cyrillic are written in Latin letters.' : ''}`;
 }
 
-function factsOf({ report_id, generated_ms, verification, radar_source }: ReportMaterial): [string, string][] {
+function reportFacts({ report_id, generated_ms, verification, radar_source }: ReportMaterial): [string, string][] {
   const { date_range, methodology, data_as_of, location } = verification;
   const { start, end } = date_range;
   const dates = start === end ? longDate(start) : `${longDate(start)} to ${longDate(end)}`;

@@ -2,7 +2,7 @@ import type { Verdict } from '../../schemas/resources/verification.ts';
 import { type Sheet, write } from './sheet.ts';
 import type { TextStyle } from './styles.ts';
 
-/** What a verdict is called and means; its colour only repeats what word and shape say. */
+/** Word, colour and meaning of a verdict; the colour only repeats the word and the shape. */
 export const VERDICT_LOOKS: Readonly<Record<Verdict, { word: string; color: string; means: string }>> = {
   hit: {
     word: 'Hit',
@@ -21,7 +21,7 @@ export const VERDICT_LOOKS: Readonly<Record<Verdict, { word: string; color: stri
   },
 };
 
-/** The shape of a verdict around a centre: a full disc, a half one, a ring. */
+/** Draws the shape of a verdict around a centre: disc, half disc, ring. */
 export function drawMark(sheet: Sheet, verdict: Verdict, x: number, y: number, radius: number): void {
   const { doc } = sheet;
   const { color } = VERDICT_LOOKS[verdict];
@@ -38,7 +38,7 @@ export function drawMark(sheet: Sheet, verdict: Verdict, x: number, y: number, r
 }
 
 /** Shape and word of a verdict with their baseline at `baseline`. */
-export function writeVerdict(sheet: Sheet, verdict: Verdict, x: number, baseline: number, style: TextStyle): void {
+export function drawVerdict(sheet: Sheet, verdict: Verdict, x: number, baseline: number, style: TextStyle): void {
   const { word, color } = VERDICT_LOOKS[verdict];
   const radius = style.size * 0.36;
   drawMark(sheet, verdict, x + radius, baseline - style.size * 0.36, radius);

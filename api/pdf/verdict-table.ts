@@ -3,13 +3,13 @@ import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { stormDateStart } from '../../schemas/time.ts';
 import type { LocalTime } from '../rules/local-time.ts';
 import { stormDayInWords } from '../rules/storm-day-words.ts';
+import { NOTE_MAX } from './event-sentences.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
 import { heading, PAGE, paragraph, type Sheet, write } from './sheet.ts';
 import { CELL, CELL_STRONG, SMALL, type TextStyle } from './styles.ts';
-import { NOTE_MAX } from './summary.ts';
 import { type Column, drawTable, tableHeight } from './table.ts';
-import { writeVerdict } from './verdict-mark.ts';
+import { drawVerdict } from './verdict-mark.ts';
 import {
   clockTime,
   confidenceText,
@@ -22,7 +22,7 @@ import {
 } from './words.ts';
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-/** Stands by a confidence that the note below the table explains. */
+/** Marks a confidence that a note below the table explains. */
 const CAPPED = '†';
 
 /** Heads of the sizes by distance: at the point, and in each band. */
@@ -46,7 +46,7 @@ function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
       x: 106,
       width: 48,
       text: ({ event }) => event.verdict,
-      draw: (sheet, { event }, x, baseline) => writeVerdict(sheet, event.verdict, x, baseline, CELL_STRONG),
+      draw: (sheet, { event }, x, baseline) => drawVerdict(sheet, event.verdict, x, baseline, CELL_STRONG),
     },
     {
       ...sizeColumn(0, 'At the location', ({ overhead }) => overhead?.max_mm ?? null),
@@ -83,7 +83,7 @@ function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
   ];
 }
 
-/** A column of radar sizes; the largest of a storm date stands out. */
+/** A column of radar sizes; the largest of a storm date is bold. */
 function sizeColumn(at: number, head: string, sizeOf: (row: ReportEvent) => number | null): Column<ReportEvent> {
   return {
     head,
@@ -132,8 +132,8 @@ function largestReport(reports: readonly { readonly size_mm: number }[]): number
   return Math.max(...reports.map(({ size_mm }) => size_mm));
 }
 
-/** The verdict of every storm date with a signal, and what its columns mean. */
-export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm_day_start_hour: number): void {
+/** Draws the verdict of every storm date with a signal, and notes that explain the columns. */
+export function drawVerdictTable(sheet: Sheet, events: readonly ReportEvent[], storm_day_start_hour: number): void {
   heading(sheet, 'Verdicts', tableHeight(Math.min(2, events.length), true) + 10);
   const local = events[0]?.local ?? null;
   drawTable(sheet, columnsOf(local), events);
@@ -152,14 +152,14 @@ export function verdictTable(sheet: Sheet, events: readonly ReportEvent[], storm
   );
 }
 
-/** Which zone local times are of, and on which storm date an evening falls. */
+/** Time zone of the local times, and the local start of the first storm date. */
 function localInWords(local: LocalTime, events: readonly ReportEvent[], storm_day_start_hour: number): string {
   const starts_ms = events.map(({ event }) => stormDateStart(event.event_date, storm_day_start_hour));
   const [first_ms = 0] = starts_ms;
   return `Local time is ${local.zone}: the storm date ${events[0]?.event.event_date} begins there on ${localSpan(local, first_ms, first_ms)}.`;
 }
 
-/** Each note once, with the dates it is for. */
+/** Each note once, with its dates. */
 function notesOf(events: readonly ReportEvent[]): string[] {
   const noted = events.flatMap(({ event }) =>
     event.note === null ? [] : [{ date: event.event_date, note: printable(event.note, NOTE_MAX) }],

@@ -1,8 +1,12 @@
+import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
+import type { ReportGaps } from '../../schemas/resources/report-gaps.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { addDays, timestamp, utcDate } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 import type { LocalTime } from '../rules/local-time.ts';
 
+/** Limit of gaps printed for one date; the longest are printed. */
+const GAPS_PRINTED_MAX = 6;
 const MONTHS = 'January February March April May June July August September October November December'.split(' ');
 
 /** `May 1, 2026`, as it is written where these documents are read. */
@@ -11,7 +15,7 @@ export function longDate(date: string): string {
   return `${MONTHS[month - 1]} ${day}, ${year}`;
 }
 
-/** `1.63 in`, with a space that does not break, like all figures with their units: sizes on the ground are spoken of in inches. */
+/** `1.63 in`. The space does not break, as between all figures and units. */
 export function inches(mm: number): string {
   return `${(mm / MM_PER_INCH).toFixed(2)}\u00a0in`;
 }
@@ -21,12 +25,12 @@ export function millimetres(mm: number): string {
   return `${Math.round(10 * mm) / 10}\u00a0mm`;
 }
 
-/** `0.595`, all that the answer has of it. */
+/** `0.595`: all digits of the answer. */
 export function confidenceText(value: number): string {
   return value.toFixed(3);
 }
 
-/** What a report is called on its pages. */
+/** Name of a report on its pages. */
 export function reportName(report_id: string | null): string {
   return report_id === null ? 'Report without an id' : `Report ${report_id}`;
 }
@@ -69,20 +73,20 @@ export function instantInWords(time_ms: number): string {
   return `${timestamp(time_ms).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** `20:12` of the storm date it belongs to; where the UTC date is another one, that too: `May 2, 00:31`. */
+/** `20:12`; with the UTC date where it differs from the storm date: `May 2, 00:31`. */
 export function clockTime(time_ms: number, event_date: string): string {
   const clock = timestamp(time_ms).slice(11, 16);
   const date = utcDate(time_ms);
   return date === event_date ? clock : `${shortDate(date)}, ${clock}`;
 }
 
-/** `May 1, 3:12 p.m.` of the clocks at a place. */
+/** `May 1, 3:12 p.m.` in local time. */
 export function localTime(local: LocalTime, time_ms: number): string {
   const { date, clock } = local.at(time_ms);
   return `${shortDate(date)}, ${clock}`;
 }
 
-/** `May 1, 3:12 p.m. to 4:04 p.m. CDT`; a second date or abbreviation stands where it begins. */
+/** `May 1, 3:12 p.m. to 4:04 p.m. CDT`; a second date or abbreviation is written where it begins. */
 export function localSpan(local: LocalTime, first_ms: number, last_ms: number): string {
   const [first, last] = [local.at(first_ms), local.at(last_ms)];
   const begin = `${localTime(local, first_ms)}${first.abbreviation === last.abbreviation ? '' : ` ${first.abbreviation}`}`;
@@ -90,7 +94,7 @@ export function localSpan(local: LocalTime, first_ms: number, last_ms: number): 
   return `${first_ms === last_ms ? begin : `${begin} to ${end}`} ${last.abbreviation}`;
 }
 
-/** Abbreviations of the times that are in force at some instants, in their order: `CST, CDT`. */
+/** Abbreviations of local time at these instants, in their order: `CST, CDT`. */
 export function localNames(local: LocalTime, times_ms: readonly number[]): string {
   return [...new Set(times_ms.map((time_ms) => local.at(time_ms).abbreviation))].join(', ');
 }
@@ -119,4 +123,29 @@ export function datesInWords(dates: readonly string[]): string {
     else runs.push({ first: date, last: date });
   }
   return runs.map(({ first, last }) => (first === last ? first : `${first} to ${last}`)).join(', ');
+}
+
+/** `92.4 %` of a share of 0..1. */
+export function shareInWords(share: number): string {
+  return `${Number((100 * share).toFixed(1))}\u00a0%`;
+}
+
+/** `2026-05-01 (nothing from 18:00 to May 2, 00:00 UTC)`: times without collected reports. */
+export function reportGapsInWords({ date, gaps }: ReportGaps['dates_collected_in_part'][number]): string {
+  const clock = (time: string) => clockTime(Date.parse(time), date);
+  return `${date} (nothing from ${gaps.map(({ from, to }) => `${clock(from)} to ${clock(to)}`).join(', ')} UTC)`;
+}
+
+/** `2026-05-01 (92.4 % seen; nothing from 09:08 to 10:58 UTC)`; for a running date also the time up to which the share counts. */
+export function seenInPartInWords({ date, share, until, gap_count, gaps }: DateSeenInPart): string {
+  const clock = (time: string) => clockTime(Date.parse(time), date);
+  const length_ms = ({ from, to }: DateSeenInPart['gaps'][number]) => Date.parse(to) - Date.parse(from);
+  // A gap within one minute would read as from 00:00 to 00:00.
+  const shown = gaps.filter(({ from, to }) => clock(from) !== clock(to));
+  const longest = new Set(shown.toSorted((a, b) => length_ms(b) - length_ms(a)).slice(0, GAPS_PRINTED_MAX));
+  const printed = gaps.filter((gap) => longest.has(gap)).map(({ from, to }) => `${clock(from)} to ${clock(to)}`);
+  const more = gap_count > printed.length ? `, and ${counted(gap_count - printed.length, 'shorter time')}` : '';
+  const running = until === null ? '' : ` up to ${clock(until)} UTC, its newest scan`;
+  const nothing = printed.length === 0 ? '' : `; nothing from ${printed.join(', ')} UTC${more}`;
+  return `${date} (${shareInWords(share)} seen${running}${nothing})`;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Marked } from 'marked';
 import type { PublicRoute } from '../middleware/public-routes.ts';
-import { html, htmlPage, servePage, slug } from './docs-page.ts';
+import { html, htmlPage, servePage, slug } from './docs-html.ts';
 
 /** Names of the guides in `api/docs/`, in the order of the navigation. */
 export const GUIDES = ['receive-events', 'exports', 'files', 'operate', 'limits', 'words', 'earlier-variant'] as const;

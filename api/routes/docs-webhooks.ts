@@ -17,8 +17,9 @@ import { EARLIER_DESCRIPTION, EARLIER_WAITS_MS } from '../variants.ts';
 import { ATTEMPTS_KEPT } from '../webhooks/attempts.ts';
 import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
 import { TOLERANCE_S } from '../webhooks/sign.ts';
-import { exampleText, fieldTables, prose, type Schema } from './docs.ts';
-import { html, htmlPage, servePage, slug } from './docs-page.ts';
+import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
+import { exampleText } from './docs-reference.ts';
+import { fieldTables, type Schema } from './docs-schema-tables.ts';
 
 const PATH = '/docs/webhooks';
 const VECTORS_PATH = `${PATH}/vectors.json`;
@@ -155,7 +156,7 @@ function eventArticle(event: DescribedEvent, variant: string): string {
   const { type, when, example } = event;
   return `<article id="${slug(`${variant} ${type}`)}">
 <h3><code>${html(type)}</code></h3>
-<p>${prose(when.charAt(0).toUpperCase() + when.slice(1))}.</p>
+<p>${inlineCode(when.charAt(0).toUpperCase() + when.slice(1))}.</p>
 <pre tabindex="0"><code>${html(exampleText(example))}</code></pre>
 <details><summary>Fields</summary>${fieldTables(deliverySchema(event) as Schema, {}, () => '')}</details>
 </article>`;
@@ -173,13 +174,13 @@ function minutes(ms: number): string {
 /** Paragraphs of text in which code, stress and links are marked as in Markdown. */
 function paragraphs(...texts: readonly string[]): string {
   const marked = (text: string) =>
-    prose(text)
+    inlineCode(text)
       .replaceAll(/\*\*(.+?)\*\*/g, '<strong>$1</strong>')
       .replaceAll(/\[([^\]]+)\]\((https:[^)]+)\)/g, '<a href="$2">$1</a>');
   return texts.map((text) => `<p>${marked(text)}</p>`).join('\n');
 }
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = (row: readonly string[]) => row.map((cell) => `<td>${prose(cell)}</td>`).join('');
+  const cells = (row: readonly string[]) => row.map((cell) => `<td>${inlineCode(cell)}</td>`).join('');
   return `<div class="scroll" tabindex="0"><table><thead><tr>${head.map((cell) => `<th>${cell}</th>`).join('')}</tr></thead><tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('')}</tbody></table></div>`;
 }

@@ -6,6 +6,20 @@ import { EtagMismatch } from 'pmtiles';
 import { ApiError } from '../../api/errors.ts';
 import { openViewer, type ViewerResponse } from '../../api/files/viewer.ts';
 import { stateOutlines } from '../../api/files/viewer-outlines.ts';
+import { readAddress, writeAddress } from '../../api/viewer/address.ts';
+import { openPieces, PIECE_BYTES } from '../../api/viewer/archives.ts';
+import { isCovered, type Uncovered, uncoveredArea } from '../../api/viewer/coverage.ts';
+import { findingInWords, pickAmong } from '../../api/viewer/pick.ts';
+import { refusal } from '../../api/viewer/service.ts';
+import {
+  addDays,
+  bandInWords,
+  motionInWords,
+  type Palette,
+  sizeInWords,
+  sourceInWords,
+  timeInWords,
+} from '../../api/viewer/words.ts';
 import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 
 const viewer = openViewer('http://127.0.0.1:8080/v1');
@@ -22,12 +36,6 @@ const page = () => text('/viewer');
 async function addressOf(name: string): Promise<string> {
   const folder = /href="(\/viewer\/assets\/[0-9a-f]+)\//.exec(await page())?.[1] ?? '';
   return `${folder}/${name}`;
-}
-
-/** Modules of the page run in Node as they are, as long as they touch no document. */
-async function pageModule<Module>(name: string): Promise<Module> {
-  const module: Module = await import(new URL(`../../api/viewer/${name}`, import.meta.url).href);
-  return module;
 }
 
 test('GET /viewer is the page, with or without a trailing slash, checked for changes on every visit', async (t) => {
@@ -192,21 +200,7 @@ test('the base map has the 48 contiguous states and the District, each name insi
   }
 });
 
-interface AddressModule {
-  readAddress(hash: string): Address;
-  writeAddress(address: Address): string;
-}
-interface Address {
-  readonly date: string | null;
-  readonly view: 'day' | 'scan';
-  readonly frame: string | null;
-  readonly reflectivity: boolean;
-  readonly place: { readonly zoom: number; readonly lat: number; readonly lon: number } | null;
-}
-const addressModule = () => pageModule<AddressModule>('address.js');
-
 test('an address brings back date, view, scan, reflectivity and place', async (t) => {
-  const { readAddress, writeAddress } = await addressModule();
   const hash = '#view=scan&date=2026-11-21&frame=20261121T040511Z&reflectivity=on&map=6.20/36.1000/-98.5000';
   const address = readAddress(hash);
   t.deepEqual(address, {
@@ -220,7 +214,6 @@ test('an address brings back date, view, scan, reflectivity and place', async (t
 });
 
 test('what an address says wrongly counts as not said', async (t) => {
-  const { readAddress } = await addressModule();
   const nothing = { date: null, view: 'day', frame: null, reflectivity: false, place: null };
   for (const hash of [
     '',
@@ -239,7 +232,6 @@ test('what an address says wrongly counts as not said', async (t) => {
 });
 
 test('any text as an address gives something to show', async (t) => {
-  const { readAddress, writeAddress } = await addressModule();
   fc.assert(
     fc.property(fc.string(), (hash) => {
       const address = readAddress(hash);
@@ -248,19 +240,6 @@ test('any text as an address gives something to show', async (t) => {
   );
 });
 
-interface Palette {
-  readonly mm_per_inch: number;
-  readonly sizes: readonly { readonly mm_min: number; readonly category: string | null; readonly color: string }[];
-}
-interface WordsModule {
-  sourceInWords(source: string | null): string;
-  bandInWords(mm_min: number, palette: Palette): { mm: string; inches: string; category: string | null };
-  sizeInWords(mm: number, palette: Palette): string;
-  motionInWords(speed_kmh: number, direction_deg: number): string;
-  timeInWords(time: string): string;
-  addDays(date: string, days: number): string;
-}
-const wordsModule = () => pageModule<WordsModule>('words.js');
 const readPalette = async (): Promise<Palette> => JSON.parse(await text(await addressOf('palette.json')));
 
 for (const [mm_min, mm, inches, category] of [
@@ -272,19 +251,17 @@ for (const [mm_min, mm, inches, category] of [
   [101, '101 mm or more', '4.00 in or more', 'softball'],
 ] as const)
   test(`a place in the step of ${mm_min} mm is said to have ${mm}`, async (t) => {
-    const { bandInWords } = await wordsModule();
     const band = bandInWords(mm_min, await readPalette());
     t.like(band, { mm, inches, category });
   });
 
 test('sizes, motion and times read as people say them', async (t) => {
-  const words = await wordsModule();
   const palette = await readPalette();
-  t.is(words.sizeInWords(44.4, palette), '1.7 in (44 mm)');
-  t.is(words.motionInWords(55, 44), '34 mph (55 km/h) towards the north-east');
-  t.is(words.motionInWords(55, 359), '34 mph (55 km/h) towards the north');
-  t.is(words.timeInWords('2026-11-21T04:05:11Z'), '21 Nov 2026 04:05 UTC');
-  t.is(words.addDays('2024-02-28', 2), '2024-03-01');
+  t.is(sizeInWords(44.4, palette), '1.7 in (44 mm)');
+  t.is(motionInWords(55, 44), '34 mph (55 km/h) towards the north-east');
+  t.is(motionInWords(55, 359), '34 mph (55 km/h) towards the north');
+  t.is(timeInWords('2026-11-21T04:05:11Z'), '21 Nov 2026 04:05 UTC');
+  t.is(addDays('2024-02-28', 2), '2024-03-01');
 });
 
 for (const [source, words] of [
@@ -294,62 +271,40 @@ for (const [source, words] of [
   [null, ''],
 ] as const)
   test(`a date whose data are ${source ?? 'not there'} is said to have '${words}'`, async (t) =>
-    t.is((await wordsModule()).sourceInWords(source), words));
-
-interface Drawn {
-  readonly properties: Readonly<Record<string, unknown>>;
-  readonly geometry?: { readonly coordinates: readonly [number, number] };
-}
-interface Finding {
-  readonly mm_min: number | null;
-  readonly storm: Readonly<Record<string, unknown>> | null;
-}
-interface PickModule {
-  pickAmong(bands: readonly Drawn[], storms: readonly Drawn[], distance: (lng: number, lat: number) => number): Finding;
-  findingInWords(
-    finding: Finding,
-    given: { view: 'day' | 'scan'; palette: Palette; coarse: boolean; covered: boolean | null },
-  ): { headline: string; second: string | null; color: string | null; lines: string[] };
-}
-const pickModule = () => pageModule<PickModule>('pick.js');
+    t.is(sourceInWords(source), words));
 
 test('of the steps drawn over each other the largest counts, and of two storms the nearer one', async (t) => {
-  const pick = await pickModule();
   const bands = [5, 25, 19].map((mm_min) => ({ properties: { mm_min } }));
-  const storms = [3, 1, 2].map((x): Drawn => ({ properties: { mm: x }, geometry: { coordinates: [x, 0] } }));
+  const storms = [3, 1, 2].map((x) => ({ properties: { mm: x }, geometry: { coordinates: [x, 0] } }));
   t.deepEqual(
-    pick.pickAmong(bands, storms, (lng) => lng),
+    pickAmong(bands, storms, (lng) => lng),
     { mm_min: 25, storm: { mm: 1 } },
   );
   t.deepEqual(
-    pick.pickAmong([], [], () => 0),
+    pickAmong([], [], () => 0),
     { mm_min: null, storm: null },
   );
 });
 
 test('a place is told its step, a storm its exact size, and an empty place of unknown coverage that it is not known to be dry', async (t) => {
-  const pick = await pickModule();
   const palette = await readPalette();
   const given = { view: 'day', palette, coarse: false, covered: null } as const;
-  t.like(pick.findingInWords({ mm_min: 19, storm: null }, given), {
+  t.like(findingInWords({ mm_min: 19, storm: null }, given), {
     headline: '19–25 mm',
     second: '0.75–1.00 in',
     color: '#f4bf45',
   });
-  t.is(pick.findingInWords({ mm_min: 19, storm: { peak_mm: 44.4 } }, given).headline, '1.7 in (44 mm)');
-  t.deepEqual(pick.findingInWords({ mm_min: null, storm: null }, given).lines, [
-    'Less than 19 mm, or no radar coverage.',
-  ]);
-  t.deepEqual(pick.findingInWords({ mm_min: null, storm: null }, { ...given, view: 'scan' }).lines, [
+  t.is(findingInWords({ mm_min: 19, storm: { peak_mm: 44.4 } }, given).headline, '1.7 in (44 mm)');
+  t.deepEqual(findingInWords({ mm_min: null, storm: null }, given).lines, ['Less than 19 mm, or no radar coverage.']);
+  t.deepEqual(findingInWords({ mm_min: null, storm: null }, { ...given, view: 'scan' }).lines, [
     'Less than 5 mm, or no radar coverage.',
   ]);
 });
 
 test('an empty place where radar looked has no hail, one where none looked is not known', async (t) => {
-  const pick = await pickModule();
   const palette = await readPalette();
   const told = (view: 'day' | 'scan', covered: boolean) =>
-    pick.findingInWords({ mm_min: null, storm: null }, { view, palette, coarse: false, covered });
+    findingInWords({ mm_min: null, storm: null }, { view, palette, coarse: false, covered });
   t.like(told('scan', true), { headline: 'No hail here', lines: ['Radar looked and saw less than 5 mm.'] });
   t.like(told('day', true), { headline: 'No hail here', lines: ['Less than 19 mm all day, as far as radar looked.'] });
   t.like(told('scan', false), {
@@ -359,12 +314,8 @@ test('an empty place where radar looked has no hail, one where none looked is no
   t.regex(told('day', false).lines.join(), /in the newest scan of the day: hail or none is not known/);
 });
 
-interface CoverageModule {
-  isCovered(uncovered: object | null, at: { lng: number; lat: number }): boolean | null;
-  uncoveredArea(uncovered: object | null): { type: string; coordinates: number[][][][] };
-}
 /** Two rows of three blocks of one degree from 40 N 100 W: the middle block of both rows, and the last of the second. */
-const UNCOVERED = {
+const UNCOVERED: Uncovered = {
   north: 40,
   west: -100,
   step_deg: 1,
@@ -378,7 +329,6 @@ const UNCOVERED = {
 };
 
 test('a place is uncovered in a block that no radar sees and outside the grid, and of unknown coverage without blocks', async (t) => {
-  const { isCovered } = await pageModule<CoverageModule>('coverage.js');
   for (const [lng, lat, expected] of [
     [-99.5, 39.5, true],
     [-98.5, 39.5, false],
@@ -392,7 +342,6 @@ test('a place is uncovered in a block that no radar sees and outside the grid, a
 });
 
 test('uncovered blocks are drawn as rectangles, one for a run that repeats from row to row', async (t) => {
-  const { uncoveredArea } = await pageModule<CoverageModule>('coverage.js');
   const [outside, ...blocks] = uncoveredArea(UNCOVERED).coordinates;
   t.deepEqual(outside?.[1]?.[0], [-100, 38], 'the grid is a hole in what lies outside it');
   const corners = blocks.map(([ring]) => [ring?.[0], ring?.[2]]);
@@ -410,28 +359,13 @@ test('uncovered blocks are drawn as rectangles, one for a run that repeats from 
 });
 
 test('a storm without motion, trend or track says only what it knows', async (t) => {
-  const pick = await pickModule();
   const palette = await readPalette();
-  const { lines } = pick.findingInWords(
+  const { lines } = findingInWords(
     { mm_min: null, storm: { mm: 17, prob: 0.25 } },
     { view: 'scan', palette, coarse: false, covered: null },
   );
   t.deepEqual(lines, ['Probability of severe hail 25 %']);
 });
-
-interface Source {
-  getBytes(
-    offset: number,
-    length: number,
-    signal?: AbortSignal,
-    etag?: string,
-  ): Promise<{ data: ArrayBuffer; etag?: string }>;
-}
-interface ArchivesModule {
-  openPieces(fetchRange: typeof fetch): { source(url: string): Source; forget(url: string): void };
-}
-const archivesModule = () => pageModule<ArchivesModule>('archives.js');
-const PIECE_BYTES = 65536;
 
 /** An archive of numbered bytes behind a fetch that counts its requests; it may change or fail. */
 async function numbered(bytes: number) {
@@ -447,7 +381,7 @@ async function numbered(bytes: number) {
       headers: { ETag: server.etag },
     });
   };
-  return { content, server, pieces: (await archivesModule()).openPieces(fetchRange) };
+  return { content, server, pieces: openPieces(fetchRange) };
 }
 
 test('any range of an archive is read exactly, and no piece twice', async (t) => {
@@ -483,11 +417,6 @@ test('a piece that failed is asked for again', async (t) => {
   t.is((await pieces.source('archive').getBytes(0, 10)).data.byteLength, 10);
 });
 
-interface ServiceModule {
-  refusal(response: Response): Promise<Error & { needs_key: boolean; retry_s: number | null }>;
-}
-const serviceModule = () => pageModule<ServiceModule>('service.js');
-
 for (const [status, code, says, needs_key] of [
   [401, 'unauthorized', /not accepted/, true],
   [403, 'forbidden', /test keys cannot/, true],
@@ -500,13 +429,11 @@ for (const [status, code, says, needs_key] of [
 ] as const)
   test(`${status} ${code} is told in words`, async (t) => {
     const body = JSON.stringify({ error: code, message: 'for programmers', request_id: 'req_1' });
-    const { refusal } = await serviceModule();
     const told = await refusal(new Response(body, { status, headers: { 'Retry-After': '23' } }));
     t.regex(told.message, says);
     t.is(told.needs_key, needs_key);
   });
 
 test('an answer that is no error body is told by its status', async (t) => {
-  const { refusal } = await serviceModule();
   t.is((await refusal(new Response('<html>', { status: 502 }))).message, 'The service answered 502.');
 });

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
 import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
-import { openApiDocument } from '../../../api/routes/openapi.ts';
+import { openApiDocument } from '../../../api/routes/public-pages.ts';
 import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/variants.ts';
 import { refreshClimatology } from '../../../pipeline/climatology/derive-climatology.ts';
 import { silent } from '../../../pipeline/log.ts';

@@ -1,11 +1,13 @@
 import type { Viewer } from '../files/viewer.ts';
+import { serveDocument } from '../http/document.ts';
+import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 
-/** GET /: there is nothing here, the documentation is next door. */
+/** GET /: redirects to the documentation. */
 export const frontPage: PublicRoute = {
   path: '/',
   handler: (ctx) => {
-    ctx.body = null; // an empty text would be of a type
+    ctx.body = null; // an empty string would set a Content-Type
     ctx.status = 302;
     ctx.set({ Location: 'docs', 'Cache-Control': 'no-store', 'Content-Length': '0' });
   },
@@ -26,4 +28,9 @@ export function viewerPages(viewer: Viewer): PublicRoute {
       if (body !== null) ctx.body = body;
     },
   };
+}
+
+/** GET /v1/openapi.json, without a key; the earlier variant has its own path. */
+export function openApiDocument(document: object, path = '/v1/openapi.json'): PublicRoute {
+  return { path, handler: serveDocument(JSON_TYPE, JSON.stringify(document)) };
 }

@@ -1,12 +1,11 @@
 import { VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
-import { ABSENCE_SENTENCE, awayInWords } from './answer.ts';
-import { shareInWords } from './gap-words.ts';
+import { ABSENCE_SENTENCE, awayInWords } from './overview-sentences.ts';
 import { printable } from './printable.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
-import { clockTime, confidenceText, counted, localSpan, sizeInWords, sizeName } from './words.ts';
+import { clockTime, confidenceText, counted, localSpan, shareInWords, sizeInWords, sizeName } from './words.ts';
 
 /** Longest note that is shown, characters. */
 export const NOTE_MAX = 400;
@@ -17,8 +16,8 @@ export interface SummaryPart {
   readonly text: string;
 }
 
-/** What the data say of an event, in plain sentences: radar, ground reports, and why the verdict is what it is. */
-export function summaryOf(event: ReportEvent, not_real: NotRealMark | null): SummaryPart[] {
+/** Sentences on an event: radar, ground reports, reason of the verdict. */
+export function eventSummary(event: ReportEvent, not_real: NotRealMark | null): SummaryPart[] {
   const aside = not_real?.aside ?? '';
   const { note } = event.event;
   return [

@@ -6,13 +6,13 @@ import type { PublicRoute } from '../middleware/public-routes.ts';
 const STYLE = readFileSync(new URL('./docs.css', import.meta.url), 'utf8');
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
 
-/** Serves a page of the documentation. Its policy allows no script and no outside resource. */
+/** Serves a page of the documentation. Its policy allows no script and no external resource. */
 export function servePage(path: string, page: string): PublicRoute {
   const policy = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
   return { path, handler: serveDocument('text/html; charset=utf-8', page, { 'Content-Security-Policy': policy }) };
 }
 
-/** A page of the documentation: navigation and text. */
+/** HTML of a page: navigation and text. */
 export function htmlPage({ title, nav, main }: Readonly<Record<'title' | 'nav' | 'main', string>>): string {
   return `<!doctype html>
 <html lang="en">
@@ -42,7 +42,12 @@ export function slug(text: string): string {
     .replaceAll(/^-|-$/g, '');
 }
 
-/** Text as HTML shows it. */
+/** Text escaped for HTML. */
 export function html(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+/** Text escaped for HTML, with `code` as an element. */
+export function inlineCode(text: string): string {
+  return html(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }

@@ -1,7 +1,8 @@
 import { ERRORS } from '../../schemas/errors.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { guideLinks } from './docs-guides.ts';
-import { html, htmlPage, servePage, slug } from './docs-page.ts';
+import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
+import { alwaysMark, fieldTables, requiredMark, type Schema, schemaLimits } from './docs-schema-tables.ts';
 
 /** The parts of an OpenAPI operation that the page shows. */
 interface Operation {
@@ -34,31 +35,7 @@ interface Content {
   readonly content?: Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
 }
 
-export interface Schema {
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly minimum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly maxLength?: number;
-  readonly minLength?: number;
-  readonly format?: string;
-  readonly 'x-unit'?: string;
-  readonly 'x-extensible-enum'?: readonly unknown[];
-  readonly const?: unknown;
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-}
-
-/** What the page is made from: an OpenAPI document. */
+/** The parts of an OpenAPI document that the page shows. */
 export interface DocsSource {
   readonly info: { readonly title: string; readonly version: string };
   readonly servers?: readonly { readonly url: string }[] | undefined;
@@ -73,12 +50,9 @@ interface Entry {
   readonly id: string;
 }
 
-/** Longest example shown whole, characters. */
+/** Longer examples are cut, characters. */
 const LONGEST_EXAMPLE = 2400;
-/** Parameters of a reply that are listed, by depth. */
-const DEEPEST = 4;
-
-/** What a page says of a variant as a whole. Addresses are relative to the page: the service may lie below a path. */
+/** Texts of the page of each variant. Links are relative to the page, because a proxy may serve it below a path. */
 const PAGES = {
   current: {
     path: '/docs',
@@ -90,9 +64,9 @@ const PAGES = {
       ['docs/legacy', 'Earlier variant'],
     ],
     lead: 'Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.',
-    facts,
+    facts: currentFacts,
     error:
-      'Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Go by the code; the message may change.',
+      'Every error is an object of <code>error</code>, <code>message</code> and <code>request_id</code>. Rely on the code; the message may change.',
   },
   earlier: {
     path: '/docs/legacy',
@@ -103,23 +77,23 @@ const PAGES = {
       ['webhooks', 'Receiving events'],
       ['../docs', 'Current variant'],
     ],
-    lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in the shape of before. Sizes are radar estimates, not ground measurements.',
+    lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in its earlier shape. Sizes are radar estimates, not ground measurements.',
     facts: earlierFacts,
     error:
-      'Every error is an object of <code>error {code, message}</code> and <code>meta {request_id, timestamp}</code>. Go by the code; the message may change.',
+      'Every error is an object of <code>error {code, message}</code> and <code>meta {request_id, timestamp}</code>. Rely on the code; the message may change.',
   },
 } as const;
 type Variant = keyof typeof PAGES;
 
-/** GET /docs, and /docs/legacy of the earlier variant: the description for people, one page without outside resources. */
+/** GET /docs, and /docs/legacy of the earlier variant: the reference as one page without external resources. */
 export function docsPage(source: DocsSource, variant: Variant = 'current'): PublicRoute {
   return servePage(PAGES[variant].path, renderDocs(source, variant));
 }
 
-/** The page of a document, as HTML. */
+/** The page as HTML. */
 export function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
   const { links, guides, lead, facts, error } = PAGES[variant];
-  const entries = entriesOf(source);
+  const entries = operations(source);
   const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];
   const root = source.servers?.[0]?.url ?? '';
   const schemas =
@@ -137,15 +111,15 @@ ${guideLinks(guides)}
     main: `<h1>Hail from public radar, by the call</h1>
 <p class="lead">${lead}</p>
 ${facts(root)}
-${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\n${members.map((entry) => article(entry, root, schemas)).join('\n')}`).join('\n')}
+${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\n${members.map((entry) => operationArticle(entry, root, schemas)).join('\n')}`).join('\n')}
 <h2 id="errors">Errors</h2>
 <p>${error}</p>
 ${errorTable()}`,
   });
 }
 
-/** Operations to show; HEAD is that of GET without its body, which is said once for all. */
-function entriesOf({ paths }: DocsSource): readonly Entry[] {
+/** All operations but HEAD, which the page describes once for all. */
+function operations({ paths }: DocsSource): readonly Entry[] {
   return Object.entries((paths ?? {}) as Readonly<Record<string, Readonly<Record<string, Operation>>>>).flatMap(
     ([path, { head: _, ...methods }]) =>
       Object.entries(methods).map(([method, operation]) => ({
@@ -160,12 +134,12 @@ function entriesOf({ paths }: DocsSource): readonly Entry[] {
 function navGroup(group: string, members: readonly Entry[]): string {
   const items = members.map(
     ({ method, path, id }) =>
-      `<li><a href="#${id}">${badge(method)}<span class="path">${breakable(path.replace(/^.*\/v1\//, ''))}</span></a></li>`,
+      `<li><a href="#${id}">${methodBadge(method)}<span class="path">${breakable(path.replace(/^.*\/v1\//, ''))}</span></a></li>`,
   );
   return `<h2>${html(group)}</h2>\n<ul>${items.join('')}</ul>`;
 }
 
-function facts(root: string): string {
+function currentFacts(root: string): string {
   const cards = [
     [
       'One key',
@@ -173,40 +147,40 @@ function facts(root: string): string {
     ],
     [
       'Credits',
-      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>GET /v1/usage</code> shows every credit at once.',
+      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>GET /v1/usage</code> shows every credit immediately.',
     ],
     [
       'Rate',
-      '60 requests in any 60 seconds unless your plan says otherwise. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 says when to come back in <code>Retry-After</code>.',
+      '60 requests in any 60 seconds unless your plan says otherwise. Every answer carries <code>X-RateLimit-Remaining</code>; a 429 gives the wait in <code>Retry-After</code>.',
     ],
     [
-      'Fresh or unchanged',
-      'Market data carry an <code>ETag</code> and the time of the scan they rest on. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304. <code>HEAD</code> answers as <code>GET</code> does, without the body and for the same price.',
+      'Conditional requests',
+      'Market data carry an <code>ETag</code> and the time of their scan. Send the tag as <code>If-None-Match</code> and an unchanged answer is an empty 304. <code>HEAD</code> answers as <code>GET</code> does, without the body and for the same price.',
     ],
     [
       'Safe repeats',
       'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer and changes nothing.',
     ],
     [
-      'Limits are said',
-      'What is out of range is refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of words in answers that end in <code>…</code> may grow: expect new ones.',
+      'Validation',
+      'Values out of range are refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of values in answers that end in <code>…</code> may grow: expect new values.',
     ],
   ];
-  return cardsOf(cards);
+  return factCards(cards);
 }
 
 function earlierFacts(root: string): string {
-  return cardsOf([
+  return factCards([
     [
       'One key',
       `Send <code>Authorization: Bearer …</code> with every call to <code>${html(root)}/legacy/v1</code>. A key that was made for this variant gets it under <code>${html(root)}/v1</code> too; every other key gets the current one there.`,
     ],
     [
       'Simulated answers',
-      'A key that begins with <code>test_</code> gets simulated answers, for nothing, 600 times a minute. They follow from place and UTC day alone, say <code>X-Data-Source: simulated</code>, and hold nothing that was observed.',
+      'A key that begins with <code>test_</code> gets simulated answers, free, up to 600 a minute. They depend only on place and UTC day, carry <code>X-Data-Source: simulated</code>, and contain no observed data.',
     ],
     [
-      'One shape',
+      'Answer format',
       'A success is <code>{data, meta {request_id, timestamp}}</code>; longitudes are called <code>lng</code>.',
     ],
     [
@@ -218,17 +192,17 @@ function earlierFacts(root: string): string {
       'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer as it was, its <code>meta</code> included, and changes nothing.',
     ],
     [
-      'An end',
-      'Once an end of this variant is set, every answer tells it in <code>Deprecation</code> and <code>Sunset</code>.',
+      'End of life',
+      'Once the end of this variant is scheduled, every answer carries <code>Deprecation</code> and <code>Sunset</code>.',
     ],
   ]);
 }
 
-function cardsOf(cards: readonly (readonly string[])[]): string {
+function factCards(cards: readonly (readonly string[])[]): string {
   return `<div class="facts">${cards.map(([title, text]) => `<section><h2>${title}</h2><p>${text}</p></section>`).join('')}</div>`;
 }
 
-function article(
+function operationArticle(
   { method, path, operation, id }: Entry,
   root: string,
   schemas: Readonly<Record<string, Schema>>,
@@ -237,17 +211,17 @@ function article(
   const [status, success] = Object.entries(operation.responses ?? {}).find(([code]) => code.startsWith('2')) ?? [];
   const reply = Object.values(success?.content ?? {})[0];
   const body = operation.requestBody?.content?.['application/json'];
-  const fields = reply?.schema ? fieldTables(reply.schema, schemas, sometimes) : '';
+  const fields = reply?.schema ? fieldTables(reply.schema, schemas, alwaysMark) : '';
   return `<article id="${id}">
 <h3>${html(operation.summary ?? '')}</h3>
-<p class="address">${badge(method)}<span class="path">${breakable(path)}</span></p>
+<p class="address">${methodBadge(method)}<span class="path">${breakable(path)}</span></p>
 ${chips(operation)}
-<p>${prose(operation.description ?? '')}</p>
+<p>${inlineCode(operation.description ?? '')}</p>
 ${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${parameterTable(parameters)}`}
-${body?.schema ? `<h4>Body</h4>\n${fieldTables(body.schema, schemas, need)}` : ''}
+${body?.schema ? `<h4>Body</h4>\n${fieldTables(body.schema, schemas, requiredMark)}` : ''}
 ${priceTable(operation)}
 <h4>Example</h4>
-<pre tabindex="0"><code>${html(curl({ method, path, operation, id }, root))}</code></pre>
+<pre tabindex="0"><code>${html(curlExample({ method, path, operation, id }, root))}</code></pre>
 ${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre tabindex="0"><code>${html(exampleText(reply.example))}</code></pre></details>`}
 ${fields === '' ? '' : `<details><summary>Fields of the answer</summary>${fields}</details>`}
 </article>`;
@@ -268,7 +242,7 @@ function chips(operation: Operation): string {
   return `<ul class="chips">${items.join('')}</ul>`;
 }
 
-/** `2 credits`, or from the least to the most where the question decides; the price of one where a call holds several. */
+/** `2 credits`; `2 credits, up to 5` where the query decides; `1 credit per point` where a call has several. */
 function priceText(operation: Operation): string {
   const { 'x-credits': credits = 0, 'x-credits-per': per = 'call', 'x-prices': prices = [] } = operation;
   const unit = (amount: number) => `${amount} ${amount === 1 ? 'credit' : 'credits'}`;
@@ -278,7 +252,7 @@ function priceText(operation: Operation): string {
   return most === credits ? unit(credits) : `${unit(credits)}, up to ${most}`;
 }
 
-/** What each question costs, where it decides. */
+/** Prices by query, where the query decides. */
 function priceTable({ 'x-prices': prices = [] }: Operation): string {
   if (prices.length === 0) return '';
   const rows = prices.map(
@@ -291,119 +265,12 @@ function priceTable({ 'x-prices': prices = [] }: Operation): string {
 function parameterTable(parameters: readonly Parameter[]): string {
   const rows = parameters.map(
     ({ name, required, description, schema }) =>
-      `<tr><td><code>${html(name)}</code>${need(required)}</td><td class="limits">${html(limits(schema))}</td><td>${prose(description ?? schema.description ?? '')}</td></tr>`,
+      `<tr><td><code>${html(name)}</code>${requiredMark(required)}</td><td class="limits">${html(schemaLimits(schema))}</td><td>${inlineCode(description ?? schema.description ?? '')}</td></tr>`,
   );
   return `<div class="scroll" tabindex="0"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
 }
 
-interface Field {
-  readonly name: string;
-  readonly required: boolean;
-  readonly schema: Schema;
-}
-
-/** The shapes that a value may have: one, or those of a union; null is none. */
-function shapesOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): readonly Schema[] {
-  const known = resolve(schema, schemas);
-  const several = known.oneOf ?? known.anyOf;
-  return several === undefined
-    ? [known]
-    : several.filter(({ type }) => type !== 'null').flatMap((one) => shapesOf(one, schemas));
-}
-
-/** Members of an object, those of objects and lists within under dotted names; of a union those of every shape. */
-function fieldRows(
-  schema: Schema,
-  schemas: Readonly<Record<string, Schema>>,
-  prefix = '',
-  depth = 0,
-): readonly Field[] {
-  return shapesOf(schema, schemas).flatMap((known) => {
-    if (known.items) return fieldRows(known.items, schemas, `${prefix}[]`, depth);
-    if (depth >= DEEPEST) return [];
-    return Object.entries(known.properties ?? {}).flatMap(([name, member]) => {
-      const path = prefix === '' ? name : `${prefix}.${name}`;
-      const field = { name: path, required: known.required?.includes(name) ?? false, schema: resolve(member, schemas) };
-      return [field, ...fieldRows(member, schemas, path, depth + 1)];
-    });
-  });
-}
-
-/** The fields of a body or an answer; a table for each shape where there are several. */
-export function fieldTables(schema: Schema, schemas: Readonly<Record<string, Schema>>, mark: typeof need): string {
-  const shapes = shapesOf(schema, schemas).filter((shape) => fieldRows(shape, schemas).length > 0);
-  const tables = shapes.map((shape) => fieldTable(fieldRows(shape, schemas), mark));
-  return tables.length < 2
-    ? tables.join('')
-    : tables.map((table, k) => `<p>${k === 0 ? 'Either' : 'Or'}</p>\n${table}`).join('\n');
-}
-
-function fieldTable(fields: readonly Field[], mark: typeof need): string {
-  const rows = fields.map(
-    ({ name, required, schema }) =>
-      `<tr><td><code>${html(name)}</code>${mark(required)}</td><td class="limits">${html(limits(schema))}</td><td>${prose(meaning(schema))}</td></tr>`,
-  );
-  return `<div class="scroll" tabindex="0"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
-}
-
-/** The description of a schema, or of what may stand there when it may be null. */
-function meaning({ description, anyOf = [] }: Schema): string {
-  return description ?? anyOf.find((one) => one.description !== undefined)?.description ?? '';
-}
-
-/** A mark beside what an answer does not always have. */
-function sometimes(required: boolean | undefined): string {
-  return required ? '' : '<span class="optional">not always</span>';
-}
-
-/** A mark beside what must be given, and what need not. */
-export function need(required: boolean | undefined): string {
-  return required ? '<span class="required">required</span>' : '<span class="optional">optional</span>';
-}
-
-function resolve(schema: Schema, schemas: Readonly<Record<string, Schema>>): Schema {
-  return schema.$ref === undefined ? schema : (schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
-}
-
-/** What values a schema accepts, in a few words. */
-function limits(schema: Schema): string {
-  const several = schema.anyOf ?? schema.oneOf;
-  if (several) return several.map((one) => (one.type === 'null' ? 'null' : limits(one))).join(' or ');
-  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1) ?? '';
-  const kind = [schema.type]
-    .flat()
-    .filter((type) => type !== undefined)
-    .join(' or ');
-  const isWide = schema.maximum === undefined || schema.maximum >= Number.MAX_SAFE_INTEGER;
-  const low = schema.exclusiveMinimum ?? schema.minimum;
-  const unit = schema['x-unit'];
-  return [
-    words(schema) ?? schema.format ?? kind,
-    low !== undefined && low > Number.MIN_SAFE_INTEGER && !isWide
-      ? `${schema.exclusiveMinimum === undefined ? '' : 'above '}${low} to ${schema.maximum}`
-      : '',
-    span(schema.minItems, schema.maxItems, ''),
-    span(schema.minLength, schema.maxLength, ' characters'),
-    unit === undefined || unit === '1' ? '' : `in ${unit}`,
-    schema.default === undefined ? '' : `default ${schema.default}`,
-  ]
-    .filter((part) => part !== '')
-    .join(', ');
-}
-
-/** The words that a schema names: those of an answer may grow in number. */
-function words({ const: only, enum: closed, 'x-extensible-enum': open }: Schema): string | null {
-  if (only !== undefined) return String(only);
-  if (closed) return closed.join(' | ');
-  return open ? `${open.join(' | ')} | …` : null;
-}
-
-function span(least: number | undefined, most: number | undefined, of: string): string {
-  if (most === undefined) return least === undefined ? '' : `at least ${least}${of}`;
-  return least === undefined ? `up to ${most}${of}` : `${least} to ${most}${of}`;
-}
-
-function curl({ method, path, operation }: Entry, root: string): string {
+function curlExample({ method, path, operation }: Entry, root: string): string {
   const query = (operation.parameters ?? [])
     .filter((parameter) => parameter.in === 'query' && (parameter.example !== undefined || parameter.required))
     .map(({ name, example }) => `${name}=${encodeURIComponent(String(example ?? '')).replaceAll('%2C', ',')}`);
@@ -418,7 +285,7 @@ function curl({ method, path, operation }: Entry, root: string): string {
   ].join(' \\\n');
 }
 
-/** A value as indented JSON, cut where it is long. */
+/** A value as indented JSON, cut after `LONGEST_EXAMPLE`. */
 export function exampleText(example: unknown): string {
   const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2);
   return text.length > LONGEST_EXAMPLE ? `${text.slice(0, LONGEST_EXAMPLE)}\n…` : text;
@@ -432,16 +299,11 @@ function errorTable(): string {
   return `<article><div class="scroll" tabindex="0"><table><thead><tr><th>Code</th><th>Status</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div></article>`;
 }
 
-function badge(method: string): string {
+function methodBadge(method: string): string {
   return `<span class="method ${method.toLowerCase()}">${method}</span>`;
 }
 
-/** Text with its `code` marked as such. */
-export function prose(text: string): string {
-  return html(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
-}
-
-/** A path that may be broken after its slashes. */
+/** A path as HTML with line breaks allowed after its slashes. */
 function breakable(path: string): string {
   return html(path).replaceAll('/', '/<wbr>');
 }

@@ -2,30 +2,32 @@ import type { z } from 'zod';
 import type { ZodOpenApiResponsesObject } from 'zod-openapi';
 import { ERROR_MESSAGES, ERRORS, ErrorBody, type ErrorCode } from '../schemas/errors.ts';
 
-/** Every header of an answer that is part of the interface. */
+/** Every response header of the interface. */
 export const HEADERS = {
-  'X-Request-Id': text('Id of this answer, also in the body of errors.'),
-  'X-RateLimit-Limit': whole(
+  'X-Request-Id': stringHeader('Id of this answer, also in the body of errors.'),
+  'X-RateLimit-Limit': integerHeader(
     'Requests allowed in the window: 60 rolling seconds; the UTC day in a refusal for its requests.',
   ),
-  'X-RateLimit-Remaining': whole('Requests left in the window.'),
-  'X-RateLimit-Reset': whole('Unix seconds at which the window is empty again.'),
-  RateLimit: text('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
-  'RateLimit-Policy': text('Requests per window, in the form of the IETF draft.'),
-  ETag: text('Weak tag: equal tags mean equal answers apart from age_seconds.'),
-  'X-Data-Source': text(
+  'X-RateLimit-Remaining': integerHeader('Requests left in the window.'),
+  'X-RateLimit-Reset': integerHeader('Unix seconds at which the window is empty again.'),
+  RateLimit: stringHeader('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
+  'RateLimit-Policy': stringHeader('Requests per window, in the form of the IETF draft.'),
+  ETag: stringHeader('Weak tag: equal tags mean equal answers apart from age_seconds.'),
+  'X-Data-Source': stringHeader(
     'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
   ),
-  'Cache-Control': text('Whether, and by whom, the answer may be kept.'),
-  Vary: text('Request headers that the answer depends on.'),
-  'Content-Disposition': text('Name under which the answer may be saved.'),
-  'Idempotent-Replay': text('true when this is the answer to an earlier request with the same Idempotency-Key.'),
-  'WWW-Authenticate': text('Bearer realm="hail".'),
-  'X-Required-Scope': text('The missing scope, with insufficient_scope.'),
-  Allow: text('Methods that the path takes.'),
-  'Retry-After': whole('Seconds until the next request will be admitted.'),
+  'Cache-Control': stringHeader('Whether, and by whom, the answer may be kept.'),
+  Vary: stringHeader('Request headers that the answer depends on.'),
+  'Content-Disposition': stringHeader('Name under which the answer may be saved.'),
+  'Idempotent-Replay': stringHeader(
+    'true when this is the answer to an earlier request with the same Idempotency-Key.',
+  ),
+  'WWW-Authenticate': stringHeader('Bearer realm="hail".'),
+  'X-Required-Scope': stringHeader('The missing scope, with insufficient_scope.'),
+  Allow: stringHeader('Methods that the path takes.'),
+  'Retry-After': integerHeader('Seconds until the next request will be admitted.'),
 };
-/** Of an operation that needs no key and costs nothing. */
+/** Fields of an operation that needs no key and is free. */
 export const WITHOUT_KEY = {
   security: [],
   'x-scope': null,
@@ -36,7 +38,7 @@ export const WITHOUT_KEY = {
   'x-operation': null,
 };
 
-const COMMON_HEADERS = headers([
+const COMMON_HEADERS = headerRefs([
   'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -46,21 +48,21 @@ const COMMON_HEADERS = headers([
   'Cache-Control',
   'Vary',
 ]);
-/** Headers that come with one error. */
-const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headers>>>> = {
-  401: headers(['WWW-Authenticate']),
-  403: headers(['X-Required-Scope']),
-  405: headers(['Allow']),
-  429: headers(['Retry-After']),
-  503: headers(['Retry-After']),
+/** Headers of one error status. */
+const ERROR_HEADERS: Readonly<Partial<Record<string, ReturnType<typeof headerRefs>>>> = {
+  401: headerRefs(['WWW-Authenticate']),
+  403: headerRefs(['X-Required-Scope']),
+  405: headerRefs(['Allow']),
+  429: headerRefs(['Retry-After']),
+  503: headerRefs(['Retry-After']),
 };
 
 /** Headers of answers that are files. */
 export const FILE_HEADERS = {
-  'Accept-Ranges': text('bytes: parts of the file may be asked for with Range.'),
-  'Content-Range': text('Which bytes of how many these are; after 416 only how many there are.'),
-  'Content-Length': whole('Bytes of the body; absent where it is compressed.'),
-  'Content-Encoding': text('gzip where the answer is compressed, for clients that take it.'),
+  'Accept-Ranges': stringHeader('bytes: parts of the file may be asked for with Range.'),
+  'Content-Range': stringHeader('Which bytes of how many these are; after 416 only how many there are.'),
+  'Content-Length': integerHeader('Bytes of the body; absent where it is compressed.'),
+  'Content-Encoding': stringHeader('gzip where the answer is compressed, for clients that take it.'),
 };
 
 /** What the answers of a variant have in common. */
@@ -75,8 +77,8 @@ export interface AnswerShape {
 }
 
 /** Headers of every answer of a variant. */
-export function commonHeaders({ headers: more }: Pick<AnswerShape, 'headers'>): ReturnType<typeof headers> {
-  return { ...COMMON_HEADERS, ...headers(Object.keys(more)) };
+export function commonHeaders({ headers: more }: Pick<AnswerShape, 'headers'>): ReturnType<typeof headerRefs> {
+  return { ...COMMON_HEADERS, ...headerRefs(Object.keys(more)) };
 }
 
 export const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
@@ -89,12 +91,12 @@ export const CURRENT_ANSWERS: AnswerShape = {
   },
 };
 
-/** One response per status, naming the codes that come with it, each with what the service says then. */
-export function errors(
+/** One response per status with its error codes, and an example message for each code. */
+export function errorResponses(
   codes: readonly ErrorCode[],
   messageFor: (code: ErrorCode) => string,
   shape: AnswerShape,
-  more: ReturnType<typeof headers> = {},
+  more: ReturnType<typeof headerRefs> = {},
 ): ZodOpenApiResponsesObject {
   const { schema, example } = shape.error;
   const byStatus = Map.groupBy(codes, (code) => String(ERRORS[code].status));
@@ -115,15 +117,15 @@ export function errors(
   );
 }
 
-/** What the service says with a code wherever it comes from. */
+/** Message of a code whose message is the same at every endpoint. */
 export function fixedMessage(code: ErrorCode): string {
   const messages: Readonly<Partial<Record<ErrorCode, string>>> = ERROR_MESSAGES;
   return messages[code] ?? ERRORS[code].meaning;
 }
 
 /**
- * Changes a JSON schema into what is published: a unit is an extension of JSON Schema, the words of what the service writes are open,
- * and a list of a fixed length whose members are alike is a list.
+ * Changes a JSON schema for publication: a unit becomes `x-unit`, an enum of an answer becomes `x-extensible-enum`, and a tuple of
+ * equal members becomes a list of fixed length.
  */
 export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void {
   const { unit, enum: words, prefixItems } = jsonSchema as { unit?: string; enum?: unknown[]; prefixItems?: unknown[] };
@@ -139,14 +141,14 @@ export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void 
 }
 
 /** References to headers by their names. */
-export function headers(names: readonly string[]): Record<string, { $ref: `#/components/headers/${string}` }> {
+export function headerRefs(names: readonly string[]): Record<string, { $ref: `#/components/headers/${string}` }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 }
 
-export function text(description: string) {
+export function stringHeader(description: string) {
   return { description, schema: { type: 'string' as const } };
 }
 
-function whole(description: string) {
+function integerHeader(description: string) {
   return { description, schema: { type: 'integer' as const } };
 }

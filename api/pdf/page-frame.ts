@@ -9,8 +9,8 @@ const BAND_HEIGHT = 22;
 /** Characters of the hash at the foot of a page: `sha256:` and twelve digits. */
 const HASH_PREFIX = 19;
 
-/** What stands on every page: report, hash and number at its foot, the place above, and a band where data are not real. */
-export function furniture(
+/** Draws the frame of every page: report, hash and page number at the foot, place at the top, bands where data are not real. */
+export function drawPageFrames(
   sheet: Sheet,
   { report_id, verification }: ReportMaterial,
   not_real: NotRealMark | null,
@@ -33,7 +33,7 @@ export function furniture(
   }
 }
 
-/** Over the whole width, above and below, so that no cropping of a margin takes both. */
+/** Bands over the whole width at top and foot: cropping one margin leaves the other band. */
 function drawBands(sheet: Sheet, text: string): void {
   const style = { ...STRONG, size: 11, color: '#ffffff' };
   for (const y of [0, PAGE.height - BAND_HEIGHT]) {

@@ -1,57 +1,106 @@
 import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
-import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
-import { reportGapsInWords, seenInPartInWords } from './gap-words.ts';
-import { headline } from './headline.ts';
-import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
 import {
-  artifact,
-  PAGE,
-  paragraph,
-  room,
-  type Sheet,
-  TEXT_WIDTH,
-  tagged,
-  wrapped,
-  write,
-  writeLines,
-} from './sheet.ts';
-import { BODY, FIGURE, LEAD, SMALL, STRONG } from './styles.ts';
-import { drawMark, VERDICT_LOOKS } from './verdict-mark.ts';
-import { counted, datesInWords, distanceInWords, longDate, sizeInWords } from './words.ts';
+  counted,
+  datesInWords,
+  distanceInWords,
+  inches,
+  longDate,
+  miles,
+  reportGapsInWords,
+  seenInPartInWords,
+  sizeInWords,
+} from './words.ts';
 
-/** The sentence that every document holds, whatever was found. */
+/** A sentence of every document. */
 export const ABSENCE_SENTENCE = 'Absence of evidence is not proof of absence.';
 
-const GAP = 14;
-const COLUMN = (TEXT_WIDTH - 2 * GAP) / 3;
-const PANEL_HEIGHT = 68;
-/** Most dates seen in part whose gaps are printed; of more only the dates are. */
-const GAPS_TOLD_MAX = 12;
+/** Gaps are printed for at most this number of dates; beyond it only the dates are printed. */
+const DATES_WITH_GAPS_MAX = 12;
 
-/** The one-glance answer: how many days of each verdict, the largest hail, and the days about which nothing is known. */
-export function answer(
-  sheet: Sheet,
-  material: ReportMaterial,
-  events: readonly ReportEvent[],
-  not_real: NotRealMark | null,
-): void {
-  sheet.y += 4;
-  const lead = events.length > 0 ? headline(material, events) : leadOf(material, events);
-  paragraph(sheet, not_real === null ? lead : `${not_real.lead} ${lead}`, LEAD, 6);
-  if (events.length > 0) {
-    paragraph(sheet, leadOf(material, events), BODY, 6);
-    countPanels(sheet, events);
-    for (const sentence of largestOf(material, events)) paragraph(sheet, sentence, BODY, 2);
-  } else for (const sentence of silenceOf(material)) paragraph(sheet, sentence, BODY, 5);
-  for (const sentence of unseenOf(material)) paragraph(sheet, sentence, STRONG, 2);
-  for (const sentence of unheardOf(material)) paragraph(sheet, sentence, STRONG, 2);
+/** Hail on a storm date. */
+interface Hail {
+  readonly size_mm: number;
+  /** From the location; 0 at the location; null where only the radius is known. */
+  readonly distance_m: number | null;
+  readonly event_date: string;
 }
 
-function leadOf(material: ReportMaterial, events: readonly ReportEvent[]): string {
+/** Sentence on the largest hail over the location and near it. Needs at least one event. */
+export function headline(material: ReportMaterial, events: readonly ReportEvent[]): string {
+  const over = largestHail(events, ({ overhead }) =>
+    overhead === null ? [] : [{ size_mm: overhead.max_mm, distance_m: 0 }],
+  );
+  const near = largestHail(events, ({ event, largest }) =>
+    event.max_size_mm === null ? [] : [{ size_mm: event.max_size_mm, distance_m: largest?.distance_m ?? null }],
+  );
+  if (over !== null && near !== null && isDetection(over))
+    return `Radar estimates hail of up to ${overLocationAndNear(over, near)}.`;
+  if (near !== null && isDetection(near))
+    return `Radar estimates hail of up to ${inches(near.size_mm)}, ${distanceAndDate(near)}${overLocationClause(material, over, near)}.`;
+  const reported = largestHail(events, ({ reports }) => reports);
+  if (reported !== null) {
+    const has_radar = events.some((row) => row.event.event_date === reported.event_date && row.has_radar);
+    return `Hail of ${inches(reported.size_mm)} was reported on the ground, ${distanceAndDate(reported)}; no radar ${has_radar ? 'detection' : 'data'}.`;
+  }
+  return near === null
+    ? `A signal within ${VERIFICATION_RADIUS_MI} miles.`
+    : `A weak radar echo only, of up to ${inches(near.size_mm)}, ${distanceAndDate(near)}: it may be no hail at all.`;
+}
+
+function isDetection({ size_mm }: Hail): boolean {
+  return size_mm >= DETECTION_MIN_MM;
+}
+
+/** The largest hail; among equals the nearest, then the earliest; null without any. */
+function largestHail(
+  events: readonly ReportEvent[],
+  hailOf: (row: ReportEvent) => readonly Omit<Hail, 'event_date'>[],
+): Hail | null {
+  const all = events.flatMap((row) =>
+    hailOf(row).map(({ size_mm, distance_m }) => ({ size_mm, distance_m, event_date: row.event.event_date })),
+  );
+  const sorted = all.sort((a, b) => b.size_mm - a.size_mm || (a.distance_m ?? 0) - (b.distance_m ?? 0));
+  return sorted[0] ?? null;
+}
+
+/** `1.41 in over the location and up to 1.82 in within 0.34 mi, on May 1, 2026`. */
+function overLocationAndNear(over: Hail, near: Hail): string {
+  const here = `${inches(over.size_mm)} over the location`;
+  if (near.size_mm <= over.size_mm)
+    return `${here} on ${longDate(over.event_date)}, the largest within ${VERIFICATION_RADIUS_MI} miles`;
+  const reach = near.distance_m === null ? `${VERIFICATION_RADIUS_MI} miles` : miles(near.distance_m);
+  const there = `up to ${inches(near.size_mm)} within ${reach}`;
+  return over.event_date === near.event_date
+    ? `${here} and ${there}, on ${longDate(near.event_date)}`
+    : `${here} on ${longDate(over.event_date)}, and ${there} on ${longDate(near.event_date)}`;
+}
+
+/** Clause on radar over the location without a detection there; empty where that is not known. */
+function overLocationClause({ verification }: ReportMaterial, over: Hail | null, near: Hail): string {
+  if (near.distance_m === null) return '';
+  if (over !== null) return '; a weak echo only over the location';
+  const { dates_without_data, dates_seen_in_part, dates_with_unknown_scans } = verification.radar_gaps;
+  const is_whole = dates_without_data.length + dates_seen_in_part.length + dates_with_unknown_scans.length === 0;
+  return `; none over the location${is_whole ? '' : ' in the published data'}`;
+}
+
+/** `0.34 mi away, on May 1, 2026`. */
+function distanceAndDate({ distance_m, event_date }: Hail): string {
+  const where =
+    distance_m === null
+      ? `within ${VERIFICATION_RADIUS_MI} miles`
+      : distance_m === 0
+        ? 'at the location'
+        : `${miles(distance_m)} away`;
+  return `${where}, on ${longDate(event_date)}`;
+}
+
+export function countsSentence(material: ReportMaterial, events: readonly ReportEvent[]): string {
   const { verification, radar_source } = material;
   const { start, end } = verification.date_range;
   const days = daysBetween(start, end);
@@ -83,31 +132,11 @@ function unseenDays({ verification: { radar_gaps } }: ReportMaterial): number {
   return radar_gaps.dates_without_data.length + radar_gaps.dates_seen_in_part.filter(({ share }) => share === 0).length;
 }
 
-function countOf(events: readonly ReportEvent[], verdict: string): number {
+export function countOf(events: readonly ReportEvent[], verdict: string): number {
   return events.filter(({ event }) => event.verdict === verdict).length;
 }
 
-function countPanels(sheet: Sheet, events: readonly ReportEvent[]): void {
-  const { doc } = sheet;
-  room(sheet, PANEL_HEIGHT);
-  const top = sheet.y;
-  for (const [k, verdict] of VERDICTS.entries()) {
-    const { word, color, means } = VERDICT_LOOKS[verdict];
-    const x = PAGE.left + k * (COLUMN + GAP);
-    artifact(doc, 'Layout', () => doc.rect(x, top, COLUMN, 2).fill(color));
-    tagged(sheet, 'P', () => {
-      const count = String(countOf(events, verdict));
-      write(sheet, count, x, top + 30, { ...FIGURE, color });
-      const beside = x + 19 * count.length;
-      drawMark(sheet, verdict, beside + 5, top + 25, 5);
-      write(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
-      writeLines(sheet, wrapped(sheet, means, COLUMN, SMALL), x, top + 38, SMALL);
-    });
-  }
-  sheet.y = top + PANEL_HEIGHT;
-}
-
-function largestOf(material: ReportMaterial, events: readonly ReportEvent[]): string[] {
+export function largestSentences(material: ReportMaterial, events: readonly ReportEvent[]): string[] {
   const sentences: string[] = [];
   const radar = events
     .filter(({ event }) => event.max_size_mm !== null)
@@ -119,7 +148,7 @@ function largestOf(material: ReportMaterial, events: readonly ReportEvent[]): st
   const reported = events
     .flatMap(({ event, reports }) => reports.map((report) => ({ event, report })))
     .sort((a, b) => b.report.size_mm - a.report.size_mm || a.report.distance_m - b.report.distance_m)[0];
-  if (reported === undefined && !isHeard(material)) return sentences;
+  if (reported === undefined && !hasCollectedReports(material)) return sentences;
   sentences.push(
     reported === undefined
       ? `The collected feeds hold no report of hail on the ground within ${VERIFICATION_RADIUS_MI} miles. ${ABSENCE_SENTENCE}`
@@ -133,7 +162,7 @@ export function awayInWords(distance_m: number): string {
   return distance_m === 0 ? 'over the location itself' : `${distanceInWords(distance_m)} from the location`;
 }
 
-function silenceOf(material: ReportMaterial): string[] {
+export function noSignalSentences(material: ReportMaterial): string[] {
   const { verification, radar_source } = material;
   const { detection_word } = verification.detection_quality;
   const days = daysBetween(verification.date_range.start, verification.date_range.end);
@@ -143,7 +172,7 @@ function silenceOf(material: ReportMaterial): string[] {
     ...(radar_source === null || !isOnLattice(verification.location) || unseenDays(material) === days
       ? []
       : [`The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more ${within}.`]),
-    ...(isHeard(material) ? [`The collected feeds hold no report of hail on the ground ${within}.`] : []),
+    ...(hasCollectedReports(material) ? [`The collected feeds hold no report of hail on the ground ${within}.`] : []),
     `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
     ...(weak && radar_source !== null && isOnLattice(verification.location)
       ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
@@ -151,8 +180,8 @@ function silenceOf(material: ReportMaterial): string[] {
   ];
 }
 
-/** The dates that radar did not see, not wholly, or not at this place: a sentence for each kind there is. */
-function unseenOf(material: ReportMaterial): string[] {
+/** One sentence for each kind of radar gap: no data, no scan of the location, seen in part, unknown scans. */
+export function radarGapSentences(material: ReportMaterial): string[] {
   const { verification, radar_source } = material;
   const { dates_without_data, dates_with_unknown_scans, dates_seen_in_part } = verification.radar_gaps;
   if (radar_source === null)
@@ -173,7 +202,9 @@ function unseenOf(material: ReportMaterial): string[] {
   if (in_part.length > 0) {
     const dates = in_part.map(({ date }) => date);
     const list =
-      dates.length > GAPS_TOLD_MAX ? datesInWords(dates) : in_part.map((date) => seenInPartInWords(date)).join(', ');
+      dates.length > DATES_WITH_GAPS_MAX
+        ? datesInWords(dates)
+        : in_part.map((date) => seenInPartInWords(date)).join(', ');
     sentences.push(
       `Radar saw the location only in part on ${counted(dates.length, 'storm date')}, and nothing can be said about the rest of ${thisOrThese(dates)}: ${list}.`,
     );
@@ -189,14 +220,14 @@ function thisOrThese({ length }: readonly string[]): string {
   return length === 1 ? 'this date' : 'these dates';
 }
 
-/** False where of no storm date of the range ground reports were collected. */
-export function isHeard({ verification, dates_without_reports }: ReportMaterial): boolean {
+/** False when ground reports were collected for no storm date of the range. */
+export function hasCollectedReports({ verification, dates_without_reports }: ReportMaterial): boolean {
   const { start, end } = verification.date_range;
   return dates_without_reports.length < daysBetween(start, end);
 }
 
-/** The dates whose ground reports were not collected: silence of people says nothing there. */
-function unheardOf(material: ReportMaterial): string[] {
+/** Sentences on dates without, or with only a part of, collected ground reports. */
+export function reportGapSentences(material: ReportMaterial): string[] {
   const { verification, dates_without_reports } = material;
   const { start, end } = verification.date_range;
   const in_part = verification.report_gaps.dates_collected_in_part.map((date) => reportGapsInWords(date));
@@ -204,10 +235,10 @@ function unheardOf(material: ReportMaterial): string[] {
     in_part.length === 0
       ? []
       : [
-          `Ground reports of ${counted(in_part.length, 'storm date')} were collected in part, and that none is listed for the rest says nothing: ${in_part.length > GAPS_TOLD_MAX ? datesInWords(verification.report_gaps.dates_collected_in_part.map(({ date }) => date)) : in_part.join(', ')}.`,
+          `Ground reports of ${counted(in_part.length, 'storm date')} were collected in part, and that none is listed for the rest says nothing: ${in_part.length > DATES_WITH_GAPS_MAX ? datesInWords(verification.report_gaps.dates_collected_in_part.map(({ date }) => date)) : in_part.join(', ')}.`,
         ];
   if (dates_without_reports.length === 0) return partly;
-  if (!isHeard(material))
+  if (!hasCollectedReports(material))
     return [
       `No ground reports of ${start === end ? 'this storm date' : 'these storm dates'} were collected: that none is listed says nothing.`,
     ];

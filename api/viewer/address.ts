@@ -1,13 +1,22 @@
-/**
- * What an address shows; null where it leaves the choice to the page.
- * @typedef {{
- *   date: string | null,
- *   view: 'day' | 'scan',
- *   frame: string | null,
- *   reflectivity: boolean,
- *   place: { zoom: number, lat: number, lon: number } | null,
- * }} Address
- */
+/** Content of the address's hash; null where the page chooses. */
+export interface Address {
+  readonly date: string | null;
+  readonly view: View;
+  /** Scan id. */
+  readonly frame: string | null;
+  readonly reflectivity: boolean;
+  readonly place: Place | null;
+}
+
+/** Swaths of a whole day, or one scan. */
+export type View = 'day' | 'scan';
+
+/** Centre and zoom of the map. */
+export interface Place {
+  readonly zoom: number;
+  readonly lat: number;
+  readonly lon: number;
+}
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SCAN_ID = /^\d{8}T\d{6}Z$/;
@@ -15,11 +24,11 @@ const PLACE = /^(\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)$/;
 const ZOOM_MAX = 22;
 
 /**
- * Reads the hash of an address; what it cannot read counts as not given.
- * @param {string} hash such as `#view=scan&date=2026-11-21&frame=20261121T040511Z&map=6.2/36.1/-98.5`
- * @returns {Address}
+ * Parses the hash of an address; an invalid value counts as absent.
+ *
+ * `hash`: such as `#view=scan&date=2026-11-21&frame=20261121T040511Z&map=6.2/36.1/-98.5`.
  */
-export function readAddress(hash) {
+export function readAddress(hash: string): Address {
   const values = new URLSearchParams(hash.replace(/^#/, ''));
   const date = values.get('date') ?? '';
   const frame = values.get('frame') ?? '';
@@ -32,11 +41,8 @@ export function readAddress(hash) {
   };
 }
 
-/**
- * The hash that shows the same again.
- * @param {Address} address
- */
-export function writeAddress({ date, view, frame, reflectivity, place }) {
+/** Hash from which `readAddress` reads the same address. */
+export function writeAddress({ date, view, frame, reflectivity, place }: Address): string {
   const parts = [
     `view=${view}`,
     date && `date=${date}`,
@@ -47,18 +53,14 @@ export function writeAddress({ date, view, frame, reflectivity, place }) {
   return `#${parts.filter(Boolean).join('&')}`;
 }
 
-/**
- * True for a date of the calendar.
- * @param {string} text
- */
-export function isDate(text) {
+/** True for a date of the calendar. */
+export function isDate(text: string): boolean {
   if (!DATE.test(text)) return false;
   const time = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
 }
 
-/** @param {string} text */
-function readPlace(text) {
+function readPlace(text: string): Place | null {
   const [, zoom, lat, lon] = (PLACE.exec(text) ?? []).map(Number);
   if (zoom === undefined || zoom > ZOOM_MAX || Math.abs(lat) > 85 || Math.abs(lon) > 180) return null;
   return { zoom, lat, lon };

@@ -1,0 +1,89 @@
+import type { MultiPolygon, Position } from 'geojson';
+
+/** Blocks of the grid without radar coverage, from the metadata of a scan's archive. */
+export interface Uncovered {
+  readonly north: number;
+  readonly west: number;
+  readonly step_deg: number;
+  readonly rows: number;
+  readonly cols: number;
+  /** `[row, start, end]`: columns from `start` to before `end`; rows from north. */
+  readonly runs: readonly (readonly [number, number, number])[];
+}
+
+/** Metadata of an archive, as far as this page reads it. */
+export interface ArchiveNote {
+  /** West, south, east, north. */
+  readonly hail_bounds?: readonly [number, number, number, number] | null;
+  readonly uncovered?: Uncovered;
+}
+
+export interface LngLat {
+  readonly lng: number;
+  readonly lat: number;
+}
+
+/** West, south, east, north of the area that the map can show. */
+const WORLD = [-180, -85, 180, 85] as const;
+
+/** Whether radar covers a place; null where coverage is not known. */
+export function isCovered(uncovered: Uncovered | null, { lng, lat }: LngLat): boolean | null {
+  if (!uncovered) return null;
+  const { north, west, step_deg, rows, cols, runs } = uncovered;
+  const row = Math.floor((north - lat) / step_deg);
+  const col = Math.floor((lng - west) / step_deg);
+  if (row < 0 || row >= rows || col < 0 || col >= cols) return false;
+  return !runs.some(([at, start, end]) => at === row && start <= col && col < end);
+}
+
+/** Rectangle of blocks: rows from `top` to before `bottom`, columns from `start` to before `end`. */
+interface Blocks {
+  readonly top: number;
+  bottom: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * The area without coverage as polygons: everything outside the grid, then the uncovered blocks. Equal runs in consecutive
+ * rows become one rectangle. Empty where coverage is not known.
+ */
+export function uncoveredArea(uncovered: Uncovered | null): MultiPolygon {
+  if (!uncovered) return { type: 'MultiPolygon', coordinates: [] };
+  const { north, west, step_deg, rows, cols, runs } = uncovered;
+  const blocksRing = ({ top, bottom, start, end }: Blocks) =>
+    ring(west + start * step_deg, north - bottom * step_deg, west + end * step_deg, north - top * step_deg);
+  const outside = [ring(...WORLD), blocksRing({ top: 0, bottom: rows, start: 0, end: cols }).reverse()];
+  return { type: 'MultiPolygon', coordinates: [outside, ...mergeRuns(runs).map((blocks) => [blocksRing(blocks)])] };
+}
+
+/** Rectangles of equal runs in consecutive rows. */
+function mergeRuns(runs: Uncovered['runs']): Blocks[] {
+  const all: Blocks[] = [];
+  /** Rectangles that reach the row before, by their columns. */
+  let open = new Map<string, Blocks>();
+  let last = -1;
+  for (const [row, start, end] of runs) {
+    if (row !== last) open = new Map([...open].filter(([, { bottom }]) => bottom === row));
+    last = row;
+    const name = `${start} ${end}`;
+    const above = open.get(name);
+    if (above) above.bottom = row + 1;
+    else {
+      const made = { top: row, bottom: row + 1, start, end };
+      open.set(name, made);
+      all.push(made);
+    }
+  }
+  return all;
+}
+
+function ring(west: number, south: number, east: number, north: number): Position[] {
+  return [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ];
+}

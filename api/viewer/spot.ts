@@ -1,0 +1,55 @@
+import { Popup } from 'maplibre-gl';
+import type { View } from './address.ts';
+import type { LngLat } from './coverage.ts';
+import type { HailMap } from './map.ts';
+import { textElement } from './page.ts';
+import { type FindingWords, findingInWords } from './pick.ts';
+import { type Palette, placeInWords } from './words.ts';
+
+/** Tiles end at zoom 10; well below it their outlines are simplified by more than a pixel of the grid. */
+const EXACT_FROM_ZOOM = 7;
+
+export type Spot = ReturnType<typeof openSpot>;
+
+/** The place that the reader picked: a mark on the map, and a card with the size there, updated when the map changes. */
+export function openSpot(map: HailMap, palette: Palette) {
+  const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });
+  let at: LngLat | null = null;
+  popup.on('close', () => {
+    at = null;
+    map.mark(null);
+  });
+  const update = (view: View): void => {
+    if (at === null) return;
+    const finding = map.sizeAt(at) ?? { mm_min: null, storm: null };
+    const coarse = map.place().zoom < EXACT_FROM_ZOOM;
+    const words = findingInWords(finding, { view, palette, coarse, covered: map.isCovered(at) });
+    popup.setLngLat(at).setDOMContent(card(words, placeInWords(at)));
+    if (!popup.isOpen()) popup.addTo(map.map);
+  };
+  return {
+    pick({ lng, lat }: LngLat, view: View): void {
+      at = { lng, lat };
+      map.mark(at);
+      update(view);
+    },
+    /** Rewrites the card after the map has drawn something else. */
+    update,
+    close: () => popup.remove(),
+  };
+}
+
+function card({ headline, second, color, lines }: FindingWords, place: string): HTMLElement {
+  const title = textElement('p', headline, 'headline');
+  if (color) {
+    const swatch = textElement('span', '', 'spot');
+    swatch.style.background = color;
+    title.prepend(swatch);
+  }
+  const box = document.createElement('div');
+  box.setAttribute('role', 'status');
+  box.append(title);
+  if (second) box.append(textElement('p', second, 'second'));
+  box.append(...lines.map((line) => textElement('p', line)), textElement('p', place, 'fine'));
+  return box;
+}

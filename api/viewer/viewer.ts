@@ -1,0 +1,52 @@
+/*
+ * Entry of the map page. Browsers load these modules as they are, without their types and without a bundle
+ * (api/files/viewer-assets.ts removes the types). They may import each other, maplibre-gl and pmtiles, and nothing else.
+ *
+ *   state     what the page shows: one object, passed to the modules that read or change it
+ *   service   the API: lists of archives by date            archives  PMTiles over HTTP ranges, cached in pieces
+ *   map       MapLibre: base-style, layers, images, coverage; content at a place (pick)
+ *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
+ *   dates     requests a date, shows it or the error, asks for the key
+ *   controls  keys, buttons, clicks, changes of the address
+ *
+ * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
+ */
+import { readAddress } from './address.ts';
+import { openArchives } from './archives.ts';
+import type { States } from './base-style.ts';
+import { connectControls } from './controls.ts';
+import { openDates } from './dates.ts';
+import { openDisplay } from './display.ts';
+import { readKey } from './key.ts';
+import { drawLegend, drawReflectivityLegend } from './legend.ts';
+import { openMap } from './map.ts';
+import { element, loadJson, meta } from './page.ts';
+import { setTrouble } from './panel.ts';
+import { openService } from './service.ts';
+import { openState } from './state.ts';
+import type { Palette } from './words.ts';
+
+addEventListener('error', ({ message }) => setTrouble(`This page met an error: ${message}`));
+addEventListener('unhandledrejection', ({ reason }) =>
+  setTrouble(`This page met an error: ${reason?.message ?? reason}`),
+);
+
+const palette = await loadJson<Palette>('palette.json');
+for (const [name, color] of Object.entries(palette.basemap))
+  document.documentElement.style.setProperty(`--${name}`, color);
+drawLegend(element('legend'), palette);
+drawReflectivityLegend(element('reflectivity-legend'), palette);
+
+const start = readAddress(location.hash);
+const state = openState(start);
+const archives = openArchives();
+const service = openService(meta('hail-api'), readKey);
+const states = await loadJson<States>('states.json');
+const map = await openMap(element('map'), { palette, states, archives, place: start.place });
+const display = openDisplay({ state, map, archives, palette });
+const dates = openDates({ state, service, archives, map, display });
+connectControls({ state, map, display, dates });
+
+if (start.date) await dates.openDate(start.date, start.frame);
+else await dates.openNewest();
+document.documentElement.dataset.ready = 'true';
