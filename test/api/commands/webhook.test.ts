@@ -10,7 +10,7 @@ import { earlierBodyOf } from '../../../api/legacy/events.ts';
 import { openRecords } from '../../../api/metering/open.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
+import { openQueue } from '../../../api/store/tasks/work.ts';
 import { attemptDelivery, type SignedBody } from '../../../api/webhooks/attempt.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
@@ -48,12 +48,12 @@ async function withWebhook(given: Operator): Promise<{ id: string; secret: strin
   );
 }
 
-const QUEUE = { names: [], failed: () => {}, troubled: () => {} };
+const REPORTS = { failed: () => {}, troubled: () => {} };
 
 /** One event that was tried once and failed. */
 async function failedEvent(given: Operator, receiver: string, business_id: string): Promise<string> {
   return await asService(given, async (records) => {
-    const queue = await openQueue({ store: records.store, database_url: null, ...QUEUE });
+    const queue = await openQueue(records.store, REPORTS);
     const outbox = { queue, store: records.store, time_scale: 1, now_ms: given.config.now_ms };
     return await records.transaction(async (rows) => {
       const about = { business_id, receivers: [receiver], event: 'alert.created', data: {}, alert_id: null } as const;

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import pg from 'pg';
 import { tableTaskStore } from '../../api/store/tasks/table.ts';
-import { hasPostgres, onPostgresQueue, type World } from '../support/store/world.ts';
+import { hasPostgres, onPostgres, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
-import { Diary, openProcess, SETTINGS, urlOf } from '../support/tasks/diary.ts';
+import { Diary, openProcess, SETTINGS } from '../support/tasks/diary.ts';
 
 if (hasPostgres) {
-  queueContract(onPostgresQueue);
+  queueContract(onPostgres);
 
-  onPostgresQueue('connections that the server ends lose no task', async (t, world) => {
+  onPostgres('connections that the server ends lose no task', async (t, world) => {
     const { add, queue, troubles } = await openProcess(t, world);
     const diary = new Diary();
     const tasks = Array.from({ length: 40 }, (_, k) => ({ payload: k, group: `group ${k % 5}` }));
@@ -28,14 +28,15 @@ if (hasPostgres) {
     while ((troubles.at(-1) ?? null) !== null) await sleep(20);
   });
 
-  onPostgresQueue('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {
+  onPostgres('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {
     const { records } = await openProcess(t, world);
     const table = tableTaskStore(records.store);
     await records.transaction((rows) => table.add(rows, { name: 'write', group: 'one', payload: ['from', 'a file'] }));
     const { queue } = await openProcess(t, world);
     const diary = new Diary();
-    queue.work('write', SETTINGS, diary.note);
+    const stop = queue.work('write', SETTINGS, diary.note);
     await diary.until(1);
+    await stop();
     t.like(diary.runs[0], { payload: ['from', 'a file'], group: 'one' });
     t.deepEqual(await records.reader.selectFrom('tasks').select('id').execute(), []);
   });
@@ -43,7 +44,7 @@ if (hasPostgres) {
 
 /** Ends every connection to the schemas of a test. */
 async function endConnections({ location }: World): Promise<void> {
-  const url = new URL(urlOf(location) ?? '');
+  const url = new URL('url' in location ? location.url : '');
   const name = url.searchParams.get('application_name');
   // Its own connection goes by no name.
   url.searchParams.delete('application_name');
