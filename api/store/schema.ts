@@ -12,6 +12,7 @@ export const MIGRATION_NAMES = [
   '008-fair-queue',
   '009-submitted-rings',
   '010-messages-and-attempts',
+  '014-one-task-table',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 

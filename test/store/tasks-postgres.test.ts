@@ -40,6 +40,40 @@ if (hasPostgres) {
     t.like(diary.runs[0], { payload: ['from', 'a file'], group: 'one' });
     t.deepEqual(await records.reader.selectFrom('tasks').select('id').execute(), []);
   });
+
+  onPostgres(
+    'tasks that wait in the pg-boss schema of an earlier version are run, and that schema goes',
+    async (t, world) => {
+      const client = new pg.Client('url' in world.location ? world.location.url : '');
+      await client.connect();
+      t.teardown(() => client.end());
+      const { rows } = await client.query("select current_schema() || '_queue' as schema");
+      const { schema } = rows[0];
+      // What pg-boss 12 makes, as far as tasks were stored in it.
+      await client.query(`create schema ${schema};
+      create type ${schema}.job_state as enum ('created', 'retry', 'active', 'completed', 'cancelled', 'failed');
+      create table ${schema}.job (id uuid primary key default gen_random_uuid(), name text, state ${schema}.job_state,
+        priority integer, data jsonb, group_id text, singleton_key text, retry_count integer default 0,
+        start_after timestamptz default now(), created_on timestamptz default now(), started_on timestamptz);
+      insert into ${schema}.job (name, state, priority, data, group_id, singleton_key, started_on) values
+        ('write', 'retry', -28211876, '{"payload": "retry"}', 'a', 'one', null),
+        ('write', 'active', 971788064, '{"payload": "held"}', 'b', 'one', now()),
+        ('write', 'created', 971788059, '{"payload": ["it''s", null]}', 'c', null, null),
+        ('write', 'completed', 971788059, '{"payload": "done"}', 'c', null, now())`);
+      const { queue } = await openProcess(t, world);
+      const diary = new Diary();
+      const stop = queue.work('write', SETTINGS, diary.note);
+      await diary.until(3);
+      await stop();
+      t.deepEqual(diary.runs.map(({ payload, group, tenant, taken }) => [payload, group, tenant, taken]).toSorted(), [
+        ['held', 'b', 'one', 2],
+        [["it's", null], 'c', 'c', 1],
+        ['retry', 'a', 'one', 1],
+      ]);
+      const { rows: left } = await client.query('select 1 from pg_namespace where nspname = $1', [schema]);
+      t.deepEqual(left, []);
+    },
+  );
 } else test.skip('the queue on a real PostgreSQL (HAIL_TEST_DATABASE_URL is not set)', () => {});
 
 /** Ends every connection to the schemas of a test. */
