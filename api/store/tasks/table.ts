@@ -8,6 +8,8 @@ import type { Candidate, ClaimedTask, TaskStore } from './queue.ts';
 
 /** A difference of this size between two measurements, in milliseconds, means that the clock was set. */
 const STEP_MS = 1_000;
+/** Interval of the measurements on PostgreSQL, where each is a round trip. */
+const MEASURE_EVERY_MS = 1_000;
 /** Candidates of one claim, however many tenants wait. */
 const CANDIDATES_MAX = 1_000;
 
@@ -19,37 +21,37 @@ const CANDIDATES_MAX = 1_000;
 export function tableTaskStore(store: Store, machine_ms: () => number = Date.now): TaskStore {
   const { writer, reader } = store;
   const { clock_ms, ...statements } = statementsOf(store, machine_ms);
-  /** By task name: the clock minus the monotonic clock, when it was last measured. */
-  const offsets_ms = new Map<string, number>();
+  /** By task name: the last measurement, and the clock minus the monotonic clock as times are stored. */
+  const measured = new Map<string, { at_ms: number; readonly offset_ms: number }>();
 
   /** Moves the times of tasks when the clock was set, so that the rest of each wait stays the same. */
   async function followClock(name: string, lease_ms: number): Promise<void> {
     const asked_ms = performance.now();
+    const last = measured.get(name);
+    if (store.kind === 'postgres' && last !== undefined && asked_ms - last.at_ms < MEASURE_EVERY_MS) return;
     const now_ms = await clock_ms();
     const answered_ms = performance.now();
     // A slow answer says too little about the clock.
     if (answered_ms - asked_ms > STEP_MS / 2) return;
     const offset_ms = now_ms - answered_ms;
-    const known_ms = offsets_ms.get(name);
-    const step_ms = known_ms === undefined ? null : offset_ms - known_ms;
+    const step_ms = last === undefined ? null : offset_ms - last.offset_ms;
+    if (last !== undefined) last.at_ms = answered_ms;
     if (step_ms !== null && Math.abs(step_ms) < STEP_MS) return;
     await writer.transaction().execute(async (rows) => {
       if (step_ms === null) await makeDue(rows, name, now_ms);
       else await moveTimes(rows, { name, now_ms, lease_ms, step_ms: Math.round(step_ms) });
     });
-    offsets_ms.set(name, offset_ms);
+    measured.set(name, { at_ms: answered_ms, offset_ms });
   }
 
   return {
     add: async (rows, ...tasks) => {
       const now_ms = machine_ms();
-      for (const { name, group, tenant = group, retry = false, payload, due_ms = now_ms } of tasks)
-        await rows.executeQuery(
-          statements.insert({
-            ...{ id: randomUUID(), name, group, tenant, retry: retry ? 1 : 0, payload: JSON.stringify(payload) },
-            ...{ now_ms, wait_ms: Math.round(due_ms - now_ms) },
-          }),
-        );
+      const added = tasks.map(({ name, group, tenant = group, retry = false, payload, due_ms = now_ms }) => ({
+        ...{ id: randomUUID(), name, group, tenant, retry: retry ? 1 : 0, payload: JSON.stringify(payload) },
+        wait_ms: Math.round(due_ms - now_ms),
+      }));
+      await rows.executeQuery(statements.insert({ tasks: JSON.stringify(added), now_ms }));
     },
     ackAndClaim: async (name, done, { most, choose, full, full_tenants, held, lease_ms }) => {
       await followClock(name, lease_ms);
@@ -106,25 +108,27 @@ interface ClaimedRow extends Pick<ClaimedTask, 'id' | 'group' | 'tenant' | 'take
 function statementsOf({ kind, writer, reader, skipLocked }: Store, machine_ms: () => number) {
   const isSqlite = kind === 'sqlite';
   const [name, lease_ms] = [param<string>('name'), param<number>('lease_ms')];
-  const server_ms = sql<number>`floor(extract(epoch from statement_timestamp()) * 1000)::bigint`;
+  const server_ms = sql<number>`(select floor(extract(epoch from statement_timestamp()) * 1000)::bigint)`;
   const now_ms = isSqlite ? param<number>('now_ms') : server_ms;
   const list = (items: string) =>
     isSqlite
       ? sql`(select value from json_each(${param<string>(items)}))`
       : sql`(select jsonb_array_elements_text(${param<string>(items)}::jsonb))`;
+  const tasks = param<string>('tasks');
+  const added = isSqlite ? sql`json_each(${tasks})` : sql`jsonb_array_elements(${tasks}::jsonb) as added (value)`;
   // A lease that reaches twice as far as any can was given before the clock was set back.
   const is_free = sql`(lease_until_ms <= ${now_ms} or lease_until_ms > ${now_ms} + 2 * ${lease_ms})`;
   const is_leased = sql`id in ${list('ids')} and id || ' ' || lease in ${list('leases')}`;
   const unlocked = (condition: RawBuilder<unknown>) =>
     sql`with unlocked as materialized (select id from tasks where ${condition} ${skipLocked})`;
-  const of_tenant = sql`
-    select id from tasks as due
+  const of_tenant = (columns: RawBuilder<unknown>) => sql`
+    select ${columns} from tasks as due
     where name = ${name} and tenant = waiting.tenant and due_ms <= ${now_ms} and ${is_free}
       and task_group not in ${list('full')} and id not in ${list('held')}
     order by retry, due_ms, id limit ${param<number>('most')}`;
   const joined = isSqlite
-    ? sql`cross join tasks on tasks.id in (${of_tenant})`
-    : sql`cross join lateral (${of_tenant}) as found join tasks on tasks.id = found.id`;
+    ? sql`cross join tasks on tasks.id in (${of_tenant(sql`id`)})`
+    : sql`cross join lateral (${of_tenant(sql`id, task_group, tenant, retry, due_ms`)}) as tasks`;
   const written = <Row>(query: RawBuilder<Row>) => prepare({ compile: () => query.compile(writer) });
   return {
     clock_ms: async () => {
@@ -134,8 +138,9 @@ function statementsOf({ kind, writer, reader, skipLocked }: Store, machine_ms: (
     },
     insert: written(sql`
       insert into tasks (id, name, task_group, tenant, retry, payload, due_ms, added_ms, lease_until_ms, taken)
-      values (${param<string>('id')}, ${name}, ${param<string>('group')}, ${param<string>('tenant')},
-        ${param<number>('retry')}, ${param<string>('payload')}, ${now_ms} + ${param<number>('wait_ms')}, ${now_ms}, 0, 0)`),
+      select value ->> 'id', value ->> 'name', value ->> 'group', value ->> 'tenant', cast(value ->> 'retry' as bigint),
+        value ->> 'payload', ${now_ms} + cast(value ->> 'wait_ms' as bigint), ${now_ms}, 0, 0
+      from ${added}`),
     /**
      * Due tasks of tenants and groups with room: of each tenant at most `most`, first attempts before retries, the longest due
      * first; of all tenants their first ones before their second ones. The query skips from tenant to tenant in the index
