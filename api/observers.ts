@@ -1,10 +1,9 @@
 import { yieldToEventLoop } from './event-loop.ts';
 
-/** Somebody who acts on items after they are out. */
+/** Reacts to published items. */
 export interface Observer<Item> {
   /**
-   * `last` is the item that this observer got through before, null at first. Items that came out while it was busy are not
-   * offered: what happened between the two is in the items themselves.
+   * `last` is the item to which this observer reacted before, null at first. Items published while it was busy are skipped.
    */
   readonly react: (item: Item, last: Item | null) => Promise<void>;
   /** Called with the error when it could not react; the next item is offered with the same `last`. */
@@ -15,7 +14,7 @@ export interface Observer<Item> {
 export interface Observers<Item> {
   /** Adds an observer, which is offered the newest item too. The function that it returns removes it, and waits while it reacts. */
   readonly add: (observer: Observer<Item>) => () => Promise<void>;
-  /** Waits for nobody. */
+  /** Returns at once. */
   readonly publish: (item: Item) => void;
   /** Offers nothing more, and waits for the observer that reacts. */
   readonly close: () => Promise<void>;
@@ -36,7 +35,7 @@ export function createObservers<Item>(): Observers<Item> {
   let working = false;
   let closed = false;
 
-  /** The item that somebody has not been offered yet; null: nobody waits for any. */
+  /** The newest item, if an observer has not seen it; else null. */
   const due = () => (!closed && [...entries].some(({ offered }) => offered !== newest) ? newest : null);
 
   const offer = async (entry: Entry<Item>, item: Item) => {

@@ -68,7 +68,7 @@ export const FILE_HEADERS = {
 /** What the answers of a variant have in common. */
 export interface AnswerShape {
   /** Headers of every answer in addition to those of each variant, by name. */
-  readonly headers: Readonly<Record<string, ReturnType<typeof text>>>;
+  readonly headers: Readonly<Record<string, ReturnType<typeof stringHeader>>>;
   /** Body of an error. */
   readonly error: {
     readonly schema: z.ZodType;

@@ -2,7 +2,6 @@ import pino, { type Logger } from 'pino';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
-import { JOB_TASK } from './jobs/task.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords } from './metering/open.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
@@ -13,14 +12,13 @@ import { journalPath } from './store/database.ts';
 import type { Records } from './store/records.ts';
 import { rootMemory } from './store/remembered-root.ts';
 import { openSecrets, type Secrets } from './store/secrets.ts';
-import { openQueue } from './store/tasks/open.ts';
 import type { Queue } from './store/tasks/queue.ts';
+import { openQueue } from './store/tasks/work.ts';
 import { openTerrain, type Terrain } from './terrain.ts';
 import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
 import { eventFormats } from './webhooks/current-format.ts';
-import { MESSAGE_TASK } from './webhooks/events.ts';
 import type { EventFormat, EventFormats } from './webhooks/formats.ts';
-import { MAIL_TASK, type Mailer, openMailer } from './webhooks/mail.ts';
+import { type Mailer, openMailer } from './webhooks/mail.ts';
 
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
 export interface Services {
@@ -81,9 +79,6 @@ export interface OpenedServices {
   readonly close: () => Promise<void>;
 }
 
-/** Every name that tasks are queued under. */
-export const TASK_NAMES = [MESSAGE_TASK, MAIL_TASK, JOB_TASK] as const;
-
 const NO_WEBHOOK_SETTINGS: WebhookSettings = { allow_cidrs: [], ca_file: null, time_scale: 1 };
 
 const SILENT = pino({ level: 'silent' });
@@ -107,10 +102,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   });
   opened.defer(records.close);
   const secrets = await openSecrets(records, { records_root, master_keys, now });
-  const queue = await openQueue({
-    store: records.store,
-    database_url,
-    names: TASK_NAMES,
+  const queue = await openQueue(records.store, {
     failed: (name, { id, taken }, error) => log.error({ name, task: id, taken, err: error }, 'Queue:Run:Failed'),
     troubled: (name, error) => {
       if (error === null) log.info({ name }, 'Queue:Look:Recovered');

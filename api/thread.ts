@@ -1,14 +1,15 @@
-import { parentPort, Worker } from 'node:worker_threads';
+import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads';
 import { ApiError } from './errors.ts';
 
-/** How a thread is made, and how much is asked of it. */
+/** Entry and limits of a thread. */
 export interface ThreadOptions {
   /** Module that calls `answerQuestions`. */
   readonly entry: URL;
-  /** What it works on, for messages. */
+  /** Noun phrase for error messages. */
   readonly subject: string;
-  /** A question that takes more of the thread's own processor time is given up: how busy the machine is does not count. */
+  /** Processor time of the thread for one question: the load of the machine does not count. */
   readonly limit_ms: number;
+  readonly resource_limits?: ResourceLimits;
 }
 
 type Said<Answer> =
@@ -18,14 +19,14 @@ type Said<Answer> =
 
 interface Message<Answer> {
   readonly said: Said<Answer>;
-  /** Processor time of the thread so far. */
+  /** Processor time of the thread since its start. */
   readonly used_ms: number;
 }
 
 interface Thread {
   readonly worker: Worker;
   ready: boolean;
-  /** Processor time that it had used when it was last heard of. */
+  /** Processor time since its start, at its last message. */
   used_ms: number;
 }
 
@@ -35,21 +36,22 @@ interface Waiting<Question, Answer> {
   readonly reject: (error: Error) => void;
 }
 
-/** Questions that may wait for a thread; what comes on top is refused. */
+/** Questions that may wait; more are refused. */
 const WAITING_MAX = 256;
-/** Loading its modules takes a thread a fraction of a second, many times that where the machine is busy. */
+/** A thread loads its modules in a fraction of a second, and in many times that on a busy machine. */
 const START_LIMIT_MS = 30_000;
 const RETRY_S = '1';
-/** How often the processor time of a question is looked at once it may be over its limit. */
-const LOOK_EVERY_MS = 50;
+/** Interval of the checks of the processor time, once it may be over the limit. */
+const CHECK_EVERY_MS = 50;
 
 /**
- * Asks a thread of its own one question after the other, so that requests go on meanwhile; it is started with the first
- * question, and holds no process that would end. The returned function throws ApiError overloaded when too many questions wait, or
- * when one takes longer than the limit: that thread is ended, and the next question has another.
+ * Sends questions to a separate thread, one after the other, so that the event loop stays free. The thread starts with the first
+ * question and does not keep the process alive. The returned function throws ApiError overloaded when too many questions wait or
+ * one exceeds its limit; that thread is terminated, and the next question starts another. Not piscina: its limit is wall time,
+ * so the rules of processor time, of the start and of the refusal would stay here.
  */
 export function openThread<Question, Answer>(options: ThreadOptions): (question: Question) => Promise<Answer> {
-  const { entry, subject, limit_ms } = options;
+  const { entry, subject, limit_ms, resource_limits = {} } = options;
   const waiting: Waiting<Question, Answer>[] = [];
   let thread: Thread | null = null;
   let current: Waiting<Question, Answer> | null = null;
@@ -62,7 +64,7 @@ export function openThread<Question, Answer>(options: ThreadOptions): (question:
     return settled;
   };
 
-  /** Ends a thread that is of no more use: what it worked on fails, or everything where it never came to work. */
+  /** Terminates a thread and rejects its question, or every question if it never became ready. */
   const giveUp = (worker: Worker, error: Error) => {
     if (thread?.worker !== worker) return;
     const failed = thread.ready ? [settle()] : waiting.splice(0);
@@ -74,7 +76,7 @@ export function openThread<Question, Answer>(options: ThreadOptions): (question:
   };
 
   const start = () => {
-    const worker = new Worker(entry);
+    const worker = new Worker(entry, { resourceLimits: resource_limits });
     const started: Thread = { worker, ready: false, used_ms: 0 };
     timer = setTimeout(() => giveUp(worker, new Error(`the thread for ${subject} does not start`)), START_LIMIT_MS);
     worker.on('message', ({ said, used_ms }: Message<Answer>) => {
@@ -106,17 +108,17 @@ export function openThread<Question, Answer>(options: ThreadOptions): (question:
     worker.ref();
     if (!ready) return;
     current = waiting.shift() ?? null;
-    timer = lookAfter(limit_ms, thread, current);
+    timer = watch(limit_ms, thread, current);
     worker.postMessage(current?.question);
   };
 
-  /** Gives a question up once it has used its time; a thread has used no more than has passed. */
-  const lookAfter = (wait_ms: number, { worker, used_ms }: Thread, asked: typeof current): NodeJS.Timeout =>
+  /** Gives up a question that has used its time; processor time never exceeds the time that passed. */
+  const watch = (wait_ms: number, { worker, used_ms }: Thread, asked: typeof current): NodeJS.Timeout =>
     setTimeout(async () => {
       const left_ms = limit_ms - ((await processorTime(worker)) - used_ms);
       if (thread?.worker !== worker || current !== asked) return;
       if (left_ms <= 0) giveUp(worker, overloaded(`${subject} takes longer than ${limit_ms} ms`));
-      else timer = lookAfter(Math.max(LOOK_EVERY_MS, left_ms), thread, asked);
+      else timer = watch(Math.max(CHECK_EVERY_MS, left_ms), thread, asked);
     }, wait_ms);
 
   return (question) =>
@@ -127,7 +129,7 @@ export function openThread<Question, Answer>(options: ThreadOptions): (question:
     });
 }
 
-/** On the thread: answers each question that is asked. */
+/** Runs on the thread: answers each question. */
 export function answerQuestions<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
   const send = (said: Said<Answer>) => {
     const { user, system } = process.threadCpuUsage();
@@ -143,7 +145,7 @@ export function answerQuestions<Question, Answer>(answer: (question: Question) =
   send({ kind: 'ready' });
 }
 
-/** Processor time of a thread, milliseconds; of one that has ended, 0. */
+/** Processor time of a thread, milliseconds; 0 after its end. */
 async function processorTime(worker: Worker): Promise<number> {
   try {
     const { user, system } = await worker.cpuUsage();

@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startWatch, watchPartsOf } from './alerts/watch.ts';
-import { JOB_HANDLERS } from './jobs/job-handlers.ts';
+import { makeExport } from './jobs/export.ts';
+import { makeReport } from './jobs/report.ts';
 import { startJobs } from './jobs/start.ts';
 import type { Services } from './services.ts';
 import { OTHER_WORKERS } from './variants.ts';
 import { startSending } from './webhooks/send.ts';
 
-/** Something that works beside the answers for as long as the service runs. */
+/** Background work that runs as long as the service. */
 export interface Worker {
   /** Noun, for the log. */
   readonly name: string;
-  /** Begins, and returns what ends it: nothing new is begun, and what is under way is waited for. */
+  /** Starts, and returns a function that starts nothing new and waits for running work. */
   readonly start: (services: Services, log: Logger) => () => Promise<void>;
 }
 
@@ -20,15 +21,15 @@ export const WORKERS: readonly Worker[] = [
   { name: 'deliveries', start: startSending },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
   ...OTHER_WORKERS,
-  { name: 'jobs', start: (services, log) => startJobs(services, log, JOB_HANDLERS) },
+  { name: 'jobs', start: (services, log) => startJobs(services, log, { report: makeReport, export: makeExport }) },
 ];
 
 export interface RunningWorkers {
-  /** Ends all of them, and resolves when the last has ended, at the latest after `longest_ms`. */
+  /** Ends all workers; resolves when the last has ended, or after `longest_ms`. */
   readonly stop: (longest_ms: number) => Promise<void>;
 }
 
-/** Starts workers. When one of them cannot start, those before it are not left running. */
+/** Starts workers. If one cannot start, the ones before it are ended. */
 export async function startWorkers(
   services: Services,
   log: Logger,
@@ -65,5 +66,5 @@ export async function startWorkers(
   };
 }
 
-/** How long workers that had started may take when a later one could not. */
+/** Time for started workers to end when a later one could not start. */
 const START_FAILED_MS = 5_000;

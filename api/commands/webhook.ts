@@ -3,13 +3,12 @@ import type { Transaction } from 'kysely';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { type Business, listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
-import { TASK_NAMES } from '../services.ts';
 import { recordAct } from '../store/audit.ts';
 import { instant } from '../store/instant.ts';
 import type { Records } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import { openSecrets } from '../store/secrets.ts';
-import { openQueue } from '../store/tasks/open.ts';
+import { openQueue } from '../store/tasks/work.ts';
 import { OTHER_FORMATS } from '../variants.ts';
 import { ATTEMPTS_KEPT, type Attempt, selectAttempts } from '../webhooks/attempts.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
@@ -203,16 +202,8 @@ async function rotate(records: Records, { data_root, master_keys, now }: Webhook
   });
 }
 
-async function replay(
-  records: Records,
-  { database_url, now }: WebhookConfig,
-  id: string,
-  since: string,
-): Promise<Recovered> {
-  const queue = await openQueue({
-    store: records.store,
-    database_url,
-    names: TASK_NAMES,
+async function replay(records: Records, { now }: WebhookConfig, id: string, since: string): Promise<Recovered> {
+  const queue = await openQueue(records.store, {
     failed: () => {},
     troubled: (name, error) => {
       if (error !== null) process.stderr.write(`queue ${name}: ${String(error)}\n`);

@@ -1,10 +1,10 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Services } from '../services.ts';
 
-/** What a job makes: a file that its caller polls for. */
+/** A job makes a file that its caller polls for. */
 export type JobKind = 'report' | 'export';
 
-/** What its maker is given. */
+/** Input of a job handler. */
 export interface JobToMake<Params> {
   readonly id: string;
   readonly business_id: string;
@@ -15,14 +15,14 @@ export interface JobToMake<Params> {
   /** Data clock when the job was accepted, epoch milliseconds. */
   readonly created_ms: number;
   readonly services: Services;
-  /** The service is being stopped: give up, the job will be run again. */
+  /** Aborted when the service stops: the job will run again. */
   readonly signal: AbortSignal;
 }
 
 /** Names of files that fit into a header as they are, and whose ending fits into a path. */
 export const FILE_NAME = /^[A-Za-z0-9_-](\.?[A-Za-z0-9_-]){0,99}\.[a-z]{1,10}$/;
 
-/** What was made; the file lies at `path`, whole. */
+/** Result of a job handler; the complete file is at `path`. */
 export interface MadeFile<Summary> {
   readonly media_type: string;
   /** Name that a browser saves it under, as FILE_NAME has them. */
@@ -34,5 +34,5 @@ export interface MadeFile<Summary> {
   readonly data_source: MixedProvenance | null;
 }
 
-/** Makes the file of a job. What it throws fails the job, except while the service stops. */
+/** A job handler makes the file of a job. An error fails the job, except while the service stops. */
 export type MakeFile<Params, Summary> = (job: JobToMake<Params>) => Promise<MadeFile<Summary>>;

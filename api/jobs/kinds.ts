@@ -9,7 +9,7 @@ import {
 import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { JobKind, MakeFile } from './job.ts';
 
-/** What tells one kind of job from another. */
+/** Properties of a kind of job. */
 export interface Kind<Params, Summary> {
   readonly params: z.ZodType<Params>;
   readonly summary: z.ZodType<Summary>;
@@ -17,7 +17,7 @@ export interface Kind<Params, Summary> {
   readonly kept_days: number;
   /** Folder of the files, below the root. */
   readonly folder: string;
-  /** Where it is asked after, below the public address. */
+  /** Path of the poll, below the public address. */
   readonly poll_path: string;
 }
 
@@ -39,7 +39,7 @@ export const EXPORT: Kind<ExportParams, ExportSummary> = {
 
 export const KINDS = { report: REPORT, export: EXPORT } as const satisfies Record<JobKind, unknown>;
 
-/** Who makes the file of each kind. */
+/** The job handler of each kind. */
 export interface JobHandlers {
   readonly report: MakeFile<ReportRequest, ReportSummary>;
   readonly export: MakeFile<ExportParams, ExportSummary>;

@@ -16,7 +16,7 @@ import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
 /** How jobs are run; each has a default. */
 export interface RunSettings {
-  /** A maker that takes longer is given up. */
+  /** A job handler that takes longer is given up. */
   readonly limit_ms: number;
   /** A run that is not over so long after that limit hangs in the system, and takes the process with it. */
   readonly hang_ms: number;
@@ -36,7 +36,7 @@ export const RUN_DEFAULTS: RunSettings = {
   lease_ms: 30_000,
 };
 
-/** What a run needs. */
+/** Services and settings of a run. */
 export interface RunParts {
   readonly services: Services;
   readonly jobHandlers: JobHandlers;
@@ -51,16 +51,16 @@ export interface RunParts {
  * not pass. A kill of the process says nothing of the job, and a full disk may take an operator half an hour.
  */
 export const ATTEMPTS_MAX = 6;
-/** One that takes too long keeps the jobs behind it waiting each time. */
-const TAKES_MAX_OF_SLOW = 3;
+/** A slow job delays the jobs behind it at each attempt. */
+const ATTEMPTS_MAX_OF_SLOW = 3;
 const WAIT_GROWS = 5;
 /** While the data root is not there all jobs wait, and each look of each of them costs two commits: it is looked for less often. */
 const DATA_RETRY_TIMES = 6;
-/** How long the records are waited for to write down how a job ended. */
+/** How long the end of a job is written again during an outage of the records. */
 const RECORDING_MS = 30_000;
 const RECORDING_WAIT_MS = 250;
 
-/** A maker took too long. */
+/** A job handler took too long. */
 class TooLong extends Error {}
 /** The service is being stopped. */
 class Stopped extends Error {}
@@ -133,7 +133,7 @@ async function waitForData(parts: RunParts, job: Job, error: DataUnavailable, wa
   await putBack(parts, job, { counted: false, wait_ms, waits: { data_waited_ms: waited_ms + wait_ms } });
 }
 
-/** Where this attempt makes its file; null when it cannot, and the job has ended or waits again. */
+/** The folder of this attempt; null: it cannot be made, and the job has ended or waits again. */
 async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
   try {
     return await openStage(parts.services.files_root, job);
@@ -143,7 +143,7 @@ async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
   }
 }
 
-/** What was made; null when nothing was, and the job has ended or waits again. */
+/** The result of the job handler; null: it failed, and the job has ended or waits again. */
 async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobResult | null> {
   try {
     return job.kind === 'report'
@@ -155,11 +155,11 @@ async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobRes
   }
 }
 
-/** Ends a job that failed, or lets it wait where that may pass. */
+/** Fails a job, or queues it again if the fault may pass. */
 async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<void> {
   const { log } = parts;
   if (error instanceof Stopped) await putBack(parts, job, { counted: false, wait_ms: 0 });
-  else if (job.takes < takesMax(error)) {
+  else if (job.takes < attemptsMax(error)) {
     log.warn({ job: job.id, takes: job.takes, err: error }, 'Jobs:Run:Delayed');
     await putBack(parts, job, { counted: true, wait_ms: waitAfter(job.takes, parts.settings) });
   } else {
@@ -168,13 +168,13 @@ async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<voi
   }
 }
 
-/** Has the file made within its time, and written through to the disk. Throws Stopped, TooLong and what the maker throws. */
+/** Has the file made within its time, and written through to the disk. Throws Stopped, TooLong and the errors of the job handler. */
 async function make<Params, Summary>(
   { services, settings: { limit_ms }, stop }: RunParts,
   { id, business_id, created_at, ...job }: Job,
   path: string,
   kind: Kind<Params, Summary>,
-  maker: MakeFile<Params, Summary>,
+  handler: MakeFile<Params, Summary>,
 ): Promise<JobResult> {
   const ending = new AbortController();
   const onStop = () => ending.abort(new Stopped('the service is being stopped'));
@@ -185,12 +185,12 @@ async function make<Params, Summary>(
     const { signal } = ending;
     signal.throwIfAborted();
     const params = kind.params.parse(JSON.parse(job.params));
-    const making = maker({ id, business_id, params, path, created_ms: Date.parse(created_at), services, signal });
+    const making = handler({ id, business_id, params, path, created_ms: Date.parse(created_at), services, signal });
     const { summary, ...made } = await unlessAborted(making, signal);
     if (!FILE_NAME.test(made.file_name)) throw new Error(`file name is '${made.file_name}', expected ${FILE_NAME}`);
     return { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
   } catch (error) {
-    // A maker that gives up as it is told to fails in its own words.
+    // A job handler that obeys the signal throws an error of its own.
     throw ending.signal.aborted ? ending.signal.reason : error;
   } finally {
     clearTimeout(timer);
@@ -230,13 +230,13 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
   else log.warn({ job: job.id, takes: job.takes }, 'Jobs:Run:Overtaken');
 }
 
-/** Ends a job badly, once, and gives its charge back. */
+/** Fails a job once and refunds its charge. */
 async function giveUp({ services }: RunParts, job: Job, reason: string): Promise<void> {
   const message = `${reason}, and what it cost was given back`;
   await persistently(() => services.records.transaction((rows) => failJob(rows, job, message, services.now())));
 }
 
-/** Lets a job wait again. */
+/** Queues a job again. */
 async function putBack(
   { services: { records, queue } }: RunParts,
   job: Job,
@@ -254,7 +254,7 @@ async function putBack(
   );
 }
 
-/** What writes to the records gives; while they cannot be reached, and it may be repeated, it is. */
+/** Result of a write to the records, repeated during an outage while `may_repeat` allows it. */
 async function persistently<Result>(write: () => Promise<Result>, may_repeat = () => true): Promise<Result> {
   const until_ms = performance.now() + RECORDING_MS;
   for (;;)
@@ -271,13 +271,13 @@ function waitAfter(failures: number, { retry_wait_ms }: RunSettings): number {
   return retry_wait_ms * WAIT_GROWS ** (failures - 1);
 }
 
-/** How often a job that failed like this is begun at most. */
-function takesMax(error: unknown): number {
-  if (error instanceof TooLong || error instanceof QueryTimeout) return TAKES_MAX_OF_SLOW;
+/** Attempts at most at a job that failed with this error. */
+function attemptsMax(error: unknown): number {
+  if (error instanceof TooLong || error instanceof QueryTimeout) return ATTEMPTS_MAX_OF_SLOW;
   return mayPass(error) ? ATTEMPTS_MAX : 0;
 }
 
-/** True for what may be over when the job is tried again: the machine, the disk, the data root, the records. Anything else is a bug. */
+/** True for faults of the machine, the disk, the data root or the records, which may pass. Any other error is a bug. */
 function mayPass(error: unknown): boolean {
   if (error instanceof DataUnavailable) return true;
   if (isOutage(error) || systemFault(error) !== null) return true;
@@ -285,14 +285,14 @@ function mayPass(error: unknown): boolean {
   return error instanceof Error && /^(Out of Memory|IO) Error/.test(error.message);
 }
 
-/** Why a job failed, for who asked for it: nothing of paths and statements. */
+/** Why a job failed, for the caller: without paths and statements. */
 function reasonOf(error: unknown): string {
   if (error instanceof TooLong || error instanceof QueryTimeout) return 'it took too long to make';
   if (error instanceof DataUnavailable || isMissingFile(error)) return 'the data it needs could not be read';
   return 'it could not be made';
 }
 
-/** True for what DuckDB says of a published file that is gone. */
+/** True for the DuckDB error of a missing published file. */
 function isMissingFile(error: unknown): boolean {
   return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }

@@ -2,7 +2,7 @@ import type { Ring } from '../../schemas/geo/rings.ts';
 import { type AreaShape, type GeometryFault, isFault, submittedRing } from '../rules/area-geometry.ts';
 import { openThread } from '../thread.ts';
 
-/** Twenty thousand positions take half a second of a processor, a whole one on a thread that has just started. */
+/** 20,000 positions take 0.5 s of processor time, 1 s on a thread that has just started. */
 const LIMIT_MS = 2_000;
 
 const shapeOnThread = openThread<Ring, AreaShape | GeometryFault>({
@@ -11,7 +11,7 @@ const shapeOnThread = openThread<Ring, AreaShape | GeometryFault>({
   limit_ms: LIMIT_MS,
 });
 
-/** Shape of a polygon area by its GeoJSON, or why it is none; worked out on a thread of its own. Throws ApiError overloaded. */
+/** Shape of a polygon area from its GeoJSON, or its fault; computed on a separate thread. Throws ApiError overloaded. */
 export async function areaShape(geometry: unknown): Promise<AreaShape | GeometryFault> {
   const ring = submittedRing(geometry);
   return isFault(ring) ? ring : await shapeOnThread(ring);

@@ -12,6 +12,7 @@ import {
   type Table,
   type TableName,
 } from './schema.ts';
+import { moveOldQueue } from './tasks/old-queue.ts';
 
 /**
  * What a migration does after it has made the tables and columns that say `since` of it. New records run every migration too, and
@@ -24,6 +25,7 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
     await renameTable(rows, store, 'deliveries', 'attempts');
   },
   '013-receiver-formats': setReceiverFormats,
+  '014-one-task-table': moveOldQueue,
 };
 
 /** How long one process waits for another that is migrating. */

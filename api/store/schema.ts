@@ -13,6 +13,7 @@ export const MIGRATION_NAMES = [
   '009-submitted-rings',
   '010-messages-and-attempts',
   '013-receiver-formats',
+  '014-one-task-table',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 

@@ -7,8 +7,8 @@ import pg from 'pg';
 import { recordsOver } from '../../api/metering/open.ts';
 import { type Location, openDatabase } from '../../api/store/database.ts';
 import type { Records } from '../../api/store/records.ts';
-import { openQueue } from '../../api/store/tasks/open.ts';
 import type { Queue } from '../../api/store/tasks/queue.ts';
+import { openQueue } from '../../api/store/tasks/work.ts';
 
 const TASKS = 3_000;
 const PER_SECOND = 100;
@@ -27,7 +27,7 @@ export async function queue(): Promise<void> {
 async function onSqlite(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'hail-bench-queue-'));
   try {
-    await measure('SQLite', { path: join(folder, 'hail.sqlite') }, null);
+    await measure('SQLite', { path: join(folder, 'hail.sqlite') });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -41,18 +41,18 @@ async function onPostgres(database_url: string): Promise<void> {
   const url = new URL(database_url);
   url.searchParams.set('options', `-c search_path=${schema}`);
   try {
-    await measure('PostgreSQL', url, url.href);
+    await measure('PostgreSQL', url);
   } finally {
-    await client.query(`drop schema ${schema} cascade; drop schema if exists ${schema}_queue cascade`);
+    await client.query(`drop schema ${schema} cascade`);
     await client.end();
   }
 }
 
-async function measure(title: string, place: { path: string } | URL, database_url: string | null): Promise<void> {
+async function measure(title: string, place: { path: string } | URL): Promise<void> {
   const location: Location = place instanceof URL ? { url: place.href } : place;
   const records = await recordsOver(openDatabase(location), { now: Date.now });
   const reports = { failed: console.error, troubled: console.error };
-  const queue = await openQueue({ store: records.store, database_url, names: [NAME], ...reports });
+  const queue = await openQueue(records.store, reports);
   try {
     console.log(`queue on ${title}: ${await atOnce(records, queue)}; ${await besideStuck(records, queue)}`);
   } finally {

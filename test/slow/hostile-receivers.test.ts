@@ -157,7 +157,7 @@ async function newSchema(t: ExecutionContext): Promise<string> {
   await client.connect();
   await client.query(`create schema ${schema}`);
   t.teardown(async () => {
-    await client.query(`drop schema ${schema} cascade; drop schema if exists ${schema}_queue cascade`);
+    await client.query(`drop schema ${schema} cascade`);
     await client.end();
   });
   url.searchParams.set('options', `-c search_path=${schema}`);

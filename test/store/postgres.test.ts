@@ -46,7 +46,6 @@ import {
   hasPostgres,
   makeTenant,
   onPostgres,
-  onPostgresQueue,
   type Tenant,
   usedBy,
   type World,
@@ -453,7 +452,7 @@ const SCANS: readonly MadeScan[] = [
 ];
 
 if (hasPostgres)
-  onPostgresQueue(
+  onPostgres(
     'two services on one PostgreSQL raise and resolve each episode of hail once, and send each attempt once',
     async (t, world) => {
       const folder = await scratch(t);

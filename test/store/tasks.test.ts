@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { RecordsUnavailable } from '../../api/store/errors.ts';
+import type { Candidate, TaskStore } from '../../api/store/tasks/queue.ts';
 import { Slots } from '../../api/store/tasks/slots.ts';
 import { tableTaskStore } from '../../api/store/tasks/table.ts';
-import type { Candidate, TaskStore } from '../../api/store/tasks/task-store.ts';
 import { queueOver } from '../../api/store/tasks/work.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { onSqlite, type World } from '../support/store/world.ts';
@@ -219,7 +219,7 @@ function tasksOf(tenant: string, count: number, receivers = count): readonly Wai
 
 /** Begins what fits of the tasks; returns what was begun. */
 function begin(slots: Slots, tasks: readonly Waiting[]): readonly Waiting[] {
-  const ids = new Set(slots.room([]).choose(tasks, tasks.length));
+  const ids = new Set(slots.limits([]).choose(tasks, tasks.length));
   const begun = tasks.filter(({ id }) => ids.has(id));
   for (const task of begun) slots.begin(task);
   return begun;
@@ -275,7 +275,7 @@ test('slow receivers of a tenant leave half of its slots to its quick ones', (t)
   t.is(begin(slots, slow).length, 86);
   const quick = tasksOf('acme', 30).map((task) => ({ ...task, id: `quick ${task.id}`, group: `quick ${task.group}` }));
   t.is(begin(slots, quick).length, 30);
-  t.true(slots.room([]).full.length >= 300);
+  t.true(slots.limits([]).full.length >= 300);
 });
 
 test('a slow receiver is forgotten after ten minutes', (t) => {

@@ -1,19 +1,19 @@
 import type { Transaction } from 'kysely';
 import type { Database } from '../schema.ts';
 
-/** Work to be done once its time has come. */
+/** Work that starts at a given time. */
 export interface NewTask {
-  /** Which handler it is for. */
+  /** Selects the handler. */
   readonly name: string;
-  /** At most so many tasks of one group run at a time as its handler says; tasks of other groups do not wait for them. */
+  /** `at_once_of_group` bounds the running tasks of a group; other groups do not wait for it. */
   readonly group: string;
-  /** Whose task it is: tenants share what a handler can do at a time. The group, when left out. */
+  /** Tenants share the slots of a handler. Default: the group. */
   readonly tenant?: string;
-  /** Tasks of a tenant that repeat a failed one come after its others. */
+  /** Repeats a failed task: the tenant's first attempts run before it. */
   readonly retry?: true;
   /** Plain JSON. */
   readonly payload: unknown;
-  /** Epoch milliseconds of the machine's clock; at once when left out. */
+  /** Epoch milliseconds of the machine's clock. Default: now. */
   readonly due_ms?: number;
 }
 
@@ -22,40 +22,81 @@ export interface Task {
   readonly group: string;
   readonly tenant: string;
   readonly payload: unknown;
-  /** How often it was taken, 1 for the first time: more tells that somebody died over it, or failed. */
+  /** Claims of this task, 1 at first. More: an earlier run failed, or its process died. */
   readonly taken: number;
 }
 
 export interface WorkSettings {
-  /** Tasks of this handler at a time in this process. */
+  /** Tasks of this handler that this process runs at the same time. */
   readonly at_once: number;
-  /** Of one group, in this process. */
+  /** The same for one group. */
   readonly at_once_of_group: number;
-  /** A group whose last run took so long is run one task at a time for a while. No group when left out. */
+  /** A group whose last run took this long runs one task at a time for ten minutes. Default: no limit. */
   readonly slow_ms?: number;
-  /** How long a task belongs to who took it: longer than any run of the handler, unless it is prolonged. */
+  /** How long a claim lasts: longer than any run of the handler, unless the lease is extended. */
   readonly lease_ms: number;
-  /** The lease is prolonged for as long as the handler runs: it may be shorter than that, and ends soon after a process died. */
+  /** Extends the lease while the handler runs: a short lease then ends soon after its process died. */
   readonly prolonged?: true;
-  /** So many groups take turns: one that had a task run waits while others have one that is due. None when left out. */
+  /** Groups that take turns: one that ran a task waits for the others that have due tasks. Default: 0. */
   readonly groups_in_turn?: number;
 }
 
 /**
- * Queued work that no caller polls. A task is run at least once: one whose process died, or whose handler failed, is taken
- * again when its lease is over, and not before; when a queue is opened, the leases of dead processes end. A handler must therefore see from the records whether its work is done.
+ * Queued work that no caller polls. A task runs at least once: if its handler fails or its process dies, it runs again when its
+ * lease ends, not before. Opening a queue ends the leases of dead processes. So a handler must read from the records whether its
+ * work is already done.
  */
 export interface Queue {
-  /** Adds tasks in the transaction that causes them: they are there when it is committed. */
+  /** Adds tasks in the caller's transaction: they exist once it commits. */
   readonly add: (rows: Transaction<Database>, ...tasks: readonly NewTask[]) => Promise<void>;
-  /** What the tasks of a name are about that wait or are under way. */
+  /** Payloads of the tasks of a name that wait or run. */
   readonly payloads: (name: string) => Promise<readonly unknown[]>;
   /**
-   * Hands the tasks of a name to a handler until the function returned is called, which waits for those under way. A tenant has
-   * at most as many tasks under way as there are free slots; of its tasks the longest due comes first, and retries come last.
+   * Runs the tasks of a name until the returned function is called, which waits for running ones. A tenant runs at most as many
+   * tasks as slots are free; of its tasks the longest due comes first, and retries come last.
    */
   readonly work: (name: string, settings: WorkSettings, handler: (task: Task) => Promise<void>) => () => Promise<void>;
-  /** Looks for due tasks now instead of at the next look: for who just committed one. */
+  /** Looks for due tasks now instead of at the next poll, for a caller that has just committed one. */
   readonly wake: (name: string) => void;
   readonly close: () => Promise<void>;
+}
+
+/** A task under the lease of this process. */
+export interface ClaimedTask extends Task {
+  /** Names the lease: another name on the row means that the lease was lost. */
+  readonly lease: string;
+}
+
+/** A due task. */
+export type Candidate = Pick<Task, 'id' | 'group' | 'tenant'>;
+
+/** What a handler can run now. */
+export interface ClaimLimits {
+  /** Number of tasks. */
+  readonly most: number;
+  /** Ids of the due tasks that fit, at most `most`: of each tenant in the given order, tenants in turn. */
+  readonly choose: (due: readonly Candidate[], most: number) => readonly string[];
+  /** Groups without room, or that had their turn. */
+  readonly full: readonly string[];
+  /** Tenants without room. */
+  readonly full_tenants: readonly string[];
+  readonly lease_ms: number;
+  /** Tasks that run here or wait for their removal: never claimed again, even if the clock says that their lease has ended. */
+  readonly held: ReadonlySet<string>;
+}
+
+/** Storage of tasks. */
+export interface TaskStore {
+  readonly add: Queue['add'];
+  /** Removes finished tasks whose lease is still the same, and claims due tasks within the limits. */
+  readonly ackAndClaim: (
+    name: string,
+    done: readonly ClaimedTask[],
+    limits: ClaimLimits,
+  ) => Promise<readonly ClaimedTask[]>;
+  /** Extends the leases that still exist to `lease_ms` from now. */
+  readonly extendLease: (name: string, held: readonly ClaimedTask[], lease_ms: number) => Promise<void>;
+  readonly payloads: Queue['payloads'];
+  /** Ends the leases of processes of this machine that have died. */
+  readonly endLeasesOfDead: () => Promise<void>;
 }

@@ -1,16 +1,15 @@
-import type { WorkSettings } from './queue.ts';
-import type { Candidate, ClaimedTask, ClaimLimits } from './task-store.ts';
+import type { Candidate, ClaimedTask, ClaimLimits, WorkSettings } from './queue.ts';
 
-/** A group that was slow is run one task at a time for so long, unless it is quick before. */
+/** A slow group runs one task at a time for this long, or until one of its runs is quick. */
 const SLOW_FOR_MS = 600_000;
-/** Share of the slots that tasks of slow groups may have, those of all tenants together. */
+/** Share of the slots for the tasks of slow groups, of all tenants together. */
 const SLOW_SHARE = 3 / 4;
-/** So many slow groups are remembered; the oldest is forgotten for a newer one. */
+/** Slow groups that are remembered; a new one replaces the oldest. */
 const SLOW_MAX = 10_000;
 
 type Place = Pick<ClaimedTask, 'group' | 'tenant'>;
 
-/** Tasks of a tenant that are being run. */
+/** Running tasks of a tenant. */
 interface Share {
   running: number;
   /** Those of slow groups. */
@@ -18,20 +17,19 @@ interface Share {
 }
 
 /**
- * The tasks that a handler runs at a time, shared among tenants by a dynamic threshold (Choudhury and Hahne 1998, IEEE/ACM
- * Transactions on Networking 6, 130-140): a tenant begins a task only while it has fewer under way than slots are free. One
- * tenant alone gets half of the slots, three get a quarter each, and there is always one for a tenant that comes next. Tasks of
- * slow groups get half of that, and three quarters of the slots in all: they do not keep the quick ones of their tenant waiting,
- * nor, however many tenants have some, those of others.
+ * The slots of a handler, shared among tenants by a dynamic threshold (Choudhury and Hahne 1998, IEEE/ACM Transactions on
+ * Networking 6, 130-140): a tenant starts a task only while it runs fewer tasks than slots are free. One tenant alone gets half
+ * of the slots, three get a quarter each, and one slot always stays free for the next tenant. Slow groups get half of their
+ * tenant's share, and three quarters of all slots, so that quick tasks of the same and of other tenants do not wait for them.
  */
 export class Slots {
   readonly #settings: WorkSettings;
   readonly #now: () => number;
   readonly #groups = new Map<string, number>();
   readonly #tenants = new Map<string, Share>();
-  /** Slow groups: their tenant, and since when, in the order of time. */
+  /** Slow groups with their tenant and the time of the slow run, oldest first. */
   #slow = new Map<string, { readonly tenant: string; readonly since_ms: number }>();
-  /** Tasks that count as slow while they run. */
+  /** Running tasks that count as slow. */
   readonly #slowTasks = new Set<Place>();
   #running = 0;
 
@@ -41,7 +39,7 @@ export class Slots {
     this.#now = now;
   }
 
-  /** Slots that are free. */
+  /** Free slots. */
   get free(): number {
     return this.#settings.at_once - this.#running;
   }
@@ -57,7 +55,7 @@ export class Slots {
     this.#slowTasks.add(task);
   }
 
-  /** `took_ms`: how long it ran. */
+  /** `took_ms`: duration of the run. */
   end(task: Place, took_ms: number): void {
     const { group, tenant } = task;
     this.#running -= 1;
@@ -74,8 +72,8 @@ export class Slots {
     if (took_ms >= (this.#settings.slow_ms ?? Number.POSITIVE_INFINITY)) this.#remember(group, tenant);
   }
 
-  /** What may start now, and the groups that must wait. */
-  room(passed: Iterable<string>): Omit<ClaimLimits, 'most' | 'lease_ms' | 'held'> {
+  /** What may start now; `passed`: groups that had their turn. */
+  limits(passed: Iterable<string>): Omit<ClaimLimits, 'most' | 'lease_ms' | 'held'> {
     this.#forget();
     const full = new Set(passed);
     for (const [group, running] of this.#groups) if (running >= this.#limitOf(group)) full.add(group);
@@ -85,7 +83,7 @@ export class Slots {
   }
 
   #choose(due: readonly Candidate[], most: number): readonly string[] {
-    // On a copy: the tasks are begun once they are taken.
+    // On a copy: the tasks start once they are claimed.
     const slots = this.#copy();
     const chosen: string[] = [];
     let waiting = [...Map.groupBy(due, ({ tenant }) => tenant).values()].map((tasks) => tasks.values());

@@ -1,78 +1,81 @@
 import { randomUUID } from 'node:crypto';
-import { type ExpressionBuilder, type Kysely, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Store } from '../database.ts';
 import { isDead, OWNER } from '../owner.ts';
-import { param, prepare, type Values } from '../prepare.ts';
+import { param, prepare } from '../prepare.ts';
 import type { Database } from '../schema.ts';
-import type { Candidate, ClaimedTask, ClaimLimits, TaskStore } from './task-store.ts';
+import type { Candidate, ClaimedTask, TaskStore } from './queue.ts';
 
-/** So much the machine's clock may run away from the monotonic one between two looks before it counts as set. */
+/** A difference of this size between two measurements, in milliseconds, means that the clock was set. */
 const STEP_MS = 1_000;
+/** Interval of the measurements on PostgreSQL, where each is a round trip. */
+const MEASURE_EVERY_MS = 1_000;
+/** Candidates of one claim, however many tenants wait. */
+const CANDIDATES_MAX = 1_000;
 
-/** Milliseconds that never go back and are never set, from any instant. */
-const monotonic = () => performance.now();
+/**
+ * Tasks as rows of `tasks`, in the database of the records. Times are those of one clock: of the machine on SQLite, of the server
+ * on PostgreSQL. pg-boss is not used on PostgreSQL: its public fetch cannot share claims among tenants, its heartbeats are at
+ * least 10 s and end no lease of a dead process, and it has no rule for a clock that is set.
+ */
+export function tableTaskStore(store: Store, machine_ms: () => number = Date.now): TaskStore {
+  const { writer, reader } = store;
+  const { clock_ms, ...statements } = statementsOf(store, machine_ms);
+  /** By task name: the last measurement, and the clock minus the monotonic clock as times are stored. */
+  const measured = new Map<string, { at_ms: number; readonly offset_ms: number }>();
 
-/** Tasks as rows of `tasks`, beside the records that cause them: for SQLite, whose processes have one clock. */
-export function tableTaskStore({ writer, reader }: Store, machine_ms: () => number = Date.now): TaskStore {
-  const insert = prepareInsert(writer);
-  const due = prepareDue(reader);
-  const take = prepareTake(writer);
-  const remove = prepare(
-    writer.deleteFrom('tasks').where('id', '=', param<string>('id')).where('lease', '=', param<string>('lease')),
-  );
-  /** By how much the machine's clock was ahead of the monotonic one at the last look for a name. */
-  const ahead_ms = new Map<string, number>();
-
-  /** Moves the times of tasks with the machine's clock when that was set, so that what is left of their waits stays the same. */
+  /** Moves the times of tasks when the clock was set, so that the rest of each wait stays the same. */
   async function followClock(name: string, lease_ms: number): Promise<void> {
-    const now_ms = machine_ms();
-    const known_ms = ahead_ms.get(name);
-    const now_ahead_ms = now_ms - monotonic();
-    const step_ms = known_ms === undefined ? null : now_ahead_ms - known_ms;
+    const asked_ms = performance.now();
+    const last = measured.get(name);
+    if (store.kind === 'postgres' && last !== undefined && asked_ms - last.at_ms < MEASURE_EVERY_MS) return;
+    const now_ms = await clock_ms();
+    const answered_ms = performance.now();
+    // A slow answer says too little about the clock.
+    if (answered_ms - asked_ms > STEP_MS / 2) return;
+    const offset_ms = now_ms - answered_ms;
+    const step_ms = last === undefined ? null : offset_ms - last.offset_ms;
+    if (last !== undefined) last.at_ms = answered_ms;
     if (step_ms !== null && Math.abs(step_ms) < STEP_MS) return;
     await writer.transaction().execute(async (rows) => {
       if (step_ms === null) await makeDue(rows, name, now_ms);
       else await moveTimes(rows, { name, now_ms, lease_ms, step_ms: Math.round(step_ms) });
     });
-    ahead_ms.set(name, now_ahead_ms);
+    measured.set(name, { at_ms: answered_ms, offset_ms });
   }
 
   return {
     add: async (rows, ...tasks) => {
-      const added_ms = machine_ms();
-      for (const { name, group, tenant = group, retry = false, payload, due_ms = added_ms } of tasks) {
-        const task = { id: randomUUID(), name, task_group: group, tenant, payload: JSON.stringify(payload) };
-        await rows.executeQuery(insert({ ...task, retry: retry ? 1 : 0, due_ms, added_ms }));
-      }
+      const now_ms = machine_ms();
+      const added = tasks.map(({ name, group, tenant = group, retry = false, payload, due_ms = now_ms }) => ({
+        ...{ id: randomUUID(), name, group, tenant, retry: retry ? 1 : 0, payload: JSON.stringify(payload) },
+        wait_ms: Math.round(due_ms - now_ms),
+      }));
+      await rows.executeQuery(statements.insert({ tasks: JSON.stringify(added), now_ms }));
     },
-    ackAndClaim: async (name, done, room) => {
-      await followClock(name, room.lease_ms);
-      const times = () => leaseTimes(machine_ms(), room);
-      const chosen =
-        room.most === 0 ? [] : room.choose((await reader.executeQuery(due(name, room, times()))).rows, room.most);
+    ackAndClaim: async (name, done, { most, choose, full, full_tenants, held, lease_ms }) => {
+      await followClock(name, lease_ms);
+      const candidates = async () => {
+        const lists = { full: JSON.stringify(full), full_tenants: JSON.stringify(full_tenants) };
+        const query = { name, ...lists, held: JSON.stringify([...held]), most, lease_ms, now_ms: machine_ms() };
+        return (await reader.executeQuery(statements.due(query))).rows;
+      };
+      const chosen = most === 0 ? [] : choose(await candidates(), most);
       if (done.length === 0 && chosen.length === 0) return [];
       return await writer.transaction().execute(async (rows) => {
-        for (const { id, lease } of done) await rows.executeQuery(remove({ id, lease }));
+        if (done.length > 0) await rows.executeQuery(statements.remove(leasesOf(done)));
+        if (chosen.length === 0) return [];
         const lease = `${OWNER} ${randomUUID()}`;
-        const taken: ClaimedTask[] = [];
-        for (const id of chosen) {
-          const { rows: found } = await rows.executeQuery(take({ id, lease, ...times() }));
-          for (const { task_group: group, tenant, payload, taken: count } of found)
-            taken.push({ id, group, tenant: tenant || group, payload: JSON.parse(payload), taken: count, lease });
-        }
-        return taken;
+        const claim = statements.claim({ ids: JSON.stringify(chosen), lease, lease_ms, now_ms: machine_ms() });
+        const { rows: claimed } = await rows.executeQuery(claim);
+        return claimed
+          .map((task) => ({ ...task, tenant: task.tenant || task.group, payload: JSON.parse(task.payload), lease }))
+          .toSorted((a, b) => chosen.indexOf(a.id) - chosen.indexOf(b.id));
       });
     },
     extendLease: async (_, held, lease_ms) => {
-      await writer.transaction().execute(async (rows) => {
-        for (const { id, lease } of held)
-          await rows
-            .updateTable('tasks')
-            .set({ lease_until_ms: machine_ms() + lease_ms })
-            .where('id', '=', id)
-            .where('lease', '=', lease)
-            .execute();
-      });
+      const extend = statements.extend({ ...leasesOf(held), lease_ms, now_ms: machine_ms() });
+      await writer.transaction().execute((rows) => rows.executeQuery(extend));
     },
     payloads: async (name) => {
       const tasks = await reader.selectFrom('tasks').select('payload').where('name', '=', name).execute();
@@ -88,18 +91,102 @@ export function tableTaskStore({ writer, reader }: Store, machine_ms: () => numb
         .execute();
       const ended = leased.flatMap(({ lease }) => (lease !== null && isDead(ownerOf(lease)) ? [lease] : []));
       if (ended.length === 0) return;
-      await writer.transaction().execute(async (rows) => {
-        for (const lease of ended)
-          await rows.updateTable('tasks').set({ lease: null, lease_until_ms: 0 }).where('lease', '=', lease).execute();
-      });
+      const end = statements.endLeases({ leases: JSON.stringify(ended) });
+      await writer.transaction().execute((rows) => rows.executeQuery(end));
     },
-    close: async () => {},
+  };
+}
+
+interface ClaimedRow extends Pick<ClaimedTask, 'id' | 'group' | 'tenant' | 'taken'> {
+  readonly payload: string;
+}
+
+/**
+ * The statements of the store and its clock, epoch milliseconds. Statements that change several rows pass over rows that another
+ * transaction holds, so no two of them wait for each other.
+ */
+function statementsOf({ kind, writer, reader, skipLocked }: Store, machine_ms: () => number) {
+  const isSqlite = kind === 'sqlite';
+  const [name, lease_ms] = [param<string>('name'), param<number>('lease_ms')];
+  const server_ms = sql<number>`(select floor(extract(epoch from statement_timestamp()) * 1000)::bigint)`;
+  const now_ms = isSqlite ? param<number>('now_ms') : server_ms;
+  const list = (items: string) =>
+    isSqlite
+      ? sql`(select value from json_each(${param<string>(items)}))`
+      : sql`(select jsonb_array_elements_text(${param<string>(items)}::jsonb))`;
+  const tasks = param<string>('tasks');
+  const added = isSqlite ? sql`json_each(${tasks})` : sql`jsonb_array_elements(${tasks}::jsonb) as added (value)`;
+  // A lease that reaches twice as far as any can was given before the clock was set back.
+  const is_free = sql`(lease_until_ms <= ${now_ms} or lease_until_ms > ${now_ms} + 2 * ${lease_ms})`;
+  const is_leased = sql`id in ${list('ids')} and id || ' ' || lease in ${list('leases')}`;
+  const unlocked = (condition: RawBuilder<unknown>) =>
+    sql`with unlocked as materialized (select id from tasks where ${condition} ${skipLocked})`;
+  const of_tenant = (columns: RawBuilder<unknown>) => sql`
+    select ${columns} from tasks as due
+    where name = ${name} and tenant = waiting.tenant and due_ms <= ${now_ms} and ${is_free}
+      and task_group not in ${list('full')} and id not in ${list('held')}
+    order by retry, due_ms, id limit ${param<number>('most')}`;
+  const joined = isSqlite
+    ? sql`cross join tasks on tasks.id in (${of_tenant(sql`id`)})`
+    : sql`cross join lateral (${of_tenant(sql`id, task_group, tenant, retry, due_ms`)}) as tasks`;
+  const written = <Row>(query: RawBuilder<Row>) => prepare({ compile: () => query.compile(writer) });
+  return {
+    clock_ms: async () => {
+      if (isSqlite) return machine_ms();
+      const { rows } = await sql<{ now_ms: number }>`select ${server_ms} as now_ms`.execute(reader);
+      return Number(rows[0]?.now_ms);
+    },
+    insert: written(sql`
+      insert into tasks (id, name, task_group, tenant, retry, payload, due_ms, added_ms, lease_until_ms, taken)
+      select value ->> 'id', value ->> 'name', value ->> 'group', value ->> 'tenant', cast(value ->> 'retry' as bigint),
+        value ->> 'payload', ${now_ms} + cast(value ->> 'wait_ms' as bigint), ${now_ms}, 0, 0
+      from ${added}`),
+    /**
+     * Due tasks of tenants and groups with room: of each tenant at most `most`, first attempts before retries, the longest due
+     * first; of all tenants their first ones before their second ones. The query skips from tenant to tenant in the index
+     * `tasks_by_tenant`, so it never reads through the backlog of one.
+     */
+    due: prepare({
+      compile: () =>
+        sql<Candidate>`
+        with recursive waiting (tenant) as (
+          select min(tenant) from tasks where name = ${name}
+          union all
+          select (select min(tenant) from tasks where name = ${name} and tenant > waiting.tenant)
+          from waiting where waiting.tenant is not null
+        )
+        select tasks.id, task_group as "group", coalesce(nullif(tasks.tenant, ''), task_group) as tenant
+        from waiting ${joined}
+        where waiting.tenant not in ${list('full_tenants')}
+        order by row_number() over (partition by tasks.tenant order by retry, due_ms, tasks.id), retry, due_ms, tasks.id
+        limit ${sql.lit(CANDIDATES_MAX)}`.compile(reader),
+    }),
+    claim: written(sql<ClaimedRow>`
+      ${unlocked(sql`id in ${list('ids')} and ${is_free}`)}
+      update tasks set lease = ${param<string>('lease')}, lease_until_ms = ${now_ms} + ${lease_ms}, taken = taken + 1
+      where id in (select id from unlocked)
+      returning id, task_group as "group", tenant, payload, taken`),
+    remove: written(sql`delete from tasks where ${is_leased}`),
+    extend: written(sql`
+      ${unlocked(is_leased)}
+      update tasks set lease_until_ms = ${now_ms} + ${lease_ms} where id in (select id from unlocked)`),
+    endLeases: written(sql`
+      ${unlocked(sql`lease in ${list('leases')}`)}
+      update tasks set lease = null, lease_until_ms = 0 where id in (select id from unlocked)`),
+  };
+}
+
+/** Parameters that name tasks and the leases under which they were claimed. */
+function leasesOf(tasks: readonly ClaimedTask[]) {
+  return {
+    ids: JSON.stringify(tasks.map(({ id }) => id)),
+    leases: JSON.stringify(tasks.map(({ id, lease }) => `${id} ${lease}`)),
   };
 }
 
 /**
- * What was added in the future is due now: the clock was put back between two looks, and it is not known how much of its wait is
- * left. What a clock that was put forward made due too early is not known at all.
+ * Makes tasks due now that were added in the future: the clock was set back while no process watched it, and the rest of their
+ * wait is unknown. Tasks that a clock set forward made due too early cannot be recognised.
  */
 async function makeDue(rows: Transaction<Database>, name: string, now_ms: number): Promise<void> {
   await rows
@@ -114,15 +201,15 @@ interface ClockStep {
   readonly name: string;
   /** After the step. */
   readonly now_ms: number;
-  /** How far the clock was put forward, negative for back. */
+  /** How far the clock was set forward; negative: back. */
   readonly step_ms: number;
   readonly lease_ms: number;
 }
 
 /**
- * Moves times that were noted by the clock as it was before a step. Those noted after it are recognised by when they were added; where
- * that is not clear, for steps shorter than a task waits, they stay, and the wait is off by no more than the step. So a second
- * process that moves them again changes nothing.
+ * Moves the times that were stored before the clock was set. `added_ms` shows which those are. Where it is ambiguous, for steps
+ * shorter than the wait of a task, the times stay, and the wait is off by at most the step. A second process that moves the
+ * same times changes nothing.
  */
 async function moveTimes(rows: Transaction<Database>, { name, now_ms, step_ms, lease_ms }: ClockStep): Promise<void> {
   const before_ms = now_ms - step_ms;
@@ -147,92 +234,7 @@ async function moveTimes(rows: Transaction<Database>, { name, now_ms, step_ms, l
   await leased.where('lease_until_ms', '>', before_ms).where('lease_until_ms', '<=', now_ms).execute();
 }
 
-/** The process that a lease names: it stands before the last blank. A lease of an earlier version names none. */
+/** The process that a lease names: the part before the last blank. A lease of an earlier version names none. */
 function ownerOf(lease: string): string {
   return lease.slice(0, Math.max(0, lease.lastIndexOf(' ')));
-}
-
-function leaseTimes(now_ms: number, { lease_ms }: ClaimLimits): Values {
-  // Twice as far as a lease can reach: the clock was put back since, and nobody knows when that one ends.
-  return { now_ms, until_ms: now_ms + lease_ms, absurd_ms: now_ms + 2 * lease_ms };
-}
-
-/** Nobody has it, or whoever took it was too slow. */
-function isFree({ eb, or }: ExpressionBuilder<Database, 'tasks'>) {
-  return or([
-    eb('lease_until_ms', '<=', param<number>('now_ms')),
-    eb('lease_until_ms', '>', param<number>('absurd_ms')),
-  ]);
-}
-
-/**
- * Due tasks of tenants and groups that are not full: of each tenant first attempts, then retries, the longest due first, no more
- * than are wanted. Tenants are found by skipping from one to the next in the index: the
- * backlog of one is not read through for the others.
- */
-function prepareDue(reader: Kysely<Database>) {
-  const [name, now_ms, limit] = [param<string>('name'), param<number>('now_ms'), param<number>('limit')];
-  const query = sql<Candidate>`
-    with recursive waiting (tenant) as (
-      select min(tenant) from tasks where name = ${name}
-      union all
-      select (select min(tenant) from tasks where name = ${name} and tenant > waiting.tenant)
-      from waiting where waiting.tenant is not null
-    )
-    select tasks.id, tasks.task_group as "group", coalesce(nullif(tasks.tenant, ''), tasks.task_group) as tenant
-    from waiting cross join tasks
-    where waiting.tenant not in (select value from json_each(${param<string>('full_tenants')}))
-      and tasks.id in (
-        select due.id from tasks as due
-        where due.name = ${name} and due.tenant = waiting.tenant and due.due_ms <= ${now_ms}
-          and (due.lease_until_ms <= ${now_ms} or due.lease_until_ms > ${param<number>('absurd_ms')})
-          and due.task_group not in (select value from json_each(${param<string>('full')}))
-          and due.id not in (select value from json_each(${param<string>('held')}))
-        order by due.retry, due.due_ms, due.id
-        limit ${limit}
-      )
-    order by tasks.retry, tasks.due_ms, tasks.id`;
-  const statement = prepare({ compile: () => query.compile(reader) });
-  return (task_name: string, { full, full_tenants, most, held }: ClaimLimits, times: Values) =>
-    statement({
-      ...times,
-      name: task_name,
-      full: JSON.stringify(full),
-      full_tenants: JSON.stringify(full_tenants),
-      held: JSON.stringify([...held]),
-      limit: most,
-    });
-}
-
-function prepareInsert(writer: Kysely<Database>) {
-  return prepare(
-    writer.insertInto('tasks').values({
-      id: param<string>('id'),
-      name: param<string>('name'),
-      task_group: param<string>('task_group'),
-      tenant: param<string>('tenant'),
-      retry: param<number>('retry'),
-      payload: param<string>('payload'),
-      due_ms: param<number>('due_ms'),
-      added_ms: param<number>('added_ms'),
-      lease_until_ms: 0,
-      lease: null,
-      taken: 0,
-    }),
-  );
-}
-
-function prepareTake(writer: Kysely<Database>) {
-  return prepare(
-    writer
-      .updateTable('tasks')
-      .set({
-        lease: param<string>('lease'),
-        lease_until_ms: param<number>('until_ms'),
-        taken: sql<number>`taken + 1`,
-      })
-      .where('id', '=', param<string>('id'))
-      .where(isFree)
-      .returning(['task_group', 'tenant', 'payload', 'taken']),
-  );
 }

@@ -1,48 +1,56 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Queue, Task, WorkSettings } from './queue.ts';
+import type { Store } from '../database.ts';
+import type { ClaimedTask, ClaimLimits, Queue, Task, TaskStore, WorkSettings } from './queue.ts';
 import { Slots } from './slots.ts';
-import type { ClaimedTask, ClaimLimits, TaskStore } from './task-store.ts';
+import { tableTaskStore } from './table.ts';
 
-/** How often due tasks are looked for that nobody woke us for: retries, and what other processes added. */
-const LOOK_EVERY_MS = 250;
-/** Tasks that are added here with a time of their own are looked for at that time, if it is no further ahead. */
+/** Interval of the polls for due tasks that no call of `wake` announced: retries, and tasks of other processes. */
+const POLL_EVERY_MS = 250;
+/** A task added here with a due time at most this far ahead is polled for at that time. */
 const FORESEEN_MS = 600_000;
-/** So close to each other tasks share a look, and at most so many looks wait; what finds no room is found by the usual looks. */
-const LOOKS_APART_MS = 10;
-const LOOKS_AHEAD_MAX = 1_000;
+/** Due times this close share one poll, and at most this many polls are planned; the regular polls find the rest. */
+const POLLS_APART_MS = 10;
+const POLLS_AHEAD_MAX = 1_000;
 /**
- * Tasks that are taken at a time: those of 200 receivers that all timed out together make 200 connections together, and who comes
- * after them waited for seconds. With 32 the next look finds the task of another tenant after a few hundredths of a second.
+ * Tasks of one claim. Tasks of 200 receivers that all timed out together opened 200 connections together, and later tasks
+ * waited for seconds; with 32 the next claim finds another tenant's task after a few hundredths of a second.
  */
-const TAKEN_AT_ONCE_MAX = 32;
-/** How often a lease is prolonged before it would end: two of them may fail. */
-const PROLONGED_IN_A_LEASE = 3;
+const CLAIMED_AT_ONCE_MAX = 32;
+/** Extensions within one lease: two of them may fail. */
+const EXTENSIONS_PER_LEASE = 3;
 
-/** Where the queue says what went wrong; the work goes on. */
+/** Callbacks for failures; the work goes on. */
 export interface QueueReports {
-  /** A handler failed: its task is taken again when its lease is over. */
+  /** A handler failed: its task runs again when its lease ends. */
   readonly failed: (name: string, task: Task, error: unknown) => void;
-  /** Tasks can no longer be taken or removed; told once, until it works again (null). */
+  /** Tasks cannot be claimed or removed: called once, and with null when it works again. */
   readonly troubled: (name: string, error: unknown) => void;
 }
 
-/** The queue over a taskStore of tasks. */
+/** Opens the queue of the records, and ends the leases of dead processes. Throws RecordsUnavailable. */
+export async function openQueue(store: Store, reports: QueueReports): Promise<Queue> {
+  const taskStore = tableTaskStore(store);
+  await taskStore.endLeasesOfDead();
+  return queueOver(taskStore, reports);
+}
+
+/** The queue over a task store. */
 export function queueOver(taskStore: TaskStore, reports: QueueReports): Queue {
-  const workings = new Map<string, Set<Working>>();
+  const runners = new Map<string, Set<TaskRunner>>();
   /** By name and time. */
-  const ahead = new Map<string, NodeJS.Timeout>();
+  const planned = new Map<string, NodeJS.Timeout>();
   const wake = (name: string) => {
-    for (const working of workings.get(name) ?? []) working.wake();
+    for (const runner of runners.get(name) ?? []) runner.wake();
   };
   const wakeAt = (name: string, due_ms: number) => {
     const wait_ms = due_ms - Date.now();
-    const look = `${name} ${Math.ceil(due_ms / LOOKS_APART_MS)}`;
-    if (wait_ms <= 0 || wait_ms > FORESEEN_MS || ahead.has(look) || ahead.size >= LOOKS_AHEAD_MAX) return;
+    const poll = `${name} ${Math.ceil(due_ms / POLLS_APART_MS)}`;
+    if (wait_ms <= 0 || wait_ms > FORESEEN_MS || planned.has(poll) || planned.size >= POLLS_AHEAD_MAX) return;
     const timer = setTimeout(() => {
-      ahead.delete(look);
+      planned.delete(poll);
       wake(name);
-    }, wait_ms + LOOKS_APART_MS);
-    ahead.set(look, timer.unref());
+    }, wait_ms + POLLS_APART_MS);
+    planned.set(poll, timer.unref());
   };
   return {
     add: async (rows, ...tasks) => {
@@ -51,43 +59,42 @@ export function queueOver(taskStore: TaskStore, reports: QueueReports): Queue {
     },
     payloads: taskStore.payloads,
     work: (name, settings, handler) => {
-      const working = new Working(taskStore, reports, name, settings, handler);
-      const others = workings.get(name) ?? new Set();
-      workings.set(name, others.add(working));
+      const runner = new TaskRunner(taskStore, reports, name, settings, handler);
+      const others = runners.get(name) ?? new Set();
+      runners.set(name, others.add(runner));
       return async () => {
-        others.delete(working);
-        await working.stop();
+        others.delete(runner);
+        await runner.stop();
       };
     },
     wake,
     close: async () => {
-      await Promise.all([...workings.values()].flatMap((same) => [...same]).map((working) => working.stop()));
-      for (const timer of ahead.values()) clearTimeout(timer);
-      await taskStore.close();
+      await Promise.all([...runners.values()].flatMap((same) => [...same]).map((runner) => runner.stop()));
+      for (const timer of planned.values()) clearTimeout(timer);
     },
   };
 }
 
-/** Hands tasks of a name to a handler, as many at a time as it has room for. */
-class Working {
+/** Runs the tasks of a name, as many at a time as the limits allow. */
+class TaskRunner {
   readonly #taskStore: TaskStore;
   readonly #reports: QueueReports;
   readonly #name: string;
   readonly #settings: WorkSettings;
   readonly #handler: (task: Task) => Promise<void>;
   readonly #timer: NodeJS.Timeout;
-  /** Taken, and not yet removed. */
+  /** Claimed and not yet removed. */
   readonly #held = new Set<string>();
   readonly #runs = new Set<Promise<void>>();
-  /** What is being run. */
+  /** Running tasks. */
   readonly #tasks = new Set<ClaimedTask>();
-  /** Groups that had their turn. */
+  /** Groups that had their turn in this round. */
   readonly #served = new Set<string>();
-  readonly #prolonging: NodeJS.Timeout | null;
+  readonly #extending: NodeJS.Timeout | null;
   readonly #slots: Slots;
   #done: ClaimedTask[] = [];
-  #looking: Promise<void> | null = null;
-  #again = false;
+  #polling: Promise<void> | null = null;
+  #pollAgain = false;
   #troubled = false;
   #stopped = false;
 
@@ -104,90 +111,90 @@ class Working {
     this.#settings = settings;
     this.#slots = new Slots(settings);
     this.#handler = handler;
-    this.#timer = setInterval(() => this.wake(), LOOK_EVERY_MS).unref();
-    this.#prolonging = settings.prolonged
-      ? setInterval(() => void this.#prolong(), settings.lease_ms / PROLONGED_IN_A_LEASE).unref()
+    this.#timer = setInterval(() => this.wake(), POLL_EVERY_MS).unref();
+    this.#extending = settings.prolonged
+      ? setInterval(() => void this.#extend(), settings.lease_ms / EXTENSIONS_PER_LEASE).unref()
       : null;
     this.wake();
   }
 
-  /** Looks now; when it is looking, once more after that. */
+  /** Polls now, or once more after the poll that is running. */
   wake(): void {
-    this.#again = true;
-    this.#looking ??= this.#look();
+    this.#pollAgain = true;
+    this.#polling ??= this.#poll();
   }
 
-  /** Takes no more, waits for what is being run, and removes what is done. What cannot be removed is run again after its lease. */
+  /** Claims no more, waits for the running tasks and removes the finished ones. A task that cannot be removed runs again after its lease. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearInterval(this.#timer);
-    // What a look under way has taken is run, too.
-    await this.#looking;
+    // The tasks of a running claim run, too.
+    await this.#polling;
     await Promise.all(this.#runs);
-    if (this.#prolonging !== null) clearInterval(this.#prolonging);
+    if (this.#extending !== null) clearInterval(this.#extending);
     this.wake();
-    await this.#looking;
+    await this.#polling;
   }
 
-  /** One that fails is made up for by the next, or its task is taken by somebody else. */
-  async #prolong(): Promise<void> {
+  /** If an extension fails, the next one makes up for it, or another process claims the task. */
+  async #extend(): Promise<void> {
     if (this.#tasks.size === 0) return;
     try {
       await this.#taskStore.extendLease(this.#name, [...this.#tasks], this.#settings.lease_ms);
     } catch (error) {
-      this.#trouble(error);
+      this.#reportTrouble(error);
     }
   }
 
-  #trouble(error: unknown): void {
+  #reportTrouble(error: unknown): void {
     if (!this.#troubled) this.#reports.troubled(this.#name, error);
     this.#troubled = true;
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
-      while (this.#again) {
-        this.#again = false;
-        // Where there was one, there may be more; those that were begun have a turn first.
-        if (await this.#exchange()) {
-          this.#again = true;
+      while (this.#pollAgain) {
+        this.#pollAgain = false;
+        // There may be more; the tasks that were started get the event loop first.
+        if (await this.#ackAndClaim()) {
+          this.#pollAgain = true;
           await nextTurn();
         }
         if (this.#troubled) this.#reports.troubled(this.#name, null);
         this.#troubled = false;
       }
     } catch (error) {
-      this.#trouble(error);
+      this.#reportTrouble(error);
     } finally {
-      this.#looking = null;
+      this.#polling = null;
     }
   }
 
-  /** Removes what is done, and begins what is due; true when there was any. */
-  async #exchange(): Promise<boolean> {
+  /** Removes finished tasks and starts due ones; true when there were any. */
+  async #ackAndClaim(): Promise<boolean> {
     const done = this.#done;
     this.#done = [];
     try {
-      const room = this.#room();
-      let taken = await this.#taskStore.ackAndClaim(this.#name, done, room);
+      const limits = this.#limits();
+      let claimed = await this.#taskStore.ackAndClaim(this.#name, done, limits);
       for (const { id } of done) this.#held.delete(id);
-      if (taken.length === 0 && room.most > 0 && this.#served.size > 0) {
-        // Everybody who waits had a turn: the next round begins.
+      if (claimed.length === 0 && limits.most > 0 && this.#served.size > 0) {
+        // Every waiting group had its turn: the next round starts.
         this.#served.clear();
-        taken = await this.#taskStore.ackAndClaim(this.#name, [], this.#room());
+        claimed = await this.#taskStore.ackAndClaim(this.#name, [], this.#limits());
       }
-      for (const task of taken) this.#begin(task);
-      return taken.length > 0;
+      for (const task of claimed) this.#begin(task);
+      return claimed.length > 0;
     } catch (error) {
       this.#done.push(...done);
       throw error;
     }
   }
 
-  #room(): ClaimLimits {
+  #limits(): ClaimLimits {
     return {
-      ...this.#slots.room(this.#served),
-      most: this.#stopped ? 0 : Math.min(this.#slots.free, TAKEN_AT_ONCE_MAX),
+      ...this.#slots.limits(this.#served),
+      most: this.#stopped ? 0 : Math.min(this.#slots.free, CLAIMED_AT_ONCE_MAX),
       lease_ms: this.#settings.lease_ms,
       held: this.#held,
     };

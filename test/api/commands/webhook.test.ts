@@ -11,7 +11,7 @@ import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
 import { openRecords } from '../../../api/metering/open.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
+import { openQueue } from '../../../api/store/tasks/work.ts';
 import { attemptDelivery, type SignedBody } from '../../../api/webhooks/attempt.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { eventFormats } from '../../../api/webhooks/current-format.ts';
@@ -50,12 +50,12 @@ async function withWebhook(given: Operator): Promise<{ id: string; secret: strin
   );
 }
 
-const QUEUE = { names: [], failed: () => {}, troubled: () => {} };
+const REPORTS = { failed: () => {}, troubled: () => {} };
 
 /** One event that was tried once and failed. */
 async function failedEvent(given: Operator, receiver: string, business_id: string): Promise<string> {
   return await asService(given, async (records) => {
-    const queue = await openQueue({ store: records.store, database_url: null, ...QUEUE });
+    const queue = await openQueue(records.store, REPORTS);
     const outbox = {
       queue,
       formats: eventFormats([]),

@@ -1,10 +1,9 @@
 import { createBusiness } from '../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
 import { openRecords } from '../../../api/metering/open.ts';
-import { TASK_NAMES } from '../../../api/services.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets } from '../../../api/store/secrets.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
+import { openQueue } from '../../../api/store/tasks/work.ts';
 import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import type { Scope } from './receiver.ts';
@@ -31,8 +30,7 @@ export async function openTenants(scope: Scope, data_root: string, database_url:
   const records = await openRecords({ data_root, database_url, now });
   scope.teardown(records.close);
   const secrets = await openSecrets(records, { records_root: data_root, master_keys: null, now });
-  const reports = { failed: console.error, troubled: console.error };
-  const queue = await openQueue({ store: records.store, database_url, names: TASK_NAMES, ...reports });
+  const queue = await openQueue(records.store, { failed: console.error, troubled: console.error });
   scope.teardown(queue.close);
   return {
     records,

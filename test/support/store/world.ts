@@ -73,19 +73,6 @@ export const onPostgres: Register = (title, body) => {
   });
 };
 
-/** The same, where the queue makes a schema of its own beside that of the test. */
-export const onPostgresQueue: Register = (title, body) =>
-  onPostgres(title, async (t, world) => {
-    t.teardown(async () => {
-      const client = new pg.Client('url' in world.location ? world.location.url : '');
-      await client.connect();
-      const { rows } = await client.query('select current_schema() as name');
-      await client.query(`drop schema if exists ${rows[0].name}_queue cascade`);
-      await client.end();
-    });
-    await body(t, world);
-  });
-
 async function runIn(
   t: ExecutionContext,
   body: Body,

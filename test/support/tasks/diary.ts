@@ -1,14 +1,11 @@
 import type { ExecutionContext } from 'ava';
 import type { RecordsSettings } from '../../../api/metering/open.ts';
-import type { Location } from '../../../api/store/database.ts';
 import type { Records } from '../../../api/store/records.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
 import type { NewTask, Queue, Task, WorkSettings } from '../../../api/store/tasks/queue.ts';
+import { openQueue } from '../../../api/store/tasks/work.ts';
 import type { World } from '../store/world.ts';
 
 export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
-/** The one name that tests add tasks under, and one that nobody works. */
-export const NAMES = ['write', 'rest'] as const;
 
 /** A queue as one process has it, with its own connections. */
 export interface Process {
@@ -21,10 +18,6 @@ export interface Process {
   readonly add: (...tasks: readonly Partial<NewTask>[]) => Promise<void>;
 }
 
-export function urlOf(location: Location): string | null {
-  return 'url' in location ? location.url : null;
-}
-
 /** Opens the records of a world, and the queue beside them. */
 export async function openProcess(
   t: ExecutionContext,
@@ -34,10 +27,7 @@ export async function openProcess(
   const records = await world.open(settings);
   const failures: unknown[] = [];
   const troubles: unknown[] = [];
-  const queue = await openQueue({
-    store: records.store,
-    database_url: urlOf(world.location),
-    names: NAMES,
+  const queue = await openQueue(records.store, {
     failed: (_, __, error) => failures.push(error),
     troubled: (_, error) => troubles.push(error),
   });

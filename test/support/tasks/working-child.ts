@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import { recordsOver } from '../../../api/metering/open.ts';
 import type { Location } from '../../../api/store/database.ts';
 import { openDatabase } from '../../../api/store/database.ts';
-import { openQueue } from '../../../api/store/tasks/open.ts';
-import { NAMES, SETTINGS, urlOf } from './diary.ts';
+import { openQueue } from '../../../api/store/tasks/work.ts';
+import { SETTINGS } from './diary.ts';
 
 /**
  * Takes one task at a time, says `took <payload>`, and is done with it once it is told so on standard input:
@@ -15,10 +15,7 @@ const location: Location = JSON.parse(place);
 const records = await recordsOver(openDatabase(location), { now: Date.now });
 const say = (line: string) => writeSync(1, `${line}\n`);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const queue = await openQueue({
-  store: records.store,
-  database_url: urlOf(location),
-  names: NAMES,
+const queue = await openQueue(records.store, {
   failed: (_, __, error) => say(`failed ${error}`),
   troubled: (_, error) => say(`troubled ${error}`),
 });
