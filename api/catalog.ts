@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
   COLLECTED_TIMES,
@@ -150,8 +151,8 @@ export class DataUnavailable extends Error {
 const POLL_MS = 250;
 /** Lists of closed dates change without the switch only when months are joined or climates made: looked at less often. */
 const HEADS_POLL_MS = 2000;
-/** Whole manifests remembered; a day of scans has 1,500 entries. */
-const MANIFESTS_KEPT = 16;
+/** Whole manifests in memory; a day of scans has 1,500 entries. */
+const MANIFESTS_MAX = 16;
 
 /** Names of the collections by their partitions. */
 const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
@@ -625,16 +626,15 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefi
 }
 
 function manifestReader(store: DataRoot, partitions: ReadonlyMap<string, Head>) {
-  const kept = new Map<string, Manifest>();
+  const read = new LRUCache<string, Manifest>({ max: MANIFESTS_MAX });
   return (date: string): Manifest | null => {
     const partition = partitions.get(date);
     if (partition === undefined) return null;
-    const known = kept.get(date);
+    const known = read.get(date);
     if (known !== undefined) return known;
     const path = layout.manifest(date, partition.commit);
     const manifest = parsed(path, readNow(store, path), Manifest);
-    if (kept.size >= MANIFESTS_KEPT) kept.delete(kept.keys().next().value as string);
-    kept.set(date, manifest);
+    read.set(date, manifest);
     return manifest;
   };
 }

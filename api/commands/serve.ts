@@ -16,7 +16,7 @@ import { EARLIER_ENDPOINTS } from '../legacy/routes/index.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
-import { startReadingAhead } from '../queries/read-ahead.ts';
+import { startReadingAhead } from '../queries/history.ts';
 import { archives } from '../routes/archives.ts';
 import { docsPage } from '../routes/docs.ts';
 import { docsGuides } from '../routes/docs-guides.ts';

@@ -3,7 +3,7 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
 import { type Catalog, DataUnavailable } from '../catalog.ts';
 import type { Engine, Queries } from '../duckdb.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, selectList } from './sql.ts';
 
 /** The published climatology. */
 export interface ClimatologyTable {

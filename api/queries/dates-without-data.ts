@@ -5,7 +5,7 @@ import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/t
 import type { Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';
 import type { Span } from '../rules/radar-coverage.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, selectList } from './sql.ts';
 
 /**
  * Storm dates from one to another, both included, of which no radar data are published, ascending: that nothing is told of

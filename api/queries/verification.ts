@@ -27,9 +27,9 @@ import {
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
 import { collectedDates, datesWithoutData } from './dates-without-data.ts';
-import { pointPixels } from './point-pixels.ts';
+import { readPixelDays } from './day-max-rows.ts';
 import { radarCoverage } from './radar-coverage.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, selectList } from './sql.ts';
 
 /** What is asked: whether hail fell at a point on any of some storm dates. */
 export interface VerificationQuestion extends Position {
@@ -99,7 +99,7 @@ async function verificationAt(
   const span = { first: date_start, last: date_end };
   const collection = edition.collection('reports');
   const [pixels, reports] = await Promise.all([
-    pointPixels(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_mm: SIGNAL_MIN_MM }),
+    readPixelDays(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_size_mm: SIGNAL_MIN_MM }),
     collection === null ? [] : reportsAround(engine, collection, point, span),
   ]);
   const found = signsAround(point, pixels, reports);

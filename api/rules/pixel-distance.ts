@@ -39,7 +39,7 @@ export function shortDistanceM(a: Position, b: Position): number {
 }
 
 /** Rows and columns of the lattice, both ends included. */
-export interface Reach {
+export interface PixelWindow {
   readonly row0: number;
   readonly row1: number;
   readonly col0: number;
@@ -47,7 +47,7 @@ export interface Reach {
 }
 
 /** Rows and columns of the lattice whose pixels may lie within a distance of a position on it. */
-export function pixelsAround({ lat, lon }: Position, radius_m: number): Reach {
+export function pixelsAround({ lat, lon }: Position, radius_m: number): PixelWindow {
   // A degree of latitude is at least 110.5 km, one of longitude at the equator at least 111.3 km.
   const north_deg = radius_m / 110_500;
   const east_deg = radius_m / (111_300 * Math.cos((Math.abs(lat) + north_deg) * RAD_PER_DEG));
