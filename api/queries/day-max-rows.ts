@@ -7,7 +7,7 @@ import type { Edition } from '../catalog.ts';
 import type { Parameter, Queries } from '../duckdb.ts';
 import type { PixelQuestion, PixelRows } from '../rules/largest-hail.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
-import { type PixelWindow, pixelsAround } from '../rules/pixel-distance.ts';
+import { type PixelWindow, pixelsAround, pixelsInside } from '../rules/pixel-distance.ts';
 import type { PixelDay } from '../rules/verification.ts';
 import { columnEncoder, type NumberColumn, tupleEncoder } from './dictionary-columns.ts';
 import type { FileView } from './file-memory.ts';
@@ -65,34 +65,45 @@ export function dayMaxFiles(edition: Edition, question: PixelQuestion): string[]
   return edition.dayMaxPaths(first, last, { bbox: boxAround(question, radius_km), min_size_mm });
 }
 
-const boxNumbersSql = (names: readonly DayMaxColumn[], files?: string) =>
-  boxSql(`"row"::DOUBLE AS "row", col::DOUBLE AS col, ${numbersList(names)}`, files);
-const BOX_SQL = boxNumbersSql([...PLACE_COLUMNS, ...HAIL_COLUMNS]);
+/**
+ * Rows of a box that may be the largest of their date: a row that is smaller than one certainly in the circle cannot, and would
+ * only be copied. $9 to $12 bound the pixels that certainly are.
+ */
+const candidatesSql = (names: readonly DayMaxColumn[], files?: string) => `
+  WITH box AS MATERIALIZED (${boxSql(`"row"::DOUBLE AS "row", col::DOUBLE AS col, ${numbersList(names)}`, files)}),
+  inside AS (
+    SELECT day, max(max_mm) AS inside_mm FROM box WHERE "row" BETWEEN $9 AND $10 AND col BETWEEN $11 AND $12 GROUP BY day)
+  SELECT box.* FROM box LEFT JOIN inside USING (day) WHERE max_mm >= coalesce(inside_mm, 0)`;
+const CANDIDATES_SQL = candidatesSql([...PLACE_COLUMNS, ...HAIL_COLUMNS]);
 /** With the radar products, which take as long again to read. */
-const BOX_WITH_PRODUCTS_SQL = boxNumbersSql(COLUMNS);
-const BOX_OF_ANY_VERSION_SQL = boxNumbersSql(COLUMNS, filesOfAnyVersion(dayMax));
+const CANDIDATES_WITH_PRODUCTS_SQL = candidatesSql(COLUMNS);
+const CANDIDATES_OF_ANY_VERSION_SQL = candidatesSql(COLUMNS, filesOfAnyVersion(dayMax));
 
 /**
- * Rows of some files in the box around a question's circle, read as two statements at the same time: one statement over small
+ * Rows of some files around a question's point, all that may be the largest of their date, read as two statements at the same time: one statement over small
  * files keeps one core busy, whatever the number of threads. Without `products` the columns of the radar products hold nulls.
  */
-export async function readDayMaxBox(
+export async function readCandidates(
   queries: Queries,
   edition: Edition,
   paths: readonly string[],
   question: PixelQuestion & { readonly products: boolean },
 ): Promise<DayMaxRows[]> {
-  const withProducts = edition.holdsOlder(dayMax) ? BOX_OF_ANY_VERSION_SQL : BOX_WITH_PRODUCTS_SQL;
-  const sql = question.products ? withProducts : BOX_SQL;
+  const withProducts = edition.holdsOlder(dayMax) ? CANDIDATES_OF_ANY_VERSION_SQL : CANDIDATES_WITH_PRODUCTS_SQL;
+  const sql = question.products ? withProducts : CANDIDATES_SQL;
+  const inside = pixelsInside(question, 1000 * question.radius_km);
   const halves = [0, 1]
     .map((half) => paths.filter((_, index) => index % 2 === half))
     .filter(({ length }) => length > 0);
   return Promise.all(
     halves.map(async (half) => {
-      const { row, col, ...values } = await queries.numbers<DayMaxColumn | 'row' | 'col'>(
-        sql,
-        boxParameters(half, question),
-      );
+      const { row, col, ...values } = await queries.numbers<DayMaxColumn | 'row' | 'col'>(sql, [
+        ...boxParameters(half, question),
+        inside.row0,
+        inside.row1,
+        inside.col0,
+        inside.col1,
+      ]);
       const column = (read: Float64Array | undefined) => ({ at: (index: number) => read?.[index] ?? Number.NaN });
       return {
         columns: columnsBy((name) => column(values[name])),
