@@ -50,17 +50,17 @@ export interface Queries {
 /** Some rows of a result: its columns, in the order of the select list. */
 export type Piece = readonly Float64Array[];
 
-/** Runs several statements at a time. It can read the data root and nothing else, and cannot be talked out of it. */
+/** Runs several statements at a time. It can read the data root and nothing else; no statement can change that. */
 export interface Engine extends Queries {
-  /** For what an edition needs before it is handed out: ahead of all that wait, and never refused as too many. */
+  /** For the preparation of an edition: ahead of all waiting statements, and never refused as too many. */
   readonly priority: Queries;
-  /** Refuses what waits, interrupts what runs, and closes once that has ended or was given up; again does nothing more. */
+  /** Refuses waiting statements, interrupts running ones, and closes once they have ended or were given up. Idempotent. */
   readonly close: () => Promise<void>;
 }
 
-/** What an engine is opened for, and how much of the machine it may take. */
+/** The share of the machine that an engine may take. */
 export interface EngineRole {
-  /** Statements that run at the same time; what comes on top waits its turn. */
+  /** Statements that run at the same time; further ones wait. */
   readonly connections: number;
   /** Statements that may wait; beyond them, questions are refused at once. */
   readonly waiting_max: number;
@@ -80,17 +80,17 @@ const INTERRUPT_LIMIT_MS = 30_000;
 const THREADS_MAX = 4;
 const CORES = availableParallelism();
 
-/** Questions that callers wait for. */
+/** For requests that callers wait for. */
 export const ANSWERS: EngineRole = {
   connections: 4,
-  waiting_max: 256, // about 2 s of point queries on two cores: who would wait longer had better ask again
+  waiting_max: 256, // about 2 s of point queries on two cores: a caller that would wait longer is asked to retry
   threads: Math.min(THREADS_MAX, Math.max(2, CORES)),
   memory_limit: '320MB',
   statement_limit_ms: 20_000, // below the 30 s after which a request is given up
   interrupt_limit_ms: INTERRUPT_LIMIT_MS,
 };
 
-/** Exports and reports, which nobody holds a connection for: one at a time, on at most half of the cores. */
+/** For exports and reports, whose callers poll: one at a time, on at most half of the cores. */
 export const JOBS: EngineRole = {
   connections: 1,
   waiting_max: 16,
@@ -109,14 +109,14 @@ export class QueryTimeout extends Error {
 }
 
 const INTERRUPT_EVERY_MS = 100;
-/** Statements of this process that may be given up and not end, as those that read from a mount whose server is gone: each keeps a thread. */
+/** Given-up statements of this process that may still run, such as reads of a mount whose server is gone: each keeps a thread. */
 const ENDLESS_MAX = 4;
-/** What the work of a job may put on the disk: many times its memory, and no disk full. */
+/** Disk space for the spill of a job: many times its memory, and no full disk. */
 const JOB_SPILL_LIMIT = '2GB';
-/** A place in the queue is free again soon: most statements take milliseconds. */
+/** The queue drains soon: most statements take milliseconds. */
 const RETRY_AFTER_S = 1;
 
-/** Opens an engine over a data root. Engines share nothing: what one of them runs takes no place, memory or thread of another. */
+/** Opens an engine over a data root. Engines share no connections, memory or threads. */
 export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
   const spill_folder = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
   const allow = `SET allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`;
@@ -124,15 +124,15 @@ export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promis
 }
 
 /**
- * Opens an engine for work that writes: it can open these files, to read or to write, and no other. What does not fit into
- * its memory goes to `spill_folder`, as far as the role allows, and is gone once the engine is closed.
+ * Opens an engine for work that writes: it can open these files, to read or to write, and no other. Data that do not fit into
+ * its memory go to `spill_folder`, as far as the role allows, until the engine is closed.
  */
 export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
   const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
   return openLocked(role, spill, `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
 }
 
-/** An engine that `open` opens with its first statement. One that was never asked costs nothing. */
+/** An engine that `open` opens with its first statement. */
 export function openWhenAsked(open: () => Promise<Engine>): Engine {
   let opened: Promise<Engine> | undefined;
   let isClosed = false;
@@ -158,7 +158,7 @@ export function openWhenAsked(open: () => Promise<Engine>): Engine {
     priority: queriesOf(({ priority }) => priority),
     close: async () => {
       isClosed = true;
-      // One that cannot be opened leaves nothing to close, and whoever asked for it is told.
+      // A failed opening leaves nothing to close, and rejected the statement that caused it.
       const [opening] = await Promise.allSettled([opened]);
       if (opening.status === 'fulfilled') await opening.value?.close();
     },
@@ -170,7 +170,7 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** From the first connection on only what `allow` names can be opened, and the spill folder; no setting can be changed. */
+/** From the first connection on only the files that `allow` names can be opened, and the spill folder; no setting can change. */
 async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
@@ -204,12 +204,12 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
   };
 }
 
-/** A question that its caller waits for: whether one of its statements has found a place. */
+/** The question that a statement belongs to: whether one of its statements was admitted to the queue. */
 const questions = new AsyncLocalStorage<{ admitted: boolean }>();
 
 /**
- * Does what one question needs. It is refused as a whole or not at all: once one of its statements runs or waits, its others
- * are not refused for being too many.
+ * Runs the statements of one question. It is refused as a whole or not at all: once one of its statements runs or waits, the
+ * others are not refused as too many.
  */
 export function asOneQuestion<Result>(work: () => Result): Result {
   return questions.run({ admitted: false }, work);
@@ -232,7 +232,7 @@ function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Q
   };
 }
 
-/** Does work that a question gives rise to and does not wait for: it is no part of the question. */
+/** Runs work that a question starts and does not wait for, outside of the question. */
 export function asNoQuestion<Result>(work: () => Result): Result {
   return questions.exit(work);
 }
@@ -349,14 +349,14 @@ class ConnectionPool {
     for (const connection of [...this.#idle.splice(0), ...this.#spare.splice(0)]) connection.closeSync();
   }
 
-  /** For the next statement; where the engine closes, nobody wants it. */
+  /** Gives the connection to the next waiting statement. */
   #giveBack(connection: DuckDBConnection): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#idle.push(connection);
     else next.resolve(connection);
   }
 
-  /** Has another connection take the place of one whose statement does not end, until it does. */
+  /** Replaces a connection whose statement does not end, until it does. */
   #leave(connection: DuckDBConnection, ended: Promise<unknown>): void {
     endless += 1;
     if (endless > ENDLESS_MAX) die(`${endless} queries do not end, though they were interrupted`);
@@ -394,15 +394,15 @@ async function configured(connection: DuckDBConnection): Promise<DuckDBConnectio
   return connection;
 }
 
-/** A statement at work. */
+/** A running statement. */
 interface Running<Outcome> {
-  /** What it gives. Rejects with QueryTimeout when it takes too long, and with what it says of an interrupt before. */
+  /** Its result. Rejects with QueryTimeout when it takes too long, and with DuckDB's error when it is interrupted before. */
   readonly outcome: Promise<Outcome>;
-  /** Interrupts it until it ends; gives it up where it does not. */
+  /** Interrupts it until it ends; gives it up when it does not. */
   readonly interrupt: () => void;
 }
 
-/** Begins a statement. `over` is called before its outcome is told, with what settles once it ends, where it was given up. */
+/** Starts a statement. `over` is called before the outcome settles: with null, or with the promise of a statement that was given up. */
 function begun<Outcome>(
   connection: DuckDBConnection,
   { statement_limit_ms, interrupt_limit_ms }: EngineRole,
@@ -417,18 +417,18 @@ function begun<Outcome>(
   const interrupt = () => {
     if (again !== undefined) return;
     connection.interrupt();
-    // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
+    // DuckDB forgets an interrupt that comes before the statement has started: it is repeated until the statement ends.
     again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS).unref();
-    // A thread that waits for the system hears none.
+    // A thread in a system call sees no interrupt.
     last = setTimeout(() => giveUp(closed()), interrupt_limit_ms);
   };
-  const judge = () => {
+  const checkLimit = () => {
     if (hasEnded) return;
     isLate = true;
     interrupt();
   };
-  // A loop that was held up runs its timers before it hears what has ended meanwhile.
-  const first = setTimeout(setImmediate, statement_limit_ms, judge);
+  // A blocked event loop runs its timers before it sees the statements that have ended meanwhile.
+  const first = setTimeout(setImmediate, statement_limit_ms, checkLimit);
   const working = work(connection).finally(() => {
     hasEnded = true;
     clearTimeout(first);

@@ -11,7 +11,7 @@ export interface ClimatologyTable {
   readonly cell: (geohash4: string) => ClimatologyCell | null;
   /** Provenance of everything that was counted. */
   readonly provenance: Provenance;
-  /** When the newest data that were counted were published, epoch milliseconds. */
+  /** Publication time of the newest data that were counted, epoch milliseconds. */
   readonly data_as_of: number;
   /** Changes with the table. */
   readonly version: string;

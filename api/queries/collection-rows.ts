@@ -29,7 +29,7 @@ export interface CollectionRows {
 
 /** Files of a view in memory: thirty days reach into three months, the last days into two, and every message replaces the newest month. */
 const FILES_MAX = 6;
-/** Values of a view in memory: the months of what is in force now, those of a look-back, and one of each that was just replaced. */
+/** Values of a view in memory: the months that hold all in force now, those of a look-back, and one of each that was just replaced. */
 const VALUES_MAX = 4;
 
 /** Keeps the months of each view that questions used last; a failed read is tried again. */

@@ -42,7 +42,7 @@ export function ascending(values: Float64Array): Uint32Array {
   return isSorted ? order : order.sort((a, b) => (values[a] as number) - (values[b] as number));
 }
 
-/** What the archive of a scan says that no radar covered, for a stretch of time; no patch where it says nothing. */
+/** Uncovered patches of a scan's archive, valid for a stretch of time; none where the archive has no coverage. */
 export async function archivePatches(path: string, first_ms: number, last_ms: number): Promise<Patches> {
   const holding = await memoize(archives, path, () => readArchive(path));
   return { holding: holding ?? (() => []), stretchOf: () => [first_ms, last_ms] };

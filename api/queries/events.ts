@@ -54,7 +54,7 @@ export async function eventDays(
   return events;
 }
 
-/** Dates by so many whole months, so that a year of the whole country fits into memory. */
+/** Dates in groups of MONTHS_AT_A_TIME whole months, so that a year of the whole country fits into memory. */
 function stretches(dates: readonly string[]): string[][] {
   const months = [...new Set(dates.map(monthOf))];
   const stretchOf = (date: string) => Math.floor(months.indexOf(monthOf(date)) / MONTHS_AT_A_TIME);
@@ -88,7 +88,7 @@ async function severeDates(
   return new Set(rows.map(({ storm_date }) => storm_date));
 }
 
-/** What the detections >= 19 mm of the region add up to. A cell without a track is a storm of its scan; a pixel of no cell is of none. */
+/** Sums over the detections >= 19 mm of the region. A cell without a track is a storm of its scan; a pixel of no cell is of none. */
 async function severeDays(engine: Engine, paths: readonly string[], region: RegionPixels): Promise<SevereDay[]> {
   if (paths.length === 0) return [];
   const filter = regionFilter(region, 2);

@@ -37,7 +37,7 @@ const FORECAST: CellView<CellRun, ForecastCells> = {
   }),
 };
 
-/** What is forecast for a cell, hour by hour; none outside the area of the model. And the newest run of any cell. */
+/** Forecast hours of a cell, none outside the area of the model, and the newest run of any cell. */
 export async function forecastOfCell(
   rows: CellRows,
   { paths }: CollectionEdition,

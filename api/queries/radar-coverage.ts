@@ -12,18 +12,18 @@ import { type Coverage, coverageOf, type Looks } from '../rules/radar-coverage.t
 import { archivePatches, ascending, type Patches, patchesOf } from './coverage-patches.ts';
 import { FILES } from './sql.ts';
 
-/** What of an edition says when radar saw what. */
+/** The part of an edition that coverage is computed from. */
 export type CoverageEdition = Pick<
   Edition,
   'paths' | 'absolute' | 'datesBetween' | 'isClosed' | 'newest_scan_ms' | 'holdsOlder'
 >;
 
-/** What is known of a published storm date: null where it came as the sum of a whole day, so that its scans are not known. */
+/** Coverage by published storm date: null where a date was ingested as the sum of a whole day, so that its scans are unknown. */
 export type DatesCoverage = ReadonlyMap<string, Coverage | null>;
 
-/** What radar saw on some storm dates, wherever one asks. */
+/** Radar coverage of some storm dates at any point. */
 export interface RadarCoverage {
-  /** Of each published date with radar data, ascending. Many points that share a block cost little more than one. */
+  /** Of each published date with radar data, ascending. Points that share a block cost little more than one. */
   readonly at: (point: Position) => DatesCoverage;
 }
 
@@ -31,7 +31,7 @@ export interface RadarCoverage {
 const FRAME_FILES_MAX = 2048;
 /** Files of uncovered blocks in memory, about 60 kB each of a whole date over CONUS: a year, and a running date. */
 const PATCH_FILES_MAX = 512;
-/** Archives that are looked at of a date whose scans do not list what they do not cover, spread evenly: what radars cover changes over hours. */
+/** Archives that are sampled, evenly, on a date whose scans do not list uncovered blocks: coverage changes over hours. */
 const ARCHIVES = 24;
 
 /** Scans of a file, in order. */
@@ -73,9 +73,9 @@ const ARCHIVES_SQL = `
   WHERE number = 0 OR number * ${ARCHIVES} // scans > (number - 1) * ${ARCHIVES} // scans ORDER BY scan_time`;
 
 /**
- * What radar saw on storm dates from one to another, both included: the only function that computes it. A scan stands for the time
+ * Radar coverage of storm dates from one to another, both included: the only function that computes it. A scan stands for the time
  * up to the next one, at most ten minutes, and only where a radar covered the place; a date that still runs counts up to its
- * newest scan. Of dates whose scans were published before they listed what they do not cover, 24 archives say it.
+ * newest scan. On dates whose scans do not list uncovered blocks, 24 archives are sampled.
  * Throws DataUnavailable for an archive that is gone.
  */
 export async function radarCoverage(
@@ -119,7 +119,7 @@ export async function radarCoverage(
   return { at: coverageAt(known, first) };
 }
 
-/** A storm date with what its scans saw. */
+/** The scans of a storm date. */
 interface ScanDate {
   readonly date: string;
   readonly scans: Scans;
@@ -129,7 +129,7 @@ interface ScanDate {
   readonly isRunning: boolean;
 }
 
-/** Coverage of each date by point; what was found for one point is the answer for all that the same grids and patches hold. */
+/** Coverage of each date by point; points in the same grids and patches share one result. */
 function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['at'] {
   const known = new Map<string, DatesCoverage>();
   return (point) => {
@@ -168,7 +168,7 @@ interface SeenOn {
   readonly last: LastScan;
 }
 
-/** What was found for scans that are remembered, by all that it depends on: most points of a date have the same coverage. */
+/** Results for scans in memory, by all that they depend on: most points of a date have the same coverage. */
 const seenOnDates = new WeakMap<Scans, LRUCache<string, SeenOn>>();
 /** Entries in memory for a date. */
 const SEEN_MAX = 64;

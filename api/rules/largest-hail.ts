@@ -12,8 +12,8 @@ export interface RankedHail {
   readonly distance: number;
   readonly row: number;
   readonly col: number;
-  /** Time of the maximum, epoch milliseconds. */
-  readonly max_time: number;
+  /** Time of the maximum, epoch milliseconds; where a pixel may stand in several files. */
+  readonly max_time?: number;
 }
 
 /**
@@ -24,7 +24,7 @@ export function isLarger(a: RankedHail, b: RankedHail): boolean {
   if (a.max_mm !== b.max_mm) return a.max_mm > b.max_mm;
   if (a.distance !== b.distance) return a.distance < b.distance;
   if (a.row !== b.row) return a.row < b.row;
-  return a.col !== b.col ? a.col < b.col : a.max_time < b.max_time;
+  return a.col !== b.col ? a.col < b.col : (a.max_time ?? 0) < (b.max_time ?? 0);
 }
 
 /** Day maxima in columns, wherever they were read from. */
@@ -78,7 +78,7 @@ export function largestPerDate<Rows extends PixelRows>(
   const first_day = Date.parse(first) / MS_PER_DAY;
   const days = Math.max(0, daysBetween(first, question.last));
   const exactKm = (row: number, col: number) => distanceKm(question, { lat: rowLat(row), lon: colLon(col) });
-  const ranked = ({ rows: { columns }, index, row, col }: Pixel<Rows>): RankedHail => ({
+  const ranked = ({ rows: { columns }, index, row, col }: Pixel<Rows>) => ({
     max_mm: columns.max_mm.at(index),
     distance: exactKm(row, col),
     row,
