@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
   COLLECTED_TIMES,
@@ -30,14 +31,14 @@ import { type DataRoot, openDataRoot } from './data-root.ts';
 import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 
-/** Where rows must lie, and how large they must be, to matter to a question. */
+/** Box and smallest size of the rows that a question needs. */
 export interface Near {
   readonly bbox?: Bbox;
   readonly min_size_mm?: number;
 }
 
 /**
- * What is published at one moment: pinned for one request, immutable. Dates are storm dates; `paths` and `version` also take
+ * The published data at one moment: pinned for one request, immutable. Dates are storm dates; `paths` and `version` also take
  * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
@@ -53,11 +54,11 @@ export interface Edition {
   readonly holdsOlder: (table: Table) => boolean;
   /** Published dates, ascending. */
   readonly dates: readonly string[];
-  /** Everything a date lists; null for a date that is not published. Throws DataUnavailable when the list is gone. */
+  /** The whole manifest of a date; null for a date that is not published. Throws DataUnavailable when its file is gone. */
   readonly manifest: (date: string) => Manifest | null;
   /** True for a date that lists archives of reflectivity. */
   readonly hasReflectivity: (date: string) => boolean;
-  /** Absolute path of a file that a manifest lists. */
+  /** Absolute path of a file that a manifest lists; of the data root for an empty path. */
   readonly absolute: (path: string) => string;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
   readonly paths: (table: string, dates: readonly string[], near?: Near) => string[];
@@ -70,7 +71,7 @@ export interface Edition {
   readonly datesBetween: (first: string, last: string) => string[];
   /** Whether a date with radar data is over and compacted; null for a date that is not published, or was cleared. */
   readonly isClosed: (date: string) => boolean | null;
-  /** Changes when the rows of some tables on some dates change; what an ETag is made of. */
+  /** Changes when the rows of some tables on some dates change; ETags are made of it. */
   readonly version: (tables: readonly string[], dates: readonly string[]) => string;
   /** Provenance of some dates, as far as they are published; null when none is. */
   readonly provenanceOf: (dates: readonly string[]) => MixedProvenance | null;
@@ -78,11 +79,11 @@ export interface Edition {
   readonly liveDates: (since_ms: number) => string[];
   /** Observation time of the newest scan of some dates; of the newest scan at all when they have none. */
   readonly dataAsOf: (dates: readonly string[]) => number | null;
-  /** When the newest rows of some dates came in, epoch milliseconds; null when none of the dates is published. */
+  /** Time at which the newest rows of some dates were ingested, epoch milliseconds; null when none of the dates is published. */
   readonly ingestedAt: (dates: readonly string[]) => number | null;
-  /** What is published of a collection; null when it was never fed, which differs from one that holds nothing. */
+  /** The published files of a collection; null when it was never fed, which differs from an empty one. */
   readonly collection: (name: CollectionName) => CollectionEdition | null;
-  /** How the feeds of the collections are, in the order of their names. */
+  /** States of the feeds of the collections, in the order of their names. */
   readonly feedStates: readonly FeedState[];
 }
 
@@ -98,46 +99,46 @@ export interface CollectionEdition {
   /** Changes when its rows change. */
   readonly version: string;
   /**
-   * Until when it is known to be complete, epoch milliseconds: the oldest of the last successes of its feeds. One that never
-   * succeeded counts from when it was followed first, so that its silence shows the longer it lasts.
+   * Time up to which it is complete, epoch milliseconds: the oldest of the last successes of its feeds. A feed that never
+   * succeeded counts from the time it was first followed, so that its age grows.
    */
   readonly as_of_ms: number;
-  /** When it was changed last, epoch milliseconds. */
+  /** Time of its last change, epoch milliseconds. */
   readonly committed_ms: number;
-  /** Provenance of all that it holds; of one that holds nothing, of what feeds it. */
+  /** Provenance of its rows; of its feeds while it is empty. */
   readonly source: MixedProvenance;
 }
 
-/** Follows the switch of a data root. */
+/** Follows `current.json` and the manifests of a data root. */
 export interface Catalog {
-  /** What is published now; throws DataUnavailable while the root contradicts itself. Cheap. */
+  /** The edition in force; throws DataUnavailable while the root is inconsistent. Cheap. */
   readonly edition: () => Edition;
-  /** Why there is no edition; null when there is one. */
+  /** The reason why there is no edition; null when there is one. */
   readonly failure: () => string | null;
-  /** Folders that lists name files in and that are not there, relative to the root; none when there is an edition. */
+  /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
-  /** Looks at the root now instead of at the next poll. */
+  /** Polls the root now. */
   readonly refresh: () => Promise<void>;
   /**
-   * Registers what must be ready before a new edition is handed out, and runs it for the present one. When it fails, there is
-   * no edition.
+   * Registers a function that runs before a new edition is handed out, and runs it for the present one. When it fails, there
+   * is no edition.
    */
   readonly beforeEdition: (prepare: (edition: Edition) => Promise<void>) => Promise<void>;
   /**
-   * Registers what is done after an edition is out, and does it for the present one. It delays no edition, and its failure
-   * leaves the data as available as they are. Observers react one after the other, in the order in which they were
+   * Registers an observer that runs after an edition is handed out, and runs it for the present one. It delays no edition, and its
+   * failure makes no data unavailable. Observers react one after the other, in the order in which they were
    * registered, to one edition at a time. One that is still busy when several editions come out is given the newest only, with
    * the edition that it finished before: every scan in between is in the newest, which lists them. (An edition may bring
    * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
    */
   readonly afterEdition: (observer: Observer<Edition>) => () => Promise<void>;
-  /** Stops polling, once observers have finished and what the root holds has been recorded. */
+  /** Stops polling. Resolves once observers have finished and the state of the root is recorded. */
   readonly close: () => Promise<void>;
 }
 
-/** The data root names what is not there, or what this version cannot read: better no answer than a wrong number. */
+/** The data root names files that are missing, or that this version cannot read: no answer instead of a wrong number. */
 export class DataUnavailable extends Error {
-  /** Folders that are not there, relative to the root; none where that is not the reason. */
+  /** Missing folders, relative to the root; none when that is not the reason. */
   readonly missing: readonly string[];
 
   constructor(subject: string, reason: string, options?: ErrorOptions & { readonly missing?: readonly string[] }) {
@@ -148,10 +149,10 @@ export class DataUnavailable extends Error {
 }
 
 const POLL_MS = 250;
-/** Lists of closed dates change without the switch only when months are joined or climates made: looked at less often. */
+/** Manifests of closed dates change without the switch only when months are joined or climates made: they are polled less often. */
 const HEADS_POLL_MS = 2000;
-/** Whole manifests remembered; a day of scans has 1,500 entries. */
-const MANIFESTS_KEPT = 16;
+/** Whole manifests in memory; a day of scans has 1,500 entries. */
+const MANIFESTS_MAX = 16;
 
 /** Names of the collections by their partitions. */
 const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
@@ -161,7 +162,7 @@ const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, t
 
 /**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
- * has lost what it held has no edition, until that is back or the memory was cleared by an operator.
+ * has lost data that it held has no edition, until they are back or an operator has cleared the memory.
  */
 export async function openCatalog(
   dataRoot: string,
@@ -177,36 +178,36 @@ export async function openCatalog(
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
   let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
-  let noted = last;
-  let noting: Promise<void> | null = null;
+  let recorded = last;
+  let recording: Promise<void> | null = null;
 
-  /** Absent is not empty: throws when the root lacks what it held, before this process or in it. */
-  const missNothing = async (found: RootState) => {
+  /** Absent is not empty: throws when the root lacks partitions that it held, in this process or before it. */
+  const requireNoLoss = async (found: RootState) => {
     if (lossOf(last, found) === null) return;
-    // Asked for anew: what was noted may have been forgotten on purpose.
-    const before = noted === last ? await memory.recall() : last;
+    // Read again: an operator may have cleared the memory.
+    const before = recorded === last ? await memory.recall() : last;
     const loss = before === null ? null : lossOf(before, found);
     if (loss !== null) throw new DataUnavailable(store.root, loss);
   };
-  /** In the background: answers do not wait for it, and what cannot be noted now is at a later look. */
-  const note = () => {
+  /** Records the state in the background: answers do not wait for it, and a failure is tried again at a later poll. */
+  const recordState = () => {
     const state = last;
     const holdsNothing = Object.keys(state.commits).length === 0;
-    if (noted === state || noting !== null || holdsNothing) return;
-    noting = memory.remember(state).then((done) => {
-      if (done) noted = state;
-      noting = null;
+    if (recorded === state || recording !== null || holdsNothing) return;
+    recording = memory.remember(state).then((done) => {
+      if (done) recorded = state;
+      recording = null;
     });
   };
 
-  const look = async () => {
+  const poll = async () => {
     const mark = await store.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
     if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
     const current = await readCurrent(store);
     const { changed, ...found } = await partitions(current);
     const root: RootState = { root_id: await readName(store), commits: commitsOf(found) };
-    await missNothing(root);
+    await requireNoLoss(root);
     await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
@@ -217,10 +218,10 @@ export async function openCatalog(
       observers.publish(edition);
     }
     seen = mark;
-    note();
+    recordState();
   };
   const refresh = () => {
-    running ??= look()
+    running ??= poll()
       .catch((error: unknown) => {
         state = { failure: asUnavailable(error) };
       })
@@ -260,7 +261,7 @@ export async function openCatalog(
       clearInterval(timer);
       await running;
       await observers.close();
-      await noting;
+      await recording;
     },
   };
 }
@@ -276,8 +277,8 @@ async function readCurrent(store: DataRoot): Promise<Current | null> {
 }
 
 /**
- * Throws DataUnavailable that names the folders which are missing, of those that the lists name files in: a root whose `tables/`
- * was moved away has all its lists still. Single files are not checked here: the reader of a missing one gets the error.
+ * Throws DataUnavailable with the missing folders of those that the manifests name files in: a root whose `tables/` was moved
+ * away still has all its manifests. Single files are not checked here: the reader of a missing one gets the error.
  */
 async function requireFolders(store: DataRoot, current: Current | null, heads: readonly Head[]): Promise<void> {
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
@@ -337,11 +338,11 @@ interface Partitions {
   readonly feedStates: readonly FeedState[];
   /** Head of the static tables; null while none is published. */
   readonly staticHead: Head | null;
-  /** Some list differs from the last look. */
+  /** Some manifest differs from the last poll. */
   readonly changed: boolean;
 }
 
-/** Reads the lists that are in force, and again only those whose file was replaced. */
+/** Reads the manifests in force, and again only those whose file was replaced. */
 function partitionReader(store: DataRoot, storm_day_start_hour: number) {
   let known = new Map<string, { mark: string; partition: Head }>();
   let states: { mark: string | null; feeds: readonly FeedState[] } = { mark: null, feeds: [] };
@@ -422,8 +423,8 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
 }
 
 /**
- * True for a date that is read through its head: a closed one. An open date that the switch does not name is one whose
- * first commit was killed before the switch; when there were more commits, or no switch beside scans, files were lost.
+ * True for a date that is read through its head: a closed one. An open date that the switch does not name had its first commit
+ * killed before the switch. Files were lost when it has more commits, or when there are scans and no switch.
  */
 function isReadable(date: Head, current: Current | null): boolean {
   if (current === null && date.scans.count > 0 && (date.closed || date.commit > 1))
@@ -625,16 +626,15 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefi
 }
 
 function manifestReader(store: DataRoot, partitions: ReadonlyMap<string, Head>) {
-  const kept = new Map<string, Manifest>();
+  const read = new LRUCache<string, Manifest>({ max: MANIFESTS_MAX });
   return (date: string): Manifest | null => {
     const partition = partitions.get(date);
     if (partition === undefined) return null;
-    const known = kept.get(date);
+    const known = read.get(date);
     if (known !== undefined) return known;
     const path = layout.manifest(date, partition.commit);
     const manifest = parsed(path, readNow(store, path), Manifest);
-    if (kept.size >= MANIFESTS_KEPT) kept.delete(kept.keys().next().value as string);
-    kept.set(date, manifest);
+    read.set(date, manifest);
     return manifest;
   };
 }

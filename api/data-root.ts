@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-/** The data root as the API sees it: it only reads. Paths given and listed are relative to it, with forward slashes. */
+/** Read access to a data root. Paths are relative to it, with forward slashes. */
 export interface DataRoot {
   /** Absolute path of the data root. */
   readonly root: string;

@@ -26,6 +26,9 @@ export type Parameter = string | number | boolean | null | readonly string[];
 /** Values of each column of a result, by name: numbers, texts, booleans or null; DATE and TIMESTAMP as epoch milliseconds. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
 
+/** Values of each DOUBLE column of a result, by name; NaN for null. */
+export type Numbers<Name extends string = string> = Readonly<Record<Name, Float64Array>>;
+
 /**
  * Statements over published files. All throw QueryTimeout when a statement takes too long, ApiError overloaded at
  * once when too many wait already, and DuckDB's error when a file is missing.
@@ -35,6 +38,8 @@ export interface Queries {
   readonly rows: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
   /** The same as columns, for results of many rows. */
   readonly columns: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Columns<Name>>;
+  /** The same for DOUBLE columns, as arrays with NaN for null: ten times as fast. */
+  readonly numbers: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Numbers<Name>>;
   /**
    * Hands over a result of DOUBLE columns piece by piece, each column an array with NaN for null: for results that are never in
    * memory as a whole. A piece is valid until `take` returns; other requests go on between two of them.
@@ -45,17 +50,17 @@ export interface Queries {
 /** Some rows of a result: its columns, in the order of the select list. */
 export type Piece = readonly Float64Array[];
 
-/** Runs several statements at a time. It can read the data root and nothing else, and cannot be talked out of it. */
+/** Runs several statements at a time. It can read the data root and nothing else; no statement can change that. */
 export interface Engine extends Queries {
-  /** For what an edition needs before it is handed out: ahead of all that wait, and never refused as too many. */
+  /** For the preparation of an edition: ahead of all waiting statements, and never refused as too many. */
   readonly priority: Queries;
-  /** Refuses what waits, interrupts what runs, and closes once that has ended or was given up; again does nothing more. */
+  /** Refuses waiting statements, interrupts running ones, and closes once they have ended or were given up. Idempotent. */
   readonly close: () => Promise<void>;
 }
 
-/** What an engine is opened for, and how much of the machine it may take. */
+/** The share of the machine that an engine may take. */
 export interface EngineRole {
-  /** Statements that run at the same time; what comes on top waits its turn. */
+  /** Statements that run at the same time; further ones wait. */
   readonly connections: number;
   /** Statements that may wait; beyond them, questions are refused at once. */
   readonly waiting_max: number;
@@ -75,17 +80,17 @@ const INTERRUPT_LIMIT_MS = 30_000;
 const THREADS_MAX = 4;
 const CORES = availableParallelism();
 
-/** Questions that callers wait for. */
+/** For requests that callers wait for. */
 export const ANSWERS: EngineRole = {
   connections: 4,
-  waiting_max: 256, // about 2 s of point queries on two cores: who would wait longer had better ask again
+  waiting_max: 256, // about 2 s of point queries on two cores: a caller that would wait longer is asked to retry
   threads: Math.min(THREADS_MAX, Math.max(2, CORES)),
   memory_limit: '320MB',
   statement_limit_ms: 20_000, // below the 30 s after which a request is given up
   interrupt_limit_ms: INTERRUPT_LIMIT_MS,
 };
 
-/** Exports and reports, which nobody holds a connection for: one at a time, on at most half of the cores. */
+/** For exports and reports, whose callers poll: one at a time, on at most half of the cores. */
 export const JOBS: EngineRole = {
   connections: 1,
   waiting_max: 16,
@@ -104,14 +109,14 @@ export class QueryTimeout extends Error {
 }
 
 const INTERRUPT_EVERY_MS = 100;
-/** Statements of this process that may be given up and not end, as those that read from a mount whose server is gone: each keeps a thread. */
+/** Given-up statements of this process that may still run, such as reads of a mount whose server is gone: each keeps a thread. */
 const ENDLESS_MAX = 4;
-/** What the work of a job may put on the disk: many times its memory, and no disk full. */
+/** Disk space for the spill of a job: many times its memory, and no full disk. */
 const JOB_SPILL_LIMIT = '2GB';
-/** A place in the queue is free again soon: most statements take milliseconds. */
+/** The queue drains soon: most statements take milliseconds. */
 const RETRY_AFTER_S = 1;
 
-/** Opens an engine over a data root. Engines share nothing: what one of them runs takes no place, memory or thread of another. */
+/** Opens an engine over a data root. Engines share no connections, memory or threads. */
 export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
   const spill_folder = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
   const allow = `SET allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`;
@@ -119,15 +124,15 @@ export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promis
 }
 
 /**
- * Opens an engine for work that writes: it can open these files, to read or to write, and no other. What does not fit into
- * its memory goes to `spill_folder`, as far as the role allows, and is gone once the engine is closed.
+ * Opens an engine for work that writes: it can open these files, to read or to write, and no other. Data that do not fit into
+ * its memory go to `spill_folder`, as far as the role allows, until the engine is closed.
  */
 export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
   const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
   return openLocked(role, spill, `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
 }
 
-/** An engine that `open` opens with its first statement. One that was never asked costs nothing. */
+/** An engine that `open` opens with its first statement. */
 export function openWhenAsked(open: () => Promise<Engine>): Engine {
   let opened: Promise<Engine> | undefined;
   let isClosed = false;
@@ -144,6 +149,8 @@ export function openWhenAsked(open: () => Promise<Engine>): Engine {
       pick(await engine()).rows<Row>(sql, parameters),
     columns: async <Name extends string>(sql: string, parameters?: readonly Parameter[]) =>
       pick(await engine()).columns<Name>(sql, parameters),
+    numbers: async <Name extends string>(sql: string, parameters?: readonly Parameter[]) =>
+      pick(await engine()).numbers<Name>(sql, parameters),
     stream: async (sql, parameters, take) => pick(await engine()).stream(sql, parameters, take),
   });
   return {
@@ -151,7 +158,7 @@ export function openWhenAsked(open: () => Promise<Engine>): Engine {
     priority: queriesOf(({ priority }) => priority),
     close: async () => {
       isClosed = true;
-      // One that cannot be opened leaves nothing to close, and whoever asked for it is told.
+      // A failed opening leaves nothing to close, and rejected the statement that caused it.
       const [opening] = await Promise.allSettled([opened]);
       if (opening.status === 'fulfilled') await opening.value?.close();
     },
@@ -163,7 +170,7 @@ export function sqlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** From the first connection on only what `allow` names can be opened, and the spill folder; no setting can be changed. */
+/** From the first connection on only the files that `allow` names can be opened, and the spill folder; no setting can change. */
 async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
@@ -197,12 +204,12 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
   };
 }
 
-/** A question that its caller waits for: whether one of its statements has found a place. */
+/** The question that a statement belongs to: whether one of its statements was admitted to the queue. */
 const questions = new AsyncLocalStorage<{ admitted: boolean }>();
 
 /**
- * Does what one question needs. It is refused as a whole or not at all: once one of its statements runs or waits, its others
- * are not refused for being too many.
+ * Runs the statements of one question. It is refused as a whole or not at all: once one of its statements runs or waits, the
+ * others are not refused as too many.
  */
 export function asOneQuestion<Result>(work: () => Result): Result {
   return questions.run({ admitted: false }, work);
@@ -220,11 +227,12 @@ function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Q
       const { names, columns } = await run((connection) => resultOf(connection, sql, parameters));
       return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Columns;
     },
+    numbers: (sql, parameters = []) => run((connection) => numbersOf(connection, sql, parameters)),
     stream: (sql, parameters, take) => run((connection) => streamed(connection, sql, parameters, take)),
   };
 }
 
-/** Does work that a question gives rise to and does not wait for: it is no part of the question. */
+/** Runs work that a question starts and does not wait for, outside of the question. */
 export function asNoQuestion<Result>(work: () => Result): Result {
   return questions.exit(work);
 }
@@ -239,6 +247,21 @@ async function resultOf(connection: DuckDBConnection, sql: string, parameters: r
   return { names: reader.deduplicatedColumnNames(), columns: reader.getColumnsJS().map(plainColumn) };
 }
 
+async function numbersOf(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: readonly Parameter[],
+): Promise<Numbers> {
+  const result = await connection.run(sql, parameters.map(bound), parameters.map(typeOf));
+  const columns = result.deduplicatedColumnNames().map((name) => [name, new Float64Array(result.rowCount)] as const);
+  let row = 0;
+  for (const chunk of await result.fetchAllChunks()) {
+    for (const [index, [, values]] of columns.entries()) fill(values, row, chunk.getColumnVector(index));
+    row += chunk.rowCount;
+  }
+  return Object.fromEntries(columns);
+}
+
 async function streamed(
   connection: DuckDBConnection,
   sql: string,
@@ -246,28 +269,33 @@ async function streamed(
   take: (piece: Piece) => void,
 ): Promise<void> {
   const result = await connection.stream(sql, parameters.map(bound), parameters.map(typeOf));
-  const room: Float64Array[] = [];
+  const buffers: Float64Array[] = [];
   for (;;) {
     const chunk = await result.fetchChunk();
     if (chunk === null || chunk.rowCount === 0) return;
     take(
-      Array.from({ length: chunk.columnCount }, (_, column) => doubles(chunk.getColumnVector(column), room, column)),
+      Array.from({ length: chunk.columnCount }, (_, column) => doubles(chunk.getColumnVector(column), buffers, column)),
     );
   }
 }
 
-/** The values of a vector, in the room that the pieces of a column share. */
-function doubles(vector: DuckDBVector, room: Float64Array[], column: number): Float64Array {
-  if (!(vector instanceof DuckDBDoubleVector))
-    throw new TypeError(`a column is ${vector.type}, expected DOUBLE of a result that is streamed`);
-  const { itemCount } = vector;
-  let values = room[column];
-  if (values === undefined || values.length < itemCount) {
-    values = new Float64Array(itemCount);
-    room[column] = values;
+/** The values of a vector, in the buffer that the pieces of a column share. */
+function doubles(vector: DuckDBVector, buffers: Float64Array[], column: number): Float64Array {
+  let values = buffers[column];
+  if (values === undefined || values.length < vector.itemCount) {
+    values = new Float64Array(vector.itemCount);
+    buffers[column] = values;
   }
-  for (let index = 0; index < itemCount; index++) values[index] = vector.getItem(index) ?? Number.NaN;
-  return values.subarray(0, itemCount);
+  fill(values, 0, vector);
+  return values.subarray(0, vector.itemCount);
+}
+
+/** Copies the values of a vector into an array, from a place on. */
+function fill(values: Float64Array, from: number, vector: DuckDBVector): void {
+  if (!(vector instanceof DuckDBDoubleVector))
+    throw new TypeError(`a column is ${vector.type}, expected DOUBLE of a result that is read as numbers`);
+  const { itemCount } = vector;
+  for (let index = 0; index < itemCount; index++) values[from + index] = vector.getItem(index) ?? Number.NaN;
 }
 
 interface Waiting {
@@ -321,14 +349,14 @@ class ConnectionPool {
     for (const connection of [...this.#idle.splice(0), ...this.#spare.splice(0)]) connection.closeSync();
   }
 
-  /** For the next statement; where the engine closes, nobody wants it. */
+  /** Gives the connection to the next waiting statement. */
   #giveBack(connection: DuckDBConnection): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#idle.push(connection);
     else next.resolve(connection);
   }
 
-  /** Has another connection take the place of one whose statement does not end, until it does. */
+  /** Replaces a connection whose statement does not end, until it does. */
   #leave(connection: DuckDBConnection, ended: Promise<unknown>): void {
     endless += 1;
     if (endless > ENDLESS_MAX) die(`${endless} queries do not end, though they were interrupted`);
@@ -366,15 +394,15 @@ async function configured(connection: DuckDBConnection): Promise<DuckDBConnectio
   return connection;
 }
 
-/** A statement at work. */
+/** A running statement. */
 interface Running<Outcome> {
-  /** What it gives. Rejects with QueryTimeout when it takes too long, and with what it says of an interrupt before. */
+  /** Its result. Rejects with QueryTimeout when it takes too long, and with DuckDB's error when it is interrupted before. */
   readonly outcome: Promise<Outcome>;
-  /** Interrupts it until it ends; gives it up where it does not. */
+  /** Interrupts it until it ends; gives it up when it does not. */
   readonly interrupt: () => void;
 }
 
-/** Begins a statement. `over` is called before its outcome is told, with what settles once it ends, where it was given up. */
+/** Starts a statement. `over` is called before the outcome settles: with null, or with the promise of a statement that was given up. */
 function begun<Outcome>(
   connection: DuckDBConnection,
   { statement_limit_ms, interrupt_limit_ms }: EngineRole,
@@ -389,18 +417,18 @@ function begun<Outcome>(
   const interrupt = () => {
     if (again !== undefined) return;
     connection.interrupt();
-    // An interrupt that comes before the statement has begun is forgotten: it is said again until the statement ends.
+    // DuckDB forgets an interrupt that comes before the statement has started: it is repeated until the statement ends.
     again = setInterval(() => connection.interrupt(), INTERRUPT_EVERY_MS).unref();
-    // A thread that waits for the system hears none.
+    // A thread in a system call sees no interrupt.
     last = setTimeout(() => giveUp(closed()), interrupt_limit_ms);
   };
-  const judge = () => {
+  const checkLimit = () => {
     if (hasEnded) return;
     isLate = true;
     interrupt();
   };
-  // A loop that was held up runs its timers before it hears what has ended meanwhile.
-  const first = setTimeout(setImmediate, statement_limit_ms, judge);
+  // A blocked event loop runs its timers before it sees the statements that have ended meanwhile.
+  const first = setTimeout(setImmediate, statement_limit_ms, checkLimit);
   const working = work(connection).finally(() => {
     hasEnded = true;
     clearTimeout(first);

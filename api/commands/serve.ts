@@ -15,7 +15,7 @@ import { createMetrics, type Metrics } from '../http/metrics.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
-import { startReadingAhead } from '../queries/read-ahead.ts';
+import { startReadingAhead } from '../queries/history.ts';
 import { archives } from '../routes/archives.ts';
 import { docsGuides } from '../routes/docs-guides.ts';
 import { docsPage } from '../routes/docs-reference.ts';

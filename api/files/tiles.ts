@@ -135,8 +135,8 @@ function namedArchive(file: PublishedFile): [string, PublishedFile][] {
   return file.kind === 'reflectivity-tiles' ? [[`reflectivity/${basename(file.path)}`, file]] : [];
 }
 
-async function openFile({ file, manifest }: Archive, edition: Edition, { first, last }: ByteRange): Promise<Readable> {
-  const root = await realpath(rootOf(edition, manifest));
+async function openFile({ file }: Archive, edition: Edition, { first, last }: ByteRange): Promise<Readable> {
+  const root = await realpath(edition.absolute(''));
   const path = await realpath(`${root}/${file.path}`).catch((cause: unknown) => {
     throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
   });
@@ -150,14 +150,4 @@ async function openFile({ file, manifest }: Archive, edition: Edition, { first, 
     await handle.close();
     throw error;
   }
-}
-
-/** Data root of an edition: what is left of the absolute path of a table file without its listed path. */
-function rootOf(edition: Edition, manifest: Manifest): string {
-  const tables = manifest.files.filter(({ kind }) => kind === 'table');
-  for (const { table, path } of tables) {
-    const absolute = edition.paths(table ?? '', [manifest.partition]).find((found) => found.endsWith(`/${path}`));
-    if (absolute !== undefined) return absolute.slice(0, -path.length - 1);
-  }
-  throw new DataUnavailable(manifest.partition, 'lists archives, but no table that they belong to');
 }

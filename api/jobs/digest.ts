@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { memoize } from '../queries/memoize.ts';
+import { LRUCache } from 'lru-cache';
+import { memoize } from '../memoize.ts';
 
 /** Files whose SHA-256 is remembered, some 400 bytes each. */
 const FILES_KEPT = 4096;
@@ -8,7 +9,7 @@ const FILES_KEPT = 4096;
 const AT_ONCE = 4;
 
 /** By path and what else tells one content from another, read longest ago first. */
-const sha256OfFile = new Map<string, Promise<string>>();
+const sha256OfFile = new LRUCache<string, Promise<string>>({ max: FILES_KEPT });
 const waiting: (() => void)[] = [];
 let reading = 0;
 
@@ -31,7 +32,7 @@ export async function digestOf(handle: FileHandle): Promise<{ readonly bytes: nu
 export async function rememberedSha256(path: string): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const identity = [path, dev, ino, size, mtimeNs, ctimeNs].join(' ');
-  return await memoize(sha256OfFile, FILES_KEPT, identity, () => inTurn(() => sha256Of(path)));
+  return await memoize(sha256OfFile, identity, () => inTurn(() => sha256Of(path)));
 }
 
 async function sha256Of(path: string): Promise<string> {

@@ -1,8 +1,7 @@
 import { detections } from '../../schemas/tables/detections.ts';
 import type { Queries } from '../duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
-import { FILES, filesOfAnyVersion } from '../queries/select.ts';
-import { within } from '../queries/within.ts';
+import { FILES, filesOfAnyVersion, regionFilter } from '../queries/sql.ts';
 import {
   datesOf,
   type ExportRows,
@@ -32,7 +31,7 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
   const paths = files(question);
   const told = observedOn(edition, dates);
   if (region.window === null || paths.length === 0) return { ...noRows('detections'), ...told };
-  const filter = within({ window: region.window, runs: region.runs }, 2);
+  const filter = regionFilter({ window: region.window, runs: region.runs }, 2);
   const scans = await queries.rows<{ scan_time: number; n: number }>(
     `SELECT scan_time, count(*)::DOUBLE AS n FROM ${FILES} ${filter.sql} GROUP BY scan_time ORDER BY scan_time`,
     [paths, ...filter.parameters],

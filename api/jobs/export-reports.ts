@@ -4,8 +4,7 @@ import { MixedProvenance } from '../../schemas/provenance.ts';
 import { addDays, monthOf } from '../../schemas/time.ts';
 import type { Queries } from '../duckdb.ts';
 import { datesWithoutReports } from '../queries/dates-without-data.ts';
-import { FILES } from '../queries/select.ts';
-import { type Within, within } from '../queries/within.ts';
+import { FILES, type RegionFilter, regionFilter } from '../queries/sql.ts';
 import type { Region } from '../rules/region.ts';
 import { type ExportRows, noRows, type RowsOf, type RowsQuestion, selected } from './export-rows.ts';
 
@@ -70,8 +69,8 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
 function reportsWithin(
   { bbox: [west, south, east, north], state, window, runs }: Region,
   first: number,
-): Within | null {
-  if (state !== null) return window === null ? null : within({ window, runs }, first);
+): RegionFilter | null {
+  if (state !== null) return window === null ? null : regionFilter({ window, runs }, first);
   return {
     sql: `WHERE lon BETWEEN $${first} AND $${first + 1} AND lat BETWEEN $${first + 2} AND $${first + 3}
       AND lon BETWEEN ${CONUS.west} AND ${CONUS.east} AND lat BETWEEN ${CONUS.south} AND ${CONUS.north}`,

@@ -6,9 +6,8 @@ import { dayMax } from '../../schemas/tables/day-max.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import type { Queries } from '../duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
-import { FILES } from '../queries/select.ts';
+import { FILES, type RegionPixels, regionFilter } from '../queries/sql.ts';
 import { countDetections } from '../queries/swath-pixels.ts';
-import { type Pixels, within } from '../queries/within.ts';
 import { hullOf } from '../rules/event-hull.ts';
 import { rounded } from '../rules/rounded.ts';
 import { datesOf, type ExportRows, observedOn, type RowsOf, type RowsQuestion } from './export-rows.ts';
@@ -103,10 +102,10 @@ interface Line {
 async function footprintsOf(
   queries: Queries,
   paths: readonly string[],
-  region: Pixels,
+  region: RegionPixels,
 ): Promise<ReadonlyMap<number, readonly Line[]>> {
   if (paths.length === 0) return new Map();
-  const filter = within(region, 2);
+  const filter = regionFilter(region, 2);
   const bounds = SIZE_BANDS.map(({ threshold_mm }) => threshold_mm);
   const lines = await queries.rows<Line & { threshold_mm: number }>(
     `WITH pixel AS (

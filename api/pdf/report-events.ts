@@ -3,6 +3,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import { BANDS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { isLarger, type RankedHail } from '../rules/largest-hail.ts';
 import { type LocalTime, localTimeAt } from '../rules/local-time.ts';
 import { boundedDistanceM, pixelDistanceM } from '../rules/pixel-distance.ts';
 import { bandAt } from '../rules/verification.ts';
@@ -100,21 +101,21 @@ function mappedDates(events: readonly VerificationEvent[]): Set<string> {
 }
 
 function inPixels(point: Position, pixels: readonly ReportPixel[]): HailPlaces {
-  let largest: PlacedPixel | null = null;
+  let best: (RankedHail & { readonly pixel: ReportPixel }) | null = null;
   let overhead: ReportPixel | null = null;
   const rings_mm: (number | null)[] = BANDS_MI.map(() => null);
   for (const pixel of pixels) {
     const { max_mm } = pixel;
-    const distance_m = boundedDistanceM(point, latRow(pixel.lat), lonCol(pixel.lon), BOUNDS_M);
+    const [row, col] = [latRow(pixel.lat), lonCol(pixel.lon)];
+    const distance_m = boundedDistanceM(point, row, col, BOUNDS_M);
     const band = bandAt(distance_m);
     if (band === null) continue;
     rings_mm[band] = Math.max(rings_mm[band] ?? 0, max_mm);
     if (distance_m < EDGE_M && (overhead === null || max_mm > overhead.max_mm)) overhead = pixel;
-    if (largest !== null && max_mm < largest.max_mm) continue;
-    if (largest === null || max_mm > largest.max_mm || distance_m < largest.distance_m)
-      largest = { ...pixel, distance_m };
+    const ranked = { max_mm, distance: distance_m, row, col, pixel };
+    if (best === null || isLarger(ranked, best)) best = ranked;
   }
-  if (largest === null) return { largest, overhead, rings_mm };
-  const distance_m = pixelDistanceM(point, latRow(largest.lat), lonCol(largest.lon));
-  return { largest: { ...largest, distance_m: distance_m < EDGE_M ? 0 : distance_m }, overhead, rings_mm };
+  if (best === null) return { largest: null, overhead, rings_mm };
+  const distance_m = pixelDistanceM(point, best.row, best.col);
+  return { largest: { ...best.pixel, distance_m: distance_m < EDGE_M ? 0 : distance_m }, overhead, rings_mm };
 }

@@ -3,7 +3,7 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
 import { type Catalog, DataUnavailable } from '../catalog.ts';
 import type { Engine, Queries } from '../duckdb.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, selectList } from './sql.ts';
 
 /** The published climatology. */
 export interface ClimatologyTable {
@@ -11,7 +11,7 @@ export interface ClimatologyTable {
   readonly cell: (geohash4: string) => ClimatologyCell | null;
   /** Provenance of everything that was counted. */
   readonly provenance: Provenance;
-  /** When the newest data that were counted were published, epoch milliseconds. */
+  /** Publication time of the newest data that were counted, epoch milliseconds. */
   readonly data_as_of: number;
   /** Changes with the table. */
   readonly version: string;

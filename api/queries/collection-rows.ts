@@ -1,23 +1,24 @@
+import { LRUCache } from 'lru-cache';
 import type { Table } from '../../schemas/columns.ts';
 import type { Engine } from '../duckdb.ts';
-import { memoize } from './memoize.ts';
-import { FILES, selectList } from './select.ts';
+import { memoize } from '../memoize.ts';
+import { FILES, selectList } from './sql.ts';
 
-/** What an endpoint needs of a collection: some columns of its rows, and what it makes of the rows once and for all. */
+/** Columns that an endpoint needs of a collection, and the value it makes of their rows. */
 export interface CollectionView<Row, Made> {
   readonly table: Table;
   readonly columns: readonly (keyof Row & string)[];
-  /** Column of the instant by which rows that are too old are left out; null: none are. */
+  /** Column of the instant by which older rows are left out; null: none are. */
   readonly time: (keyof Row & string) | null;
-  /** Of the rows of some files, in their order; pure. */
+  /** Gets the rows of some files in the order of the table; pure. */
   readonly make: (rows: readonly Row[]) => Made;
 }
 
-/** Rows of collections in memory, so that a question about a point asks no database. */
+/** Rows of collections in memory, so that a question about a point runs no statement. */
 export interface CollectionRows {
   /**
-   * What a view makes of some files, of their rows from an instant on where one is given: of a few instants, for each of
-   * which a file is read once. Published files never change under their name.
+   * The value of a view over some files, or over their rows from an instant on. A file is read once for each instant, of which
+   * there are few: published files never change under their name.
    */
   readonly of: <Row, Made>(
     view: CollectionView<Row, Made>,
@@ -26,27 +27,25 @@ export interface CollectionRows {
   ) => Promise<Made>;
 }
 
-/** Of a view: thirty days reach into three months, the last days into two, and the newest month is replaced with every message. */
-const FILES_KEPT = 6;
-/** Of a view: the months of what is in force now, those of a look-back, and one of each that was just replaced. */
-const MADE_KEPT = 4;
+/** Files of a view in memory: thirty days reach into three months, the last days into two, and every message replaces the newest month. */
+const FILES_MAX = 6;
+/** Values of a view in memory: the months that hold all in force now, those of a look-back, and one of each that was just replaced. */
+const VALUES_MAX = 4;
 
-interface Shelf {
-  readonly files: Map<string, Promise<readonly unknown[]>>;
-  readonly made: Map<string, Promise<unknown>>;
-}
-
-/** Keeps what questions asked for last, a few months of each view; what failed is tried again. */
+/** Keeps the months of each view that questions used last; a failed read is tried again. */
 export function openCollectionRows(engine: Engine): CollectionRows {
-  const shelves = new Map<unknown, Shelf>();
+  const caches = new Map<unknown, ReturnType<typeof newCaches>>();
+  const newCaches = () => ({
+    files: new LRUCache<string, Promise<readonly unknown[]>>({ max: FILES_MAX }),
+    values: new LRUCache<string, Promise<unknown>>({ max: VALUES_MAX }),
+  });
   return {
     of: <Row, Made>(view: CollectionView<Row, Made>, paths: readonly string[], from_ms = Number.NEGATIVE_INFINITY) => {
-      const shelf = shelves.get(view) ?? { files: new Map(), made: new Map() };
-      shelves.set(view, shelf);
-      const read = (path: string) =>
-        memoize(shelf.files, FILES_KEPT, `${path} ${from_ms}`, () => rowsOf(engine, view, path, from_ms));
+      const { files, values } = caches.get(view) ?? newCaches();
+      caches.set(view, { files, values });
+      const read = (path: string) => memoize(files, `${path} ${from_ms}`, () => rowsOf(engine, view, path, from_ms));
       const make = async () => view.make((await Promise.all(paths.map(read))).flat() as Row[]);
-      return memoize(shelf.made, MADE_KEPT, `${paths.join('\n')} ${from_ms}`, make) as Promise<Made>;
+      return memoize(values, `${paths.join('\n')} ${from_ms}`, make) as Promise<Made>;
     },
   };
 }

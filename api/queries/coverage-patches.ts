@@ -1,5 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import { memoize } from './memoize.ts';
+import { memoize } from '../memoize.ts';
+import { lowerBound } from '../rules/lower-bound.ts';
 import { readUncovered } from './scan-coverage.ts';
 
 /** Rectangles of the lattice that no radar covered, each for a stretch of scans. */
@@ -10,37 +12,24 @@ export interface Patches {
   readonly stretchOf: (place: number) => readonly [first_ms: number, last_ms: number];
 }
 
-/** Archives remembered, about 7 kB each: ninety dates, so that many questions about the same dates read each once. */
-const ARCHIVES_KEPT = 90 * 24;
-/** By path, null for one that says nothing: published archives never change under their name. */
-const archives = new Map<string, Promise<Patches['holding'] | null>>();
+/** Archives in memory, about 7 kB each: ninety dates, so that many questions about the same dates read each once. */
+const ARCHIVES_MAX = 90 * 24;
+/** By path, null for one without coverage: published archives never change under their name. */
+const archives = new LRUCache<string, Promise<Patches['holding'] | null>>({ max: ARCHIVES_MAX });
 
 /** Patches from their columns: first row, last row, first column, last column, first and last scan. */
 export function patchesOf(columns: readonly Float64Array[]): Patches {
-  const [rows = new Float64Array(), , , , first, last] = columns;
-  const order = ascending(rows);
-  const rectangles = new Uint16Array(4 * rows.length);
-  let tallest = 1;
-  for (const [place, index] of order.entries()) {
-    for (let side = 0; side < 4; side++)
-      rectangles[4 * place + side] = (columns[side] as Float64Array)[index] as number;
-    tallest = Math.max(tallest, (rectangles[4 * place + 1] as number) - (rectangles[4 * place] as number) + 1);
-  }
-  const [first_ms, last_ms] = [first, last].map((column) =>
-    Float64Array.from(order, (index) => column?.[index] ?? Number.NaN),
-  ) as [Float64Array, Float64Array];
+  const order = ascending(columns[0] ?? new Float64Array());
+  const sorted = (column: number) => Float64Array.from(order, (index) => columns[column]?.[index] ?? Number.NaN);
+  const [row_first, row_last, col_first, col_last] = [0, 1, 2, 3].map((side) => Uint16Array.from(sorted(side)));
+  const [first_ms, last_ms] = [sorted(4), sorted(5)];
+  const tallest = row_first.reduce((most, row, place) => Math.max(most, row_last[place] - row + 1), 1);
   return {
-    stretchOf: (place) => [first_ms[place] as number, last_ms[place] as number],
+    stretchOf: (place) => [first_ms[place], last_ms[place]],
     holding: (row, col) => {
       const found: number[] = [];
-      for (let at = 4 * firstRowFrom(rectangles, row - tallest + 1); at < rectangles.length; at += 4) {
-        if ((rectangles[at] as number) > row) break;
-        const isHeld =
-          (rectangles[at + 1] as number) >= row &&
-          (rectangles[at + 2] as number) <= col &&
-          (rectangles[at + 3] as number) >= col;
-        if (isHeld) found.push(at / 4);
-      }
+      for (let place = lowerBound(row_first, row - tallest + 1); row_first[place] <= row; place++)
+        if (row_last[place] >= row && col_first[place] <= col && col_last[place] >= col) found.push(place);
       return found;
     },
   };
@@ -53,20 +42,9 @@ export function ascending(values: Float64Array): Uint32Array {
   return isSorted ? order : order.sort((a, b) => (values[a] as number) - (values[b] as number));
 }
 
-/** Place of the first rectangle whose first row is not before a row. */
-function firstRowFrom(rectangles: Uint16Array, row: number): number {
-  let [low, high] = [0, rectangles.length / 4];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((rectangles[4 * middle] as number) < row) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** What the archive of a scan says that no radar covered, for a stretch of time; no patch where it says nothing. */
+/** Uncovered patches of a scan's archive, valid for a stretch of time; none where the archive has no coverage. */
 export async function archivePatches(path: string, first_ms: number, last_ms: number): Promise<Patches> {
-  const holding = await memoize(archives, ARCHIVES_KEPT, path, () => readArchive(path));
+  const holding = await memoize(archives, path, () => readArchive(path));
   return { holding: holding ?? (() => []), stretchOf: () => [first_ms, last_ms] };
 }
 

@@ -5,17 +5,17 @@ import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/t
 import type { Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';
 import type { Span } from '../rules/radar-coverage.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, selectList } from './sql.ts';
 
 /**
- * Storm dates from one to another, both included, of which no radar data are published, ascending: that nothing is told of
- * them says nothing. A date that was cleared is one of them.
+ * Storm dates from one to another, both included, without published radar data, ascending: on them no event means no statement.
+ * A cleared date is one of them.
  */
 export function datesWithoutData(edition: Pick<Edition, 'provenanceOf'>, first: string, last: string): string[] {
   return datesFrom(first, last).filter((date) => edition.provenanceOf([date]) === null);
 }
 
-/** What was collected of ground reports on some storm dates: silence of the sources says nothing about the rest. */
+/** Collection of ground reports on some storm dates: elsewhere the absence of reports proves nothing. */
 export interface CollectedDates extends ReportGaps {
   /** Dates for which a source was collected at least in part. */
   readonly isCollected: (date: string) => boolean;

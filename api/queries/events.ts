@@ -7,7 +7,7 @@ import type { Engine } from '../duckdb.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { affectedArea, type PixelLines } from '../rules/event-hull.ts';
 import type { Region } from '../rules/region.ts';
-import { type Pixels, within } from './within.ts';
+import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
 /** A storm date on which a region had a detection of at least 19 mm; all of it counts such detections, instants in epoch ms. */
 export interface RegionDay {
@@ -54,7 +54,7 @@ export async function eventDays(
   return events;
 }
 
-/** Dates by so many whole months, so that a year of the whole country fits into memory. */
+/** Dates in groups of MONTHS_AT_A_TIME whole months, so that a year of the whole country fits into memory. */
 function stretches(dates: readonly string[]): string[][] {
   const months = [...new Set(dates.map(monthOf))];
   const stretchOf = (date: string) => Math.floor(months.indexOf(monthOf(date)) / MONTHS_AT_A_TIME);
@@ -73,27 +73,31 @@ interface SevereDay extends Omit<RegionDay, 'affected_area_km2' | 'centroid'> {
  * Dates with a pixel >= 19 mm in the region: those of which a scan saw one, as the day maxima know without looking at every
  * scan. Small regions have few of them.
  */
-async function severeDates(engine: Engine, paths: readonly string[], region: Pixels): Promise<ReadonlySet<string>> {
+async function severeDates(
+  engine: Engine,
+  paths: readonly string[],
+  region: RegionPixels,
+): Promise<ReadonlySet<string>> {
   if (paths.length === 0) return new Set();
-  const filter = within(region, 2);
+  const filter = regionFilter(region, 2);
   const rows = await engine.rows<{ storm_date: string }>(
-    `SELECT DISTINCT storm_date::VARCHAR AS storm_date FROM read_parquet($1::VARCHAR[], hive_partitioning = false)
+    `SELECT DISTINCT storm_date::VARCHAR AS storm_date FROM ${FILES}
      ${filter.sql} AND max_mm >= ${EVENT_MIN_MM} AND NOT interpolated`,
     [paths, ...filter.parameters],
   );
   return new Set(rows.map(({ storm_date }) => storm_date));
 }
 
-/** What the detections >= 19 mm of the region add up to. A cell without a track is a storm of its scan; a pixel of no cell is of none. */
-async function severeDays(engine: Engine, paths: readonly string[], region: Pixels): Promise<SevereDay[]> {
+/** Sums over the detections >= 19 mm of the region. A cell without a track is a storm of its scan; a pixel of no cell is of none. */
+async function severeDays(engine: Engine, paths: readonly string[], region: RegionPixels): Promise<SevereDay[]> {
   if (paths.length === 0) return [];
-  const filter = within(region, 2);
+  const filter = regionFilter(region, 2);
   return engine.rows<SevereDay>(
     `WITH line AS (
        SELECT storm_date, "row", max(estimated_size_mm) AS mm, count(*) AS n, min(scan_time) AS since, max(scan_time) AS until,
          min(col) AS west, max(col) AS east,
          list(DISTINCT coalesce(track_id, concat(scan_time, ' ', cell_index))) FILTER (cell_index IS NOT NULL) AS storms
-       FROM read_parquet($1::VARCHAR[], hive_partitioning = false) ${filter.sql} AND estimated_size_mm >= ${EVENT_MIN_MM}
+       FROM ${FILES} ${filter.sql} AND estimated_size_mm >= ${EVENT_MIN_MM}
        GROUP BY storm_date, "row")
      SELECT storm_date::VARCHAR AS event_date, max(mm) AS max_size_mm, sum(n)::DOUBLE AS n_detections,
        coalesce(len(list_distinct(flatten(list(storms) FILTER (storms IS NOT NULL)))), 0)::DOUBLE AS cell_count,

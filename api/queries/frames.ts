@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Engine } from '../duckdb.ts';
+import { FILES } from './sql.ts';
 
 const Storms = z.array(z.object({ lat: z.number(), lon: z.number(), mm: z.number() }));
 
@@ -21,7 +22,7 @@ export async function readFrames(engine: Engine, paths: readonly string[]): Prom
   if (paths.length === 0) return [];
   const rows = await engine.rows<Omit<ScanFrame, 'storms'> & { storms: string }>(
     `SELECT scan_id, epoch_ms(scan_time)::DOUBLE AS scan_time, max_size_mm, max_prob, storms, tile_path
-     FROM read_parquet($1::VARCHAR[], hive_partitioning = false) ORDER BY scan_time`,
+     FROM ${FILES} ORDER BY scan_time`,
     [paths],
   );
   return rows.map((row) => ({ ...row, storms: Storms.parse(JSON.parse(row.storms)) }));

@@ -1,9 +1,8 @@
 import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import type { ForecastRow, ForecastRun } from '../rules/hail-forecast.ts';
-import { type CellRows, type CellView, IN_PART } from './cell-rows.ts';
-import { packed, unpacked } from './packed.ts';
-import { FILES } from './select.ts';
+import { type CellRows, type CellView, IN_PART, rowsAsJson, rowsFromJson } from './cell-rows.ts';
+import { FILES } from './sql.ts';
 
 const HOUR_COLUMNS = [
   'valid_time',
@@ -27,7 +26,7 @@ interface ForecastCells {
 
 const FORECAST: CellView<CellRun, ForecastCells> = {
   collection: 'forecast',
-  statement: `SELECT geohash4, model, run_time, data_source, ${packed(forecast, HOUR_COLUMNS)} AS hours
+  statement: `SELECT geohash4, model, run_time, data_source, ${rowsAsJson(forecast, HOUR_COLUMNS)} AS hours
     FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4, model, run_time, data_source`,
   make: (runs) => ({
     cells: Map.groupBy(runs, ({ geohash4 }) => geohash4),
@@ -38,7 +37,7 @@ const FORECAST: CellView<CellRun, ForecastCells> = {
   }),
 };
 
-/** What is forecast for a cell, hour by hour; none outside the area of the model. And the newest run of any cell. */
+/** Forecast hours of a cell, none outside the area of the model, and the newest run of any cell. */
 export async function forecastOfCell(
   rows: CellRows,
   { paths }: CollectionEdition,
@@ -46,7 +45,7 @@ export async function forecastOfCell(
 ): Promise<{ readonly hours: ForecastRow[]; readonly newest: ForecastRun | null }> {
   const { cells, newest } = await rows.of(FORECAST, paths());
   const hours = (cells.get(geohash4) ?? []).flatMap(({ model, run_time, data_source, hours: text }) =>
-    unpacked<Hour>(HOUR_COLUMNS, text).map((hour) => ({ ...hour, model, run_time, data_source })),
+    rowsFromJson<Hour>(HOUR_COLUMNS, text).map((hour) => ({ ...hour, model, run_time, data_source })),
   );
   return { hours: hours.sort((a, b) => a.valid_time - b.valid_time), newest };
 }

@@ -5,9 +5,8 @@ import { type Outlook, outlook } from '../../schemas/tables/outlook.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import type { OutlookRow } from '../rules/hail-outlook.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
-import { type CellRows, type CellView, IN_PART } from './cell-rows.ts';
-import { packed, unpacked } from './packed.ts';
-import { FILES } from './select.ts';
+import { type CellRows, type CellView, IN_PART, rowsAsJson, rowsFromJson } from './cell-rows.ts';
+import { FILES } from './sql.ts';
 
 const DAY_COLUMNS = [
   'forecast_date',
@@ -31,7 +30,7 @@ interface CellDays {
 
 const OUTLOOK: CellView<CellDays, ReadonlyMap<string, CellDays>> = {
   collection: 'outlook',
-  statement: `SELECT geohash4, max(forecast_date)::VARCHAR AS last_date, ${packed(outlook, DAY_COLUMNS)} AS days
+  statement: `SELECT geohash4, max(forecast_date)::VARCHAR AS last_date, ${rowsAsJson(outlook, DAY_COLUMNS)} AS days
     FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
   make: (cells) => new Map(cells.map((cell) => [cell.geohash4, cell])),
 };
@@ -49,7 +48,7 @@ export async function nearestOutlook(
   );
   const cell = nearestWithin(position, covered, position.radius_km);
   if (cell === null) return null;
-  const days = unpacked<OutlookRow>(DAY_COLUMNS, cells.get(cell.item.geohash4)?.days ?? '[]');
+  const days = rowsFromJson<OutlookRow>(DAY_COLUMNS, cells.get(cell.item.geohash4)?.days ?? '[]');
   return {
     cell,
     days: days.filter(({ forecast_date }) => forecast_date >= first_date).sort((a, b) => a.day - b.day),

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { frames } from '../../schemas/tables/frames.ts';
@@ -6,30 +7,31 @@ import { uncovered } from '../../schemas/tables/uncovered.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';
+import { lowerBound } from '../rules/lower-bound.ts';
 import { type Coverage, coverageOf, type Looks } from '../rules/radar-coverage.ts';
 import { archivePatches, ascending, type Patches, patchesOf } from './coverage-patches.ts';
-import { FILES } from './select.ts';
+import { FILES } from './sql.ts';
 
-/** What of an edition says when radar saw what. */
+/** The part of an edition that coverage is computed from. */
 export type CoverageEdition = Pick<
   Edition,
   'paths' | 'absolute' | 'datesBetween' | 'isClosed' | 'newest_scan_ms' | 'holdsOlder'
 >;
 
-/** What is known of a published storm date: null where it came as the sum of a whole day, so that its scans are not known. */
+/** Coverage by published storm date: null where a date was ingested as the sum of a whole day, so that its scans are unknown. */
 export type DatesCoverage = ReadonlyMap<string, Coverage | null>;
 
-/** What radar saw on some storm dates, wherever one asks. */
+/** Radar coverage of some storm dates at any point. */
 export interface RadarCoverage {
-  /** Of each published date with radar data, ascending. Many points that share a block cost little more than one. */
+  /** Of each published date with radar data, ascending. Points that share a block cost little more than one. */
   readonly at: (point: Position) => DatesCoverage;
 }
 
-/** Files of frames remembered, about 7 kB each of a whole date: five years, and a running date. */
-const FRAME_FILES_KEPT = 2048;
-/** Files of uncovered blocks remembered, about 60 kB each of a whole date over CONUS: a year, and a running date. */
-const PATCH_FILES_KEPT = 512;
-/** Archives that are looked at of a date whose scans do not list what they do not cover, spread evenly: what radars cover changes over hours. */
+/** Files of frames in memory, about 7 kB each of a whole date: five years, and a running date. */
+const FRAME_FILES_MAX = 2048;
+/** Files of uncovered blocks in memory, about 60 kB each of a whole date over CONUS: a year, and a running date. */
+const PATCH_FILES_MAX = 512;
+/** Archives that are sampled, evenly, on a date whose scans do not list uncovered blocks: coverage changes over hours. */
 const ARCHIVES = 24;
 
 /** Scans of a file, in order. */
@@ -43,8 +45,8 @@ interface Scans extends Pick<Looks, 'times'> {
 }
 
 /** By path: published files never change under their name. */
-const frameFiles = new Map<string, Scans>();
-const patchFiles = new Map<string, Patches>();
+const frameFiles = new LRUCache<string, Scans>({ max: FRAME_FILES_MAX });
+const patchFiles = new LRUCache<string, Patches>({ max: PATCH_FILES_MAX });
 
 const numbered = (source: string, columns: string) => `
   SELECT ${['n', ...columns.split(', ')].map((column) => `(${column})::DOUBLE`).join(', ')} FROM ${source}
@@ -71,9 +73,9 @@ const ARCHIVES_SQL = `
   WHERE number = 0 OR number * ${ARCHIVES} // scans > (number - 1) * ${ARCHIVES} // scans ORDER BY scan_time`;
 
 /**
- * What radar saw on storm dates from one to another, both included: the only function that computes it. A scan stands for the time
+ * Radar coverage of storm dates from one to another, both included: the only function that computes it. A scan stands for the time
  * up to the next one, at most ten minutes, and only where a radar covered the place; a date that still runs counts up to its
- * newest scan. Of dates whose scans were published before they listed what they do not cover, 24 archives say it.
+ * newest scan. On dates whose scans do not list uncovered blocks, 24 archives are sampled.
  * Throws DataUnavailable for an archive that is gone.
  */
 export async function radarCoverage(
@@ -94,13 +96,11 @@ export async function radarCoverage(
   const [scansAt, patchesAt] = await Promise.all([
     filesAt(
       frameFiles,
-      FRAME_FILES_KEPT,
       files.flatMap((date) => date.frames),
       (paths) => readNumbered(engine, framesSql, 6, paths, scansOf),
     ),
     filesAt(
       patchFiles,
-      PATCH_FILES_KEPT,
       files.flatMap((date) => date.patches),
       (paths) => readNumbered(engine, PATCHES_SQL, 6, paths, patchesOf),
     ),
@@ -119,7 +119,7 @@ export async function radarCoverage(
   return { at: coverageAt(known, first) };
 }
 
-/** A storm date with what its scans saw. */
+/** The scans of a storm date. */
 interface ScanDate {
   readonly date: string;
   readonly scans: Scans;
@@ -129,7 +129,7 @@ interface ScanDate {
   readonly isRunning: boolean;
 }
 
-/** Coverage of each date by point; what was found for one point is the answer for all that the same grids and patches hold. */
+/** Coverage of each date by point; points in the same grids and patches share one result. */
 function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['at'] {
   const known = new Map<string, DatesCoverage>();
   return (point) => {
@@ -168,10 +168,10 @@ interface SeenOn {
   readonly last: LastScan;
 }
 
-/** What was found for scans that are remembered, by all that it depends on: most points of a date have the same coverage. */
-const found = new WeakMap<Scans, Map<string, SeenOn>>();
-/** Findings remembered of a date. */
-const FOUND_KEPT = 64;
+/** Results for scans in memory, by all that they depend on: most points of a date have the same coverage. */
+const seenOnDates = new WeakMap<Scans, LRUCache<string, SeenOn>>();
+/** Entries in memory for a date. */
+const SEEN_MAX = 64;
 
 /** Coverage of a date where a point lies; null where its scans are not known. */
 function seenOn(
@@ -185,8 +185,8 @@ function seenOn(
     places.map((place) => (patches[part] as Patches).stretchOf(place)),
   );
   const key = `${date} ${isRunning} ${before?.time_ms} ${before?.seen_ms} ${held.inside.map(Number).join('')} ${stretches.join(' ')}`;
-  const remembered = found.get(scans) ?? new Map<string, SeenOn>();
-  found.set(scans, remembered);
+  const remembered = seenOnDates.get(scans) ?? new LRUCache<string, SeenOn>({ max: SEEN_MAX });
+  seenOnDates.set(scans, remembered);
   const known = remembered.get(key);
   if (known !== undefined) return known;
   const seen = seenBy(scans, stretches, held.inside);
@@ -195,7 +195,6 @@ function seenOn(
     last: { date, time_ms: scans.times[count - 1] as number, seen_ms: scans.times[seen.lastIndexOf(1)] ?? null },
   };
   remembered.set(key, made);
-  if (remembered.size > FOUND_KEPT) remembered.delete(remembered.keys().next().value as string);
   return made;
 }
 
@@ -214,47 +213,33 @@ function seenBy(
   const seen = new Uint8Array(grid.length);
   for (let k = 0; k < grid.length; k++) seen[k] = Number(inside[grid[k] as number]);
   for (const [first_ms, last_ms] of stretches)
-    for (let k = firstFrom(times, first_ms); k < times.length && (times[k] as number) <= last_ms; k++) seen[k] = 0;
+    for (let k = lowerBound(times, first_ms); k < times.length && (times[k] as number) <= last_ms; k++) seen[k] = 0;
   return seen;
-}
-
-/** Place of the first instant that is not before one; the instants ascend. */
-function firstFrom(times: Float64Array, time_ms: number): number {
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((times[middle] as number) < time_ms) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function isInside({ lat, lon }: Position, [west, south, east, north]: Bbox): boolean {
   return lat >= south && lat <= north && lon >= west && lon <= east;
 }
 
-/** What is made of each file, read together as far as it is not remembered. One that has gone is read, and so fails, although it is remembered. */
-async function filesAt<Made>(
-  remembered: Map<string, Made>,
-  most: number,
+/**
+ * The value of each file: the files that are not in memory are read together. A file that has gone is read, and so fails, although
+ * its value is in memory.
+ */
+async function filesAt<Made extends object>(
+  cache: LRUCache<string, Made>,
   paths: readonly string[],
   read: (paths: readonly string[]) => Promise<readonly Made[]>,
 ): Promise<(path: string) => Made> {
   const found = new Map<string, Made>();
   for (const path of paths) {
-    const made = remembered.get(path);
-    if (made === undefined || !existsSync(path)) continue;
-    found.set(path, made);
-    remembered.delete(path);
-    remembered.set(path, made);
+    const made = cache.get(path);
+    if (made !== undefined && existsSync(path)) found.set(path, made);
   }
   const unread = paths.filter((path) => !found.has(path));
   if (unread.length > 0)
     for (const [index, made] of (await read(unread)).entries()) {
-      const path = unread[index] as string;
-      found.set(path, made);
-      remembered.set(path, made);
-      if (remembered.size > most) remembered.delete(remembered.keys().next().value as string);
+      found.set(unread[index] as string, made);
+      cache.set(unread[index] as string, made);
     }
   return (path) => found.get(path) as Made;
 }

@@ -6,7 +6,7 @@ import type { Bbox } from '../../schemas/geo/position.ts';
 
 /** Where the header of a PMTiles archive (version 3) says where its metadata lie, and how long they are. */
 const HEADER_BYTES = 127;
-/** So much is read at once: most archives have their metadata in it. */
+/** Size of the first read: most archives have their metadata in it. */
 const BEGIN_BYTES = 16_384;
 const METADATA_OFFSET_AT = 24;
 const METADATA_BYTES_AT = 32;
@@ -19,7 +19,7 @@ const inflate = promisify(gunzip);
 /** Row, start and end of uncovered blocks. */
 type Run = readonly [row: number, start: number, end: number];
 
-/** Looked at as it is: an archive has a thousand runs, and a question may need the archives of ninety dates. */
+/** Checked without zod: an archive has a thousand runs, and a question may need the archives of ninety dates. */
 function areRuns(value: unknown): value is readonly Run[] {
   return Array.isArray(value) && value.every(isRun);
 }
@@ -28,7 +28,7 @@ function isRun(value: unknown): value is Run {
   return Array.isArray(value) && value.length === 3 && value.every((number) => Number.isInteger(number) && number >= 0);
 }
 
-/** Blocks of a scan's grid that no radar covers, as its archive tells them; run `[row, start, end]` is blocks start .. end - 1. */
+/** Blocks of a scan's grid that no radar covers, from its archive; run `[row, start, end]` is blocks start .. end - 1. */
 const Uncovered = z.object({
   north: z.number(),
   west: z.number(),
@@ -46,7 +46,7 @@ export interface ScanCoverage {
 }
 
 /**
- * What the archive of a scan says of its coverage; null when it says nothing, or is gone. Throws for what is no archive.
+ * Coverage of a scan from its archive; null when the archive has none, or is gone. Throws for a file that is no archive.
  */
 export async function readScanCoverage(path: string): Promise<ScanCoverage | null> {
   try {
@@ -58,7 +58,7 @@ export async function readScanCoverage(path: string): Promise<ScanCoverage | nul
   }
 }
 
-/** Where the scan of an archive had no coverage; null when the archive says nothing. Throws for one that is gone, too. */
+/** Uncovered blocks of a scan from its archive; null when the archive has none. Throws also for an archive that is gone. */
 export async function readUncovered(path: string): Promise<Uncovered | null> {
   const metadata = await readMetadata(path);
   return z.looseObject({ uncovered: Uncovered.optional() }).parse(metadata).uncovered ?? null;
@@ -83,7 +83,7 @@ async function readMetadata(path: string): Promise<unknown> {
   }
 }
 
-/** So many bytes of a file from a place on; fewer where it ends before. */
+/** Bytes of a file from an offset on; fewer where it ends before. */
 async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
   return buffer.subarray(0, bytesRead);

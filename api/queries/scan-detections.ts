@@ -1,6 +1,6 @@
 import type { Engine } from '../duckdb.ts';
 import type { LiveSnapshot } from '../live.ts';
-import { FILES } from './select.ts';
+import { FILES } from './sql.ts';
 
 /** Detections of one scan as columns; row k of each is detection k. */
 export interface ScanDetections {

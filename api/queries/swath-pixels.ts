@@ -1,7 +1,7 @@
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Queries } from '../duckdb.ts';
 import type { MaximumPixels } from '../rules/swath-tiers.ts';
-import { type Pixels, within } from './within.ts';
+import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
 /**
  * Pixels of a region whose day maximum reaches a size, filled-in ones included, in no order. `paths` are day-max files of
@@ -10,14 +10,14 @@ import { type Pixels, within } from './within.ts';
 export async function readMaximum(
   engine: Queries,
   paths: readonly string[],
-  region: Pixels,
+  region: RegionPixels,
   from_mm: number,
 ): Promise<MaximumPixels> {
   if (paths.length === 0) return { row: [], col: [], mm: [] };
-  const filter = within(region, 3);
+  const filter = regionFilter(region, 3);
   const { row, col, mm } = await engine.columns<'row' | 'col' | 'mm'>(
     `SELECT "row"::INTEGER AS "row", col::INTEGER AS col, max(max_mm) AS mm
-     FROM read_parquet($1::VARCHAR[], hive_partitioning = false) ${filter.sql} AND max_mm >= $2 GROUP BY "row", col`,
+     FROM ${FILES} ${filter.sql} AND max_mm >= $2 GROUP BY "row", col`,
     [paths, from_mm, ...filter.parameters],
   );
   return {
@@ -41,17 +41,17 @@ export interface DetectionCounts {
 export async function countDetections(
   engine: Queries,
   paths: readonly string[],
-  region: Pixels,
+  region: RegionPixels,
   min_size_mm: number,
 ): Promise<DetectionCounts> {
   const none = { n_detections: 0, max_size_mm: null, at_bound: new Map<number, number>() };
   if (paths.length === 0) return none;
-  const filter = within(region, 3);
+  const filter = regionFilter(region, 3);
   const bounds = SIZE_BANDS.map(({ threshold_mm }) => threshold_mm);
   const atBounds = bounds.map((mm) => `(count(*) FILTER (estimated_size_mm >= ${mm}))::DOUBLE AS "${mm}"`);
   const [counted] = await engine.rows<Record<string, number> & { n: number; largest: number | null }>(
     `SELECT count(*)::DOUBLE AS n, max(estimated_size_mm) AS largest, ${atBounds.join(', ')}
-     FROM read_parquet($1::VARCHAR[], hive_partitioning = false) ${filter.sql} AND estimated_size_mm >= $2`,
+     FROM ${FILES} ${filter.sql} AND estimated_size_mm >= $2`,
     [paths, min_size_mm, ...filter.parameters],
   );
   if (counted === undefined) return none;

@@ -1,11 +1,13 @@
+import { LRUCache } from 'lru-cache';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
+import { memoize } from '../memoize.ts';
 import type { Region } from '../rules/region.ts';
 import { type DrawnTier, tierBounds } from '../rules/swath-tiers.ts';
 import { drawSwath } from './draw-swath.ts';
 import { countDetections, type DetectionCounts, readMaximum } from './swath-pixels.ts';
 
-/** What a swath is asked for. */
+/** Asks for the footprint of a storm date. */
 export interface SwathQuestion {
   readonly date: string;
   readonly region: Region;
@@ -13,54 +15,38 @@ export interface SwathQuestion {
   readonly simplify_m: number;
 }
 
-/** Footprint of a storm date in a region, and the detections it stands on. */
+/** Footprint of a storm date in a region, and the detections behind it. */
 export interface SwathAnswer extends DetectionCounts {
   readonly tiers: readonly DrawnTier[];
 }
 
-/** Answers remembered per engine, and positions of their geometries altogether: 70 bytes each. */
-const ANSWERS_KEPT = 64;
-const POSITIONS_KEPT = 400_000;
+/** Answers in memory per engine, and positions of their geometries altogether: 70 bytes each. */
+const ANSWERS_MAX = { max: 64, maxSize: 400_000 } as const;
 
-interface Kept {
-  readonly answer: Promise<SwathAnswer>;
-  positions: number;
-}
-
-const keptBy = new WeakMap<Engine, Map<string, Kept>>();
+const answersBy = new WeakMap<Engine, LRUCache<string, Promise<SwathAnswer>>>();
 
 /** Tables that a swath is made of. */
 export const SWATH_TABLES = ['day-max', 'detections'] as const;
 
 /**
- * Footprint and detections of a storm date in a region. The same question about the same version of the data is worked out
- * once, however often and however many at a time ask it; failures are forgotten.
+ * Footprint and detections of a storm date in a region. The same question about the same version of the data is computed once
+ * for all that ask it; failures are forgotten.
  */
 export function swathOf(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
   const { date, region, min_size_mm, simplify_m } = question;
   const version = edition.version(SWATH_TABLES, [date]);
   const key = JSON.stringify([version, date, region.bbox, region.state, min_size_mm, simplify_m]);
-  const kept = keptBy.get(engine) ?? new Map<string, Kept>();
-  keptBy.set(engine, kept);
-  const found = kept.get(key);
-  if (found !== undefined) {
-    kept.delete(key);
-    kept.set(key, found); // most lately asked last
-    return found.answer;
-  }
-  const made: Kept = { answer: workOut(engine, edition, question), positions: 0 };
-  kept.set(key, made);
-  made.answer.then(
-    ({ tiers }) => {
-      made.positions = tiers.reduce((sum, { geometry }) => sum + positionsOf(geometry), 0);
-      forget(kept);
-    },
-    () => kept.delete(key),
-  );
-  return made.answer;
+  const answers = answersBy.get(engine) ?? new LRUCache({ ...ANSWERS_MAX, sizeCalculation: () => 1 });
+  answersBy.set(engine, answers);
+  return memoize(answers, key, async () => {
+    const answer = await computeSwath(engine, edition, question);
+    const positions = answer.tiers.reduce((sum, { geometry }) => sum + positionsOf(geometry), 1);
+    answers.set(key, Promise.resolve(answer), { size: positions });
+    return answer;
+  });
 }
 
-async function workOut(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
+async function computeSwath(engine: Engine, edition: Edition, question: SwathQuestion): Promise<SwathAnswer> {
   const { date, region, min_size_mm, simplify_m } = question;
   const { window, runs, bbox } = region;
   const [lowest] = tierBounds(min_size_mm);
@@ -74,17 +60,6 @@ async function workOut(engine: Engine, edition: Edition, question: SwathQuestion
   ]);
   const tiers = pixels === null || pixels.mm.length === 0 ? [] : await drawSwath(pixels, min_size_mm, simplify_m);
   return { ...counts, tiers };
-}
-
-/** Drops the answers asked for longest ago until the rest is small enough. */
-function forget(kept: Map<string, Kept>): void {
-  let positions = 0;
-  for (const one of kept.values()) positions += one.positions;
-  for (const [key, one] of kept) {
-    if (kept.size <= ANSWERS_KEPT && positions <= POSITIONS_KEPT) return;
-    kept.delete(key);
-    positions -= one.positions;
-  }
 }
 
 function positionsOf(geometry: DrawnTier['geometry']): number {

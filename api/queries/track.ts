@@ -1,12 +1,15 @@
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { cells } from '../../schemas/tables/cells.ts';
+import { detections } from '../../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import type { Products } from '../rules/radar-block.ts';
-import { FILES, filesOfAnyVersion, selectList } from './select.ts';
+import type { DayHail } from './history.ts';
+import { FILES, filesOfAnyVersion, selectList } from './sql.ts';
 
-/** The scans that saw a storm cell, oldest first, and the storm dates they lie on. */
+/** Points of a track from the scans that saw it, oldest first, and their storm dates. */
 export interface TrackHistory {
   readonly points: readonly TrackPoint[];
   readonly dates: readonly string[];
@@ -104,4 +107,28 @@ export async function trackCells(
   const sql = cellsSql(edition.holdsOlder(cells) ? filesOfAnyVersion(cells) : FILES);
   const rows = await engine.rows<CellProducts>(sql, [cellPaths, trackPaths, track_id]);
   return new Map(rows.map((row) => [row.scan_time, row]));
+}
+
+/** The track of the largest hail of each storm date, by date; a date whose hail has no track is absent. */
+export async function tracksOfHail(
+  engine: Engine,
+  edition: Edition,
+  days: readonly DayHail[],
+): Promise<ReadonlyMap<string, string>> {
+  const paths = new Set(
+    days.flatMap(({ storm_date, lat, lon }) =>
+      edition.paths(detections.name, [storm_date], { bbox: [lon, lat, lon, lat] }),
+    ),
+  );
+  if (paths.size === 0) return new Map();
+  // Numbers and dates of published rows only: no text of a caller.
+  const wanted = days
+    .map(({ storm_date, lat, lon, max_time }) => `('${storm_date}'::DATE, ${latRow(lat)}, ${lonCol(lon)}, ${max_time})`)
+    .join(', ');
+  const rows = await engine.rows<{ storm_date: string; track_id: string }>(
+    `SELECT storm_date::VARCHAR AS storm_date, track_id FROM ${FILES} WHERE track_id IS NOT NULL
+       AND (storm_date, "row"::INTEGER, col::INTEGER, epoch_ms(scan_time)) IN (VALUES ${wanted})`,
+    [[...paths]],
+  );
+  return new Map(rows.map(({ storm_date, track_id }) => [storm_date, track_id]));
 }

@@ -27,18 +27,18 @@ import {
 } from '../rules/verification.ts';
 import type { Terrain } from '../terrain.ts';
 import { collectedDates, datesWithoutData } from './dates-without-data.ts';
-import { pointPixels } from './point-pixels.ts';
+import { readPixelDays } from './day-max-rows.ts';
 import { radarCoverage } from './radar-coverage.ts';
-import { FILES, selectList } from './select.ts';
+import { FILES, selectList } from './sql.ts';
 
-/** What is asked: whether hail fell at a point on any of some storm dates. */
+/** Asks whether hail fell at a point on any storm date of a range. */
 export interface VerificationQuestion extends Position {
   /** Storm dates, both included. */
   readonly date_start: string;
   readonly date_end: string;
 }
 
-/** What it is read with: the engine of answers or that of jobs. */
+/** The engine, of answers or of jobs, and the facts that a verification is computed from. */
 export interface VerificationSources {
   readonly engine: Queries;
   readonly terrain: Terrain;
@@ -46,18 +46,18 @@ export interface VerificationSources {
   readonly storm_day_start_hour: number;
 }
 
-/** A verification, and what a report shows of each event beside it. */
+/** A verification, and the material for each event of its report. */
 export interface ReadVerification {
   readonly verification: Verification;
   /** One for each event, in their order. */
   readonly events: readonly EventMaterial[];
   /** Provenance of the radar data alone; null when none of the range are published, whatever the reports say. */
   readonly radar_source: MixedProvenance | null;
-  /** Storm dates of the range of which no ground report can be here, ascending: that none is told says nothing. */
+  /** Storm dates of the range without collected ground reports, ascending: on them the absence of reports proves nothing. */
   readonly dates_without_reports: readonly string[];
 }
 
-/** So far around the point pixels are read: a drawing shows a little more than the radius. */
+/** Pixels are read up to this distance from the point: a map shows a little more than the radius. */
 const READ_RADIUS_KM = 10;
 
 const REPORT_COLUMNS = [
@@ -79,8 +79,8 @@ const REPORTS_SQL = `
   WHERE storm_date BETWEEN $2::DATE AND $3::DATE AND lon BETWEEN $4 AND $6 AND lat BETWEEN $5 AND $7`;
 
 /**
- * Whether hail fell at a point, day by day: a pure function of the question, of the edition and of the methodology, whatever
- * the clock says. The point is taken with the five decimals that the answer shows, so that it can be made again from the answer.
+ * Whether hail fell at a point, day by day: a pure function of the question, the edition and the methodology, independent of the
+ * clock. The point is rounded to the five decimals that the answer shows, so that the answer is enough to repeat it.
  */
 export function readVerification(
   sources: VerificationSources,
@@ -99,7 +99,7 @@ async function verificationAt(
   const span = { first: date_start, last: date_end };
   const collection = edition.collection('reports');
   const [pixels, reports] = await Promise.all([
-    pointPixels(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_mm: SIGNAL_MIN_MM }),
+    readPixelDays(engine, edition, { ...point, ...span, radius_km: READ_RADIUS_KM, min_size_mm: SIGNAL_MIN_MM }),
     collection === null ? [] : reportsAround(engine, collection, point, span),
   ]);
   const found = signsAround(point, pixels, reports);
@@ -208,8 +208,8 @@ async function detectionTimes(
 }
 
 /**
- * When the newest of the rows behind some signs came in: those of their storm dates; of a local storm report its issue,
- * and of the lists of the Storm Prediction Center, which have none, the last change of the collection.
+ * Time at which the newest of the rows behind some signs were ingested: radar rows by their storm dates, local storm reports by
+ * their issue, and the lists of the Storm Prediction Center, which have none, by the last change of the collection.
  */
 function ingestedAt(
   edition: Edition,
@@ -225,8 +225,8 @@ function ingestedAt(
 }
 
 /**
- * When the newest of what was looked through in vain came in: the rows of the storm dates of the range, or, where none of
- * those is published, of any date, up to which that is known; null while nothing is published.
+ * Time at which the newest of the rows without a sign were ingested: of the storm dates of the range, or, where none of those is
+ * published, of any date; null while nothing is published.
  */
 function lookedThroughAt(
   edition: Edition,

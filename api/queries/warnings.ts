@@ -9,10 +9,10 @@ import { type WarningSpan, warningSpans, warningsInForce, warningsSince } from '
 import { watchBox, watchPolygons } from '../rules/watch-area.ts';
 import type { CollectionRows, CollectionView } from './collection-rows.ts';
 
-/** What is asked: a circle, and what of it. */
+/** Asks for warnings in a circle. */
 export interface WarningsQuestion extends Position {
   readonly radius_km: number;
-  /** From when on what was in force counts, epoch milliseconds; null: only what is in force now. */
+  /** Warnings in force since this time, epoch milliseconds; null: only those in force now. */
   readonly since_ms: number | null;
   readonly now_ms: number;
 }
@@ -72,9 +72,9 @@ const WATCHES: CollectionView<WatchRow, readonly WatchRow[]> = {
   make: (rows) => rows.toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
 };
 
-/** Whatever is in force was issued, and what replaces it too, within two days: so far back its messages are read. */
+/** Messages are read this far back: a warning in force was issued, and replaced, within two days. */
 const REACH_MS = 2 * MS_PER_DAY;
-/** What is in force now, and a history of a day, need no more than the last days: a small part of a month in May. */
+/** Warnings in force now and a history of a day need only the last days: a small part of a month in May. */
 const RECENT_MS = REACH_MS + MS_PER_DAY;
 
 /** Warnings whose polygon holds the point or comes near enough, newest first, and how many could not be placed. */

@@ -7,7 +7,7 @@ export interface Near<Item> {
   readonly distance_km: number;
 }
 
-/** Distances on the sphere are off by up to 0.4 % either way: what is so much farther cannot be the nearest. */
+/** Distances on the sphere are off by up to 0.4 % either way: an item farther by this factor cannot be the nearest. */
 const SLACK = 1.01;
 
 /** The nearest of some places within a radius, the first of equals; null when none is. Geodesic distances. */

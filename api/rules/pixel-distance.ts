@@ -39,7 +39,7 @@ export function shortDistanceM(a: Position, b: Position): number {
 }
 
 /** Rows and columns of the lattice, both ends included. */
-export interface Reach {
+export interface PixelWindow {
   readonly row0: number;
   readonly row1: number;
   readonly col0: number;
@@ -47,7 +47,7 @@ export interface Reach {
 }
 
 /** Rows and columns of the lattice whose pixels may lie within a distance of a position on it. */
-export function pixelsAround({ lat, lon }: Position, radius_m: number): Reach {
+export function pixelsAround({ lat, lon }: Position, radius_m: number): PixelWindow {
   // A degree of latitude is at least 110.5 km, one of longitude at the equator at least 111.3 km.
   const north_deg = radius_m / 110_500;
   const east_deg = radius_m / (111_300 * Math.cos((Math.abs(lat) + north_deg) * RAD_PER_DEG));
@@ -56,6 +56,21 @@ export function pixelsAround({ lat, lon }: Position, radius_m: number): Reach {
     row1: Math.min(LATTICE.rows - 1, Math.floor((LATTICE.north - lat + north_deg) / LATTICE.step)),
     col0: Math.max(0, Math.floor((lon - east_deg - LATTICE.west) / LATTICE.step)),
     col1: Math.min(LATTICE.cols - 1, Math.floor((lon + east_deg - LATTICE.west) / LATTICE.step)),
+  };
+}
+
+/** Rows and columns of pixels whose centres certainly lie within a distance of a position; none where the first is after the last. */
+export function pixelsInside({ lat, lon }: Position, radius_m: number): PixelWindow {
+  // Half a side of the square in the circle, a hundredth shorter; a degree of latitude is at most 111.7 km, one of longitude
+  // longest on the side of the equator.
+  const half_m = (0.99 * radius_m) / Math.SQRT2;
+  const north_deg = half_m / 111_700;
+  const east_deg = half_m / (111_400 * Math.cos(Math.max(0, Math.abs(lat) - north_deg) * RAD_PER_DEG));
+  return {
+    row0: Math.ceil((rowLat(0) - lat - north_deg) / LATTICE.step),
+    row1: Math.floor((rowLat(0) - lat + north_deg) / LATTICE.step),
+    col0: Math.ceil((lon - east_deg - colLon(0)) / LATTICE.step),
+    col1: Math.floor((lon + east_deg - colLon(0)) / LATTICE.step),
   };
 }
 

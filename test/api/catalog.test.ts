@@ -7,7 +7,7 @@ import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../
 import { openEngine } from '../../api/duckdb.ts';
 import { type Found, type Live, openLive, type Storm } from '../../api/live.ts';
 import { createObservers, type Observer } from '../../api/observers.ts';
-import { selectList } from '../../api/queries/select.ts';
+import { selectList } from '../../api/queries/sql.ts';
 import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';

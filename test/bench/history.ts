@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import pg from 'pg';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
 import { type Engine, openEngine } from '../../api/duckdb.ts';
-import { FILES } from '../../api/queries/select.ts';
+import { FILES } from '../../api/queries/sql.ts';
 import { getHailHistory } from '../../api/routes/hail-history.ts';
 import { openEngine as openWriter, sqlList, sqlText } from '../../pipeline/duckdb.ts';
 import { UsageError } from '../../pipeline/error.ts';

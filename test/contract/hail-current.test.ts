@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { selectList } from '../../api/queries/select.ts';
+import { selectList } from '../../api/queries/sql.ts';
 import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';

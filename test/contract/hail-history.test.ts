@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { selectList } from '../../api/queries/select.ts';
+import { selectList } from '../../api/queries/sql.ts';
 import { readVerification } from '../../api/queries/verification.ts';
 import { listEvents } from '../../api/routes/events.ts';
 import { getHailHistory } from '../../api/routes/hail-history.ts';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { selectList } from '../../api/queries/select.ts';
+import { selectList } from '../../api/queries/sql.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';

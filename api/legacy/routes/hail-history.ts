@@ -5,7 +5,7 @@ import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';
 import { dayHail } from '../../queries/history.ts';
-import { stormsOfHail } from '../../queries/storms-of-hail.ts';
+import { tracksOfHail } from '../../queries/track.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { aheadFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
@@ -76,7 +76,7 @@ export const earlierHailHistory = readEndpoint({
       limit: DAYS_MAX,
       products: false,
     });
-    const storms = await stormsOfHail(services.engine, edition, days);
+    const storms = await tracksOfHail(services.engine, edition, days);
     const data = days.map((day) => {
       const { storm_date, duration_minutes, hail } = historyEvent(day);
       return {

@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import pino from 'pino';
 import { openCatalog } from '../../../api/catalog.ts';
 import { type Engine, openEngine, type Parameter } from '../../../api/duckdb.ts';
-import { type CellView, IN_PART, openCellRows } from '../../../api/queries/cell-rows.ts';
-import { coder, tupleCoder } from '../../../api/queries/coded.ts';
+import { type CellView, IN_PART, openCellRows, rowsAsJson, rowsFromJson } from '../../../api/queries/cell-rows.ts';
+import { columnEncoder, tupleEncoder } from '../../../api/queries/dictionary-columns.ts';
 import { eventDays } from '../../../api/queries/events.ts';
 import {
   type FileMemory,
@@ -16,10 +16,8 @@ import {
   type FileView,
   openFileMemory,
 } from '../../../api/queries/file-memory.ts';
-import { type DayHail, dayHail, type HistoryQuestion } from '../../../api/queries/history.ts';
-import { packed, unpacked } from '../../../api/queries/packed.ts';
-import { startReadingAhead } from '../../../api/queries/read-ahead.ts';
-import { FILES, selectList } from '../../../api/queries/select.ts';
+import { type DayHail, dayHail, type HistoryQuestion, startReadingAhead } from '../../../api/queries/history.ts';
+import { FILES, selectList } from '../../../api/queries/sql.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import { drawsOf } from '../../../pipeline/simulate/random.ts';
@@ -321,7 +319,8 @@ test('what was read ahead answers the first question without a statement', async
   t.is(expected.length, 2);
   while (files.bytes() === 0) await pause(10);
   await files.settled();
-  const none: Engine = { ...engine, rows: () => Promise.reject(new Error('a statement was run')) };
+  const refuse = () => Promise.reject(new Error('a statement was run'));
+  const none: Engine = { ...engine, rows: refuse, columns: refuse, numbers: refuse, stream: refuse };
   t.deepEqual(await dayHail({ engine: none, files }, catalog.edition(), question), expected);
 });
 
@@ -448,7 +447,7 @@ interface CellHours {
 }
 const HOURS: CellView<CellHours, ReadonlyMap<string, string>> = {
   collection: 'forecast',
-  statement: `SELECT geohash4, ${packed(forecast, HOUR)} AS hours FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
+  statement: `SELECT geohash4, ${rowsAsJson(forecast, HOUR)} AS hours FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
   make: (rows) => new Map(rows.map(({ geohash4, hours }) => [geohash4, hours])),
 };
 
@@ -471,7 +470,7 @@ test('every cell of CONUS is read, from the first to the last, its rows packed a
   t.deepEqual([...made.keys()].sort(), cells.map(({ geohash4 }) => geohash4).sort());
   for (const { geohash4 } of cells)
     t.deepEqual(
-      unpacked<Hour>(HOUR, made.get(geohash4) ?? '').sort((a, b) => a.valid_time - b.valid_time),
+      rowsFromJson<Hour>(HOUR, made.get(geohash4) ?? '').sort((a, b) => a.valid_time - b.valid_time),
       rows
         .filter((row) => row.geohash4 === geohash4)
         .map(({ valid_time, hail_probability, risk_category }) => ({ valid_time, hail_probability, risk_category })),
@@ -551,7 +550,7 @@ const rows = fc.array(fc.tuple(value, value, value), { minLength: 1, maxLength: 
 test('columns that are coded together hold what each row held, piece by piece, and so does a column alone', (t) => {
   fc.assert(
     fc.property(fc.array(rows, { minLength: 1, maxLength: 4 }), (pieces) => {
-      const [together, alone] = [tupleCoder(3), coder()];
+      const [together, alone] = [tupleEncoder(3), columnEncoder()];
       for (const piece of pieces) {
         const columns = [0, 1, 2].map((at) => Float64Array.from(piece, (row) => row[at] ?? Number.NaN));
         together.add(columns);
@@ -560,12 +559,12 @@ test('columns that are coded together hold what each row held, piece by piece, a
       const all = pieces.flat();
       const made = together.done();
       t.deepEqual(
-        all.map((_, index) => made.map(({ values, codeOf }) => values[codeOf(index)])),
+        all.map((_, index) => made.map((column) => column.at(index))),
         all.map((row) => [...row]),
       );
-      const { values, codeOf } = alone.done();
+      const { at } = alone.done();
       t.deepEqual(
-        all.map((_, index) => values[codeOf(index)]),
+        all.map((_, index) => at(index)),
         all.map(([first]) => first),
       );
     }),
@@ -574,7 +573,7 @@ test('columns that are coded together hold what each row held, piece by piece, a
 });
 
 test('rows that come again take a byte for the row and nothing for each column', (t) => {
-  const together = tupleCoder(4);
+  const together = tupleEncoder(4);
   const columns = [0, 1, 2, 3].map((at) => Float64Array.from({ length: 10_000 }, (_, row) => (row % 200) * 100 + at));
   together.add(columns);
   const bytes = together.done().reduce((sum, column) => sum + column.bytes, 0);
