@@ -6,7 +6,7 @@ import { networkOf } from './address.ts';
 import { type Connections, closeOpenly } from './connections.ts';
 import { metaOf } from './envelope.ts';
 import { earlierErrorBody, errorBody } from './error-body.ts';
-import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
+import { HEADERS_BYTES, LONGEST_TARGET } from './limits.ts';
 import { isEarlierPath } from './mount.ts';
 import { type Headers, JSON_TYPE } from './reply.ts';
 import { readTarget } from './target.ts';

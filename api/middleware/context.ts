@@ -32,7 +32,6 @@ export function createContext(services: Services, clock: Clock, trusted: BlockLi
       version: null,
       tag: null,
       fresh: null,
-      reply: null,
     };
     return next();
   };
