@@ -25,7 +25,7 @@ import {
   subscriptionCursor,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
-import { cursorQuery, integerQuery, shown } from '../decode.ts';
+import { cursorQuery, integerQuery, unknownCursor } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -76,11 +76,7 @@ export const listAlerts = readEndpoint({
   answer: async ({ query: { limit, cursor }, caller, now_ms, services: { records } }) => {
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
     const after = cursor === null ? null : await subscriptionCursor(records.reader, walk, cursor, now_ms);
-    if (cursor !== null && after === null)
-      throw new ApiError(
-        'invalid_parameter',
-        `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
-      );
+    if (cursor !== null && after === null) throw unknownCursor(cursor);
     const found = await listSubscriptions(records.reader, caller.business_id, after, limit + 1);
     const page = found.slice(0, limit);
     const next_cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;

@@ -6,8 +6,8 @@ import {
 } from '../../schemas/resources/verification.ts';
 import { writeEndpoint } from '../endpoint.ts';
 import { readVerification } from '../queries/verification.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
-import { rangeFault } from '../rules/verification-range.ts';
 import { refuseRange } from './refuse-range.ts';
 
 const EXAMPLE_REQUEST = { lat: 35.22, lon: -97.44, date_start: '2026-04-01', date_end: '2026-05-01' };

@@ -9,7 +9,7 @@ import { dayHail } from '../../queries/history.ts';
 import { stormsOfHail } from '../../queries/storms-of-hail.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { damageEstimate } from '../../rules/damage.ts';
-import { aheadFault } from '../../rules/date-range.ts';
+import { rangeFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { EarlierHistory } from '../resources.ts';
 import { simulatedHistory } from '../simulated-hail.ts';
@@ -103,6 +103,6 @@ export const earlierHailHistory = readEndpoint({
 
 /** Throws `invalid_parameter` for what lies in the future. */
 function checkDates({ start_date, end_date }: Question, now_ms: number): void {
-  const fault = aheadFault({ name: 'start_date', date: start_date }, { name: 'end_date', date: end_date }, now_ms);
-  if (fault !== null) throw new ApiError('invalid_parameter', fault);
+  const fault = rangeFault({ date_start: start_date, date_end: end_date }, now_ms, ['start_date', 'end_date']);
+  if (fault !== null) throw new ApiError('invalid_parameter', `${fault.name} ${fault.reason}`);
 }
