@@ -25,7 +25,15 @@ import type { PublicRoute } from './middleware/public-routes.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
 import { plan, read } from './middleware/read.ts';
 import { replyCache, replyFromCache } from './middleware/reply-cache.ts';
-import { endpointRouter, methodNotAllowed, notFound, ofVariant, preflight, publicRouter } from './middleware/routes.ts';
+import {
+  endpointRouter,
+  methodNotAllowed,
+  notFound,
+  ofVariant,
+  preflight,
+  publicRouter,
+  routes,
+} from './middleware/routes.ts';
 import { simulated } from './middleware/simulated.ts';
 import { rememberSunset, tellSunset } from './middleware/sunset.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
@@ -80,12 +88,12 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(errors(telemetry));
   app.use(headLimits);
   app.use(preflight([publicRoutes, currentRoutes, earlierRoutes]));
-  app.use(publicRoutes.routes());
+  app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
   app.use(authenticate(services.records, clock.monotonic_ms));
   app.use(rateLimit(clock, services.records));
-  app.use(ofVariant('current', currentRoutes));
-  app.use(ofVariant('earlier', earlierRoutes));
+  app.use(ofVariant('current', routes(currentRoutes)));
+  app.use(ofVariant('earlier', routes(earlierRoutes)));
   app.use(methodNotAllowed);
   app.use(notFound);
 
