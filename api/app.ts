@@ -1,8 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { BlockList } from 'node:net';
-import type Router from '@koa/router';
 import Koa from 'koa';
-import compose from 'koa-compose';
 import { newId } from '../schemas/ids.ts';
 import type { Endpoint } from './endpoint.ts';
 import { handleClientErrors } from './http/client-errors.ts';
@@ -10,32 +8,34 @@ import { type Connections, serveInTurn } from './http/connections.ts';
 import { limitServer, SERVER_OPTIONS } from './http/limits.ts';
 import { ADDRESS_WINDOWS, type Clock, rateWindows } from './http/rate-window.ts';
 import type { Headers } from './http/reply.ts';
-import { replyCache } from './http/reply-cache.ts';
-import { routePath, strictRouter } from './http/routes.ts';
 import { CURRENT_VARIANT, type Variant } from './http/variant.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
 import { readBody } from './middleware/body.ts';
-import { charge } from './middleware/charge.ts';
+import { charge, spendCap } from './middleware/charge.ts';
 import { checkReply } from './middleware/check-reply.ts';
 import { addHeaders, commonHeaders } from './middleware/common-headers.ts';
+import { compress } from './middleware/compress.ts';
 import { conditionalGet, skipUnchanged } from './middleware/conditional-get.ts';
 import { createContext } from './middleware/context.ts';
 import { errors } from './middleware/errors.ts';
 import { headLimits } from './middleware/head-limits.ts';
 import { idempotency } from './middleware/idempotency.ts';
 import { negotiate } from './middleware/negotiate.ts';
-import { methodNotAllowed, notFound, unlessLiteral } from './middleware/no-route.ts';
-import { plan } from './middleware/plan.ts';
-import { preflight } from './middleware/preflight.ts';
-import { type PublicRoute, publicRouter } from './middleware/public-routes.ts';
+import type { PublicRoute } from './middleware/public-routes.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
-import { read } from './middleware/read.ts';
-import { type CachedReply, replyFromCache } from './middleware/reply-cache.ts';
-import { ofVariant, routes } from './middleware/routes.ts';
-import { sendReply } from './middleware/send-reply.ts';
+import { plan, read } from './middleware/read.ts';
+import { replyCache, replyFromCache } from './middleware/reply-cache.ts';
+import {
+  endpointRouter,
+  methodNotAllowed,
+  notFound,
+  ofVariant,
+  preflight,
+  publicRouter,
+  routes,
+} from './middleware/routes.ts';
 import { simulated } from './middleware/simulated.ts';
-import { spendCap } from './middleware/spend-cap.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
 import { variantHeaders } from './middleware/variant-headers.ts';
@@ -52,7 +52,7 @@ export interface AppOptions {
   /** Proxies whose header for the client's address is trusted; null: none. */
   readonly trusted: BlockList | null;
   readonly clock: Clock;
-  /** Replies that are checked against their schema: all, where a mismatch is an error, or a sample, where it is logged. */
+  /** Which replies are checked against their schema: all, and a mismatch is an error, or a sample, and a mismatch is logged. */
   readonly check_replies: 'all' | 'sample';
   readonly telemetry: Telemetry;
 }
@@ -71,7 +71,7 @@ export interface OtherVariant {
   readonly open: (parts: VariantParts) => Variant;
 }
 
-/** Rate of the window of an address, shown where there is no key; it refuses nobody. */
+/** Requests per minute shown for an address when a call has no key; it refuses no call. */
 const ADDRESS_RATE = 60;
 
 /** The service as an HTTP server that does not listen yet. */
@@ -84,7 +84,7 @@ export function createApp(options: AppOptions): Server {
 /** Puts the service behind a server made with SERVER_OPTIONS. */
 export function attachApp(server: Server, options: AppOptions): Connections {
   const { services, clock, trusted, telemetry } = options;
-  // Apart from the windows of keys: calls from many addresses must not push those out of memory.
+  // Separate from the windows of keys: calls from many addresses must not evict those.
   const addressWindows = rateWindows(clock, ADDRESS_WINDOWS);
   const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
   const common = commonHeaders(services.base_url);
@@ -133,34 +133,12 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   return connections;
 }
 
-/** Router of the endpoints, literal paths first; what an endpoint does with a call is composed once. */
-function endpointRouter(
-  endpoints: readonly Endpoint[],
-  chainOf: (endpoint: Endpoint) => CallMiddleware[],
-  pathsOf: (endpoint: Endpoint) => readonly string[],
-): Router {
-  const router = strictRouter();
-  const inOrder = endpoints.toSorted((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
-  for (const endpoint of inOrder) {
-    if (router.stack.some(({ name, methods }) => name === endpoint.path && methods.includes(endpoint.method)))
-      throw new Error(`${endpoint.method} ${endpoint.path} is declared twice`);
-    const chain = compose(chainOf(endpoint));
-    for (const template of pathsOf(endpoint)) {
-      const path = routePath(template);
-      const handler = typeof path === 'string' ? chain : unlessLiteral(chain);
-      const pathAsRegExp = path instanceof RegExp;
-      router.register(path, [endpoint.method], handler as never, { name: endpoint.path, pathAsRegExp });
-    }
-  }
-  return router;
-}
-
-/** What happens to a call of an endpoint, in order, after its route was found. */
+/** Middleware of an endpoint, in order. */
 function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
   const { services, clock, telemetry } = options;
   const { records } = services;
   const check = checkReply(options.check_replies, telemetry);
-  const cache = replyCache<CachedReply>();
+  const cache = replyCache();
   const repeatable = idempotency(services, telemetry);
   return (endpoint) => {
     const reads = endpoint.kind === 'read';
@@ -168,7 +146,7 @@ function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
     return [
       authorize(endpoint),
       negotiate(endpoint),
-      sendReply(endpoint),
+      ...(reads || !endpoint.answers_secret ? [compress] : []), // the length would show guesses of a secret
       ...(reads && endpoint.cacheable ? [conditionalGet] : []),
       ...(reads ? [charge(records)] : []),
       ...(cached ? [replyFromCache(endpoint, cache, services, clock.monotonic_ms)] : []),

@@ -4,7 +4,6 @@ import type { Edition } from './catalog.ts';
 import type { Price, ReadPlan } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';
 import type { QueryText } from './http/query.ts';
-import type { Reply } from './http/reply.ts';
 import type { Variant } from './http/variant.ts';
 import type { Caller } from './store/records.ts';
 
@@ -40,7 +39,6 @@ export interface State {
   version: string | null;
   tag: string | null;
   fresh: boolean | null;
-  reply: Reply | null;
 }
 
 /** Input of an endpoint after validation; what it declares no schema for is null. */
@@ -67,8 +65,6 @@ export interface CallState extends State {
   tag: string | null;
   /** conditional get: the caller has the answer already; null: not compared yet. */
   fresh: boolean | null;
-  /** The answer as it is sent; null while there is none, and for a 304 that needed none. */
-  reply: Reply | null;
 }
 
 /** What @koa/router adds to the context. */

@@ -15,7 +15,7 @@ import type { Config } from '../config.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';
-import { startFault } from '../rules/verification-range.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { CommandError, print, requireDataRoot, wordOf } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
@@ -75,8 +75,8 @@ function refuseContradictions({ date_start, date_end, bbox, state }: ExportParam
     throw new CommandError(EXIT.usage, `export: ${date_start} to ${date_end} are over ${EXPORT_DAYS_MAX} dates`);
   if (bbox !== null && state !== null)
     throw new CommandError(EXIT.usage, 'export: --bbox and --state are given, expected one of them');
-  const fault = startFault(date_start, now_ms);
-  if (fault !== null) throw new CommandError(EXIT.usage, `export: ${fault.member} ${fault.reason}`);
+  const fault = rangeFault({ date_start }, now_ms);
+  if (fault !== null) throw new CommandError(EXIT.usage, `export: ${fault.name} ${fault.reason}`);
 }
 
 /** Writes the export; an interruption leaves no file behind. */

@@ -12,7 +12,7 @@ import { type Engine, JOBS, openEngine } from '../duckdb.ts';
 import { writeReport } from '../jobs/report.ts';
 import { datesInWords, reportGapsInWords, seenInPartInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
-import { rangeFault } from '../rules/verification-range.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { openTerrain } from '../terrain.ts';
 import { CommandError, print, requireDataRoot, table } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
@@ -87,7 +87,7 @@ function requestOf(given: ReportRequest, now_ms: number): ReportRequest {
     throw new CommandError(EXIT.usage, `${issue?.path.join('.')} ${issue?.message}`);
   }
   const fault = rangeFault(parsed.data, now_ms);
-  if (fault !== null) throw new CommandError(EXIT.usage, `${fault.member} ${fault.reason}`);
+  if (fault !== null) throw new CommandError(EXIT.usage, `${fault.name} ${fault.reason}`);
   return parsed.data;
 }
 

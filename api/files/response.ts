@@ -1,3 +1,4 @@
+import { open } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
@@ -5,11 +6,12 @@ import { acceptsGzip } from '../http/negotiate.ts';
 import { type ByteRange, planFile, type RequestHeaders } from '../http/ranges.ts';
 
 export interface FileRequest {
-  readonly method: 'GET' | 'HEAD';
+  /** GET or HEAD. */
+  readonly method: string;
   readonly headers: RequestHeaders;
 }
 
-/** What a file is answered with. */
+/** A file and the headers of its answers. */
 export interface FileContent {
   readonly bytes: number;
   /** Strong tag, in quotes. */
@@ -17,21 +19,49 @@ export interface FileContent {
   readonly media_type: string;
   /** True where whole answers are compressed for clients that take gzip. */
   readonly compressible?: boolean;
-  /** Headers of every answer that is no error. */
+  /** Headers of every success and 304. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A whole answer; `stream` is null for HEAD and wherever there is no body, and must be read or destroyed. */
+/** Status, headers and body; `stream` must be read or destroyed, and is null for HEAD and 304. */
 export interface FileResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly stream: Readable | null;
 }
 
+/** Makes a file response the answer of a context. */
+export function sendFile(
+  ctx: { status: number; body: unknown; set(headers: FileResponse['headers']): void },
+  { status, headers, stream }: FileResponse,
+): void {
+  ctx.status = status;
+  ctx.set(headers);
+  if (stream !== null) ctx.body = stream;
+}
+
+/** Opens a part of a file. Throws `wrongSize(size)` when the file does not have `bytes` bytes: no client gets parts of another file. */
+export async function openPart(
+  path: string,
+  bytes: number,
+  { first, last }: ByteRange,
+  wrongSize: (size: number) => Error,
+): Promise<Readable> {
+  const handle = await open(path, 'r');
+  try {
+    const { size } = await handle.stat();
+    if (size !== bytes) throw wrongSize(size);
+    return handle.createReadStream({ start: first, end: last });
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
 /**
- * Answer to a request for a file, whole or by range, by its preconditions. A compressed one has a tag of its own, because its bytes
- * are others (RFC 9110 8.8.3.3), and no length; a range is always of the bytes as they are. `open` is called for what has a body. Throws ApiError
- * precondition_failed and range_not_satisfiable.
+ * Response to a request for a file, whole or by range, after its preconditions. A compressed response has its own tag, because its
+ * bytes differ (RFC 9110 8.8.3.3), and no length; ranges are of the uncompressed bytes. `open` is called only for a response with a
+ * body. Throws ApiError precondition_failed and range_not_satisfiable.
  */
 export async function fileResponse(
   { method, headers }: FileRequest,
@@ -73,7 +103,7 @@ export async function fileResponse(
   };
 }
 
-/** The bytes of a stream compressed; either ends with the other. */
+/** Compresses a stream; either ends with the other. */
 function zipped(plain: Readable): Readable {
   // A failure of either destroys the other with its cause, and the sender of this one gets the error.
   return pipeline(plain, createGzip(), () => {});

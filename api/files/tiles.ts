@@ -1,4 +1,4 @@
-import { open, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { contains } from '../../schemas/layout.ts';
@@ -8,10 +8,10 @@ import { scanTime } from '../../schemas/time.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import { ApiError } from '../errors.ts';
 import type { ByteRange } from '../http/ranges.ts';
-import { type FileRequest, type FileResponse, fileResponse } from './response.ts';
+import { type FileRequest, type FileResponse, fileResponse, openPart } from './response.ts';
 
 export interface ArchiveRequest extends FileRequest {
-  /** As it came, without the query; nothing in it is decoded. */
+  /** As sent, without the query, not decoded. */
   readonly path: string;
 }
 
@@ -81,8 +81,8 @@ interface Archive {
 }
 
 /**
- * Answers for tile archives under `/tiles/`, open to anyone: whole or by range, with strong tags made of their content. Only
- * what a manifest lists is served. `limited` opens the file, or refuses to. Throws ApiError not_found, precondition_failed and
+ * Response for a tile archive under `/tiles/`, without a key: whole or by range, with a strong tag made of its content. Only
+ * archives that a manifest lists are served. `limited` opens the file or refuses to. Throws ApiError not_found, precondition_failed and
  * range_not_satisfiable, DataUnavailable for a listed archive that is gone or was altered.
  */
 export async function archiveResponse(
@@ -107,7 +107,7 @@ export async function archiveResponse(
   return await fileResponse(request, content, (range) => limited(() => openFile(archive, edition, range)));
 }
 
-/** The listed archive of a path; null for anything else. Only literal characters match: an encoded path is no path here. */
+/** The listed archive of a path, or null. An encoded path does not match. */
 function archiveAt(path: string, edition: Edition): Archive | null {
   const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
   if (scanDate !== undefined && name !== undefined) {
@@ -135,19 +135,16 @@ function namedArchive(file: PublishedFile): [string, PublishedFile][] {
   return file.kind === 'reflectivity-tiles' ? [[`reflectivity/${basename(file.path)}`, file]] : [];
 }
 
-async function openFile({ file }: Archive, edition: Edition, { first, last }: ByteRange): Promise<Readable> {
+async function openFile({ file }: Archive, edition: Edition, range: ByteRange): Promise<Readable> {
   const root = await realpath(edition.absolute(''));
   const path = await realpath(`${root}/${file.path}`).catch((cause: unknown) => {
     throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
   });
   if (!contains(root, path)) throw new DataUnavailable(file.path, 'leads out of the data root');
-  const handle = await open(path, 'r');
-  try {
-    const { size } = await handle.stat();
-    if (size !== file.bytes) throw new DataUnavailable(file.path, `has ${size} bytes, its manifest says ${file.bytes}`);
-    return handle.createReadStream({ start: first, end: last });
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
+  return openPart(
+    path,
+    file.bytes,
+    range,
+    (size) => new DataUnavailable(file.path, `has ${size} bytes, its manifest says ${file.bytes}`),
+  );
 }

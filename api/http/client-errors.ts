@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '../errors.ts';
 import { networkOf } from './address.ts';
 import { type Connections, closeOpenly } from './connections.ts';
-import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
+import { HEADERS_BYTES, LONGEST_TARGET } from './limits.ts';
 import { type Headers, JSON_TYPE } from './reply.ts';
 import { readTarget } from './target.ts';
 import { CURRENT_VARIANT, type Variant } from './variant.ts';

@@ -1,7 +1,10 @@
 import type { Server } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import { isTrusted } from './address.ts';
-import { HEADERS_BYTES, LONGEST_TARGET } from './head.ts';
+
+/** Names and values of all headers together. */
+export const HEADERS_BYTES = 16_384;
+export const LONGEST_TARGET = 8192;
 
 /**
  * So much of a head is read before Node gives up on it. With room beyond both of our own limits, so that what is a little too

@@ -1,4 +1,5 @@
-import { boundedMap } from './bounded-map.ts';
+import { LRUCache } from 'lru-cache';
+import { ApiError } from '../errors.ts';
 
 /** Media range or coding of an Accept header, with its weight. */
 interface Preference {
@@ -6,9 +7,10 @@ interface Preference {
   readonly weight: number;
 }
 
-/** Headers differ little from client to client: their readings are kept. */
-const read = boundedMap<readonly Preference[]>(500);
-const LONGEST_KEPT = 500;
+/** Parsed headers: most clients send one of a few. */
+const parsed = new LRUCache<string, readonly Preference[]>({ max: 500 });
+/** Longer headers are parsed each time, characters. */
+const LONGEST_CACHED = 500;
 
 /** Media type without its parameters. */
 export function mediaType(type: string): string {
@@ -33,7 +35,13 @@ export function accepts(accept: string | undefined, type: string): boolean {
   return false;
 }
 
-/** Size from which what clients take compressed is compressed. */
+/** Throws `not_acceptable` when an Accept header rules out the type of an answer. */
+export function checkType(accept: string | undefined, type: string): void {
+  const media = mediaType(type);
+  if (!accepts(accept, media)) throw new ApiError('not_acceptable', `Accept rules out ${media}`);
+}
+
+/** Answers above this size are compressed for clients that accept it. */
 export const GZIP_FROM_BYTES = 1024;
 
 /** True when an Accept-Encoding header asks for gzip, by name or by `*`: "gzip above 1 KB when accepted", preferred or not. */
@@ -47,7 +55,7 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 }
 
 function preferencesOf(header: string): readonly Preference[] {
-  const known = read.get(header);
+  const known = parsed.get(header);
   if (known) return known;
   const preferences = header.split(',').flatMap((part) => {
     const [name = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
@@ -55,6 +63,6 @@ function preferencesOf(header: string): readonly Preference[] {
     const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
     return [{ name, weight: weight === undefined ? 1 : Number.parseFloat(weight) || 0 }];
   });
-  if (header.length <= LONGEST_KEPT) read.set(header, preferences);
+  if (header.length <= LONGEST_CACHED) parsed.set(header, preferences);
   return preferences;
 }

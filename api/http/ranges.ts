@@ -9,12 +9,12 @@ export interface ByteRange {
   readonly last: number;
 }
 
-/** What a GET or HEAD for a file is answered with; `bytes` of a 200 is the whole file. */
+/** Answer to a GET or HEAD for a file; `bytes` of a 200 is the whole file. */
 export type FilePlan =
   | { readonly status: 200 | 206; readonly bytes: ByteRange | null }
   | { readonly status: 304 | 412 | 416 };
 
-/** More ranges than this in one header are not even counted: the whole file is the answer. */
+/** A header with more ranges is answered with the whole file. */
 const RANGES_MAX = 100;
 
 /**
@@ -23,7 +23,7 @@ const RANGES_MAX = 100;
  * file, which section 14.2 leaves to the server; HEAD ignores ranges. `bytes` is null for an empty file.
  */
 export function planFile(
-  method: 'GET' | 'HEAD',
+  method: string,
   headers: RequestHeaders,
   file: { readonly size: number; readonly etag: string },
 ): FilePlan {
@@ -35,7 +35,7 @@ export function planFile(
   const whole = file.size === 0 ? null : { first: 0, last: file.size - 1 };
   const range = one(headers.range);
   const ifRange = one(headers['if-range']);
-  // Another tag, or a date, means that the client holds a version of which this is no part.
+  // Another tag, or a date, means that the client has parts of another version.
   const isPart = ifRange === null || ifRange.trim() === file.etag;
   if (method === 'HEAD' || range === null || !isPart) return { status: 200, bytes: whole };
   const wanted = wantedRange(range, file.size);
@@ -49,7 +49,7 @@ function one(value: string | readonly string[] | undefined): string | null {
   return typeof value === 'string' ? value : value.join(', ');
 }
 
-/** The one satisfiable range requested; 'unsatisfiable' behind the end, 'whole' for several or another grammar. */
+/** The only satisfiable range of a header; 'unsatisfiable' behind the end, 'whole' for several or for another grammar. */
 function wantedRange(header: string, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const [, list] = /^\s*bytes\s*=(.*)$/i.exec(header) ?? [];
   const specs =

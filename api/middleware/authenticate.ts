@@ -1,10 +1,10 @@
 import { ApiError } from '../errors.ts';
-import { countOf } from '../http/head.ts';
 import { lockout } from '../http/lockout.ts';
 import type { Variant } from '../http/variant.ts';
 import type { Context, Middleware } from '../state.ts';
 import { RecordsUnavailable } from '../store/errors.ts';
 import type { Caller, Records } from '../store/records.ts';
+import { countOf } from './head-limits.ts';
 
 const KEY_INVALID = 'the key is not valid';
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;

@@ -4,12 +4,12 @@ import { isGone } from '../http/reply.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { Caller, Charge, OverCap, Records } from '../store/records.ts';
 
-/** Charges a read once its answer is made: Koa sends when the whole chain has resolved, so no byte leaves before. */
+/** Charges a read once its answer is made. Koa sends after the whole chain has resolved, so no byte leaves before the charge. */
 export function charge(records: Records): CallMiddleware {
   return async (ctx, next) => {
     await next();
     const { price, caller, now_ms } = ctx.state;
-    // A client that is gone has received nothing, and pays nothing.
+    // A disconnected client receives nothing and is not charged.
     if (price === null || isGone(ctx)) return;
     const outcome = await records.charge(chargeOf(caller, price, now_ms));
     if (outcome !== 'charged') throw spendCapExceeded(outcome, now_ms);
@@ -17,7 +17,17 @@ export function charge(records: Records): CallMiddleware {
   };
 }
 
-/** The row that a call adds to the ledger. */
+/** Refuses a call that its charge would refuse, before any work is done for it. Nothing is reserved. */
+export function spendCap(records: Records): CallMiddleware {
+  return async (ctx, next) => {
+    const { price, caller, now_ms } = ctx.state;
+    const exceeded = price === null ? null : await records.wouldExceed(caller, price.credits, now_ms);
+    if (exceeded !== null) throw spendCapExceeded(exceeded, now_ms);
+    await next();
+  };
+}
+
+/** Ledger row of a call. */
 export function chargeOf(caller: Caller, price: Price, now_ms: number): Charge {
   return {
     business_id: caller.business_id,
@@ -34,7 +44,7 @@ const MESSAGES: Readonly<Record<OverCap, string>> = {
   over_key_cap: "the call would exceed the month's spend cap of this key",
 };
 
-/** The refusal by a cap: it says whose, and for how long. */
+/** Refusal by the spend cap of a business or a key, until the next month. */
 export function spendCapExceeded(by: OverCap, now_ms: number): ApiError {
   const now = new Date(now_ms);
   const nextMonth_ms = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);

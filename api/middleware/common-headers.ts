@@ -1,6 +1,6 @@
-import { leavesBody } from '../http/body.ts';
 import { type Headers, setHeaders } from '../http/reply.ts';
 import type { Middleware } from '../state.ts';
+import { hasUnreadBody } from './body.ts';
 
 const EXPOSED = [
   'ETag',
@@ -16,7 +16,7 @@ const EXPOSED = [
   'X-Required-Scope',
 ].join(', ');
 
-/** Headers of every answer of the interface: anyone may call it from a page, nothing in it is to be run or framed. */
+/** Headers of every answer: any page may call the interface, and no answer may be run or framed. */
 export function commonHeaders(base_url: string): Headers {
   return {
     'Access-Control-Allow-Origin': '*',
@@ -30,9 +30,8 @@ export function commonHeaders(base_url: string): Headers {
 }
 
 /**
- * Gives every answer its id, the rate and the common headers, of which a public route may bring its own. Answers to requests
- * whose key is not known show the window of their address. One that comes before the whole body of its request has closes the
- * connection.
+ * Sets request id, rate and common headers on every answer; a public route may set its own instead of a common one. Answers
+ * without a valid key show the rate window of the address. An answer before the end of the request body closes the connection.
  */
 export function addHeaders(common: Headers, addressRate: (address: string) => Headers): Middleware {
   const entries = Object.entries(common);
@@ -41,7 +40,7 @@ export function addHeaders(common: Headers, addressRate: (address: string) => He
     const { req, res, state } = ctx;
     for (const [name, value] of entries) if (!res.hasHeader(name)) res.setHeader(name, value);
     res.setHeader('X-Request-Id', state.request_id);
-    if (leavesBody(req)) res.setHeader('Connection', 'close');
+    if (hasUnreadBody(req)) res.setHeader('Connection', 'close');
     setHeaders(res, state.rate_headers ?? addressRate(state.address));
   };
 }

@@ -37,7 +37,6 @@ export function createContext(
       version: null,
       tag: null,
       fresh: null,
-      reply: null,
     };
     return next();
   };

@@ -2,17 +2,18 @@ import { createHash } from 'node:crypto';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
-import { countOf } from '../http/head.ts';
 import type { JsonObject } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
+import { respond } from '../http/reply.ts';
 import { canonical } from '../rules/canonical.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware, Context } from '../state.ts';
 import type { StoredAnswer } from '../store/records.ts';
 import { isEncrypted } from '../store/secrets.ts';
 import { asApiError, errorAnswer } from './errors.ts';
+import { countOf } from './head-limits.ts';
 import type { Telemetry } from './telemetry.ts';
-import { replyOf } from './write.ts';
+import { storedReply } from './write.ts';
 
 const LONGEST = 255;
 /** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
@@ -76,7 +77,7 @@ export function idempotency(
         if (claim.kind === 'other_request')
           throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
         if (claim.kind === 'replay') {
-          state.reply = replyOf(endpoint, readable(claim.answer), { 'Idempotent-Replay': 'true' });
+          respond(ctx, storedReply(endpoint, readable(claim.answer), { 'Idempotent-Replay': 'true' }));
           return;
         }
         state.claim = claim.token;

@@ -1,13 +1,34 @@
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import { type Edition, NOTHING_PUBLISHED } from '../catalog.ts';
 import { asOneQuestion } from '../duckdb.ts';
-import type { Answer, ReadEndpoint } from '../endpoint.ts';
-import { JSON_TYPE } from '../http/reply.ts';
+import type { Answer, PlanInput, ReadEndpoint, ReadPlan } from '../endpoint.ts';
+import { entityTag } from '../http/entity-tag.ts';
+import { checkType } from '../http/negotiate.ts';
+import { JSON_TYPE, respond } from '../http/reply.ts';
 import type { Services } from '../services.ts';
-import type { CallMiddleware } from '../state.ts';
+import type { CallMiddleware, Input } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
-import { checkType } from './negotiate.ts';
-import { provenanceOfPlan, tagOf } from './plan.ts';
 
-/** Makes the answer of an endpoint that reads, from its plan. X-Data-Source is the provenance of what it read. */
+const NO_PLAN: ReadPlan = { dates: [] };
+
+/**
+ * First half of a read: pins one edition for the request, and plans which data the answer will use. Without an edition the call
+ * is neither answered nor charged. The entity tag follows from the version of the plan, where it has one.
+ */
+export function plan(endpoint: ReadEndpoint, services: Services): CallMiddleware {
+  const readsData = endpoint.cacheable || endpoint.plan !== null;
+  return (ctx, next) => {
+    const { state } = ctx;
+    const { now_ms, input } = state;
+    state.edition ??= readsData ? services.catalog.edition() : NOTHING_PUBLISHED;
+    const { plan, version } = planOf(endpoint, { ...input, now_ms, services, edition: state.edition });
+    Object.assign(state, { plan, version });
+    if (version !== null) state.tag = tagOf(endpoint, input, `${services.base_url} ${version}`);
+    return next();
+  };
+}
+
+/** Second half of a read: makes the answer from its plan. X-Data-Source is the provenance of the data used. */
 export function read(endpoint: ReadEndpoint, services: Services, check: CheckReply): CallMiddleware {
   return async (ctx) => {
     const { state } = ctx;
@@ -26,16 +47,36 @@ export function read(endpoint: ReadEndpoint, services: Services, check: CheckRep
         input,
         `${provenance} ${answer.tag === undefined ? text : JSON.stringify(answer.tag)}`,
       );
-    state.reply = {
-      status: 200,
-      type,
-      headers: {
-        ...(state.tag === null ? { 'Cache-Control': 'no-store' } : {}),
-        ...(provenance === null ? {} : { 'X-Data-Source': provenance }),
-        ...answer.headers,
-      },
-      bytes: Buffer.from(text),
-      gzipped: null,
+    const headers = {
+      ...(state.tag === null ? { 'Cache-Control': 'no-store' } : {}),
+      ...(provenance === null ? {} : { 'X-Data-Source': provenance }),
+      ...answer.headers,
     };
+    respond(ctx, { status: 200, type, headers, body: Buffer.from(text) });
   };
+}
+
+/** The plan of an input, and the version that identifies its answer; null where there is none. */
+export function planOf(
+  endpoint: ReadEndpoint,
+  input: PlanInput,
+): { readonly plan: ReadPlan; readonly version: string | null } {
+  const plan = endpoint.plan?.(input) ?? NO_PLAN;
+  const version = endpoint.cacheable ? (plan.version ?? null) : null;
+  return { plan, version: version === null ? null : `${provenanceOfPlan(input.edition, plan)} ${version}` };
+}
+
+/** Provenance of everything that an answer uses: its storm dates and the other data of its plan; null when it uses none. */
+export function provenanceOfPlan(
+  edition: Edition,
+  { dates, provenance = null }: ReadPlan,
+  read: readonly string[] = dates,
+): MixedProvenance | null {
+  return combineProvenances([edition.provenanceOf(read), provenance].filter((one) => one !== null));
+}
+
+/** Entity tag of an answer. Parameters whose default the clock decides are left out. */
+function tagOf({ path, clocked }: ReadEndpoint, input: Input, content: string): string {
+  const query = Object.entries(input.query ?? {}).filter(([name]) => !clocked.includes(name));
+  return entityTag(path, { params: input.params, query: Object.fromEntries(query) }, content);
 }

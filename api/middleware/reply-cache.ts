@@ -1,53 +1,76 @@
+import { LRUCache } from 'lru-cache';
 import type { Edition } from '../catalog.ts';
 import type { Price, ReadEndpoint } from '../endpoint.ts';
-import type { Reply } from '../http/reply.ts';
-import type { ReplyCache } from '../http/reply-cache.ts';
+import { checkType } from '../http/negotiate.ts';
+import { type Headers, setHeaders } from '../http/reply.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware, CallState } from '../state.ts';
-import { checkType } from './negotiate.ts';
-import { planOf } from './plan.ts';
+import { planOf } from './read.ts';
 
-/** How long an answer that no version stands for is kept at most: within a second `age_seconds` stays the same. */
-const KEPT_MS = 1000;
+const REPLIES_MAX = 5000;
+/** All cached bodies together. */
+const TOTAL_BYTES_MAX = 48_000_000;
+/** One body; a larger answer is made again each time. */
+const REPLY_BYTES_MAX = 8_000_000;
+/** Headers that a cacheable answer may have; ETag and Cache-Control are set on each reply. */
+const HEADERS: readonly string[] = ['Content-Type', 'X-Data-Source'];
+/** Longest time that an answer without a version is cached: within a second `age_seconds` stays the same. */
+const CACHED_MS = 1000;
 
-/** An answer that is kept, with what it costs each time, and its tag. */
+/** A cached answer, with the price of each call and its tag. */
 export interface CachedReply {
-  readonly reply: Reply;
+  readonly headers: Headers;
+  readonly body: Buffer;
   readonly price: Price | null;
   readonly tag: string | null;
-  /** Whether it is still what would be answered now. */
+  /** True while a new answer would be the same. */
   readonly holds: (edition: Edition, now_ms: number) => boolean;
 }
 
-/** Answers a repeated request from memory as long as its answer would be the same; the caller is charged all the same. */
+/** Answers by path and query, within bounds of number and bytes. */
+export function replyCache<Cached extends Pick<CachedReply, 'body'> = CachedReply>(): LRUCache<string, Cached> {
+  return new LRUCache({
+    max: REPLIES_MAX,
+    maxSize: TOTAL_BYTES_MAX,
+    maxEntrySize: REPLY_BYTES_MAX,
+    sizeCalculation: ({ body }) => Math.max(1, body.length), // the library refuses a size of 0
+  });
+}
+
+/** Answers a repeated request from memory while its answer would be the same; the caller is charged as usual. */
 export function replyFromCache(
   endpoint: ReadEndpoint,
-  cache: ReplyCache<CachedReply>,
+  cache: LRUCache<string, CachedReply>,
   services: Services,
   monotonic_ms: () => number,
 ): CallMiddleware {
   return async (ctx, next) => {
-    const { state } = ctx;
+    const { state, res } = ctx;
     const target = state.search === '' ? state.path : `${state.path}?${state.search}`;
-    const cached = cache.find(target);
-    if (cached !== null) {
+    const cached = cache.get(target);
+    if (cached !== undefined) {
       state.edition = services.catalog.edition();
       if (cached.holds(state.edition, state.now_ms)) {
-        const { reply, price, tag } = cached;
-        checkType(ctx.req.headers.accept, reply.type);
-        state.reply = reply;
-        state.price = price;
-        state.tag = tag;
+        const { headers, body, price, tag } = cached;
+        checkType(ctx.req.headers.accept, headers['Content-Type'] as string);
+        ctx.status = 200;
+        setHeaders(res, headers);
+        ctx.body = body;
+        Object.assign(state, { price, tag });
         return;
       }
-      cache.drop(target);
+      cache.delete(target);
     }
     await next();
-    const { reply, price, tag } = state;
-    if (reply === null) return;
-    const until_ms = monotonic_ms() + KEPT_MS;
+    const { body } = ctx;
+    if (!Buffer.isBuffer(body)) return;
+    const { price, tag } = state;
+    const headers = Object.fromEntries(
+      HEADERS.filter((name) => res.hasHeader(name)).map((name) => [name, ctx.response.get(name)]),
+    );
+    const until_ms = monotonic_ms() + CACHED_MS;
     const holds = state.version === null ? withinSecond(state, () => monotonic_ms() < until_ms) : sameVersion(state);
-    cache.keep(target, { reply, price, tag, holds });
+    cache.set(target, { headers, body, price, tag, holds });
   };
 
   function withinSecond({ edition, now_ms }: CallState, isYoung: () => boolean): CachedReply['holds'] {

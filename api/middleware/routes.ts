@@ -1,41 +1,102 @@
-import type Router from '@koa/router';
+import Router from '@koa/router';
+import compose from 'koa-compose';
+import type { Endpoint } from '../endpoint.ts';
+import { allowHeader, hasParams, noRouteError, pathPattern } from '../http/routes.ts';
 import type { Variant } from '../http/variant.ts';
-import type { Middleware } from '../state.ts';
+import type { CallMiddleware, Middleware, State } from '../state.ts';
+import type { PublicRoute } from './public-routes.ts';
 
-interface LiteralRoute {
-  readonly name: string;
-  readonly handler: Middleware;
+/** How long a client may cache the answer to OPTIONS: the methods of a path change with a release only. */
+const PREFLIGHT_S = 86_400;
+const PREFLIGHT_HEADERS = {
+  'Access-Control-Allow-Headers':
+    'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, If-Range, Range, X-Request-Id',
+  'Access-Control-Max-Age': String(PREFLIGHT_S),
+  // Not by shared caches: the answer carries a request id and the window of an address.
+  'Cache-Control': `private, max-age=${PREFLIGHT_S}`,
+};
+
+/** Router of the routes that need no key. */
+export function publicRouter(routes: readonly PublicRoute[]): Router<State> {
+  const router = strictRouter();
+  for (const { path, methods = ['GET'], handler } of routes)
+    router.register(path, [...methods], handler as never, { name: path.replace('{/*rest}', '/') });
+  return router;
 }
 
-/** The same for calls of one variant of the interface alone: those of the other go on. */
+/** Router of endpoints, each at one or more paths; the middleware of an endpoint is composed once. */
+export function endpointRouter(
+  endpoints: readonly Endpoint[],
+  chainOf: (endpoint: Endpoint) => CallMiddleware[],
+  pathsOf: (endpoint: Endpoint) => readonly string[],
+): Router<State> {
+  const router = strictRouter();
+  const literals = endpoints.flatMap(pathsOf).filter((path) => !hasParams(path));
+  for (const endpoint of endpoints) {
+    const { method, path: name } = endpoint;
+    if (router.stack.some((layer) => layer.name === name && layer.methods.includes(method)))
+      throw new Error(`${method} ${name} is declared twice`);
+    const chain = compose(chainOf(endpoint));
+    for (const path of pathsOf(endpoint))
+      if (hasParams(path))
+        router.register(pathPattern(path, literals), [method], chain as never, { name, pathAsRegExp: true });
+      else router.register(path, [method], chain as never, { name });
+  }
+  return router;
+}
+
+/** A router for paths as they are sent: letter case counts, and the trailing slash has been removed already. */
+function strictRouter(): Router<State> {
+  return new Router({ sensitive: true, strict: true });
+}
+
+/**
+ * Runs the routes of a router. A route with a literal path is found in a map, and the router does the rest: it composes the
+ * middleware of a route anew for each call, which costs a tenth of a repeated read.
+ */
+export function routes(router: Router<State>): Middleware {
+  const search = router.routes() as unknown as Middleware; // typed for contexts that the router itself extends
+  const literal = new Map(
+    router.stack
+      .filter(({ path }) => typeof path === 'string' && !/[{:*]/.test(path))
+      .flatMap((layer) => layer.methods.map((method) => [`${method} ${layer.path}`, layer])),
+  );
+  return (ctx, next) => {
+    const layer = literal.get(`${ctx.method} ${ctx.path}`);
+    if (layer === undefined) return search(ctx, next);
+    ctx.routerName = layer.name ?? '';
+    return (layer.stack[0] as unknown as Middleware)(ctx, next);
+  };
+}
+
+/** Runs a middleware for calls of one variant only. */
 export function ofVariant(variant: Variant, served: Middleware): Middleware {
   return (ctx, next) => (ctx.state.variant === variant ? served(ctx, next) : next());
 }
 
-/**
- * Hands a request to the route that a router has for it. A map of literal paths stands in front: for nearly every call it saves
- * the search through all patterns, and the chain that the router builds anew each time.
- */
-export function routes(router: Router): Middleware {
-  // The router types what it runs by its own context, whose extra fields no middleware of ours reads: hence two casts.
-  const byPath = new Map<string, Map<string, LiteralRoute>>();
-  const isLiteral = ({ path }: Router['stack'][number]) => typeof path === 'string' && !/[{:*]/.test(path);
-  for (const { path, methods, name = '', stack } of router.stack.filter(isLiteral)) {
-    const byMethod = byPath.get(String(path)) ?? new Map<string, LiteralRoute>();
-    for (const method of methods) byMethod.set(method, { name, handler: stack[0] as unknown as Middleware });
-    byPath.set(String(path), byMethod);
-  }
-  const patterns = router.stack.filter((layer) => !isLiteral(layer));
-  const search = router.routes() as unknown as Middleware;
+/** Answers OPTIONS, without a key and free of charge: 204 with the methods of the path, which may be none. */
+export function preflight(routers: readonly Router<State>[]): Middleware {
   return (ctx, next) => {
-    const byMethod = byPath.get(ctx.state.path);
-    const route = byMethod?.get(ctx.req.method ?? '');
-    if (route !== undefined) {
-      ctx.routerName = route.name;
-      return route.handler(ctx, next);
-    }
-    // A literal path with another method goes to the router too, which finds the methods that it takes.
-    const leadsSomewhere = byMethod !== undefined || patterns.some((layer) => layer.match(ctx.path));
-    return leadsSomewhere ? search(ctx, next) : next();
+    if (ctx.method !== 'OPTIONS') return next();
+    const matched = routers.map((router) => router.match(ctx.path, ctx.method).path);
+    const methods = allowHeader((matched.find((layers) => layers.length > 0) ?? []).flatMap(({ methods }) => methods));
+    ctx.set({ Allow: methods, 'Access-Control-Allow-Methods': methods, ...PREFLIGHT_HEADERS });
+    ctx.status = 204;
+    return undefined;
   };
 }
+
+/**
+ * Refuses with 405 when a route so far has the path but not the method. Not `router.allowedMethods()`, which runs the middleware
+ * behind it first: a public path would then be refused for its missing key.
+ */
+export const methodNotAllowed: Middleware = (ctx, next) => {
+  const { matched = [] } = ctx;
+  if (matched.length === 0) return next();
+  throw noRouteError(ctx.method, allowHeader(matched.flatMap(({ methods }) => methods)));
+};
+
+/** Refuses a path that no route has. */
+export const notFound: Middleware = (ctx) => {
+  throw noRouteError(ctx.method, null);
+};

@@ -1,6 +1,6 @@
 import type { Endpoint } from '../endpoint.ts';
 import { parseQuery } from '../http/query.ts';
-import { JSON_TYPE } from '../http/reply.ts';
+import { JSON_TYPE, respond } from '../http/reply.ts';
 import { simulatedRate } from '../http/variant.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { CheckReply } from './check-reply.ts';
@@ -26,12 +26,11 @@ export function simulated(
     const input = validInput(endpoint, paramsOf(ctx), parseQuery(search), body);
     const answer = { body: simulate({ ...input, request_id, now_ms }) };
     check(endpoint, answer);
-    state.reply = {
+    respond(ctx, {
       status: endpoint.status,
       type: JSON_TYPE,
       headers: { 'Cache-Control': 'no-store', 'X-Data-Source': 'simulated' },
-      bytes: Buffer.from(JSON.stringify(answer.body)),
-      gzipped: null,
-    };
+      body: Buffer.from(JSON.stringify(answer.body)),
+    });
   };
 }

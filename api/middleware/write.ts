@@ -1,12 +1,12 @@
 import type { Answer, Endpoint, WriteEndpoint } from '../endpoint.ts';
-import { type Headers, JSON_TYPE, type Reply } from '../http/reply.ts';
+import { type Headers, JSON_TYPE, type Reply, respond } from '../http/reply.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware } from '../state.ts';
 import type { StoredAnswer, Writer } from '../store/records.ts';
 import { chargeOf, spendCapExceeded } from './charge.ts';
 import type { CheckReply } from './check-reply.ts';
 
-/** Makes the answer of an endpoint that writes: rows, charge and idempotency record in one transaction. */
+/** Makes the answer of an endpoint that writes: one transaction commits rows, charge and idempotency record. */
 export function write(endpoint: WriteEndpoint, services: Services, check: CheckReply): CallMiddleware {
   return async (ctx) => {
     const { state } = ctx;
@@ -25,19 +25,18 @@ export function write(endpoint: WriteEndpoint, services: Services, check: CheckR
     if (stored === 'over_cap' || stored === 'over_key_cap') throw spendCapExceeded(stored, now_ms);
     state.claim = null;
     state.charged = charge !== null;
-    state.reply = replyOf(endpoint, { ...stored, body: stored.sent });
+    respond(ctx, storedReply(endpoint, { ...stored, body: stored.sent }));
     endpoint.committed(services);
   };
 }
 
-/** An answer that was stored, as it goes out: first or again. */
-export function replyOf(endpoint: Endpoint, { status, type, body }: StoredAnswer, headers: Headers = {}): Reply {
+/** Reply of a stored answer, when it is first sent and when it is repeated. */
+export function storedReply(endpoint: Endpoint, { status, type, body }: StoredAnswer, headers: Headers = {}): Reply {
   return {
     status,
     type,
     headers: { 'Cache-Control': 'no-store', ...dataSource(endpoint, status, body), ...headers },
-    bytes: Buffer.from(body),
-    gzipped: null,
+    body: Buffer.from(body),
   };
 }
 

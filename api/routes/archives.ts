@@ -1,4 +1,6 @@
+import type { Readable } from 'node:stream';
 import type { Catalog } from '../catalog.ts';
+import { sendFile } from '../files/response.ts';
 import { archiveResponse } from '../files/tiles.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
@@ -9,14 +11,9 @@ export function archives(catalog: Catalog, streams: OpenStreams = openStreams())
     path: '/tiles{/*rest}',
     handler: async (ctx) => {
       const { path, address } = ctx.state;
-      const { status, headers, stream } = await archiveResponse(
-        { method: ctx.method === 'HEAD' ? 'HEAD' : 'GET', path, headers: ctx.headers },
-        catalog.edition(),
-        (open) => streams.open(address, open),
-      );
-      ctx.status = status;
-      ctx.set(headers);
-      if (stream !== null) ctx.body = stream;
+      const request = { method: ctx.method, path, headers: ctx.headers };
+      const limited = (open: () => Promise<Readable>) => streams.open(address, open);
+      sendFile(ctx, await archiveResponse(request, catalog.edition(), limited));
     },
   };
 }

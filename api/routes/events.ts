@@ -9,7 +9,7 @@ import { readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
-import { aheadFault } from '../rules/date-range.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice } from './price.ts';
@@ -85,8 +85,8 @@ export const listEvents = readEndpoint({
 
 /** Throws `invalid_parameter` for dates in the future; the end may be tomorrow, for time zones. */
 function checkDates({ date_start, date_end }: EventsQuery, now_ms: number): void {
-  const fault = aheadFault({ name: 'date_start', date: date_start }, { name: 'date_end', date: date_end }, now_ms);
-  if (fault !== null) throw new ApiError('invalid_parameter', fault);
+  const fault = rangeFault({ date_start, date_end }, now_ms);
+  if (fault !== null) throw new ApiError('invalid_parameter', `${fault.name} ${fault.reason}`);
 }
 
 /** Path of the swaths of the same region as in the question, and so of the same pixels. */

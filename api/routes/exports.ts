@@ -16,7 +16,7 @@ import { servedParams } from '../jobs/export.ts';
 import { EXPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { JOB_TASK } from '../jobs/task.ts';
-import { startFault } from '../rules/verification-range.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { refuseRange } from './refuse-range.ts';
 
 const GROUP = 'Bulk export';
@@ -41,7 +41,7 @@ export const createExport = writeEndpoint({
   example: CREATE_EXPORT_EXAMPLE,
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
-    refuseRange(startFault(body.date_start, now_ms));
+    refuseRange(rangeFault({ date_start: body.date_start }, now_ms));
     return servedParams(body, now_ms);
   },
   write: async ({ caller, services }, writer, params) => {

@@ -1,11 +1,8 @@
-import { open } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
 import { PATH_ID } from '../../schemas/ids.ts';
 import { ApiError } from '../errors.ts';
-import { fileResponse } from '../files/response.ts';
+import { fileResponse, openPart, sendFile } from '../files/response.ts';
 import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
-import type { ByteRange } from '../http/ranges.ts';
 import { isSigned, mayBeSigned } from '../http/signed-url.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
 import { fileFault, jobFilePath } from '../jobs/files.ts';
@@ -45,14 +42,12 @@ export function files(
       // HEAD and 304 open no file and must not announce one that is gone; a range must be of the bytes that its tag stands for.
       const fault = await fileFault(files_root, job);
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
-      const { status, headers, stream } = await fileResponse(
-        { method: ctx.method === 'HEAD' ? 'HEAD' : 'GET', headers: ctx.headers },
-        contentOf(job),
-        (range) => streams.open(address, () => openFile(files_root, job, range)),
+      const wrongSize = (size: number) => new Error(`file of job ${id} has ${size} bytes, expected ${job.bytes}`);
+      const content = contentOf(job);
+      const response = await fileResponse(ctx, content, (range) =>
+        streams.open(address, () => openPart(jobFilePath(files_root, job), content.bytes, range, wrongSize)),
       );
-      ctx.status = status;
-      ctx.set(headers);
-      if (stream !== null) ctx.body = stream;
+      sendFile(ctx, response);
     },
   };
 }
@@ -73,17 +68,4 @@ function contentOf({ id, bytes, sha256, media_type, file_name, data_source }: Jo
       ...(data_source === null ? {} : { 'X-Data-Source': data_source }),
     },
   };
-}
-
-/** Opens a range of a file. Throws when the file is gone or its size has changed. */
-async function openFile(root: string, job: Job, { first, last }: ByteRange): Promise<Readable> {
-  const handle = await open(jobFilePath(root, job), 'r');
-  try {
-    const { size } = await handle.stat();
-    if (size !== job.bytes) throw new Error(`file of job ${job.id} has ${size} bytes, expected ${job.bytes}`);
-    return handle.createReadStream({ start: first, end: last });
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
 }

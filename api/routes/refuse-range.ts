@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
-import type { RangeFault } from '../rules/verification-range.ts';
+import type { RangeFault } from '../rules/date-range.ts';
 
-/** Refuses a body for what is wrong with its range of dates; null: nothing. Throws ApiError bad_request. */
+/** Throws ApiError bad_request for a range of dates in a body that has a fault. */
 export function refuseRange(fault: RangeFault | null): void {
-  if (fault !== null) throw new ApiError('bad_request', `/${fault.member}: ${fault.reason}`);
+  if (fault !== null) throw new ApiError('bad_request', `/${fault.name}: ${fault.reason}`);
 }

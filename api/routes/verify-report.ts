@@ -15,7 +15,7 @@ import { acceptJob } from '../jobs/accept.ts';
 import { REPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { JOB_TASK } from '../jobs/task.ts';
-import { rangeFault } from '../rules/verification-range.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { refuseRange } from './refuse-range.ts';
 
 const GROUP = 'Verification';

@@ -7,8 +7,8 @@ import {
 } from '../../schemas/resources/verification.ts';
 import { writeEndpoint } from '../endpoint.ts';
 import { readVerification } from '../queries/verification.ts';
+import { rangeFault } from '../rules/date-range.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
-import { rangeFault } from '../rules/verification-range.ts';
 import { flatPrice } from './price.ts';
 import { refuseRange } from './refuse-range.ts';
 

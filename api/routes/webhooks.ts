@@ -24,7 +24,7 @@ import {
 } from '../../schemas/resources/webhook.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
-import { cursorQuery, integerQuery, shown } from '../decode.ts';
+import { cursorQuery, integerQuery, unknownCursor } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
@@ -238,11 +238,7 @@ export const listAttempts = readEndpoint({
     const { id } = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
     const after = cursor === null ? null : await attemptCursor(records.reader, walk, id, cursor, now_ms);
-    if (cursor !== null && after === null)
-      throw new ApiError(
-        'invalid_parameter',
-        `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`,
-      );
+    if (cursor !== null && after === null) throw unknownCursor(cursor);
     const found = await selectAttempts(records.reader, id, after, limit + 1);
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;

@@ -1,15 +1,26 @@
 import { addDays, utcDate } from '../../schemas/time.ts';
 
-/** An end of a range of storm dates, by the parameter that gave it. */
-export interface NamedDate {
+/** Which end of a range of dates lies in the future. */
+export interface RangeFault {
+  /** Parameter or member that gave the date. */
   readonly name: string;
-  readonly date: string;
+  /** Reads on after the name. */
+  readonly reason: string;
 }
 
-/** What is wrong with a range that lies ahead, or null; a day is allowed for time zones at the end. */
-export function aheadFault(start: NamedDate, end: NamedDate, now_ms: number): string | null {
+/**
+ * Why a range of storm dates is too far ahead of the clock, null when it is not: it starts today (UTC) at the latest and ends tomorrow
+ * at the latest, for time zones. `names`: how the caller gave the two dates.
+ */
+export function rangeFault(
+  { date_start, date_end = date_start }: { readonly date_start: string; readonly date_end?: string },
+  now_ms: number,
+  [start, end]: readonly [string, string] = ['date_start', 'date_end'],
+): RangeFault | null {
   const today = utcDate(now_ms);
-  if (start.date > today) return `${start.name} is ${start.date}, expected at most today, ${today} UTC`;
+  if (date_start > today) return { name: start, reason: `is ${date_start}, expected at most today, ${today} UTC` };
   const tomorrow = addDays(today, 1);
-  return end.date > tomorrow ? `${end.name} is ${end.date}, expected at most tomorrow, ${tomorrow} UTC` : null;
+  return date_end > tomorrow
+    ? { name: end, reason: `is ${date_end}, expected at most tomorrow, ${tomorrow} UTC` }
+    : null;
 }

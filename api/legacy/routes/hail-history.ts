@@ -7,7 +7,7 @@ import { ApiError } from '../../errors.ts';
 import { dayHail } from '../../queries/history.ts';
 import { tracksOfHail } from '../../queries/track.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
-import { aheadFault } from '../../rules/date-range.ts';
+import { rangeFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { envelope } from '../envelope.ts';
 import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
@@ -93,6 +93,6 @@ export const earlierHailHistory = readEndpoint({
 
 /** Throws `invalid_parameter` for what lies in the future. */
 function checkDates({ start_date, end_date }: Question, now_ms: number): void {
-  const fault = aheadFault({ name: 'start_date', date: start_date }, { name: 'end_date', date: end_date }, now_ms);
-  if (fault !== null) throw new ApiError('invalid_parameter', fault);
+  const fault = rangeFault({ date_start: start_date, date_end: end_date }, now_ms, ['start_date', 'end_date']);
+  if (fault !== null) throw new ApiError('invalid_parameter', `${fault.name} ${fault.reason}`);
 }

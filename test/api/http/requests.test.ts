@@ -4,13 +4,12 @@ import test from 'ava';
 import { ApiError } from '../../../api/errors.ts';
 import { type Arrival, clientAddress, networkOf, trustedProxies } from '../../../api/http/address.ts';
 import { entityTag, matches, namesTag } from '../../../api/http/entity-tag.ts';
-import { checkHead, countOf, type Head } from '../../../api/http/head.ts';
 import { parseJson } from '../../../api/http/json.ts';
 import { accepts, acceptsGzip } from '../../../api/http/negotiate.ts';
 import { openStreams } from '../../../api/http/open-streams.ts';
 import { planFile, type RequestHeaders } from '../../../api/http/ranges.ts';
-import type { Reply } from '../../../api/http/reply.ts';
-import { replyCache } from '../../../api/http/reply-cache.ts';
+import { checkHead, countOf, type Head } from '../../../api/middleware/head-limits.ts';
+import { replyCache } from '../../../api/middleware/reply-cache.ts';
 
 /** A request from a peer, with a forwarded header. */
 function from(peer: string, forwarded?: string): Arrival {
@@ -343,40 +342,38 @@ for (const [list, etag, strongly, weakly] of [
     t.is(namesTag(list, etag, 'weakly'), weakly);
   });
 
-const cached = (bytes: number): { readonly reply: Reply } => ({
-  reply: { status: 200, type: 'application/json', headers: {}, bytes: Buffer.alloc(bytes), gzipped: null },
-});
+const cached = (bytes: number) => ({ body: Buffer.alloc(bytes) });
 
 test('an answer is found under its target alone, and no more once it was dropped', (t) => {
-  const cache = replyCache();
+  const cache = replyCache<{ readonly body: Buffer }>();
   const here = cached(1);
-  cache.keep('/a', here);
-  t.is(cache.find('/a'), here);
-  t.is(cache.find('/b'), null);
-  cache.drop('/a');
-  t.is(cache.find('/a'), null);
+  cache.set('/a', here);
+  t.is(cache.get('/a') ?? null, here);
+  t.is(cache.get('/b') ?? null, null);
+  cache.delete('/a');
+  t.is(cache.get('/a') ?? null, null);
 });
 
 test('the oldest answers go first when there are too many bytes', (t) => {
-  const cache = replyCache();
-  for (let n = 0; n < 10; n++) cache.keep(`/${n}`, cached(6_000_000));
+  const cache = replyCache<{ readonly body: Buffer }>();
+  for (let n = 0; n < 10; n++) cache.set(`/${n}`, cached(6_000_000));
   t.deepEqual(
-    Array.from({ length: 10 }, (_, n) => cache.find(`/${n}`) !== null),
+    Array.from({ length: 10 }, (_, n) => (cache.get(`/${n}`) ?? null) !== null),
     [false, false, true, true, true, true, true, true, true, true],
   );
 });
 
 test('an answer that replaces another takes the place of its bytes', (t) => {
-  const cache = replyCache();
-  cache.keep('/first', cached(1));
-  for (let n = 0; n < 20; n++) cache.keep('/again', cached(6_000_000));
-  t.not(cache.find('/first'), null);
+  const cache = replyCache<{ readonly body: Buffer }>();
+  cache.set('/first', cached(1));
+  for (let n = 0; n < 20; n++) cache.set('/again', cached(6_000_000));
+  t.not(cache.get('/first') ?? null, null);
 });
 
 test('an answer that is too large is not kept', (t) => {
-  const cache = replyCache();
-  cache.keep('/large', cached(8_000_001));
-  t.is(cache.find('/large'), null);
+  const cache = replyCache<{ readonly body: Buffer }>();
+  cache.set('/large', cached(8_000_001));
+  t.is(cache.get('/large') ?? null, null);
 });
 
 const make = async () => Readable.from(['bytes']);
