@@ -12,11 +12,11 @@ import {
 } from '../schemas/webhook-events.ts';
 import type { Endpoint } from './endpoint.ts';
 import { publishSchema } from './openapi-parts.ts';
-import { EARLIER_SAMPLES, SAMPLES } from './webhooks/samples.ts';
+import { EARLIER_SAMPLES, SAMPLES } from './webhooks/event-samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 
-/** Headers of a delivery except its content type, by name. */
+/** Headers of a delivery except Content-Type and User-Agent, by name. */
 export const DELIVERY_HEADERS = {
   'X-Service-Event': 'Type of the event.',
   'X-Service-Timestamp': 'Unix seconds of this attempt.',
@@ -29,7 +29,7 @@ export const DELIVERY_HEADERS = {
     'For each secret in force `v1,` and the HMAC-SHA256, base64, of id, `t` and body, joined by full stops; several are set apart by spaces. The key is what the secret encodes after `whsec_`.',
 } as const;
 
-/** An event of a variant: when it is sent, the schema of its body, and a body of it. */
+/** An event of a variant: when it is sent, the schema of its body, and an example. */
 export interface DescribedEvent {
   readonly type: string;
   readonly when: string;
@@ -39,19 +39,19 @@ export interface DescribedEvent {
 
 const EXAMPLE_AT = '2026-05-01T20:13:20Z';
 
-/** Every event that receivers made in a variant may be sent. */
+/** Events of the receivers of a variant. */
 export function describedEvents(variant: Endpoint['variant']): readonly DescribedEvent[] {
   if (variant === 'earlier')
     return EARLIER_EVENT_TYPES.map((type) => ({
       type,
       when: EARLIER_EVENTS[type],
-      body: EarlierEventBody.extend({ event: eventName(type), data: marked(EARLIER_EVENT_DATA[type]) }),
+      body: EarlierEventBody.extend({ event: eventName(type), data: withTestMark(EARLIER_EVENT_DATA[type]) }),
       example: { event: type, timestamp: EXAMPLE_AT, data: EARLIER_SAMPLES[type] },
     }));
   return EVENT_TYPES.map((type) => ({
     type,
     when: EVENTS[type],
-    body: EventBody.extend({ event: eventName(type), data: marked(EVENT_DATA[type]) }),
+    body: EventBody.extend({ event: eventName(type), data: withTestMark(EVENT_DATA[type]) }),
     example: {
       id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
       schema_version: 1,
@@ -73,14 +73,14 @@ const Mark = z.object({
     .meta({ description: 'In what `POST /v1/webhooks/{id}/test` sends, and nowhere else.' }),
 });
 
-/** What an event carries, with the mark of a test. */
-function marked(data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>): z.ZodType {
+/** Schema of the data of an event, with the mark of a test. */
+function withTestMark(data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>): z.ZodType {
   return data instanceof z.ZodUnion
     ? z.union(data.options.map((option) => option.extend(Mark.shape)))
     : data.extend(Mark.shape);
 }
 
-/** The JSON schema of a delivery. New fields, and new words, may come without a new version. */
+/** JSON schema of a delivery. New fields and values may be added without a new version. */
 export function deliverySchema({ body }: DescribedEvent): oas31.SchemaObject {
   const { $schema: _, ...schema } = z.toJSONSchema(body, {
     io: 'input',

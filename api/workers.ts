@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { closeAllAlerts } from './alerts/alerts.ts';
 import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import { JOB_HANDLERS } from './jobs/job-handlers.ts';
 import { startJobs } from './jobs/start.ts';
 import { startRiskWatch } from './legacy/risk-watch.ts';
 import type { Services } from './services.ts';
-import { startSending } from './webhooks/send.ts';
+import { startDeliveryWorker } from './webhooks/delivery-worker.ts';
 
 /** Something that works beside the answers for as long as the service runs. */
 export interface Worker {
@@ -17,7 +18,10 @@ export interface Worker {
 
 /** Every worker of the service, in the order in which they start. */
 export const WORKERS: readonly Worker[] = [
-  { name: 'deliveries', start: startSending },
+  {
+    name: 'deliveries',
+    start: (services, log) => startDeliveryWorker({ ...services, closeAlerts: closeAllAlerts }, log),
+  },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
   { name: 'risk scores', start: startRiskWatch },
   { name: 'jobs', start: (services, log) => startJobs(services, log, JOB_HANDLERS) },

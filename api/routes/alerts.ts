@@ -30,7 +30,7 @@ import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { Services } from '../services.ts';
-import { newSecret } from '../webhooks/endpoints.ts';
+import { newSecret } from '../webhooks/signing-secrets.ts';
 
 const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;

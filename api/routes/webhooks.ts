@@ -15,6 +15,8 @@ import {
 } from '../../schemas/resources/webhook.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EARLIER_EVENT_TYPES, EVENT_TYPES, EventBody } from '../../schemas/webhook-events.ts';
+import { MAIL_TASK } from '../accounts/mail.ts';
+import { closeAllAlerts } from '../alerts/alerts.ts';
 import { cursorQuery, integerQuery, shown } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -25,12 +27,11 @@ import type { Services } from '../services.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
-import { attemptDelivery } from '../webhooks/attempt.ts';
 import {
   ATTEMPTS_KEPT,
+  type Attempt,
   attemptCursor,
   attemptCursorNote,
-  type Attempt as DeliveryRecord,
   findAttempt,
   selectAttempts,
 } from '../webhooks/attempts.ts';
@@ -38,17 +39,17 @@ import {
   changeWebhook,
   findWebhook,
   insertWebhook,
-  maskedSecret,
   removeWebhook,
   selectWebhooks,
   type Webhook as WebhookRecord,
 } from '../webhooks/endpoints.ts';
+import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/event-samples.ts';
 import { bodyOf, MESSAGE_TASK } from '../webhooks/events.ts';
-import { MAIL_TASK } from '../webhooks/mail.ts';
-import { findMessage } from '../webhooks/messages.ts';
-import { findReceiver } from '../webhooks/receivers.ts';
-import { deliveryId, publicError, recordAttempt } from '../webhooks/record.ts';
-import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/samples.ts';
+import { findMessage, insertRedelivery } from '../webhooks/messages.ts';
+import { postSigned } from '../webhooks/post-signed.ts';
+import { findReceiver, type SigningReceiver } from '../webhooks/receivers.ts';
+import { attemptId, publicError, recordAttempt } from '../webhooks/record-attempt.ts';
+import { maskedSecret } from '../webhooks/signing-secrets.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -97,7 +98,7 @@ export const createWebhook = writeEndpoint({
   },
   price: () => ({ operation: 'webhooks.create', credits: 2, count: 1 }),
   prepare: async ({ body, services }) => {
-    await judged(services, body.url);
+    await checkUrl(services, body.url);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
@@ -127,7 +128,7 @@ export const listWebhooks = readEndpoint({
   price: () => ({ operation: 'webhooks.list', credits: 1, count: 1 }),
   answer: async ({ caller, services: { records, secrets } }) => {
     const found = await selectWebhooks(records.reader, caller.business_id);
-    return { body: { webhooks: found.map((each) => resourceOf(each, secrets)), count: found.length } };
+    return { body: { webhooks: found.map((each) => webhookResource(each, secrets)), count: found.length } };
   },
 });
 
@@ -146,7 +147,7 @@ export const getWebhook = readEndpoint({
   example: { reply: EXAMPLE },
   price: () => ({ operation: 'webhooks.get', credits: 1, count: 1 }),
   answer: async ({ params, caller, services }) => ({
-    body: resourceOf(await knownWebhook(services, caller.business_id, params.id), services.secrets),
+    body: webhookResource(await knownWebhook(services, caller.business_id, params.id), services.secrets),
   }),
 });
 
@@ -166,9 +167,9 @@ export const updateWebhook = writeEndpoint({
   price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
   prepare: async ({ params, body, caller, services }) => {
     await knownWebhook(services, caller.business_id, params.id);
-    if (body.events !== undefined) await checkTold(services.records.reader, params.id, body.events);
+    if (body.events !== undefined) await checkEventTypes(services.records.reader, params.id, body.events);
     const updated = sentFields(body);
-    if (body.url !== undefined) await judged(services, body.url);
+    if (body.url !== undefined) await checkUrl(services, body.url);
     return updated;
   },
   write: async ({ params, body }, writer, updated) => {
@@ -215,23 +216,19 @@ export const testWebhook = readEndpoint({
   },
   price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
   answer: async ({ params, body, caller, now_ms, services }) => {
-    const { id } = await knownWebhook(services, caller.business_id, params.id);
-    const receiver = await findReceiver(services.records.reader, services.secrets, id, Date.now());
-    if (receiver === null) throw unknownWebhook();
+    const receiver = await knownReceiver(services, caller.business_id, params.id);
+    const { id } = receiver;
     const event = body?.event ?? 'alert.created';
     const event_id = newId('event', now_ms);
     const isEarlier = (await earlierAmong(services.records.reader, [id])).has(id);
     const text = isEarlier ? earlierSample(event, now_ms) : sampleOf(event, event_id, now_ms);
-    const { status_code, error_class } = await attemptDelivery(services.webhookClient, receiver, {
-      id: event_id,
-      event,
-      body: text,
-    });
-    const delivery_id = deliveryId(event_id, 1, now_ms);
+    const message = { id: event_id, event, body: text };
+    const { status_code, error_class } = await postSigned(services.webhookClient, receiver, message);
+    const delivery_id = attemptId(event_id, 1, now_ms);
     if (status_code !== null) return { body: { success: isDelivered(status_code), status_code, delivery_id } };
-    const message = `the address could not be reached: ${publicError(error_class)}`;
     const error = 'webhook_unreachable' as const;
-    return { body: { success: false, status_code, delivery_id, error, message } };
+    const reason = `the address could not be reached: ${publicError(error_class)}`;
+    return { body: { success: false, status_code, delivery_id, error, message: reason } };
   },
 });
 
@@ -287,7 +284,7 @@ export const listAttempts = readEndpoint({
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;
     if (last !== undefined) records.rememberCursor(attemptCursorNote(walk, last, now_ms));
-    return { body: { deliveries: page.map(deliveryOf), count: page.length, next_cursor: last?.id ?? null } };
+    return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
 
@@ -314,53 +311,35 @@ export const redeliver = writeEndpoint({
   },
   price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
   prepare: async ({ params, caller, now_ms, services }) => {
-    const { records, secrets, webhookClient } = services;
-    const { id, status } = await knownWebhook(services, caller.business_id, params.id);
+    const { records, webhookClient } = services;
+    const receiver = await knownReceiver(services, caller.business_id, params.id);
+    const { id, status } = receiver;
     const source = await findAttempt(records.reader, id, params.deliveryId);
-    const push = source === null ? null : await findMessage(records.reader, source.event_id);
-    if (source === null || push === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
-    const receiver = await findReceiver(records.reader, secrets, id, Date.now());
-    if (receiver === null) throw unknownWebhook();
+    const message = source === null ? null : await findMessage(records.reader, source.event_id);
+    if (source === null || message === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
     if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
     const event_id = newId('event', now_ms);
     const isEarlier = (await earlierAmong(records.reader, [id])).has(id);
-    const body = isEarlier ? push.body : renamed(push.body, event_id);
-    const outcome = await attemptDelivery(webhookClient, receiver, { id: event_id, event: push.event, body });
-    return { push, source, event_id, body, outcome };
+    const body = isEarlier ? message.body : withId(message.body, event_id);
+    const result = await postSigned(webhookClient, receiver, { id: event_id, event: message.event, body });
+    return { message, source, event_id, body, result };
   },
-  write: async ({ services }, { rows, now_ms }, { push, source, event_id, body, outcome }) => {
-    const { queue, records, webhook_time_scale } = services;
-    const { business_id, receiver_id, event } = push;
-    await rows
-      .insertInto('messages')
-      .values({
-        id: event_id,
-        business_id,
-        receiver_id,
-        event,
-        body,
-        alert_id: null,
-        after_id: null,
-        state: 'pending',
-        attempts: 0,
-        attempts_before: 0,
-        first_attempt_at: null,
-        next_at: instant(outcome.started_ms),
-        redelivered_from: source.id,
-        created_at: instant(outcome.started_ms),
-      })
-      .execute();
-    const settings = { queue, store: records.store, time_scale: webhook_time_scale, now_ms };
-    const delivery = await recordAttempt(rows, settings, {
-      ...{ push_id: event_id, attempt: 1, first_attempt: null, since_first_ms: null },
-      ...outcome,
+  write: async ({ services }, { rows, now_ms }, { message, source, event_id, body, result }) => {
+    const { queue, records, webhook_time_scale: time_scale } = services;
+    const created_at = instant(result.started_ms);
+    await insertRedelivery(rows, message, { id: event_id, body, redelivered_from: source.id, created_at });
+    const settings = { queue, store: records.store, closeAlerts: closeAllAlerts, time_scale, now_ms };
+    const attempt = await recordAttempt(rows, settings, {
+      ...{ message_id: event_id, receiver_id: message.receiver_id, attempt: 1 },
+      ...{ first_attempt: null, since_first_ms: null },
+      ...result,
     });
-    if (delivery === null) throw unknownWebhook();
+    if (attempt === null) throw unknownWebhook();
     return {
       body: {
-        success: delivery.success === 1,
-        status_code: delivery.status_code,
-        delivery_id: delivery.id,
+        success: attempt.success === 1,
+        status_code: attempt.status_code,
+        delivery_id: attempt.id,
         redelivered_from: source.id,
       },
     };
@@ -371,13 +350,13 @@ export const redeliver = writeEndpoint({
   },
 });
 
-/** A made-up event of a type, marked as a test. Throws `bad_request` for one that the earlier variant alone has. */
+/** Body of a test event. Throws `bad_request` for a type that only the earlier variant has. */
 function sampleOf(event: AnyEventType, id: string, at_ms: number): string {
   const known = typeAmong(EVENT_TYPES, event);
   return bodyOf({ id, event: known, at_ms, data: { ...SAMPLES[known], test: true } });
 }
 
-/** The same in the earlier variant. Throws `bad_request` for a type that it does not have. */
+/** Body of a test event in the earlier variant. Throws `bad_request` for a type that it does not have. */
 function earlierSample(event: AnyEventType, at_ms: number): string {
   const known = typeAmong(EARLIER_EVENT_TYPES, event);
   return earlierBodyOf({ event: known, at_ms, data: { ...EARLIER_SAMPLES[known], test: true } });
@@ -389,24 +368,28 @@ function typeAmong<Type extends AnyEventType>(types: readonly Type[], event: Any
   return known;
 }
 
-/** The bytes of an event under another id; bodies of the earlier variant carry none. */
-function renamed(body: string, id: string): string {
+/** Body of an event with another id. Bodies of the earlier variant contain no id. */
+function withId(body: string, id: string): string {
   const { event, created_at, data } = EventBody.parse(JSON.parse(body));
   return bodyOf({ id, event, at_ms: Date.parse(created_at), data });
 }
 
-/** Fields of a change that were sent. Throws `bad_request` when there are none. */
+/** Fields of an update in the body. Throws `bad_request` when there are none. */
 export function sentFields(body: { readonly url?: unknown; readonly events?: unknown; readonly status?: unknown }) {
   const sent = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
   if (sent.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
   return sent;
 }
 
-/** Throws `bad_request` for events that a webhook is not told of, because it was made in the other variant. */
-export async function checkTold(rows: Kysely<Database>, id: string, events: readonly AnyEventType[]): Promise<void> {
+/** Throws `bad_request` for event types that the variant of a webhook does not have. */
+export async function checkEventTypes(
+  rows: Kysely<Database>,
+  id: string,
+  events: readonly AnyEventType[],
+): Promise<void> {
   const isEarlier = (await earlierAmong(rows, [id])).has(id);
-  const told: readonly AnyEventType[] = isEarlier ? EARLIER_EVENT_TYPES : EVENT_TYPES;
-  const foreign = events.filter((event) => !told.includes(event));
+  const known: readonly AnyEventType[] = isEarlier ? EARLIER_EVENT_TYPES : EVENT_TYPES;
+  const foreign = events.filter((event) => !known.includes(event));
   if (foreign.length > 0)
     throw new ApiError(
       'bad_request',
@@ -414,10 +397,10 @@ export async function checkTold(rows: Kysely<Database>, id: string, events: read
     );
 }
 
-/** Throws `bad_request` for an address that nothing is sent to. */
-async function judged({ webhookClient }: Services, url: string): Promise<void> {
-  const judgement = await webhookClient.validateUrl(url);
-  if (!judgement.ok) throw new ApiError('bad_request', `/url: ${judgement.reason}`);
+/** Throws `bad_request` for a URL that the service does not send to. */
+async function checkUrl({ webhookClient }: Services, url: string): Promise<void> {
+  const verdict = await webhookClient.validateUrl(url);
+  if (!verdict.ok) throw new ApiError('bad_request', `/url: ${verdict.reason}`);
 }
 
 async function knownWebhook({ records }: Services, business_id: string, id: string): Promise<WebhookRecord> {
@@ -426,15 +409,26 @@ async function knownWebhook({ records }: Services, business_id: string, id: stri
   return found;
 }
 
-/** The refusal of an id that names no webhook of this business. */
+/** A webhook of a business with its secrets. Throws `not_found` for any other id. */
+async function knownReceiver(
+  { records, secrets }: Services,
+  business_id: string,
+  id: string,
+): Promise<SigningReceiver> {
+  const found = await findReceiver(records.reader, secrets, id, Date.now());
+  if (found?.kind !== 'webhook' || found.business_id !== business_id) throw unknownWebhook();
+  return found;
+}
+
+/** Error for an id that names no webhook of this business. */
 function unknownWebhook(): ApiError {
   return new ApiError('not_found', 'no such webhook');
 }
 
-/** The refusal of an id that names no stored delivery; it distinguishes one that is no longer stored from one that never was. */
+/** Error for an id without a stored attempt. Its message distinguishes deleted attempts from unknown ids. */
 async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<ApiError> {
-  const push = await findMessage(rows, id.replace(/^whd_/, 'evt_'));
-  const wasMade = push !== null && push.receiver_id === receiver_id && push.attempts > 0;
+  const message = await findMessage(rows, id.replace(/^whd_/, 'evt_'));
+  const wasMade = message !== null && message.receiver_id === receiver_id && message.attempts > 0;
   return new ApiError(
     'not_found',
     wasMade
@@ -443,7 +437,7 @@ async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: 
   );
 }
 
-function resourceOf(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
+function webhookResource(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
   const { id, url, secret, events, status, success_count, failure_count, consecutive_failures } = record;
   return {
     id,
@@ -457,7 +451,7 @@ function resourceOf(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof
   };
 }
 
-function deliveryOf(record: DeliveryRecord): Delivery {
+function deliveryResource(record: Attempt): Delivery {
   const { id, event_id, attempt, status_code, redelivered_from, duration_ms, next_retry_at, created_at } = record;
   return {
     id,

@@ -3,7 +3,7 @@ import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
 import {
-  checkTold,
+  checkEventTypes,
   createWebhook,
   deleteWebhook,
   getWebhook,
@@ -14,7 +14,8 @@ import {
   testWebhook,
   updateWebhook,
 } from '../../routes/webhooks.ts';
-import { changeWebhook, maskedSecret } from '../../webhooks/endpoints.ts';
+import { changeWebhook } from '../../webhooks/endpoints.ts';
+import { maskedSecret } from '../../webhooks/signing-secrets.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
 import { markEarlierReceiver } from '../receivers.ts';
 import {
@@ -84,7 +85,7 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
   }),
   also: async (writer, _, { params, body: { events } }) => {
     if (events === undefined) return;
-    await checkTold(writer.rows, params.id, events);
+    await checkEventTypes(writer.rows, params.id, events);
     await changeWebhook(writer, params.id, { events });
   },
   fromCurrent: (changed) => changed,

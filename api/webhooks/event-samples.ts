@@ -21,7 +21,7 @@ const CREATED = {
   track_id: null,
 } as const;
 
-/** What an event of each type looks like, for tests of receivers. */
+/** Sample data of each event type, for test events and documents. */
 export const SAMPLES: { readonly [Type in EventType]: z.input<(typeof EVENT_DATA)[Type]> } = {
   'alert.created': CREATED,
   'alert.updated': {
@@ -64,7 +64,7 @@ const HAIL = {
   coordinates: { lat: 35.465, lng: -97.515 },
 } as const;
 
-/** The same in the earlier variant. */
+/** Sample data of each event type of the earlier variant. */
 export const EARLIER_SAMPLES: { readonly [Type in EarlierEventType]: z.input<(typeof EARLIER_EVENT_DATA)[Type]> } = {
   'hail.detected': HAIL,
   'hail.cleared': { ...HAIL, mesh_size_mm: 44 },

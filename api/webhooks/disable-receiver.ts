@@ -1,68 +1,74 @@
 import type { Transaction } from 'kysely';
 import { timestamp } from '../../schemas/time.ts';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
-import { closeAllAlerts } from '../alerts/alerts.ts';
+import { mailTeam } from '../accounts/mail.ts';
 import { earlierAmong } from '../legacy/receivers.ts';
 import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import { activeReceivers, enqueueEvent, type Outbox } from './events.ts';
-import { mailTeam } from './mail.ts';
 import { dropMessages } from './messages.ts';
 import type { Receiver } from './receivers.ts';
 
-/** The team is mailed of one receiver, and of one of the two things, at most so often: who enables what is broken in a loop mails nobody. */
+/** Shortest time between two mails of one kind about one receiver: enabling a broken receiver in a loop sends no flood of mail. */
 const MAILS_EVERY_MS = 3_600_000;
 
-/** Whether the team may be mailed once more, by when it last was. A mail of the future was sent by a clock that was put back since. */
+/** True when the team may get another mail of this kind. A time in the future comes from a clock that was put back since. */
 export function mayMailAgain(mailed_at: string | null, at_ms: number): boolean {
   if (mailed_at === null) return true;
   const since_ms = at_ms - Date.parse(mailed_at);
   return since_ms < 0 || since_ms >= MAILS_EVERY_MS;
 }
 
-/** The failure that was too many. */
+/** Dependencies of disabling a receiver. */
+export interface DisableParts extends Outbox {
+  /** Closes the open alerts of a subscription without events. */
+  readonly closeAlerts: (rows: Transaction<Database>, subscription_id: string) => Promise<void>;
+}
+
+/** The last failed attempt before a mail. */
 export interface LastFailure {
   readonly status_code: number | null;
   /** Class as clients read it. */
   readonly error: string | null;
-  /** When it was given up: epoch milliseconds of the machine's clock, and of the data clock. */
+  /** End of the attempt: epoch milliseconds of the machine's clock, and of the data clock. */
   readonly at_ms: number;
   readonly now_ms: number;
 }
 
 /**
- * Ends the deliveries to a receiver whose row the transaction holds, after failures in a row: what was still to be sent is
- * dropped, the team is mailed. A webhook is disabled, and the other webhooks of its business hear of it; a subscription is paused,
- * and its open alerts are closed.
+ * Disables a receiver whose row the transaction holds after too many failures in a row: drops its unfinished messages and mails
+ * the team. A webhook becomes disabled, and the other webhooks of its business get an event; a subscription becomes paused, and its
+ * open alerts are closed.
  */
 export async function disableReceiver(
   rows: Transaction<Database>,
-  outbox: Outbox,
+  parts: DisableParts,
   receiver: Receiver,
   failure: LastFailure,
 ): Promise<void> {
   const at = instant(failure.at_ms);
+  const updated_at = instant(failure.now_ms);
   if (receiver.kind === 'webhook') {
     await rows
       .updateTable('webhooks')
-      .set({ status: 'disabled', inactive_since: at, updated_at: instant(failure.now_ms) })
+      .set({ status: 'disabled', inactive_since: at, updated_at })
       .where('id', '=', receiver.id)
       .execute();
     await dropMessages(rows, receiver.id);
-    await tellOthers(rows, outbox, receiver, failure);
+    await notifyOtherWebhooks(rows, parts, receiver, failure);
   } else {
     await rows
       .updateTable('subscriptions')
-      .set({ status: 'paused', updated_at: instant(failure.now_ms) })
+      .set({ status: 'paused', updated_at })
       .where('id', '=', receiver.id)
       .execute();
-    await closeAllAlerts(rows, receiver.id);
+    await parts.closeAlerts(rows, receiver.id);
     await dropMessages(rows, receiver.id);
   }
   if (!mayMailAgain(receiver.give_up_mailed_at, failure.at_ms)) return;
   await rows.updateTable(tableOf(receiver)).set({ give_up_mailed_at: at }).where('id', '=', receiver.id).execute();
-  await mailTeam(rows, outbox.queue, receiver.business_id, {
+  await mailTeam(rows, parts.queue, receiver.business_id, {
     subject: `hail: ${receiver.kind} ${receiver.id} was ${receiver.kind === 'webhook' ? 'disabled' : 'paused'}`,
     text: [
       `${GIVE_UP_AFTER} events in a row could not be delivered.`,
@@ -74,7 +80,7 @@ export async function disableReceiver(
   });
 }
 
-/** Mails the team that deliveries to a receiver fail, before they are given up. */
+/** Mails the team that a receiver fails, before it is disabled. */
 export async function warnTeam(
   rows: Transaction<Database>,
   { queue }: Pick<Outbox, 'queue'>,
@@ -82,11 +88,8 @@ export async function warnTeam(
   failure: LastFailure,
   failures: number,
 ): Promise<void> {
-  await rows
-    .updateTable(tableOf(receiver))
-    .set({ warned_at: instant(failure.at_ms) })
-    .where('id', '=', receiver.id)
-    .execute();
+  const warned_at = instant(failure.at_ms);
+  await rows.updateTable(tableOf(receiver)).set({ warned_at }).where('id', '=', receiver.id).execute();
   await mailTeam(rows, queue, receiver.business_id, {
     subject: `hail: deliveries to ${receiver.kind} ${receiver.id} fail`,
     text: [
@@ -101,8 +104,8 @@ function tableOf({ kind }: Receiver): 'webhooks' | 'subscriptions' {
   return kind === 'webhook' ? 'webhooks' : 'subscriptions';
 }
 
-/** The earlier variant has no such event: what was made there is not told, whatever its row asks for. */
-async function tellOthers(
+/** Enqueues `webhook.disabled`. The earlier variant has no such event: its webhooks get none, whatever their rows list. */
+async function notifyOtherWebhooks(
   rows: Transaction<Database>,
   outbox: Outbox,
   { id, business_id, url }: Receiver,
@@ -134,7 +137,7 @@ function facts({ kind, id, url }: Receiver, { status_code, error, at_ms }: LastF
   ];
 }
 
-/** An address without its query: receivers put passwords there, which are nobody else's. */
+/** An address without its query, which may contain a password of its owner. */
 export function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
