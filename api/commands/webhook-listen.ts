@@ -75,7 +75,7 @@ export function listenCommand(config: () => ListenConfig): Command {
         // The reader of the output has gone.
         process.stdout.once('error', () => resolve());
       });
-      const certificate = options.http ? null : ownCertificate(settings.data_root);
+      const certificate = options.http ? null : await ownCertificate(settings.data_root);
       const listener = await startListener({
         ...options,
         certificate,
@@ -106,7 +106,7 @@ export interface ListenerOptions {
   readonly answer: number;
   /** Milliseconds before the answer. */
   readonly delay: number;
-  readonly received: (heard: ReceivedDelivery) => void;
+  readonly received: (delivery: ReceivedDelivery) => void;
 }
 
 /** Listens until it is stopped. Answers 401 to deliveries that none of the secrets signed. */
@@ -139,10 +139,10 @@ export async function startListener(
 async function handleDelivery(
   request: IncomingMessage,
   response: ServerResponse,
-  { secrets, answer, delay, received: heard }: ListenerOptions,
+  { secrets, answer, delay, received }: ListenerOptions,
   times: Map<string, number>,
 ): Promise<void> {
-  const text = await bodyOf(request);
+  const text = await readBody(request);
   const body = DeliveryBody.parse(JSON.parse(text));
   const id = 'id' in body ? body.id : DeliveryId.parse(request.headers['x-service-delivery-id']);
   const signature = String(request.headers['x-service-signature'] ?? '');
@@ -153,12 +153,12 @@ async function handleDelivery(
   times.set(id, count);
   const { event, data } = body;
   const path = request.url ?? '';
-  heard({ at: new Date().toISOString(), event, id, path, times: count, fault, answered, data });
+  received({ at: new Date().toISOString(), event, id, path, times: count, fault, answered, data });
   if (delay > 0) await sleep(delay);
   response.writeHead(answered, { 'Content-Type': 'application/json' }).end(JSON.stringify({ received: id }));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -183,12 +183,12 @@ function secretsOfRecords(config: ListenConfig): ListenerOptions['secrets'] {
 }
 
 /** The certificate of the listener in the data root; created at its first use. */
-function ownCertificate(data_root: string): Certificate {
+async function ownCertificate(data_root: string): Promise<Certificate> {
   const folder = join(data_root, 'records');
   const path = join(folder, 'listen.pem');
   const key_path = join(folder, 'listen.key');
   if (!existsSync(path) || !existsSync(key_path)) {
-    const { key, cert } = selfSigned(['localhost']);
+    const { key, cert } = await selfSigned(['localhost']);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(key_path, key, { mode: 0o600 });
     writeFileSync(path, cert);

@@ -29,7 +29,7 @@ import { cursorQuery, integerQuery, shown } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
-import type { Services } from '../services.ts';
+import { checkUrl } from '../webhooks/client.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
 
 const PATH = '/v1/alerts';
@@ -113,7 +113,7 @@ export const createAlert = writeEndpoint({
   },
   price: () => ({ operation: 'alerts.subscribe', credits: 2, count: 1 }),
   prepare: async ({ body, services }) => {
-    await judged(services, body.webhook_url);
+    await checkUrl(services.webhookClient, 'webhook_url', body.webhook_url);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
@@ -197,7 +197,7 @@ export const updateAlert = writeEndpoint({
     const change = { name, radius_km, min_size_mm: thresholdOf(body), webhook_url, status };
     if (Object.values(change).every((value) => value === undefined))
       throw new ApiError('bad_request', `body: is without ${Object.keys(change).join(', ')}`);
-    if (webhook_url !== undefined) await judged(services, webhook_url);
+    if (webhook_url !== undefined) await checkUrl(services.webhookClient, 'webhook_url', webhook_url);
     return change;
   },
   write: async ({ params }, writer, change) => {
@@ -225,12 +225,6 @@ export const deleteAlert = writeEndpoint({
     return { body: { success: true as const } };
   },
 });
-
-/** Throws `bad_request` for an address that nothing is sent to. */
-async function judged({ webhookClient }: Services, url: string): Promise<void> {
-  const judgement = await webhookClient.validateUrl(url);
-  if (!judgement.ok) throw new ApiError('bad_request', `/webhook_url: ${judgement.reason}`);
-}
 
 /** The refusal of an id that names no subscription of this business. */
 function unknownSubscription(): ApiError {

@@ -35,6 +35,7 @@ import {
   findAttempt,
   selectAttempts,
 } from '../webhooks/attempts.ts';
+import { checkUrl } from '../webhooks/client.ts';
 import {
   changeWebhook,
   findWebhook,
@@ -98,7 +99,7 @@ export const createWebhook = writeEndpoint({
   },
   price: () => ({ operation: 'webhooks.create', credits: 2, count: 1 }),
   prepare: async ({ body, services }) => {
-    await checkUrl(services, body.url);
+    await checkUrl(services.webhookClient, 'url', body.url);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
@@ -169,7 +170,7 @@ export const updateWebhook = writeEndpoint({
     await knownWebhook(services, caller.business_id, params.id);
     if (body.events !== undefined) await checkEventTypes(services.records.reader, params.id, body.events);
     const updated = sentFields(body);
-    if (body.url !== undefined) await checkUrl(services, body.url);
+    if (body.url !== undefined) await checkUrl(services.webhookClient, 'url', body.url);
     return updated;
   },
   write: async ({ params, body }, writer, updated) => {
@@ -395,12 +396,6 @@ export async function checkEventTypes(
       'bad_request',
       `/events: ${foreign.join(', ')} ${foreign.length === 1 ? 'is' : 'are'} not told to a webhook that was made in the ${isEarlier ? 'earlier' : 'current'} variant`,
     );
-}
-
-/** Throws `bad_request` for a URL that the service does not send to. */
-async function checkUrl({ webhookClient }: Services, url: string): Promise<void> {
-  const verdict = await webhookClient.validateUrl(url);
-  if (!verdict.ok) throw new ApiError('bad_request', `/url: ${verdict.reason}`);
 }
 
 async function knownWebhook({ records }: Services, business_id: string, id: string): Promise<WebhookRecord> {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext } from 'node:tls';
 import { releaseVersion, SettingsError } from '../config.ts';
+import { ApiError } from '../errors.ts';
 import { unlessAborted } from '../event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { type NameResolver, openResolver } from './dns-resolver.ts';
@@ -105,6 +106,12 @@ export function openWebhookClient({
     },
     close: resolver.close,
   };
+}
+
+/** Throws `bad_request` with the name of the field for a URL that is not allowed. */
+export async function checkUrl({ validateUrl }: WebhookClient, field: string, url: string): Promise<void> {
+  const verdict = await validateUrl(url);
+  if (!verdict.ok) throw new ApiError('bad_request', `/${field}: ${verdict.reason}`);
 }
 
 type Resolved =

@@ -82,7 +82,7 @@ export async function recordAttempt(
   return attempt;
 }
 
-/** Class of a failure as clients read it. That an address was blocked would tell them about private networks. */
+/** Class of a failure as clients read it: a blocked address would show them which private addresses exist. */
 export function publicError(error_class: string | null): string | null {
   return error_class === 'blocked' ? 'connect' : error_class;
 }

@@ -304,7 +304,7 @@ const AT_MS = Date.parse('2026-05-01T20:12:00Z');
 /** A listener with TLS, what it heard, and the way out of the service to it. */
 async function listening(t: ExecutionContext, options: Partial<ListenerOptions> = {}) {
   const heard: ReceivedDelivery[] = [];
-  const certificate = selfSigned();
+  const certificate = await selfSigned();
   const listener = await startListener({
     host: '127.0.0.1',
     port: 0,

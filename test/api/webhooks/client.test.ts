@@ -435,19 +435,19 @@ test('a network or a file of authorities that cannot be read keeps the webhookCl
 });
 
 for (const [what, text, reason] of [
-  ['text', 'localhost', /holds no certificate, expected some in PEM$/],
-  ['a key', selfSigned().key, /holds no certificate/],
+  ['text', async () => 'localhost', /holds no certificate, expected some in PEM$/],
+  ['a key', async () => (await selfSigned()).key, /holds no certificate/],
   [
     'a certificate and half of another',
-    selfSigned().cert + HALF,
+    async () => (await selfSigned()).cert + HALF,
     /^HAIL_WEBHOOK_CA_FILE: certificate 2 of .* malformed$/,
   ],
 ] as const)
-  test(`a file of authorities that holds ${what} keeps the webhookClient closed`, (t) => {
+  test(`a file of authorities that holds ${what} keeps the webhookClient closed`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'hail-authorities-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const ca_file = join(folder, 'ca.pem');
-    writeFileSync(ca_file, text);
+    writeFileSync(ca_file, await text());
     t.throws(() => open(t, { ca_file }), { instanceOf: SettingsError, message: reason });
   });
 
