@@ -48,9 +48,8 @@ import { EARLIER_SAMPLES, SAMPLES } from '../webhooks/event-samples.ts';
 import { bodyOf, MESSAGE_TASK } from '../webhooks/events.ts';
 import { findMessage, insertRedelivery } from '../webhooks/messages.ts';
 import { postSigned } from '../webhooks/post-signed.ts';
-import { findReceiver, type SigningReceiver } from '../webhooks/receivers.ts';
 import { attemptId, publicError, recordAttempt } from '../webhooks/record-attempt.ts';
-import { maskedSecret } from '../webhooks/signing-secrets.ts';
+import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -217,14 +216,18 @@ export const testWebhook = readEndpoint({
   },
   price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
   answer: async ({ params, body, caller, now_ms, services }) => {
-    const receiver = await knownReceiver(services, caller.business_id, params.id);
-    const { id } = receiver;
+    const webhook = await knownWebhook(services, caller.business_id, params.id);
+    const { id } = webhook;
     const event = body?.event ?? 'alert.created';
     const event_id = newId('event', now_ms);
     const isEarlier = (await earlierAmong(services.records.reader, [id])).has(id);
     const text = isEarlier ? earlierSample(event, now_ms) : sampleOf(event, event_id, now_ms);
     const message = { id: event_id, event, body: text };
-    const { status_code, error_class } = await postSigned(services.webhookClient, receiver, message);
+    const { status_code, error_class } = await postSigned(
+      services.webhookClient,
+      signingReceiver(webhook, services),
+      message,
+    );
     const delivery_id = attemptId(event_id, 1, now_ms);
     if (status_code !== null) return { body: { success: isDelivered(status_code), status_code, delivery_id } };
     const error = 'webhook_unreachable' as const;
@@ -313,8 +316,8 @@ export const redeliver = writeEndpoint({
   price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
   prepare: async ({ params, caller, now_ms, services }) => {
     const { records, webhookClient } = services;
-    const receiver = await knownReceiver(services, caller.business_id, params.id);
-    const { id, status } = receiver;
+    const webhook = await knownWebhook(services, caller.business_id, params.id);
+    const { id, status } = webhook;
     const source = await findAttempt(records.reader, id, params.deliveryId);
     const message = source === null ? null : await findMessage(records.reader, source.event_id);
     if (source === null || message === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
@@ -322,7 +325,8 @@ export const redeliver = writeEndpoint({
     const event_id = newId('event', now_ms);
     const isEarlier = (await earlierAmong(records.reader, [id])).has(id);
     const body = isEarlier ? message.body : withId(message.body, event_id);
-    const result = await postSigned(webhookClient, receiver, { id: event_id, event: message.event, body });
+    const copy = { id: event_id, event: message.event, body };
+    const result = await postSigned(webhookClient, signingReceiver(webhook, services), copy);
     return { message, source, event_id, body, result };
   },
   write: async ({ services }, { rows, now_ms }, { message, source, event_id, body, result }) => {
@@ -404,15 +408,8 @@ async function knownWebhook({ records }: Services, business_id: string, id: stri
   return found;
 }
 
-/** A webhook of a business with its secrets. Throws `not_found` for any other id. */
-async function knownReceiver(
-  { records, secrets }: Services,
-  business_id: string,
-  id: string,
-): Promise<SigningReceiver> {
-  const found = await findReceiver(records.reader, secrets, id, Date.now());
-  if (found?.kind !== 'webhook' || found.business_id !== business_id) throw unknownWebhook();
-  return found;
+function signingReceiver({ url, ...row }: WebhookRecord, { secrets }: Services) {
+  return { url, secrets: secretsInForce(row, secrets, Date.now()) };
 }
 
 /** Error for an id that names no webhook of this business. */

@@ -13,13 +13,6 @@ import type { Receiver } from './receivers.ts';
 /** Shortest time between two mails of one kind about one receiver: enabling a broken receiver in a loop sends no flood of mail. */
 const MAILS_EVERY_MS = 3_600_000;
 
-/** True when the team may get another mail of this kind. A time in the future comes from a clock that was put back since. */
-export function mayMailAgain(mailed_at: string | null, at_ms: number): boolean {
-  if (mailed_at === null) return true;
-  const since_ms = at_ms - Date.parse(mailed_at);
-  return since_ms < 0 || since_ms >= MAILS_EVERY_MS;
-}
-
 /** Dependencies of disabling a receiver. */
 export interface DisableParts extends Outbox {
   /** Closes the open alerts of a subscription without events. */
@@ -66,42 +59,50 @@ export async function disableReceiver(
     await parts.closeAlerts(rows, receiver.id);
     await dropMessages(rows, receiver.id);
   }
-  if (!mayMailAgain(receiver.give_up_mailed_at, failure.at_ms)) return;
-  await rows.updateTable(tableOf(receiver)).set({ give_up_mailed_at: at }).where('id', '=', receiver.id).execute();
-  await mailTeam(rows, parts.queue, receiver.business_id, {
-    subject: `hail: ${receiver.kind} ${receiver.id} was ${receiver.kind === 'webhook' ? 'disabled' : 'paused'}`,
-    text: [
-      `${GIVE_UP_AFTER} events in a row could not be delivered.`,
-      '',
-      ...facts(receiver, failure),
-      '',
-      'Nothing is sent to it until its status is set to active again.',
-    ].join('\n'),
-  });
+  await mailTeamAbout(rows, parts, receiver, failure, GIVE_UP_AFTER);
 }
 
-/** Mails the team that a receiver fails, before it is disabled. */
-export async function warnTeam(
+/**
+ * Mails the team that a receiver fails, or from GIVE_UP_AFTER failures on that it is disabled; at most one mail of each kind in
+ * MAILS_EVERY_MS.
+ */
+export async function mailTeamAbout(
   rows: Transaction<Database>,
   { queue }: Pick<Outbox, 'queue'>,
-  receiver: Receiver,
-  failure: LastFailure,
+  { kind, id, business_id, url, ...receiver }: Receiver,
+  { status_code, error, at_ms }: LastFailure,
   failures: number,
 ): Promise<void> {
-  const warned_at = instant(failure.at_ms);
-  await rows.updateTable(tableOf(receiver)).set({ warned_at }).where('id', '=', receiver.id).execute();
-  await mailTeam(rows, queue, receiver.business_id, {
-    subject: `hail: deliveries to ${receiver.kind} ${receiver.id} fail`,
-    text: [
-      `${failures} events in a row could not be delivered. After ${GIVE_UP_AFTER} nothing more is sent to it.`,
-      '',
-      ...facts(receiver, failure),
-    ].join('\n'),
-  });
-}
-
-function tableOf({ kind }: Receiver): 'webhooks' | 'subscriptions' {
-  return kind === 'webhook' ? 'webhooks' : 'subscriptions';
+  const isDisabled = failures >= GIVE_UP_AFTER;
+  const column = isDisabled ? 'give_up_mailed_at' : 'warned_at';
+  const since_ms = at_ms - Date.parse(receiver[column] ?? '');
+  // A time in the future was written before the clock was put back.
+  if (since_ms >= 0 && since_ms < MAILS_EVERY_MS) return;
+  const at = instant(at_ms);
+  const table = kind === 'webhook' ? 'webhooks' : 'subscriptions';
+  await rows
+    .updateTable(table)
+    .set({ [column]: at })
+    .where('id', '=', id)
+    .execute();
+  const facts = [
+    `${kind}: ${id}`,
+    `address: ${withoutQuery(url)}`,
+    `last answer: ${status_code ?? 'none'}`,
+    `last error: ${error ?? 'none'}`,
+    `time: ${at}`,
+  ];
+  const failed = `${failures} events in a row could not be delivered.`;
+  const mail = isDisabled
+    ? {
+        subject: `hail: ${kind} ${id} was ${kind === 'webhook' ? 'disabled' : 'paused'}`,
+        text: [failed, '', ...facts, '', 'Nothing is sent to it until its status is set to active again.'],
+      }
+    : {
+        subject: `hail: deliveries to ${kind} ${id} fail`,
+        text: [`${failed} After ${GIVE_UP_AFTER} nothing more is sent to it.`, '', ...facts],
+      };
+  await mailTeam(rows, queue, business_id, { subject: mail.subject, text: mail.text.join('\n') });
 }
 
 /** Enqueues `webhook.disabled`. The earlier variant has no such event: its webhooks get none, whatever their rows list. */
@@ -125,16 +126,6 @@ async function notifyOtherWebhooks(
   const earlier = await earlierAmong(rows, asking);
   const receivers = asking.filter((receiver) => !earlier.has(receiver));
   await enqueueEvent(rows, outbox, { business_id, receivers, event, data, alert_id: null, after: null, at_ms: now_ms });
-}
-
-function facts({ kind, id, url }: Receiver, { status_code, error, at_ms }: LastFailure): readonly string[] {
-  return [
-    `${kind}: ${id}`,
-    `address: ${withoutQuery(url)}`,
-    `last answer: ${status_code ?? 'none'}`,
-    `last error: ${error ?? 'none'}`,
-    `time: ${instant(at_ms)}`,
-  ];
 }
 
 /** An address without its query, which may contain a password of its owner. */

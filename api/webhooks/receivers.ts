@@ -22,16 +22,14 @@ export interface SigningReceiver extends Receiver {
   readonly secrets: readonly string[];
 }
 
-/** A receiver as operators see it. */
-export interface ListedReceiver extends Receiver {
-  readonly inactive_since: string | null;
-}
-
 const COLUMNS = ['id', 'business_id', 'status', 'consecutive_failures', 'warned_at', 'give_up_mailed_at'] as const;
 const NO_LOCK = sql``;
 
 /** Receivers of a business: webhooks, then subscriptions, oldest first. */
-export async function listReceivers(rows: Kysely<Database>, business_id: string): Promise<readonly ListedReceiver[]> {
+export async function listReceivers(
+  rows: Kysely<Database>,
+  business_id: string,
+): Promise<readonly (Receiver & { readonly inactive_since: string | null })[]> {
   const webhooks = await rows
     .selectFrom('webhooks')
     .select([...COLUMNS, 'url', 'inactive_since'])

@@ -12,7 +12,7 @@ import {
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import { type Attempt, addAttempt } from './attempts.ts';
-import { type DisableParts, disableReceiver, mayMailAgain, warnTeam } from './disable-receiver.ts';
+import { type DisableParts, disableReceiver, mailTeamAbout } from './disable-receiver.ts';
 import { addMessageTask, type MessageTask } from './events.ts';
 import { findMessage, type Message, updateMessage } from './messages.ts';
 import type { AttemptResult } from './post-signed.ts';
@@ -66,7 +66,7 @@ export async function recordAttempt(
   };
   await countAttempt(rows, receiver, success, failures);
   if (is_given_up) await disableReceiver(rows, settings, receiver, failure);
-  if (is_warning) await warnTeam(rows, settings, receiver, failure, failures);
+  if (is_warning) await mailTeamAbout(rows, settings, receiver, failure, failures);
   await updateMessage(rows, message, {
     state: success ? 'delivered' : next_at_ms === null ? 'dropped' : 'pending',
     first_attempt_at: message.first_attempt_at ?? instant(ended.started_ms),
@@ -130,7 +130,7 @@ function consequenceOf(
     success,
     failures,
     is_given_up,
-    is_warning: isFirstFailure && failures === WARN_AFTER && mayMailAgain(receiver.warned_at, ended.ended_ms),
+    is_warning: isFirstFailure && failures === WARN_AFTER,
     next_at_ms: wait_ms === null ? null : ended.ended_ms + wait_ms,
   };
 }
