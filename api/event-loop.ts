@@ -1,5 +1,18 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 
+/** The result of a promise; throws the reason of the signal when it aborts first. */
+export async function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
 /** Resolves in the next iteration of the event loop, after the input and output that wait: other requests go on meanwhile. */
 export async function yieldToEventLoop(): Promise<void> {
   await nextIteration();

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { oas31, ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
 import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../schemas/webhook-events.ts';
 import { publishSchema } from './openapi-components.ts';
-import { SAMPLES } from './webhooks/samples.ts';
+import { SAMPLES } from './webhooks/event-samples.ts';
 
 type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 
-/** Headers of a delivery except its content type, by name. */
+/** Headers of a delivery except Content-Type and User-Agent, by name. */
 export const DELIVERY_HEADERS = {
   'X-Service-Event': 'Type of the event.',
   'X-Service-Timestamp': 'Unix seconds of this attempt.',
@@ -69,7 +69,7 @@ function marked(data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>): z.ZodTy
     : data.extend(Mark.shape);
 }
 
-/** The JSON schema of a delivery. New fields, and new words, may come without a new version. */
+/** JSON schema of a delivery. New fields and values may be added without a new version. */
 export function deliverySchema({ body }: DescribedEvent): oas31.SchemaObject {
   const { $schema: _, ...schema } = z.toJSONSchema(body, {
     io: 'input',

@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
@@ -18,7 +19,6 @@ import { openTerrain, type Terrain } from './terrain.ts';
 import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
 import { eventFormats } from './webhooks/current-format.ts';
 import type { EventFormat, EventFormats } from './webhooks/formats.ts';
-import { type Mailer, openMailer } from './webhooks/mail.ts';
 
 /** Everything that answers and jobs are made from; opened once at start, shared by all requests. */
 export interface Services {

@@ -6,7 +6,7 @@ import { makeReport } from './jobs/report.ts';
 import { startJobs } from './jobs/start.ts';
 import type { Services } from './services.ts';
 import { OTHER_WORKERS } from './variants.ts';
-import { startSending } from './webhooks/send.ts';
+import { startDeliveryWorker } from './webhooks/delivery-worker.ts';
 
 /** Background work that runs as long as the service. */
 export interface Worker {
@@ -18,7 +18,7 @@ export interface Worker {
 
 /** Every worker of the service, in the order in which they start. */
 export const WORKERS: readonly Worker[] = [
-  { name: 'deliveries', start: startSending },
+  { name: 'deliveries', start: startDeliveryWorker },
   { name: 'alerts', start: (services, log) => startWatch(watchPartsOf(services, log)) },
   ...OTHER_WORKERS,
   { name: 'jobs', start: (services, log) => startJobs(services, log, { report: makeReport, export: makeExport }) },

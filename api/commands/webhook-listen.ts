@@ -12,12 +12,12 @@ import { AnyEventBody } from '../../schemas/webhook-events.ts';
 import type { Config } from '../config.ts';
 import { recordsLocation } from '../store/database.ts';
 import { openSecrets } from '../store/secrets.ts';
-import { storedSecrets } from '../webhooks/receivers.ts';
-import { signatureFault } from '../webhooks/sign.ts';
+import { signatureFault } from '../webhooks/signature.ts';
+import { storedSecrets } from '../webhooks/signing-secrets.ts';
 import { collectWords, duration, type RecordsConfig, wholeNumber, withRecords } from './cli.ts';
 import { selfSigned } from './self-signed.ts';
 
-/** What the command needs of the settings. */
+/** Settings of the command. */
 export type ListenConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 
 interface ListenOptions {
@@ -30,33 +30,33 @@ interface ListenOptions {
   readonly delay: number;
 }
 
-/** Larger bodies are no deliveries of ours. */
+/** The service sends no larger bodies. */
 const BODY_BYTES_MAX = 1_000_000;
-const USUAL_PORT = 8443;
+const DEFAULT_PORT = 8443;
 
 const DeliveryId = z.string({ error: 'X-Service-Delivery-Id is missing, expected the id of the event' }).min(1);
 
-/** A delivery as the listener judged it. */
-export interface Heard {
+/** A delivery with the result of its checks. */
+export interface ReceivedDelivery {
   readonly at: string;
   readonly event: string;
   readonly id: string;
-  /** Where it was sent to: tells receivers of one listener apart. */
+  /** Path of the request: several receivers may share one listener. */
   readonly path: string;
-  /** How often this id has come: more than 1 is a repetition. */
+  /** Deliveries with this id so far: more than 1 is a retry. */
   readonly times: number;
-  /** Why the signature does not hold; null: it does. */
+  /** Why the signature is not valid; null: it is valid. */
   readonly fault: string | null;
   readonly answered: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** `hail-api webhook listen`: a receiver on this machine, to try deliveries with. */
+/** `hail-api webhook listen`: a receiver on this machine, for trials. */
 export function listenCommand(config: () => ListenConfig): Command {
   return new Command('listen')
     .description('receive deliveries on this machine, check their signatures and print them, until interrupted')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), USUAL_PORT)
+    .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
     .option('--http', 'without TLS, for behind something that has it')
     .option(
       '--secret <secret>',
@@ -70,23 +70,24 @@ export function listenCommand(config: () => ListenConfig): Command {
       const settings = config();
       const stopped = new Promise<void>((resolve) => {
         for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
-        // Nobody reads what comes any more.
+        // The reader of the output has gone.
         process.stdout.once('error', () => resolve());
       });
-      const certificate = options.http ? null : ownCertificate(settings.data_root);
+      const certificate = options.http ? null : await ownCertificate(settings.data_root);
       const listener = await startListener({
         ...options,
         certificate,
         secrets: options.secret === undefined ? secretsOfRecords(settings) : async () => options.secret ?? [],
-        heard: (heard) => process.stdout.write(options.json ? `${JSON.stringify(heard)}\n` : `${page(heard)}\n`),
+        received: (delivery) =>
+          process.stdout.write(`${options.json ? JSON.stringify(delivery) : formatDelivery(delivery)}\n`),
       });
-      process.stderr.write(welcome(listener.url, certificate, options.host));
+      process.stderr.write(startMessage(listener.url, certificate, options.host));
       await stopped;
       await listener.stop();
     });
 }
 
-/** A certificate with its key, and where the former lies. */
+/** A certificate with its key, and the path of the certificate. */
 interface Certificate {
   readonly key: string;
   readonly cert: string;
@@ -96,24 +97,24 @@ interface Certificate {
 export interface ListenerOptions {
   readonly host: string;
   readonly port: number;
-  /** Null: without TLS. */
+  /** Null: plain HTTP. */
   readonly certificate: Pick<Certificate, 'key' | 'cert'> | null;
-  /** The secrets that a delivery may be signed with. */
+  /** Secrets that may sign a delivery. */
   readonly secrets: () => Promise<readonly string[]>;
   readonly answer: number;
   /** Milliseconds before the answer. */
   readonly delay: number;
-  readonly heard: (heard: Heard) => void;
+  readonly received: (delivery: ReceivedDelivery) => void;
 }
 
-/** Listens until it is stopped. What is not signed with one of the secrets is answered 401. */
+/** Listens until it is stopped. Answers 401 to deliveries that none of the secrets signed. */
 export async function startListener(
   options: ListenerOptions,
 ): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const { certificate, host, port } = options;
   const times = new Map<string, number>();
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    take(request, response, options, times).catch((error: unknown) => {
+    handleDelivery(request, response, options, times).catch((error: unknown) => {
       response.writeHead(400).end(`${error instanceof Error ? error.message : String(error)}\n`);
     });
   };
@@ -133,13 +134,13 @@ export async function startListener(
   };
 }
 
-async function take(
+async function handleDelivery(
   request: IncomingMessage,
   response: ServerResponse,
-  { secrets, answer, delay, heard }: ListenerOptions,
+  { secrets, answer, delay, received }: ListenerOptions,
   times: Map<string, number>,
 ): Promise<void> {
-  const text = await bodyOf(request);
+  const text = await readBody(request);
   const body = AnyEventBody.parse(JSON.parse(text));
   const id = 'id' in body ? body.id : DeliveryId.parse(request.headers['x-service-delivery-id']);
   const signature = String(request.headers['x-service-signature'] ?? '');
@@ -150,12 +151,12 @@ async function take(
   times.set(id, count);
   const { event, data } = body;
   const path = request.url ?? '';
-  heard({ at: new Date().toISOString(), event, id, path, times: count, fault, answered, data });
+  received({ at: new Date().toISOString(), event, id, path, times: count, fault, answered, data });
   if (delay > 0) await sleep(delay);
   response.writeHead(answered, { 'Content-Type': 'application/json' }).end(JSON.stringify({ received: id }));
 }
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -166,7 +167,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Every secret that the records of the data root hold, read anew each time: webhooks come and go. */
+/** Secrets of the database, read for each delivery: webhooks may be created meanwhile. */
 function secretsOfRecords(config: ListenConfig): ListenerOptions['secrets'] {
   const { data_root, database_url, master_keys, now } = config;
   return async () => {
@@ -179,13 +180,13 @@ function secretsOfRecords(config: ListenConfig): ListenerOptions['secrets'] {
   };
 }
 
-/** The certificate of the data root for the listener, made when it is first asked for. */
-function ownCertificate(data_root: string): Certificate {
+/** The certificate of the listener in the data root; created at its first use. */
+async function ownCertificate(data_root: string): Promise<Certificate> {
   const folder = join(data_root, 'records');
   const path = join(folder, 'listen.pem');
   const key_path = join(folder, 'listen.key');
   if (!existsSync(path) || !existsSync(key_path)) {
-    const { key, cert } = selfSigned(['localhost']);
+    const { key, cert } = await selfSigned(['localhost']);
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeFileSync(key_path, key, { mode: 0o600 });
     writeFileSync(path, cert);
@@ -193,8 +194,8 @@ function ownCertificate(data_root: string): Certificate {
   return { key: readFileSync(key_path, 'utf8'), cert: readFileSync(path, 'utf8'), path };
 }
 
-/** How to have deliveries sent here. */
-function welcome(url: string, certificate: Certificate | null, host: string): string {
+/** Instructions for sending deliveries to the listener. */
+function startMessage(url: string, certificate: Certificate | null, host: string): string {
   const reach =
     certificate === null
       ? 'Deliveries go to https addresses: put something with TLS in front of it.'
@@ -203,8 +204,8 @@ function welcome(url: string, certificate: Certificate | null, host: string): st
   return `Listening at ${url}  (Ctrl-C ends it)\n${reach}\n\n`;
 }
 
-/** A delivery for people. */
-export function page({ at, event, id, path, times, fault, answered, data }: Heard): string {
+/** A delivery as text for a terminal. */
+export function formatDelivery({ at, event, id, path, times, fault, answered, data }: ReceivedDelivery): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string) =>
     styleText(style, text, { stream: process.stdout });
   const verdict = fault === null ? paint('green', 'signature valid') : paint('red', fault);
@@ -218,7 +219,7 @@ export function page({ at, event, id, path, times, fault, answered, data }: Hear
   ].join('\n');
 }
 
-/** In one line, without what could steer a terminal. */
+/** A value on one line, without control characters for the terminal. */
 function shownValue(value: unknown): string {
   return typeof value === 'string' && /^[^\p{C}]*$/u.test(value)
     ? value

@@ -1,21 +1,18 @@
 import { Command } from 'commander';
-import type { Transaction } from 'kysely';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { type Business, listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { recordAct } from '../store/audit.ts';
-import { instant } from '../store/instant.ts';
 import type { Records } from '../store/records.ts';
-import type { Database } from '../store/schema.ts';
 import { openSecrets } from '../store/secrets.ts';
 import { openQueue } from '../store/tasks/work.ts';
 import { OTHER_FORMATS } from '../variants.ts';
 import { ATTEMPTS_KEPT, type Attempt, selectAttempts } from '../webhooks/attempts.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
-import { withoutQuery } from '../webhooks/disable.ts';
-import { rotateSecret, SECRETS_MAX, setWebhookStatus } from '../webhooks/endpoints.ts';
-import { listReceivers, lockReceiver, namedReceiver } from '../webhooks/receivers.ts';
+import { withoutQuery } from '../webhooks/disable-receiver.ts';
+import { enableReceiver, listReceivers, lockReceiver, receiverExists } from '../webhooks/receivers.ts';
 import { OVERDUE_MS, type Recovered, recover } from '../webhooks/recover.ts';
+import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import {
   businessNamed,
   CommandError,
@@ -33,12 +30,12 @@ interface Json {
   readonly json?: true;
 }
 
-/** What these commands need of the settings. */
+/** Settings of these commands. */
 export type WebhookConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 
 const GRACE_MS = 24 * 3_600_000;
 
-/** `hail-api webhook`: who is sent events, what became of them, and a receiver to try it with. */
+/** `hail-api webhook`: receivers of events, their attempts and secrets, and a receiver for trials. */
 export function webhookCommand(config: () => WebhookConfig): Command {
   const command = new Command('webhook').description(
     'receivers of events: list, enable, deliveries, secrets, recovery, a trial receiver',
@@ -68,9 +65,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
     .option('--json', 'print one JSON object')
     .action(async (id: string, { json }: Json) => {
       const settings = config();
-      const changed = await withRecords(settings, (records) =>
-        records.transaction((rows) => enable(rows, records, id, settings.now())),
-      );
+      const changed = await withRecords(settings, (records) => enable(records, id, settings.now()));
       print(json, { id, status: 'active', changed }, [
         `${id} ${changed ? 'is now' : 'already was'} active.`,
         ...(changed ? [`What it missed is sent by: hail-api webhook recover ${id} --since TIME`] : []),
@@ -84,12 +79,12 @@ export function webhookCommand(config: () => WebhookConfig): Command {
     .option('--json', 'print one JSON object')
     .action(async (id: string, { json, limit }: Json & { readonly limit: number }) => {
       const found = await withRecords(config(), async (records) => {
-        if ((await namedReceiver(records.reader, id)) === null) throw unknownReceiver(id);
+        if (!(await receiverExists(records.reader, id))) throw unknownReceiver(id);
         return await selectAttempts(records.reader, id, null, limit);
       });
       print(
         json,
-        { deliveries: found.map(shownDelivery) },
+        { deliveries: found.map(shownAttempt) },
         table(
           ['began', 'event', 'event id', 'attempt', 'answer', 'ms', 'next attempt'],
           found.map((each) => [
@@ -133,7 +128,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
     .action(async (id: string, { json, since }: Json & { readonly since: string }) => {
       const settings = config();
       const { dropped, missed, overdue } = await withRecords(settings, (records) =>
-        replay(records, settings, id, since),
+        recoverSince(records, settings, id, since),
       );
       print(json, { id, since, dropped, missed, overdue }, [
         dropped + missed + overdue === 0
@@ -162,20 +157,16 @@ async function list(records: Records, nameOrId: string | null) {
   return found.flat();
 }
 
-async function enable(rows: Transaction<Database>, { store }: Records, id: string, now_ms: number): Promise<boolean> {
-  const receiver = await lockReceiver(rows, store, id);
-  if (receiver === null) throw unknownReceiver(id);
-  const { kind, status, business_id } = receiver;
-  if (status === 'active') return false;
-  if (kind === 'webhook') await setWebhookStatus(rows, id, 'active');
-  else
-    await rows
-      .updateTable('subscriptions')
-      .set({ status: 'active', consecutive_failures: 0, updated_at: instant(now_ms) })
-      .where('id', '=', id)
-      .execute();
-  await recordAct(rows, now_ms, { act: `${kind}.enable`, business_id, subject: id, detail: { before: status } });
-  return true;
+async function enable(records: Records, id: string, now_ms: number): Promise<boolean> {
+  return await records.transaction(async (rows) => {
+    const receiver = await lockReceiver(rows, records.store, id);
+    if (receiver === null) throw unknownReceiver(id);
+    const { kind, status, business_id } = receiver;
+    if (status === 'active') return false;
+    await enableReceiver(rows, receiver, now_ms);
+    await recordAct(rows, now_ms, { act: `${kind}.enable`, business_id, subject: id, detail: { before: status } });
+    return true;
+  });
 }
 
 async function rotate(records: Records, { data_root, master_keys, now }: WebhookConfig, id: string, grace_ms: number) {
@@ -202,7 +193,7 @@ async function rotate(records: Records, { data_root, master_keys, now }: Webhook
   });
 }
 
-async function replay(records: Records, { now }: WebhookConfig, id: string, since: string): Promise<Recovered> {
+async function recoverSince(records: Records, { now }: WebhookConfig, id: string, since: string): Promise<Recovered> {
   const queue = await openQueue(records.store, {
     failed: () => {},
     troubled: (name, error) => {
@@ -240,8 +231,8 @@ function unknownReceiver(id: string): CommandError {
   return new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
 }
 
-/** What operators see of an attempt. */
-function shownDelivery({ business_id, receiver_id, success, ...each }: Attempt) {
+/** An attempt as operators see it. */
+function shownAttempt({ business_id, receiver_id, success, ...each }: Attempt) {
   return { ...each, success: success === 1 };
 }
 

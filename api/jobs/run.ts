@@ -5,6 +5,7 @@ import { DataUnavailable } from '../catalog.ts';
 import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { ApiError } from '../errors.ts';
+import { unlessAborted } from '../event-loop.ts';
 import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Task } from '../store/tasks/queue.ts';
@@ -195,18 +196,6 @@ async function make<Params, Summary>(
   } finally {
     clearTimeout(timer);
     stop.removeEventListener('abort', onStop);
-  }
-}
-
-/** The result, or the reason of the signal where that comes first: what is made later lies in a folder that is gone. */
-async function unlessAborted<Result>(making: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([making, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -3,7 +3,7 @@ import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
 import { utcDate } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
-import { parseReceiverUrl } from '../webhooks/address.ts';
+import { parseReceiverUrl } from '../webhooks/public-address.ts';
 
 /** Characters of a ULID. */
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';

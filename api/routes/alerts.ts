@@ -33,8 +33,8 @@ import { cursorQuery, integerQuery } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
-import type { Services } from '../services.ts';
-import { newSecret } from '../webhooks/endpoints.ts';
+import { checkUrl } from '../webhooks/client.ts';
+import { newSecret } from '../webhooks/signing-secrets.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
 import { flatPrice } from './price.ts';
 
@@ -88,7 +88,7 @@ export const createAlert = writeEndpoint({
   example: CREATE_ALERT_EXAMPLE,
   price: flatPrice('alerts.subscribe', 2),
   prepare: async ({ body, services }) => {
-    await checkUrl(services, body.webhook_url);
+    await checkUrl(services.webhookClient, 'webhook_url', body.webhook_url);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
@@ -154,7 +154,7 @@ export const updateAlert = writeEndpoint({
     const change = { name, radius_km, min_size_mm: thresholdOf(body), webhook_url, status };
     if (Object.values(change).every((value) => value === undefined))
       throw new ApiError('bad_request', `body: is without ${Object.keys(change).join(', ')}`);
-    if (webhook_url !== undefined) await checkUrl(services, webhook_url);
+    if (webhook_url !== undefined) await checkUrl(services.webhookClient, 'webhook_url', webhook_url);
     return change;
   },
   write: async ({ params }, writer, change) => {
@@ -182,12 +182,6 @@ export const deleteAlert = writeEndpoint({
     return { body: { success: true as const } };
   },
 });
-
-/** Throws `bad_request` for an address that the webhook client refuses. */
-async function checkUrl({ webhookClient }: Services, url: string): Promise<void> {
-  const checked = await webhookClient.validateUrl(url);
-  if (!checked.ok) throw new ApiError('bad_request', `/webhook_url: ${checked.reason}`);
-}
 
 /** Error for an id that names no subscription of this business. */
 function unknownSubscription(): ApiError {

@@ -16,7 +16,7 @@ import {
 import { EARLIER_DESCRIPTION, EARLIER_WAITS_MS } from '../variants.ts';
 import { ATTEMPTS_KEPT } from '../webhooks/attempts.ts';
 import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
-import { TOLERANCE_S } from '../webhooks/sign.ts';
+import { TOLERANCE_S } from '../webhooks/signature.ts';
 import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
 import { exampleText } from './docs-reference.ts';
 import { fieldTables, type Schema } from './docs-schema-tables.ts';
@@ -26,7 +26,7 @@ const VECTORS_PATH = `${PATH}/vectors.json`;
 
 const fileOfProject = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const VECTORS = fileOfProject('data/reference/webhook-vectors.json');
-/** Checks of a signature, by language. */
+/** Programs that verify a signature, by language. */
 const CHECKS = [
   ['TypeScript', 'data/examples/verify-webhook.ts'],
   ['Python', 'data/examples/verify-webhook.py'],
@@ -40,13 +40,13 @@ const Vector = z.object({
 });
 const Vectors = z.object({ vectors: z.array(Vector).min(1) });
 
-/** GET /docs/webhooks: what receivers of events have to know, and the test vectors as a file. */
+/** GET /docs/webhooks: the guide for receivers of events, and its test vectors as a file. */
 export const webhookDocs: readonly PublicRoute[] = [
   servePage(PATH, renderWebhookDocs()),
   { path: VECTORS_PATH, handler: serveDocument(JSON_TYPE, VECTORS) },
 ];
 
-/** The page, as HTML; figures come from the constants that the service goes by. */
+/** The page as HTML; its figures are the constants of the service. */
 export function renderWebhookDocs(): string {
   const sections = [
     ['Who is sent what', receivers()],
@@ -171,7 +171,7 @@ function minutes(ms: number): string {
   return ms === 3_600_000 ? 'an hour' : `${ms / 60_000} minutes`;
 }
 
-/** Paragraphs of text in which code, stress and links are marked as in Markdown. */
+/** Paragraphs with code, bold text and links in Markdown. */
 function paragraphs(...texts: readonly string[]): string {
   const marked = (text: string) =>
     inlineCode(text)

@@ -24,6 +24,7 @@ import {
 } from '../../schemas/resources/webhook.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
+import { MAIL_TASK } from '../accounts/mail.ts';
 import { cursorQuery, integerQuery, unknownCursor } from '../decode.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
@@ -32,30 +33,29 @@ import type { Services } from '../services.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
-import { attemptDelivery } from '../webhooks/attempt.ts';
 import {
   ATTEMPTS_KEPT,
+  type Attempt,
   attemptCursor,
   attemptCursorNote,
-  type Attempt as DeliveryRecord,
   findAttempt,
   selectAttempts,
 } from '../webhooks/attempts.ts';
+import { checkUrl } from '../webhooks/client.ts';
 import {
   changeWebhook,
   findWebhook,
   insertWebhook,
-  maskedSecret,
   removeWebhook,
   selectWebhooks,
   type Webhook as WebhookRecord,
 } from '../webhooks/endpoints.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
 import { type EventFormat, formatOf } from '../webhooks/formats.ts';
-import { MAIL_TASK } from '../webhooks/mail.ts';
-import { findMessage } from '../webhooks/messages.ts';
-import { findReceiver } from '../webhooks/receivers.ts';
-import { deliveryId, publicError, recordAttempt } from '../webhooks/record.ts';
+import { findMessage, insertRedelivery } from '../webhooks/messages.ts';
+import { postSigned } from '../webhooks/post-signed.ts';
+import { attemptId, publicError, recordAttempt } from '../webhooks/record-attempt.ts';
+import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -82,7 +82,7 @@ export const createWebhook = writeEndpoint({
   example: CREATE_WEBHOOK_EXAMPLE,
   price: () => ({ operation: 'webhooks.create', credits: 2, count: 1 }),
   prepare: async ({ body, services }) => {
-    await judged(services, body.url);
+    await checkUrl(services.webhookClient, 'url', body.url);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {
@@ -112,7 +112,7 @@ export const listWebhooks = readEndpoint({
   price: () => ({ operation: 'webhooks.list', credits: 1, count: 1 }),
   answer: async ({ caller, services: { records, secrets } }) => {
     const found = await selectWebhooks(records.reader, caller.business_id);
-    return { body: { webhooks: found.map((each) => resourceOf(each, secrets)), count: found.length } };
+    return { body: { webhooks: found.map((each) => webhookResource(each, secrets)), count: found.length } };
   },
 });
 
@@ -131,7 +131,7 @@ export const getWebhook = readEndpoint({
   example: { reply: WEBHOOK_EXAMPLE },
   price: () => ({ operation: 'webhooks.get', credits: 1, count: 1 }),
   answer: async ({ params, caller, services }) => ({
-    body: resourceOf(await knownWebhook(services.records.reader, caller.business_id, params.id), services.secrets),
+    body: webhookResource(await knownWebhook(services.records.reader, caller.business_id, params.id), services.secrets),
   }),
 });
 
@@ -151,9 +151,9 @@ export const updateWebhook = writeEndpoint({
   price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
   prepare: async ({ params, body, caller, services }) => {
     const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
-    if (body.events !== undefined) checkTypes(services, webhook, body.events);
+    if (body.events !== undefined) checkEventTypes(services, webhook, body.events);
     const updated = sentFields(body);
-    if (body.url !== undefined) await judged(services, body.url);
+    if (body.url !== undefined) await checkUrl(services.webhookClient, 'url', body.url);
     return updated;
   },
   write: async ({ params, body }, writer, updated) => {
@@ -197,22 +197,20 @@ export const testWebhook = readEndpoint({
   example: TEST_WEBHOOK_EXAMPLE,
   price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
   answer: async ({ params, body, caller, now_ms, services }) => {
-    const { id } = await knownWebhook(services.records.reader, caller.business_id, params.id);
-    const receiver = await findReceiver(services.records.reader, services.secrets, id, Date.now());
-    if (receiver === null) throw unknownWebhook();
+    const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const event = body?.event ?? 'alert.created';
-    const event_id = newId('event', now_ms);
-    const text = sampleOf(formatOf(services.formats, receiver), event, event_id, now_ms);
-    const { status_code, error_class } = await attemptDelivery(services.webhookClient, receiver, {
-      id: event_id,
-      event,
-      body: text,
-    });
-    const delivery_id = deliveryId(event_id, 1, now_ms);
+    const id = newId('event', now_ms);
+    const message = { id, event, body: sampleOf(formatOf(services.formats, webhook), event, id, now_ms) };
+    const { status_code, error_class } = await postSigned(
+      services.webhookClient,
+      signingReceiver(webhook, services),
+      message,
+    );
+    const delivery_id = attemptId(id, 1, now_ms);
     if (status_code !== null) return { body: { success: isDelivered(status_code), status_code, delivery_id } };
-    const message = `the address could not be reached: ${publicError(error_class)}`;
     const error = 'webhook_unreachable' as const;
-    return { body: { success: false, status_code, delivery_id, error, message } };
+    const reason = `the address could not be reached: ${publicError(error_class)}`;
+    return { body: { success: false, status_code, delivery_id, error, message: reason } };
   },
 });
 
@@ -243,7 +241,7 @@ export const listAttempts = readEndpoint({
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;
     if (last !== undefined) records.rememberCursor(attemptCursorNote(walk, last, now_ms));
-    return { body: { deliveries: page.map(deliveryOf), count: page.length, next_cursor: last?.id ?? null } };
+    return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor: last?.id ?? null } };
   },
 });
 
@@ -263,52 +261,35 @@ export const redeliver = writeEndpoint({
   example: REDELIVER_EXAMPLE,
   price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
   prepare: async ({ params, caller, now_ms, services }) => {
-    const { records, secrets, webhookClient } = services;
-    const { id, status } = await knownWebhook(services.records.reader, caller.business_id, params.id);
+    const { records, webhookClient } = services;
+    const webhook = await knownWebhook(records.reader, caller.business_id, params.id);
+    const { id, status } = webhook;
     const source = await findAttempt(records.reader, id, params.deliveryId);
-    const push = source === null ? null : await findMessage(records.reader, source.event_id);
-    if (source === null || push === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
-    const receiver = await findReceiver(records.reader, secrets, id, Date.now());
-    if (receiver === null) throw unknownWebhook();
+    const message = source === null ? null : await findMessage(records.reader, source.event_id);
+    if (source === null || message === null) throw await unknownDelivery(records.reader, id, params.deliveryId);
     if (status !== 'active') throw new ApiError('webhook_not_active', `the webhook is ${status}, expected active`);
     const event_id = newId('event', now_ms);
-    const body = formatOf(services.formats, receiver).withId(push.body, event_id);
-    const outcome = await attemptDelivery(webhookClient, receiver, { id: event_id, event: push.event, body });
-    return { push, source, event_id, body, outcome };
+    const body = formatOf(services.formats, webhook).withId(message.body, event_id);
+    const copy = { id: event_id, event: message.event, body };
+    const result = await postSigned(webhookClient, signingReceiver(webhook, services), copy);
+    return { message, source, event_id, body, result };
   },
-  write: async ({ services }, { rows, now_ms }, { push, source, event_id, body, outcome }) => {
-    const { queue, records, formats, webhook_time_scale } = services;
-    const { business_id, receiver_id, event } = push;
-    await rows
-      .insertInto('messages')
-      .values({
-        id: event_id,
-        business_id,
-        receiver_id,
-        event,
-        body,
-        alert_id: null,
-        after_id: null,
-        state: 'pending',
-        attempts: 0,
-        attempts_before: 0,
-        first_attempt_at: null,
-        next_at: instant(outcome.started_ms),
-        redelivered_from: source.id,
-        created_at: instant(outcome.started_ms),
-      })
-      .execute();
-    const settings = { queue, formats, store: records.store, time_scale: webhook_time_scale, now_ms };
-    const delivery = await recordAttempt(rows, settings, {
-      ...{ push_id: event_id, attempt: 1, first_attempt: null, since_first_ms: null },
-      ...outcome,
+  write: async ({ services }, { rows, now_ms }, { message, source, event_id, body, result }) => {
+    const { queue, records, formats, webhook_time_scale: time_scale } = services;
+    const created_at = instant(result.started_ms);
+    await insertRedelivery(rows, message, { id: event_id, body, redelivered_from: source.id, created_at });
+    const settings = { queue, formats, store: records.store, time_scale, now_ms };
+    const attempt = await recordAttempt(rows, settings, {
+      ...{ message_id: event_id, receiver_id: message.receiver_id, attempt: 1 },
+      ...{ first_attempt: null, since_first_ms: null },
+      ...result,
     });
-    if (delivery === null) throw unknownWebhook();
+    if (attempt === null) throw unknownWebhook();
     return {
       body: {
-        success: delivery.success === 1,
-        status_code: delivery.status_code,
-        delivery_id: delivery.id,
+        success: attempt.success === 1,
+        status_code: attempt.status_code,
+        delivery_id: attempt.id,
         redelivered_from: source.id,
       },
     };
@@ -325,7 +306,7 @@ function sampleOf({ types, samples, encode }: EventFormat, event: AnyEventType, 
   return encode({ id, event, at_ms, data: { ...samples[event], test: true } });
 }
 
-/** Fields of a change that were sent. Throws `bad_request` when there are none. */
+/** Fields of an update in the body. Throws `bad_request` when there are none. */
 export function sentFields(body: { readonly url?: unknown; readonly events?: unknown; readonly status?: unknown }) {
   const sent = (['url', 'events', 'status'] as const).filter((name) => body[name] !== undefined);
   if (sent.length === 0) throw new ApiError('bad_request', 'body: is without url, events and status');
@@ -333,7 +314,7 @@ export function sentFields(body: { readonly url?: unknown; readonly events?: unk
 }
 
 /** Throws `bad_request` for event types that the format of a webhook does not have. */
-export function checkTypes({ formats }: Services, webhook: WebhookRecord, events: readonly AnyEventType[]): void {
+export function checkEventTypes({ formats }: Services, webhook: WebhookRecord, events: readonly AnyEventType[]): void {
   const { name, types } = formatOf(formats, webhook);
   const foreign = events.filter((event) => !types.includes(event));
   if (foreign.length > 0)
@@ -343,27 +324,25 @@ export function checkTypes({ formats }: Services, webhook: WebhookRecord, events
     );
 }
 
-/** Throws `bad_request` for an address that nothing is sent to. */
-async function judged({ webhookClient }: Services, url: string): Promise<void> {
-  const judgement = await webhookClient.validateUrl(url);
-  if (!judgement.ok) throw new ApiError('bad_request', `/url: ${judgement.reason}`);
-}
-
 export async function knownWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<WebhookRecord> {
   const found = await findWebhook(rows, business_id, id);
   if (found === null) throw unknownWebhook();
   return found;
 }
 
-/** The refusal of an id that names no webhook of this business. */
+function signingReceiver({ url, ...row }: WebhookRecord, { secrets }: Services) {
+  return { url, secrets: secretsInForce(row, secrets, Date.now()) };
+}
+
+/** Error for an id that names no webhook of this business. */
 function unknownWebhook(): ApiError {
   return new ApiError('not_found', 'no such webhook');
 }
 
-/** The refusal of an id that names no stored delivery; it distinguishes one that is no longer stored from one that never was. */
+/** Error for an id without a stored attempt. Its message distinguishes deleted attempts from unknown ids. */
 async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: string): Promise<ApiError> {
-  const push = await findMessage(rows, id.replace(/^whd_/, 'evt_'));
-  const wasMade = push !== null && push.receiver_id === receiver_id && push.attempts > 0;
+  const message = await findMessage(rows, id.replace(/^whd_/, 'evt_'));
+  const wasMade = message !== null && message.receiver_id === receiver_id && message.attempts > 0;
   return new ApiError(
     'not_found',
     wasMade
@@ -372,7 +351,7 @@ async function unknownDelivery(rows: Kysely<Database>, receiver_id: string, id: 
   );
 }
 
-function resourceOf(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
+function webhookResource(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof Webhook> {
   const { id, url, secret, events, status, success_count, failure_count, consecutive_failures } = record;
   return {
     id,
@@ -386,7 +365,7 @@ function resourceOf(record: WebhookRecord, { decrypt }: Secrets): z.infer<typeof
   };
 }
 
-function deliveryOf(record: DeliveryRecord): Delivery {
+function deliveryResource(record: Attempt): Delivery {
   const { id, event_id, attempt, status_code, redelivered_from, duration_ms, next_retry_at, created_at } = record;
   return {
     id,

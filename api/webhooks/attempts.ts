@@ -4,30 +4,30 @@ import { instant } from '../store/instant.ts';
 import type { CursorNote } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 
-/** An attempt. */
+/** One POST of a message. */
 export type Attempt = Selectable<Database['attempts']>;
 type Place = Pick<Attempt, 'created_at' | 'id'>;
 
-/** Attempts of a receiver that are kept. */
+/** Stored attempts of a receiver. */
 export const ATTEMPTS_KEPT = 100;
 
 /**
- * Notes an attempt, and forgets those of the receiver that are too many: the oldest, but first those of the future, which were
- * noted by a clock that was put back since. `machine_ms`: the machine's clock.
+ * Inserts an attempt and deletes surplus attempts of its receiver: first those from the future, which were stored before the
+ * clock was put back, then the oldest. `machine_ms`: the machine's clock.
  */
 export async function addAttempt(
   rows: Transaction<Database>,
-  delivery: Attempt,
+  attempt: Attempt,
   machine_ms = Date.now(),
 ): Promise<void> {
-  await rows.insertInto('attempts').values(delivery).execute();
+  await rows.insertInto('attempts').values(attempt).execute();
   await rows
     .deleteFrom('attempts')
     .where('id', 'in', (eb) =>
       eb
         .selectFrom('attempts')
         .select('id')
-        .where('receiver_id', '=', delivery.receiver_id)
+        .where('receiver_id', '=', attempt.receiver_id)
         .orderBy((of) => of.case().when('created_at', '>', instant(machine_ms)).then(of.lit(1)).else(of.lit(0)).end())
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
@@ -55,7 +55,7 @@ export async function selectAttempts(
     .execute();
 }
 
-/** An attempt of a receiver by its id, or the last one of an event by that of the event; null when it is not kept. */
+/** A stored attempt of a receiver by its own id, or the last one by the id of its event; null when there is none. */
 export async function findAttempt(rows: Kysely<Database>, receiver_id: string, id: string): Promise<Attempt | null> {
   const found = await newestFirst(rows, receiver_id)
     .selectAll()
@@ -65,7 +65,7 @@ export async function findAttempt(rows: Kysely<Database>, receiver_id: string, i
   return found ?? null;
 }
 
-/** Place that a cursor of the list of a receiver stands for; null: it stands for nothing. */
+/** Place in the list of a receiver that a cursor names; null for an unknown cursor. */
 export async function attemptCursor(
   rows: Kysely<Database>,
   walk: Omit<Walk, 'list'>,
@@ -74,17 +74,17 @@ export async function attemptCursor(
   now_ms: number,
 ): Promise<Place | null> {
   const created_at =
-    (await cursorPlace(rows, { ...walk, list: listOf(receiver_id) }, cursor, now_ms)) ??
+    (await cursorPlace(rows, { ...walk, list: listName(receiver_id) }, cursor, now_ms)) ??
     (await newestFirst(rows, receiver_id).select('created_at').where('id', '=', cursor).executeTakeFirst())?.created_at;
   return created_at === undefined ? null : { created_at, id: cursor };
 }
 
-/** The note to hand to `Records.rememberCursor` when a page ends with an attempt. */
+/** Argument of `Records.rememberCursor` for a page that ends with an attempt. */
 export function attemptCursorNote(walk: Omit<Walk, 'list'>, last: Attempt, now_ms: number): CursorNote {
-  return cursorNote({ ...walk, list: listOf(last.receiver_id) }, last.id, last.created_at, now_ms);
+  return cursorNote({ ...walk, list: listName(last.receiver_id) }, last.id, last.created_at, now_ms);
 }
 
-function listOf(receiver_id: string): string {
+function listName(receiver_id: string): string {
   return `webhooks.deliveries.${receiver_id}`;
 }
 

@@ -1,9 +1,9 @@
 import { EVENT_TYPES, EventBody, type EventType } from '../../schemas/webhook-events.ts';
 import { isAnyHail } from '../rules/any-hail.ts';
 import { retryWait } from '../rules/webhook-retry.ts';
+import { SAMPLES } from './event-samples.ts';
 import { type AlertEvent, alertCreated, alertResolved, bodyOf, enqueueEvent } from './events.ts';
 import type { EventFormat, EventFormats } from './formats.ts';
-import { SAMPLES } from './samples.ts';
 
 /** Events of the current variant of the interface: each names its alert. */
 const CURRENT_FORMAT: EventFormat = {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
@@ -7,30 +6,16 @@ import type { Writer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { deleteMessages, dropMessages } from './messages.ts';
-import { oldSecretColumns, oldSecretsInForce } from './old-secrets.ts';
+import { newSecret } from './signing-secrets.ts';
 
 type Row = Selectable<Database['webhooks']>;
 
-/** An address that a business gives for its events; its secret stays encrypted. */
+/** A webhook: an address of a business for its events. Its secret is encrypted. */
 export interface Webhook extends Omit<Row, 'events'> {
   readonly events: readonly AnyEventType[];
 }
 
-const SECRET_BYTES = 32;
-const SECRET_PREFIX = 'whsec_';
-const SHOWN_CHARACTERS = 4;
-
-/** A new secret to sign with: shown once, to whoever makes the receiver. */
-export function newSecret(): string {
-  return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
-}
-
-/** A secret as it is shown later. */
-export function maskedSecret(secret: string): string {
-  return `${SECRET_PREFIX}****${secret.slice(-SHOWN_CHARACTERS)}`;
-}
-
-/** Makes a webhook and its secret; null when the business has as many as it may have. */
+/** Inserts a webhook with a new secret; null when the business has reached its limit of webhooks. */
 export async function insertWebhook(
   { rows, business_id, now_ms }: Writer,
   secrets: Secrets,
@@ -74,7 +59,7 @@ export async function selectWebhooks(rows: Kysely<Database>, business_id: string
   return found.map(webhookOf);
 }
 
-/** A webhook of a business; null when it has none of that id. */
+/** A webhook of a business; null when the business has no webhook of that id. */
 export async function findWebhook(rows: Kysely<Database>, business_id: string, id: string): Promise<Webhook | null> {
   const found = await rows
     .selectFrom('webhooks')
@@ -91,7 +76,7 @@ export interface WebhookChange {
   readonly status?: Webhook['status'] | undefined;
 }
 
-/** Changes a webhook; false when the business has none of that id. */
+/** Updates the given fields of a webhook; false when the business has no webhook of that id. */
 export async function changeWebhook(
   { rows, business_id, now_ms }: Writer,
   id: string,
@@ -113,8 +98,8 @@ export async function changeWebhook(
 }
 
 /**
- * Sets the status of a webhook whose row the transaction holds. An active one begins to count failures anew; what was still
- * to be sent to one that is not is given up.
+ * Sets the status of a webhook whose row the transaction holds. Active: its failures in a row are counted from 0. Any other
+ * status: its unfinished messages are dropped.
  */
 export async function setWebhookStatus(
   rows: Transaction<Database>,
@@ -137,46 +122,7 @@ export async function setWebhookStatus(
   await dropMessages(rows, id);
 }
 
-/** Secrets of a webhook that sign at a time: the newest, and those before whose grace lasts. */
-export const SECRETS_MAX = 3;
-
-/** A new secret, and until when the earlier ones still sign, the one that it replaces first. */
-export interface RotatedSecret {
-  readonly secret: string;
-  readonly old_until: readonly string[];
-}
-
-/**
- * Makes a new secret for a webhook whose row the transaction holds. Earlier ones still sign until their grace is over; with a
- * grace of 0 none does any more. When too many would sign, nothing is changed, and `until` says when the first of them ends.
- */
-export async function rotateSecret(
-  rows: Transaction<Database>,
-  secrets: Secrets,
-  id: string,
-  grace_ms: number,
-): Promise<RotatedSecret | { readonly until: string }> {
-  const row = await rows
-    .selectFrom('webhooks')
-    .select(['secret', 'old_secret', 'old_secret_until'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-  const now_ms = Date.now();
-  const replaced = { secret: secrets.decrypt(row.secret), until: instant(now_ms + grace_ms) };
-  const old = grace_ms === 0 ? [] : [replaced, ...oldSecretsInForce(row, secrets, now_ms)];
-  const old_until = old.map(({ until }) => until);
-  const [first] = old_until.slice(1).toSorted();
-  if (old.length >= SECRETS_MAX && first !== undefined) return { until: first };
-  const secret = newSecret();
-  await rows
-    .updateTable('webhooks')
-    .set({ secret: secrets.encrypt(secret), ...oldSecretColumns(old, secrets) })
-    .where('id', '=', id)
-    .execute();
-  return { secret, old_until };
-}
-
-/** Deletes a webhook with its events and deliveries; false when the business has none of that id. */
+/** Deletes a webhook, its messages and its attempts; false when the business has no webhook of that id. */
 export async function removeWebhook({ rows, business_id }: Writer, id: string): Promise<boolean> {
   const { numDeletedRows } = await rows
     .deleteFrom('webhooks')

@@ -5,15 +5,31 @@ import type { Database } from '../store/schema.ts';
 /** An event for one receiver. */
 export type Message = Selectable<Database['messages']>;
 
-/** States of a push that is still to be sent. */
-export const UNFINISHED = ['waiting', 'pending'] as const;
+/** States of a message that is still to be delivered. */
+const UNFINISHED = ['waiting', 'pending'] as const;
 
-/** The push of an event id; null when there is none. */
+/** A message by its event id; null when there is none. */
 export async function findMessage(rows: Kysely<Database>, id: string): Promise<Message | null> {
   return (await rows.selectFrom('messages').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** Gives up what is still to be sent to a receiver; returns how many events that was. */
+/** Inserts a copy of a message under a new id, for one more delivery without a task or retries. */
+export async function insertRedelivery(
+  rows: Transaction<Database>,
+  { business_id, receiver_id, event }: Message,
+  copy: Pick<Message, 'id' | 'body' | 'redelivered_from' | 'created_at'>,
+): Promise<void> {
+  await rows
+    .insertInto('messages')
+    .values({
+      ...{ business_id, receiver_id, event, alert_id: null, after_id: null, first_attempt_at: null },
+      ...{ state: 'pending', attempts: 0, attempts_before: 0, next_at: copy.created_at },
+      ...copy,
+    })
+    .execute();
+}
+
+/** Drops the unfinished messages of a receiver; returns their number. */
 export async function dropMessages(rows: Transaction<Database>, receiver_id: string): Promise<number> {
   const { numUpdatedRows } = await rows
     .updateTable('messages')
@@ -24,7 +40,7 @@ export async function dropMessages(rows: Transaction<Database>, receiver_id: str
   return Number(numUpdatedRows);
 }
 
-/** Gives up one event that is to be sent. */
+/** Drops one pending message. */
 export async function dropMessage(rows: Transaction<Database>, id: string): Promise<void> {
   await rows
     .updateTable('messages')
@@ -34,28 +50,27 @@ export async function dropMessage(rows: Transaction<Database>, id: string): Prom
     .execute();
 }
 
-/** Lets go what waited for an event that is now acknowledged or dropped; returns it. */
-export async function releaseAfter(
+/** Writes the result of an attempt to its message, unless another process has recorded that attempt. */
+export async function updateMessage(
   rows: Transaction<Database>,
-  after_id: string,
-  due_ms: number,
-): Promise<readonly Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'attempts'>[]> {
-  return await rows
+  { id, attempts }: Message,
+  changes: Pick<Message, 'state' | 'first_attempt_at' | 'next_at'>,
+): Promise<void> {
+  await rows
     .updateTable('messages')
-    .set({ state: 'pending', next_at: instant(due_ms) })
-    .where('after_id', '=', after_id)
-    .where('state', '=', 'waiting')
-    .returning(['id', 'business_id', 'receiver_id', 'attempts'])
+    .set({ ...changes, attempts: attempts + 1 })
+    .where('id', '=', id)
+    .where('attempts', '=', attempts)
     .execute();
 }
 
-/** Removes the events and deliveries of a receiver that is being deleted. */
+/** Deletes the messages and attempts of a receiver that is being deleted. */
 export async function deleteMessages(rows: Transaction<Database>, receiver_id: string): Promise<void> {
   await rows.deleteFrom('messages').where('receiver_id', '=', receiver_id).execute();
   await rows.deleteFrom('attempts').where('receiver_id', '=', receiver_id).execute();
 }
 
-/** Removes events that were sent or given up before an instant, and of which no delivery is kept. */
+/** Deletes finished messages from before an instant without stored attempts; returns their number. */
 export async function sweepMessages(rows: Transaction<Database>, before_ms: number): Promise<number> {
   const { numDeletedRows } = await rows
     .deleteFrom('messages')
@@ -68,7 +83,7 @@ export async function sweepMessages(rows: Transaction<Database>, before_ms: numb
   return Number(numDeletedRows);
 }
 
-/** What is still to be sent: events, and since when the longest due of them is due, epoch milliseconds (null: nothing is). */
+/** Number of unfinished messages, and when the longest overdue of them was due, epoch milliseconds (null: none is due). */
 export async function messageBacklog(
   rows: Kysely<Database>,
   now_ms: number,
@@ -82,7 +97,7 @@ export async function messageBacklog(
   return { events, due_since_ms: due_ms !== null && due_ms <= now_ms ? due_ms : null };
 }
 
-/** Events whose next attempt was due before an instant, and that nobody sends. */
+/** Messages whose next attempt was due before an instant, the longest overdue first. */
 export async function overdueMessages(rows: Kysely<Database>, before_ms: number): Promise<readonly Message[]> {
   return await rows
     .selectFrom('messages')

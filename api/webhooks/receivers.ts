@@ -1,9 +1,11 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+import { instant } from '../store/instant.ts';
 import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
-import { oldSecretsInForce, readOldSecrets } from './old-secrets.ts';
+import { setWebhookStatus } from './endpoints.ts';
+import { secretsInForce } from './signing-secrets.ts';
 
-/** Who is sent events: a webhook of a business, or a subscription with an address of its own. */
+/** A destination of events: a webhook of a business, or a subscription with an address of its own. */
 export interface Receiver {
   readonly kind: 'webhook' | 'subscription';
   readonly id: string;
@@ -16,14 +18,9 @@ export interface Receiver {
   readonly format: ReceiverFormat;
 }
 
-/** A receiver with the secrets that its deliveries are signed with: the newest, and those before whose grace lasts. */
+/** A receiver with the decrypted secrets that sign its messages, newest first. */
 export interface SigningReceiver extends Receiver {
   readonly secrets: readonly string[];
-}
-
-/** A receiver as operators see it. */
-export interface ListedReceiver extends Receiver {
-  readonly inactive_since: string | null;
 }
 
 const COLUMNS = [
@@ -35,10 +32,13 @@ const COLUMNS = [
   'give_up_mailed_at',
   'format',
 ] as const;
-const ANY = sql``;
+const NO_LOCK = sql``;
 
 /** Receivers of a business: webhooks, then subscriptions, oldest first. */
-export async function listReceivers(rows: Kysely<Database>, business_id: string): Promise<readonly ListedReceiver[]> {
+export async function listReceivers(
+  rows: Kysely<Database>,
+  business_id: string,
+): Promise<readonly (Receiver & { readonly inactive_since: string | null })[]> {
   const webhooks = await rows
     .selectFrom('webhooks')
     .select([...COLUMNS, 'url', 'inactive_since'])
@@ -57,35 +57,31 @@ export async function listReceivers(rows: Kysely<Database>, business_id: string)
   ];
 }
 
-/** The receiver of an id; null when there is none. `machine_ms`: which of its secrets are in force. */
+/** A receiver by its id, with the secrets that sign at an instant of the machine's clock; null when there is none. */
 export async function findReceiver(
   rows: Kysely<Database>,
   secrets: Secrets,
   id: string,
   machine_ms: number,
 ): Promise<SigningReceiver | null> {
-  const found = await rowOf(rows, id, ANY);
-  if (found === null) return null;
-  const { receiver, secret, ...columns } = found;
-  const old = oldSecretsInForce(columns, secrets, machine_ms);
-  return { ...receiver, secrets: [secrets.decrypt(secret), ...old.map((each) => each.secret)] };
+  const found = await selectReceiver(rows, id, NO_LOCK);
+  return found === null ? null : { ...found.receiver, secrets: secretsInForce(found, secrets, machine_ms) };
 }
 
-/** The same without its secrets. */
-export async function namedReceiver(rows: Kysely<Database>, id: string): Promise<Receiver | null> {
-  return (await rowOf(rows, id, ANY))?.receiver ?? null;
+export async function receiverExists(rows: Kysely<Database>, id: string): Promise<boolean> {
+  return (await selectReceiver(rows, id, NO_LOCK)) !== null;
 }
 
-/** The same, held until the transaction ends. */
+/** A receiver by its id, locked until the transaction ends; null when there is none. */
 export async function lockReceiver(
   rows: Transaction<Database>,
   { forUpdate }: { readonly forUpdate: RawBuilder<unknown> },
   id: string,
 ): Promise<Receiver | null> {
-  return (await rowOf(rows, id, forUpdate))?.receiver ?? null;
+  return (await selectReceiver(rows, id, forUpdate))?.receiver ?? null;
 }
 
-async function rowOf(rows: Kysely<Database>, id: string, lock: RawBuilder<unknown>) {
+async function selectReceiver(rows: Kysely<Database>, id: string, lock: RawBuilder<unknown>) {
   const webhook = await rows
     .selectFrom('webhooks')
     .select([...COLUMNS, 'url', 'secret', 'old_secret', 'old_secret_until'])
@@ -107,10 +103,36 @@ async function rowOf(rows: Kysely<Database>, id: string, lock: RawBuilder<unknow
   return { receiver: { kind: 'subscription', ...receiver } as const, secret, old_secret: null, old_secret_until: null };
 }
 
-/** Every secret that is stored, decrypted. */
-export async function storedSecrets(rows: Kysely<Database>, secrets: Secrets): Promise<readonly string[]> {
-  const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret', 'old_secret_until']).execute();
-  const subscriptions = await rows.selectFrom('subscriptions').select('secret').execute();
-  const newest = [...webhooks, ...subscriptions].map(({ secret }) => secrets.decrypt(secret));
-  return [...newest, ...webhooks.flatMap((row) => readOldSecrets(row, secrets).map(({ secret }) => secret))];
+/** Sets a receiver whose row the transaction holds to active; its failures are counted from 0. */
+export async function enableReceiver(
+  rows: Transaction<Database>,
+  { kind, id }: Receiver,
+  now_ms: number,
+): Promise<void> {
+  if (kind === 'webhook') await setWebhookStatus(rows, id, 'active');
+  else
+    await rows
+      .updateTable('subscriptions')
+      .set({ status: 'active', consecutive_failures: 0, updated_at: instant(now_ms) })
+      .where('id', '=', id)
+      .execute();
+}
+
+/** Writes the failures in a row of a receiver, and counts an attempt of a webhook. */
+export async function countAttempt(
+  rows: Transaction<Database>,
+  { kind, id }: Receiver,
+  success: boolean,
+  consecutive_failures: number,
+): Promise<void> {
+  if (kind === 'subscription') {
+    await rows.updateTable('subscriptions').set({ consecutive_failures }).where('id', '=', id).execute();
+    return;
+  }
+  const counter = success ? 'success_count' : 'failure_count';
+  await rows
+    .updateTable('webhooks')
+    .set((eb) => ({ consecutive_failures, [counter]: eb(counter, '+', 1) }))
+    .where('id', '=', id)
+    .execute();
 }

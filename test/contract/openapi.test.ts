@@ -10,7 +10,7 @@ import { webhookDocs } from '../../api/routes/docs-webhooks.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { frontPage, openApiDocument } from '../../api/routes/public-pages.ts';
 import { EARLIER_DESCRIPTION } from '../../api/variants.ts';
-import { signatureHeaders } from '../../api/webhooks/sign.ts';
+import { signatureHeaders } from '../../api/webhooks/signature.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../support/data/described-events.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { openRecords } from '../../api/metering/open.ts';
-import { signatureFault } from '../../api/webhooks/sign.ts';
+import { signatureFault } from '../../api/webhooks/signature.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { EarlierEventBody } from '../../schemas/webhook-events.ts';

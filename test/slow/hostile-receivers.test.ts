@@ -42,7 +42,7 @@ interface Setup {
 /** A service, a receiver that behaves, and one in a process of its own that does not. */
 async function setUp(t: ExecutionContext, database_url: string | null): Promise<Setup> {
   const folder = await scratch(t);
-  const certificate = selfSigned();
+  const certificate = await selfSigned();
   const receiver = await startReceiver(t, { certificate });
   const child = fork(HOSTILE_CHILD, [JSON.stringify(certificate)]);
   t.teardown(() => child.kill('SIGKILL'));

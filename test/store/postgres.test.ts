@@ -29,8 +29,9 @@ import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/stor
 import { instant } from '../../api/store/instant.ts';
 import type { Records } from '../../api/store/records.ts';
 import { openSecrets } from '../../api/store/secrets.ts';
-import { insertWebhook, newSecret } from '../../api/webhooks/endpoints.ts';
+import { insertWebhook } from '../../api/webhooks/endpoints.ts';
 import { messageBacklog } from '../../api/webhooks/messages.ts';
+import { newSecret } from '../../api/webhooks/signing-secrets.ts';
 import { scanId } from '../../schemas/time.ts';
 import { type Hail, type MadeScan, START_MS, timeOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';

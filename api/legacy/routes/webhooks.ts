@@ -3,7 +3,7 @@ import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
 import {
-  checkTypes,
+  checkEventTypes,
   createWebhook,
   deleteWebhook,
   getWebhook,
@@ -15,8 +15,9 @@ import {
   testWebhook,
   updateWebhook,
 } from '../../routes/webhooks.ts';
-import { changeWebhook, maskedSecret } from '../../webhooks/endpoints.ts';
+import { changeWebhook } from '../../webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../webhooks/formats.ts';
+import { maskedSecret } from '../../webhooks/signing-secrets.ts';
 import { earlierWrite, wrapped } from '../endpoint.ts';
 import { EARLIER_CREATE_WEBHOOK_EXAMPLE } from '../examples.ts';
 import {
@@ -77,7 +78,7 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
   }),
   also: async (writer, _, { params, body: { events }, services }) => {
     if (events === undefined) return;
-    checkTypes(services, await knownWebhook(writer.rows, writer.business_id, params.id), events);
+    checkEventTypes(services, await knownWebhook(writer.rows, writer.business_id, params.id), events);
     await changeWebhook(writer, params.id, { events });
   },
   fromCurrent: (changed) => changed,

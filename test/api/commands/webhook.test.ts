@@ -5,21 +5,26 @@ import { stripVTControlCharacters } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
-import { type Heard, type ListenerOptions, page, startListener } from '../../../api/commands/webhook-listen.ts';
+import {
+  formatDelivery,
+  type ListenerOptions,
+  type ReceivedDelivery,
+  startListener,
+} from '../../../api/commands/webhook-listen.ts';
 import { earlierBodyOf } from '../../../api/legacy/events.ts';
 import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
 import { openRecords } from '../../../api/metering/open.ts';
 import type { Records } from '../../../api/store/records.ts';
 import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';
-import { attemptDelivery, type SignedBody } from '../../../api/webhooks/attempt.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
+import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
 import { bodyOf, enqueueEvent } from '../../../api/webhooks/events.ts';
+import { postSigned, type SignedMessage } from '../../../api/webhooks/post-signed.ts';
 import { findReceiver } from '../../../api/webhooks/receivers.ts';
-import { recordAttempt } from '../../../api/webhooks/record.ts';
-import { SAMPLES } from '../../../api/webhooks/samples.ts';
+import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 
@@ -65,19 +70,19 @@ async function failedEvent(given: Operator, receiver: string, business_id: strin
     };
     return await records.transaction(async (rows) => {
       const about = { business_id, receivers: [receiver], event: 'alert.created', data: {}, alert_id: null } as const;
-      const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: 0 });
+      const [message_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: 0 });
       const times = { started_ms: Date.now(), ended_ms: Date.now() };
       const failed = {
         status_code: null,
-        error_class: 'blocked',
+        error_class: 'blocked' as const,
         error: 'is not public',
         answer: '',
         retry_after_ms: null,
         first_attempt: null,
         since_first_ms: null,
       };
-      await recordAttempt(rows, outbox, { push_id, attempt: 1, ...times, ...failed });
-      return push_id;
+      await recordAttempt(rows, outbox, { message_id, receiver_id: receiver, attempt: 1, ...times, ...failed });
+      return message_id;
     });
   });
 }
@@ -304,8 +309,8 @@ const AT_MS = Date.parse('2026-05-01T20:12:00Z');
 
 /** A listener with TLS, what it heard, and the way out of the service to it. */
 async function listening(t: ExecutionContext, options: Partial<ListenerOptions> = {}) {
-  const heard: Heard[] = [];
-  const certificate = selfSigned();
+  const heard: ReceivedDelivery[] = [];
+  const certificate = await selfSigned();
   const listener = await startListener({
     host: '127.0.0.1',
     port: 0,
@@ -313,7 +318,7 @@ async function listening(t: ExecutionContext, options: Partial<ListenerOptions> 
     secrets: async () => [OTHER, SECRET],
     answer: 200,
     delay: 0,
-    heard: (each) => heard.push(each),
+    received: (each) => heard.push(each),
     ...options,
   });
   const folder = mkdtempSync(join(tmpdir(), 'hail-listen-'));
@@ -325,8 +330,8 @@ async function listening(t: ExecutionContext, options: Partial<ListenerOptions> 
     webhookClient.close();
     rmSync(folder, { recursive: true });
   });
-  const send = (message: SignedBody) =>
-    attemptDelivery(webhookClient, { url: `${listener.url}depot?k=1`, secrets: [SECRET] }, message);
+  const send = (message: SignedMessage) =>
+    postSigned(webhookClient, { url: `${listener.url}depot?k=1`, secrets: [SECRET] }, message);
   const deliver = () => {
     const event = 'alert.created' as const;
     return send({ id: ID, event, body: bodyOf({ id: ID, event, at_ms: AT_MS, data: SAMPLES[event] }) });
@@ -368,7 +373,7 @@ test('the listener answers what it is told to', async (t) => {
 });
 
 test('what is no delivery is answered 400 and not printed', async (t) => {
-  const heard: Heard[] = [];
+  const heard: ReceivedDelivery[] = [];
   const listener = await startListener({
     host: '127.0.0.1',
     port: 0,
@@ -376,7 +381,7 @@ test('what is no delivery is answered 400 and not printed', async (t) => {
     secrets: async () => [],
     answer: 200,
     delay: 0,
-    heard: (each) => heard.push(each),
+    received: (each) => heard.push(each),
   });
   t.teardown(listener.stop);
   const nameless = '{"event":"hail.detected","timestamp":"2026-05-01T20:12:00.000Z","data":{}}';
@@ -396,7 +401,7 @@ test('a delivery is printed with its fields in a column, and cannot steer the te
     data: { threat_level: 'CLEAR', location_name: 'yard\u001b[2J\n', max_size_during_event: 44 },
   };
   t.is(
-    stripVTControlCharacters(page(heard)),
+    stripVTControlCharacters(formatDelivery(heard)),
     [
       `20:13:21.200  alert.resolved  ${ID}  time 2`,
       '  "/all?2J"  signature valid, answered 200',

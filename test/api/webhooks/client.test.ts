@@ -17,11 +17,11 @@ import { Webhook } from 'standardwebhooks';
 import { z } from 'zod';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { SettingsError } from '../../../api/config.ts';
-import { isPublic, networks, parseReceiverUrl, refusalOf } from '../../../api/webhooks/address.ts';
 import { openWebhookClient, type WebhookClient, type WebhookClientOptions } from '../../../api/webhooks/client.ts';
-import { type NameResolver, openResolver } from '../../../api/webhooks/resolver.ts';
-import { SAMPLES } from '../../../api/webhooks/samples.ts';
-import { signatureFault, signatureHeaders } from '../../../api/webhooks/sign.ts';
+import { type NameResolver, openResolver } from '../../../api/webhooks/dns-resolver.ts';
+import { SAMPLES } from '../../../api/webhooks/event-samples.ts';
+import { isPublic, networks, parseReceiverUrl, refusalReason } from '../../../api/webhooks/public-address.ts';
+import { signatureFault, signatureHeaders } from '../../../api/webhooks/signature.ts';
 import { sizeCategory } from '../../../schemas/size.ts';
 import { threatLevel } from '../../../schemas/webhook-events.ts';
 import { PROJECT } from '../../support/data/markdown.ts';
@@ -40,7 +40,7 @@ function answering(...answers: readonly (readonly string[])[]): NameResolver & {
   const asked: string[] = [];
   return {
     asked,
-    addressesOf: async (name) => answers[Math.min(asked.push(name), answers.length) - 1] ?? [],
+    resolve: async (name) => answers[Math.min(asked.push(name), answers.length) - 1] ?? [],
     works: async () => true,
     close: () => {},
   };
@@ -343,7 +343,7 @@ test.serial('a status decides, also when the body after it hangs', async (t) => 
 });
 
 test('a receiver whose name servers are silent is not found', async (t) => {
-  const resolver: NameResolver = { ...answering([]), addressesOf: () => new Promise(() => {}) };
+  const resolver: NameResolver = { ...answering([]), resolve: () => new Promise(() => {}) };
   const attempt = await post(open(t, { time_scale: 0.1, resolver }), `https://${HOOKS}/`);
   t.like(attempt, { status_code: null, error_class: 'timeout', error: 'no connection within 2 s' });
 });
@@ -435,19 +435,19 @@ test('a network or a file of authorities that cannot be read keeps the webhookCl
 });
 
 for (const [what, text, reason] of [
-  ['text', 'localhost', /holds no certificate, expected some in PEM$/],
-  ['a key', selfSigned().key, /holds no certificate/],
+  ['text', async () => 'localhost', /holds no certificate, expected some in PEM$/],
+  ['a key', async () => (await selfSigned()).key, /holds no certificate/],
   [
     'a certificate and half of another',
-    selfSigned().cert + HALF,
+    async () => (await selfSigned()).cert + HALF,
     /^HAIL_WEBHOOK_CA_FILE: certificate 2 of .* malformed$/,
   ],
 ] as const)
-  test(`a file of authorities that holds ${what} keeps the webhookClient closed`, (t) => {
+  test(`a file of authorities that holds ${what} keeps the webhookClient closed`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'hail-authorities-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const ca_file = join(folder, 'ca.pem');
-    writeFileSync(ca_file, text);
+    writeFileSync(ca_file, await text());
     t.throws(() => open(t, { ca_file }), { instanceOf: SettingsError, message: reason });
   });
 
@@ -543,7 +543,7 @@ for (const [form, host] of [
     const receiver = parseReceiverUrl(`https://${host}/hook`);
     if (typeof receiver === 'string') return t.fail(receiver);
     t.is(receiver.host_is, 'address');
-    t.is(refusalOf(receiver, [receiver.host], []), 'must not lead to a private address');
+    t.is(refusalReason(receiver, [receiver.host], []), 'must not lead to a private address');
   });
 
 for (const [what, url, reason] of [
@@ -601,26 +601,26 @@ for (const [host, reason] of [
     if (typeof receiver === 'string') return t.fail(receiver);
     const allowed = networks('192.168.1.0/24', 'fd00::/8');
     t.is(receiver.local, reason);
-    t.is(refusalOf(receiver, ['93.184.215.14'], allowed), reason);
-    t.is(refusalOf(receiver, ['192.168.1.7', '93.184.215.14'], allowed), reason);
-    t.is(refusalOf(receiver, ['192.168.1.7', 'fd00::7'], allowed), null);
+    t.is(refusalReason(receiver, ['93.184.215.14'], allowed), reason);
+    t.is(refusalReason(receiver, ['192.168.1.7', '93.184.215.14'], allowed), reason);
+    t.is(refusalReason(receiver, ['192.168.1.7', 'fd00::7'], allowed), null);
   });
 
 test('one private address among public ones is enough to be refused', (t) => {
   const receiver = parseReceiverUrl('https://example.com/');
   if (typeof receiver === 'string') return t.fail(receiver);
-  t.is(refusalOf(receiver, ['93.184.215.14', '2600::1'], []), null);
-  t.is(refusalOf(receiver, ['93.184.215.14', '10.0.0.1'], []), 'must not lead to a private address');
-  t.is(refusalOf(receiver, ['2600::1', '::1'], []), 'must not lead to a private address');
+  t.is(refusalReason(receiver, ['93.184.215.14', '2600::1'], []), null);
+  t.is(refusalReason(receiver, ['93.184.215.14', '10.0.0.1'], []), 'must not lead to a private address');
+  t.is(refusalReason(receiver, ['2600::1', '::1'], []), 'must not lead to a private address');
 });
 
 test('an allowed network makes up for its own addresses alone', (t) => {
   const receiver = parseReceiverUrl('https://example.com/');
   if (typeof receiver === 'string') return t.fail(receiver);
   const allowed = networks('10.1.0.0/16');
-  t.is(refusalOf(receiver, ['10.1.2.3', '93.184.215.14'], allowed), null);
-  t.is(refusalOf(receiver, ['::ffff:10.1.2.3'], allowed), null);
-  t.is(refusalOf(receiver, ['10.2.0.1'], allowed), 'must not lead to a private address');
+  t.is(refusalReason(receiver, ['10.1.2.3', '93.184.215.14'], allowed), null);
+  t.is(refusalReason(receiver, ['::ffff:10.1.2.3'], allowed), null);
+  t.is(refusalReason(receiver, ['10.2.0.1'], allowed), 'must not lead to a private address');
 });
 
 for (const cidr of ['10.0.0.0', '10.0.0.0/33', 'ten/8', ''])
@@ -639,26 +639,26 @@ async function openWith(t: ExecutionContext, names: Readonly<Record<string, Know
 test('a name has the addresses of both families', async (t) => {
   const v6 = '2600:0001:0000:0000:0000:0000:0000:0007';
   const { resolver } = await openWith(t, { 'hooks.example.com': { A: ['93.184.215.14', '10.0.0.1'], AAAA: [v6] } });
-  t.deepEqual(await resolver.addressesOf('hooks.example.com'), ['93.184.215.14', '10.0.0.1', '2600:1::7']);
+  t.deepEqual(await resolver.resolve('hooks.example.com'), ['93.184.215.14', '10.0.0.1', '2600:1::7']);
 });
 
 test('a name that does not exist, or that has no address, has none', async (t) => {
   const { resolver } = await openWith(t, { 'mail.example.com': {} });
-  t.deepEqual(await resolver.addressesOf('gone.example.com'), []);
-  t.deepEqual(await resolver.addressesOf('mail.example.com'), []);
+  t.deepEqual(await resolver.resolve('gone.example.com'), []);
+  t.deepEqual(await resolver.resolve('mail.example.com'), []);
 });
 
 test('a name whose server is silent has no address in the end', async (t) => {
   const { resolver, server } = await openWith(t, { 'hangs.example.com': 'silent' });
-  t.deepEqual(await resolver.addressesOf('hangs.example.com'), []);
+  t.deepEqual(await resolver.resolve('hangs.example.com'), []);
   t.is(server.questions.filter((question) => question === 'hangs.example.com A').length, 2);
 });
 
 test('a name of this machine counts where own names do, and there alone', async (t) => {
   const { resolver: own } = await openWith(t, {}, true);
-  t.true((await own.addressesOf('localhost')).some((address) => ['127.0.0.1', '::1'].includes(address)));
+  t.true((await own.resolve('localhost')).some((address) => ['127.0.0.1', '::1'].includes(address)));
   const { resolver: others } = await openWith(t, {});
-  t.deepEqual(await others.addressesOf('localhost'), []);
+  t.deepEqual(await others.resolve('localhost'), []);
 });
 
 test.serial('name servers work when the root has some, which is asked once a minute', async (t) => {

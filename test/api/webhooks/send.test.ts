@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/accounts/mail.ts';
 import { setMember } from '../../../api/accounts/members.ts';
 import { openArrival } from '../../../api/alerts/arrival.ts';
 import { matchScan, type ScanHail } from '../../../api/alerts/match.ts';
@@ -17,12 +18,11 @@ import { CommitFailed } from '../../../api/store/errors.ts';
 import type { NewTask } from '../../../api/store/tasks/queue.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
+import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { setReceiverFormat } from '../../../api/webhooks/formats.ts';
-import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/webhooks/mail.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
-import { sendMessage, startSending } from '../../../api/webhooks/send.ts';
-import { signatureFault } from '../../../api/webhooks/sign.ts';
+import { signatureFault } from '../../../api/webhooks/signature.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { Ring } from '../../../schemas/geo/rings.ts';
@@ -60,7 +60,7 @@ async function sending(t: ExecutionContext) {
   const receiver = await startReceiver(t);
   const webhookClient = openWebhookClient({ allow_cidrs: ['127.0.0.0/8'], ca_file: receiver.ca_file, time_scale: 1 });
   const service = await startService({ endpoints: WEBHOOK_ENDPOINTS, webhookClient });
-  const stop = startSending({ ...service.services, webhook_time_scale: 0.001 });
+  const stop = startDeliveryWorker({ ...service.services, webhook_time_scale: 0.001 });
   t.teardown(async () => {
     await stop();
     webhookClient.close();
@@ -308,7 +308,7 @@ test('an attempt is recorded once the records can be written again', async (t) =
     },
   };
   const [task] = await records.reader.selectFrom('tasks').select('payload').execute();
-  await sendMessage(failing, { payload: JSON.parse(task?.payload ?? '') });
+  await deliverMessage(failing, { payload: JSON.parse(task?.payload ?? '') });
   t.is(service.receivers.received.length, 1);
   t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
 });

@@ -408,7 +408,7 @@ test('a process killed in the middle leaves no file under its name, and the next
 });
 
 test('HTTPS: a server is believed when its authority is ours, and otherwise refused without retries', async (t) => {
-  const tls = selfSigned();
+  const tls = await selfSigned();
   const server = await bucketOf(t, { objects: { [KEY]: GRID }, tls });
   const trusting = hurried({ ca: tls.cert });
   const file = await listed(server, trusting.network);

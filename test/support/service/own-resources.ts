@@ -7,7 +7,7 @@ import { polygonShape } from '../../../api/rules/area-geometry.ts';
 import type { Writer } from '../../../api/store/records.ts';
 import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
-import { recordAttempt } from '../../../api/webhooks/record.ts';
+import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';
 import { SQUARE } from './areas.ts';
 import type { DescribedOperation } from './document.ts';
 import { EXPORT_BODY, REPORT_BODY } from './jobs.ts';
@@ -79,7 +79,7 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
   const { id } = made.webhook;
   const outbox = { queue: services.queue, formats: services.formats, store: records.store, time_scale: 1, now_ms };
   const about = { business_id, receivers: [id], event: 'alert.created', data: {}, alert_id: null } as const;
-  const [push_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
+  const [message_id = ''] = await enqueueEvent(rows, outbox, { ...about, after: null, at_ms: now_ms });
   const answered = {
     status_code: 200,
     error_class: null,
@@ -89,7 +89,7 @@ async function makeDelivery(writer: Writer, { records, services }: Service): Pro
     first_attempt: null,
     since_first_ms: null,
   };
-  const ended = { push_id, attempt: 1, started_ms: now_ms, ended_ms: now_ms, ...answered };
+  const ended = { message_id, receiver_id: id, attempt: 1, started_ms: now_ms, ended_ms: now_ms, ...answered };
   const delivery = await recordAttempt(rows, outbox, ended);
   if (delivery === null) throw new Error('a new event could not be delivered');
   return { id, deliveryId: delivery.id };

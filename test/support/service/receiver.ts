@@ -41,7 +41,7 @@ export interface ReceiverOptions {
   readonly names?: readonly string[];
   readonly newest_tls?: SecureVersion;
   /** Its key and certificate, PEM; new ones when left out. */
-  readonly certificate?: ReturnType<typeof selfSigned>;
+  readonly certificate?: Awaited<ReturnType<typeof selfSigned>>;
 }
 
 /** What ends with a test, or with a bench. */
@@ -50,7 +50,7 @@ export interface Scope {
 }
 
 export async function startReceiver(t: Scope, options: ReceiverOptions = {}): Promise<Receiver> {
-  const { names = [], newest_tls, certificate = selfSigned(names) } = options;
+  const { names = [], newest_tls, certificate = await selfSigned(names) } = options;
   const { key, cert } = certificate;
   const folder = await mkdtemp(join(tmpdir(), 'hail-receiver-'));
   const ca_file = join(folder, 'ca.pem');

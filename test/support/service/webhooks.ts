@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAIL_TASK, sendMail } from '../../../api/accounts/mail.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -10,9 +11,8 @@ import {
   updateWebhook,
 } from '../../../api/routes/webhooks.ts';
 import type { PostOutcome, WebhookClient } from '../../../api/webhooks/client.ts';
+import { deliverMessage } from '../../../api/webhooks/delivery-worker.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
-import { MAIL_TASK, sendMail } from '../../../api/webhooks/mail.ts';
-import { sendMessage } from '../../../api/webhooks/send.ts';
 import { EventBody, type EventType } from '../../../schemas/webhook-events.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 
@@ -144,7 +144,7 @@ export async function runTasks({ records, services }: RunningService): Promise<n
   for (const { id, name, payload } of tasks) {
     const task = { payload: JSON.parse(payload) as unknown };
     if (name === MAIL_TASK) await sendMail(task, services.mailer, services);
-    else await sendMessage(services, task);
+    else await deliverMessage(services, task);
     await records.transaction((rows) => rows.deleteFrom('tasks').where('id', '=', id).execute());
   }
   return tasks.length;

@@ -3,7 +3,7 @@ import type { Edition } from '../../../api/catalog.ts';
 import type { Observer } from '../../../api/observers.ts';
 import { openServices } from '../../../api/services.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
-import { startSending } from '../../../api/webhooks/send.ts';
+import { startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
 import { editionOf, type MadeScan, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
 import { PATIENCE } from './patience.ts';
 
@@ -29,7 +29,7 @@ records.store.setWaits(PATIENCE);
 // Only the waits between attempts are shortened: an attempt may take as long as it usually may.
 const webhookClient = openWebhookClient({ ...receivers, time_scale: 1 });
 let attempts = 0;
-const stopSending = startSending({
+const stopSending = startDeliveryWorker({
   ...services,
   webhookClient: {
     ...webhookClient,

@@ -1,11 +1,12 @@
 import { connect, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
-import type { ReceiverUrl } from './address.ts';
+import { unlessAborted } from '../event-loop.ts';
+import type { ReceiverUrl } from './public-address.ts';
 
-/** Why an attempt got no answer. `blocked` is for operators; clients read `connect`. */
+/** Why an attempt has no answer. Operators see `blocked`; clients see `connect` instead. */
 export type FaultClass = 'dns' | 'blocked' | 'connect' | 'tls' | 'timeout';
 
-/** An attempt that got no answer. */
+/** Failure of an attempt without an answer. */
 export class AttemptFault extends Error {
   readonly error_class: FaultClass;
 
@@ -16,37 +17,36 @@ export class AttemptFault extends Error {
   }
 }
 
-/** What a connection is made with. */
 export interface ConnectOptions {
-  /** Those that were judged: no other is connected to, and nothing is looked up any more. */
+  /** Validated addresses: the connection uses only these and no further look-up. */
   readonly addresses: readonly string[];
-  /** Whose certificates are believed, and the oldest TLS. */
+  /** Trusted authorities and lowest TLS version. */
   readonly secureContext: SecureContext;
-  /** Aborts with an AttemptFault when nobody waits any longer. */
-  readonly late: AbortSignal;
+  /** Aborts with an AttemptFault at the time limit. */
+  readonly signal: AbortSignal;
 }
 
-/** Failures of the connection beneath TLS, whenever they come. */
+/** Failures of the TCP connection, also during TLS. */
 const BROKEN: ReadonlySet<unknown> = new Set(['ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT']);
 
-/** Bytes that a connection may receive, whatever they are: TLS handshake and records, 1xx answers, headers, chunk framing, body. */
+/** Most bytes that a connection may receive in all: TLS handshake and records, 1xx answers, headers, chunk framing, body. */
 const RECEIVED_BYTES_MAX = 64 * 1024;
-/** How often bytes are counted that no data event shows, such as those of a handshake. */
+/** Interval of counting bytes without data events, such as bytes of a handshake. */
 const COUNT_EVERY_MS = 100;
 
-/** A connection to a receiver whose certificate was verified. It ends with an AttemptFault once it received too many bytes. */
+/** A connection to a receiver with a verified certificate. It ends with an AttemptFault once it has received too many bytes. */
 export interface Connection {
   readonly socket: TLSSocket;
-  /** Counts now: for each read of the socket, so that no read follows the one that was too many. */
+  /** Counts received bytes now. Called after each read, so that no read follows the first surplus one. */
   readonly checkReceived: () => void;
 }
 
-/** Connects to one of the addresses, whichever answers first, and has it prove that it is the receiver. Throws AttemptFault. */
-export async function connectTo(receiver: ReceiverUrl, options: ConnectOptions): Promise<Connection> {
-  const { addresses, late } = options;
+/** Connects to the address that answers first, and verifies its certificate. Throws AttemptFault. */
+export async function openConnection(receiver: ReceiverUrl, options: ConnectOptions): Promise<Connection> {
+  const { addresses, signal } = options;
   const { host, port } = receiver;
   const { promise, resolve, reject } = Promise.withResolvers<Connection>();
-  // The bytes of TLS itself are counted here alone.
+  // Only the plain socket counts the bytes of TLS itself.
   const raw = connect({ host, port, lookup: answerWith(addresses) });
   raw.on('error', (error) => reject(faultOf(error, 'connect')));
   raw.once('close', () => reject(new AttemptFault('connect', 'connection was closed')));
@@ -63,7 +63,7 @@ export async function connectTo(receiver: ReceiverUrl, options: ConnectOptions):
     socket.once('secureConnect', () => resolve({ socket, checkReceived }));
   });
   try {
-    return await orLate(promise, late);
+    return await unlessAborted(promise, signal);
   } catch (error) {
     raw.destroy();
     throw error;
@@ -74,7 +74,7 @@ function secureOver(raw: Socket, { host, host_is }: ReceiverUrl, { secureContext
   return secure({
     socket: raw,
     host,
-    // Servers choose the certificate by the name that they are called by; there is none in an address.
+    // Servers choose their certificate by this name; an address is not a valid server name.
     ...(host_is === 'name' ? { servername: host } : {}),
     secureContext,
     rejectUnauthorized: true,
@@ -82,20 +82,7 @@ function secureOver(raw: Socket, { host, host_is }: ReceiverUrl, { secureContext
   });
 }
 
-/** The result, unless the signal aborts first: then what it aborts with is thrown. */
-export async function orLate<Result>(result: Promise<Result>, late: AbortSignal): Promise<Result> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(late.reason);
-  if (late.aborted) abort();
-  late.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([result, aborted]);
-  } finally {
-    late.removeEventListener('abort', abort);
-  }
-}
-
-/** A look-up that knows its answer. An address that stands for itself is connected to without any: it was judged as it is. */
+/** A look-up that returns the validated addresses. Node does no look-up for a literal address, which was validated itself. */
 function answerWith(addresses: readonly string[]): LookupFunction {
   const answers = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_, { all }, callback) => {

@@ -21,7 +21,7 @@ const CREATED = {
   track_id: null,
 } as const;
 
-/** What an event of each type looks like, for tests of receivers. */
+/** Sample data of each event type, for test events and documents. */
 export const SAMPLES: { readonly [Type in EventType]: z.input<(typeof EVENT_DATA)[Type]> } = {
   'alert.created': CREATED,
   'alert.updated': {

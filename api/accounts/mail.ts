@@ -4,35 +4,35 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import { listMembers } from '../accounts/members.ts';
 import type { Records } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
+import { listMembers } from './members.ts';
 
-/** Name of the tasks that mail. */
+/** Name of the tasks that send mail. */
 export const MAIL_TASK = 'mail';
 
 /** A mail to one person. */
 const Mail = z.object({
-  /** Names the mail: sent again after a fault, it is the same one. */
+  /** The same for each attempt to send this mail. */
   id: z.uuid(),
   to: z.string(),
   subject: z.string(),
   text: z.string(),
-  /** Attempts to send it that failed. */
+  /** Failed attempts to send it. */
   failed: z.int(),
 });
 export type Mail = z.infer<typeof Mail>;
 
-/** Roles whose members are told what happens to the receivers of their business. */
-const TOLD: readonly string[] = ['admin', 'manager'];
+/** Roles whose members get mail about the receivers of their business. */
+const MAILED_ROLES: readonly string[] = ['admin', 'manager'];
 
 const FIRST_WAIT_MS = 60_000;
 const LONGEST_WAIT_MS = 3_600_000;
-/** A day and a bit: who has not answered by then is not waited for. */
+/** About a day of attempts. */
 const ATTEMPTS_MAX = 30;
 
-/** Mails the admins and managers of a business, in the transaction that causes it: a task for each. */
+/** Adds a mail task for each admin and manager of a business, in the transaction that causes the mail. */
 export async function mailTeam(
   rows: Transaction<Database>,
   queue: Pick<Queue, 'add'>,
@@ -40,7 +40,7 @@ export async function mailTeam(
   { subject, text }: Pick<Mail, 'subject' | 'text'>,
 ): Promise<void> {
   const members = await listMembers(rows, business_id);
-  for (const { email } of members.filter(({ role }) => TOLD.includes(role)))
+  for (const { email } of members.filter(({ role }) => MAILED_ROLES.includes(role)))
     await addMail(rows, queue, { id: randomUUID(), to: email, subject, text, failed: 0 });
 }
 
@@ -59,37 +59,37 @@ async function addMail(
 }
 
 export interface MailerSettings {
-  /** Server, with the sender as `from` in its query; null: mail is put into a folder. */
+  /** Server, with the sender as `from` in its query; null: mail is written to a folder. */
   readonly smtp_url: string | null;
-  /** Folder with the records of a data root: mail is put below it. */
+  /** Folder with the records of a data root: mail is written below it. */
   readonly records_root: string;
-  /** Called with what the server did not take, and why; nobody is told when left out. */
+  /** Called with each mail that the server refused, and the error. */
   readonly refused?: (mail: Pick<Mail, 'id' | 'failed'>, error: unknown) => void;
 }
 
-/** Hands on mail. */
+/** Sends mail. */
 export interface Mailer extends Required<Pick<MailerSettings, 'refused'>> {
-  /** Throws when the server did not take it. */
+  /** Throws when the server refuses it. */
   readonly send: (mail: Mail) => Promise<void>;
-  /** Puts it into the folder, where it is found again by people. */
+  /** Writes it to the folder, for operators. */
   readonly spool: (mail: Mail) => Promise<void>;
 }
 
-/** Folder with the mail that no server was given. */
+/** Folder of mail that was not sent to a server. */
 export function spoolPath(records_root: string): string {
   return join(records_root, 'records', 'mail');
 }
 
 const SENDER = 'hail@localhost';
 
-/** Mail by SMTP, or as `.eml` files that its owner alone can read. */
+/** Sends mail by SMTP, or writes it as `.eml` files that only their owner can read. */
 export function openMailer({ smtp_url, records_root, refused = () => {} }: MailerSettings): Mailer {
   const writer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' });
   const url = smtp_url === null ? null : new URL(smtp_url);
   const from = url?.searchParams.get('from') ?? SENDER;
   const message = ({ id, to, subject, text }: Mail): SendMailOptions => ({
     from,
-    // As an object, what an address is made of cannot begin another one.
+    // As an object: the text of an address cannot begin a second address.
     to: { name: '', address: to },
     subject,
     text,
@@ -121,7 +121,7 @@ export function openMailer({ smtp_url, records_root, refused = () => {} }: Maile
   };
 }
 
-/** Sends the mail of a task. What the server does not take is tried again for a day, and then put into the folder. */
+/** Sends the mail of a task. Repeats a refused mail for a day, and then writes it to the folder. */
 export async function sendMail(
   { payload }: Pick<Task, 'payload'>,
   mailer: Mailer,

@@ -1,19 +1,19 @@
 import { type IncomingMessage, request } from 'node:http';
 import { retryAfter } from '../rules/retry-after.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
-import { AttemptFault, type Connection } from './connector.ts';
+import { AttemptFault, type Connection } from './tls-connection.ts';
 
-/** Bytes of the body of an answer that are kept. */
+/** Stored bytes of the body of an answer. */
 const KEPT_BYTES = 2 * 1024;
-/** The limit of the connection is the one that counts. */
+/** Not below the limit of the connection, which applies first. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-/** What a receiver answered. */
+/** Final answer of a receiver. */
 export interface Answer {
   readonly status_code: number;
   /** The first bytes of the body, as text. */
   readonly answer: string;
-  /** How long it wants to be left alone; null: it did not say. */
+  /** Wait that its Retry-After asks for; null without one. */
   readonly retry_after_ms: number | null;
 }
 
@@ -25,19 +25,18 @@ export interface Post {
 }
 
 /**
- * Posts over an open connection, which is destroyed afterwards, and returns the final answer. Follows no redirect and skips 1xx
- * answers; a 101 is final (RFC 9110, section 15.2). The body of a 2xx answer is not waited for: what came in the same read is kept.
- * Of any other answer the first 2 KB of the body are waited for, or what came before `late` aborts. Throws AttemptFault where
- * there is no final answer.
+ * Posts over an open connection, destroys it, and returns the final answer. Follows no redirect and skips 1xx answers; a 101 is
+ * final (RFC 9110, section 15.2). Of a 2xx answer only the part of the body in the same read is kept, without a wait. Of any
+ * other answer waits for the first 2 KB of the body, until `signal` aborts. Throws AttemptFault without a final answer.
  */
 export async function postOver(
   { socket, checkReceived }: Connection,
   { url, headers, body }: Post,
-  late: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const abort = () => socket.destroy(late.reason);
-  late.addEventListener('abort', abort, { once: true });
+  const abort = () => socket.destroy(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
   try {
     const posted = request({
       method: 'POST',
@@ -46,25 +45,25 @@ export async function postOver(
       createConnection: () => socket,
       maxHeaderSize: MAX_HEADER_BYTES,
     });
-    // After the parser: an answer that is complete in this read counts.
+    // Added after the listener of the parser: an answer that this read completes is valid.
     posted.once('socket', () => socket.on('data', checkReceived));
     let answered = false;
     const fail = (error: Error) => {
-      // After the head of the final answer a failure only cuts its body short.
+      // After the head of the final answer a failure only truncates the body.
       if (!answered) reject(requestFault(error));
     };
     posted.once('response', (response) => {
       answered = true;
-      void read(response).then(resolve, reject);
+      void readAnswer(response).then(resolve, reject);
     });
-    posted.once('upgrade', (response) => resolve(answerOf(response, Buffer.alloc(0))));
+    posted.once('upgrade', (response) => resolve(toAnswer(response, Buffer.alloc(0))));
     posted.on('error', fail);
     posted.once('close', () => fail(new Error('connection was closed')));
     posted.end(body);
-    if (late.aborted) abort();
+    if (signal.aborted) abort();
     return await promise;
   } finally {
-    late.removeEventListener('abort', abort);
+    signal.removeEventListener('abort', abort);
     socket.destroy();
   }
 }
@@ -73,8 +72,8 @@ function requestFault(error: Error): AttemptFault {
   return error instanceof AttemptFault ? error : new AttemptFault('connect', error.message, { cause: error });
 }
 
-/** The answer, with as much of its body as is kept or came before the connection ended. */
-async function read(response: IncomingMessage): Promise<Answer> {
+/** Reads the stored part of the body, or less when the connection ends. */
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
   const kept: Buffer[] = [];
   let kept_bytes = 0;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -84,17 +83,17 @@ async function read(response: IncomingMessage): Promise<Answer> {
     kept_bytes += first.length;
     if (kept_bytes === KEPT_BYTES) end();
   });
-  // A body that is cut short changes nothing: the status says whether the event was delivered.
+  // A truncated body is no failure: the status alone decides about delivery.
   for (const event of ['end', 'error', 'close']) response.once(event, end);
   if (isDelivered(response.statusCode ?? null)) setImmediate(end);
   await ended;
-  return answerOf(response, Buffer.concat(kept));
+  return toAnswer(response, Buffer.concat(kept));
 }
 
-function answerOf({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Answer {
+function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Answer {
   return {
     status_code: statusCode,
-    // A character that was cut in two is left out; databases take no NUL.
+    // The decoder omits an incomplete last character; PostgreSQL stores no NUL.
     answer: new TextDecoder().decode(body, { stream: true }).replaceAll('\0', '\uFFFD'),
     retry_after_ms: retryAfter(headers['retry-after'], Date.now()),
   };

@@ -1,26 +1,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** How old, or how far ahead, a signature may be for its receiver. */
+/** Largest difference between the time of a signature and the clock of its receiver, seconds. */
 export const TOLERANCE_S = 300;
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
-/** What an attempt is signed over. */
+/** Input of the signatures of one attempt. */
 export interface Signed {
   /** Event id: the same with every attempt. */
   readonly id: string;
   /** Event type. */
   readonly event: string;
-  /** The bytes as they are sent, UTF-8. */
+  /** The exact body, sent as UTF-8. */
   readonly body: string;
-  /** `whsec_` and base64: more than one while an old secret lives beside the new. */
+  /** `whsec_` and base64. During the grace of replaced secrets there are several. */
   readonly secrets: readonly string[];
   /** Time of the attempt, epoch milliseconds. */
   readonly at_ms: number;
 }
 
 /**
- * The headers that tell a receiver which event this is, and that it is ours: `X-Service-Signature` with the whole secret as key,
- * and those of Standard Webhooks, whose key is what the secret encodes.
+ * Headers that name and sign an event: `X-Service-Signature`, whose key is the whole secret, and the headers of Standard Webhooks,
+ * whose key is the decoded secret.
  */
 export function signatureHeaders({ id, event, body, secrets, at_ms }: Signed): Readonly<Record<string, string>> {
   const t = String(Math.floor(at_ms / 1000));
@@ -35,12 +35,12 @@ export function signatureHeaders({ id, event, body, secrets, at_ms }: Signed): R
     'webhook-id': id,
     'webhook-timestamp': t,
     'webhook-signature': secrets
-      .map((secret) => `v1,${hmac(keyOf(secret), `${id}.${t}.${body}`).toString('base64')}`)
+      .map((secret) => `v1,${hmac(decodeSecret(secret), `${id}.${t}.${body}`).toString('base64')}`)
       .join(' '),
   };
 }
 
-/** What is wrong with an `X-Service-Signature` for a receiver that knows one secret; null: it is ours, and of now. */
+/** Why an `X-Service-Signature` is not valid for a receiver with one secret; null: it is valid now. */
 export function signatureFault(signature: string, body: string, secret: string, now_ms: number): string | null {
   const [time = '', ...macs] = signature.split(',');
   if (!/^t=\d{1,12}$/.test(time))
@@ -62,7 +62,7 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text, 'utf8').digest();
 }
 
-function keyOf(secret: string): Buffer {
+function decodeSecret(secret: string): Buffer {
   const encoded = SECRET.exec(secret)?.[1];
   if (encoded === undefined) throw new TypeError('secret has another form, expected whsec_ and base64');
   return Buffer.from(encoded, 'base64');

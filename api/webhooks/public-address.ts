@@ -2,14 +2,14 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Networks, as an address and the bits of it that count. */
+/** Networks as address and prefix length. */
 export type Networks = readonly [ipaddr.IPv4 | ipaddr.IPv6, number][];
 
-/** Longest address of a receiver, characters. */
+/** Longest URL of a receiver, characters. */
 const MAX_URL_LENGTH = 2048;
-/** Names that mean nothing outside of a machine, a house or a network of its own (RFC 6761, 6762, 7686, 8375; ICANN for `internal`). */
+/** Suffixes of names outside the public DNS (RFC 6761, 6762, 7686, 8375; ICANN for `internal`). */
 const LOCAL_SUFFIXES = ['.localhost', '.local', '.internal', '.invalid', '.test', '.onion', '.home.arpa'];
-/** The ports that browsers refuse (WHATWG Fetch, "bad port"), and those of well-known databases, brokers and remote desktops. */
+/** Ports that browsers refuse (WHATWG Fetch, "bad port"), and ports of common databases, brokers and remote desktops. */
 const REFUSED_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526, 530, 531,
@@ -18,22 +18,22 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   9042, 9092, 10080, 11211, 27017,
 ]);
 
-/** An authority with an `@`, as the WHATWG parser finds it: an empty user name leaves no trace in the parsed URL. */
+/** Authority with an `@` as the WHATWG parser finds it. The parsed URL does not show an empty user name. */
 const USER_INFO = /^\s*https:[/\\]*[^/\\?#]*@/i;
-/** Public by its number, and within reach of virtual machines of Azure only: their host. */
+/** Host of Azure virtual machines: an address in public space that only they reach. */
 const AZURE_HOST = networks('168.63.129.16/32');
-/** All of IPv6 that is given out; the rest holds ways back into IPv4 (`::/96`, `64:ff9b::/96`) among others. */
+/** Allocated IPv6 space. The rest contains mappings to IPv4 (`::/96`, `64:ff9b::/96`) among others. */
 const GLOBAL_V6 = networks('2000::/3');
 
-/** Reads networks in the form `10.0.0.0/8`, `fd00::/8`. Throws on any other. */
+/** Parses networks such as `10.0.0.0/8` or `fd00::/8`. Throws on any other text. */
 export function networks(...cidrs: readonly string[]): Networks {
   return cidrs.map((cidr) => ipaddr.parseCIDR(cidr));
 }
 
-/** An address, an IPv4 one where it is mapped into IPv6; null for what is none. */
+/** Parses an address; an IPv4 address that is mapped into IPv6 becomes IPv4. Null for any other text. */
 function readAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   if (isIPv4(text)) return ipaddr.parse(text);
-  // The URL parser writes all bits in hexadecimal: of `::8.8.8.8`, which leads nowhere, ipaddr.js would make a mapped address.
+  // The URL parser writes all bits in hexadecimal. Without it ipaddr.js reads `::8.8.8.8`, which is not routed, as a mapped address.
   const url = isIPv6(text) ? URL.parse(`https://[${text}]/`) : null;
   return url === null ? null : ipaddr.process(url.hostname.slice(1, -1));
 }
@@ -45,13 +45,13 @@ function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: Networks): boolean {
   });
 }
 
-/** True for an address of one of the networks. */
+/** True for an address in one of the networks. */
 export function isAllowed(text: string, allowed: Networks): boolean {
   const address = readAddress(text);
   return address !== null && isIn(address, allowed);
 }
 
-/** True for an address that anybody on the internet could connect to, and that is none of this machine's. */
+/** True for an address of the public internet that does not belong to this machine. */
 export function isPublic(text: string, own: readonly string[] = ownAddresses()): boolean {
   const address = readAddress(text);
   if (address === null || own.some((each) => readAddress(each)?.toString() === address.toString())) return false;
@@ -63,21 +63,21 @@ function ownAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) => (addresses ?? []).map(({ address }) => address));
 }
 
-/** A receiver's URL, read once for judging it and for connecting to it. */
+/** Parsed URL of a receiver, for validation and connection. */
 export interface ReceiverUrl {
   readonly url: URL;
-  /** A name without a dot at its end, or an address without brackets. */
+  /** Name without a trailing dot, or address without brackets. */
   readonly host: string;
   readonly host_is: 'name' | 'address';
   readonly port: number;
-  /** What speaks against name or port, unless the operator allows the network that they lead to. */
+  /** Reason to refuse name or port, unless the operator allows the network of its addresses. */
   readonly local: string | null;
 }
 
-/** Reads the address of a receiver; the reason where nobody could be sent anything at it. */
+/** Parses the URL of a receiver; returns the reason as text for a URL that is never allowed. */
 export function parseReceiverUrl(text: string): ReceiverUrl | string {
   if (text.length > MAX_URL_LENGTH) return `must have at most ${MAX_URL_LENGTH} characters, found ${text.length}`;
-  // The parser drops some of them, and would read another address than people do.
+  // The parser drops some of them, so that people and parser read different URLs.
   if (/\p{Cc}/u.test(text)) return 'must not contain control characters';
   const url = URL.parse(text);
   if (url === null) return 'must be a URL';
@@ -99,8 +99,8 @@ function localName(name: string): string | null {
   return suffix === undefined ? null : `must not have a host name that ends in ${suffix}`;
 }
 
-/** The reason why nothing is sent to a receiver at these addresses; null: it may be. */
-export function refusalOf({ local }: ReceiverUrl, addresses: readonly string[], allowed: Networks): string | null {
+/** Reason to refuse a receiver at these addresses; null: it is allowed. */
+export function refusalReason({ local }: ReceiverUrl, addresses: readonly string[], allowed: Networks): string | null {
   const others = addresses.filter((address) => !isAllowed(address, allowed));
   if (others.length === 0) return null;
   if (local !== null) return local;

@@ -1,36 +1,36 @@
 import { lookup, Resolver } from 'node:dns/promises';
 
-/** How long a name server is waited for, and how often it is asked. */
+/** Time limit of one question to a name server, and number of tries. */
 const ANSWER_MS = 1_000;
 const TRIES = 2;
-/** How long it is remembered whether name servers answer. */
+/** How long the result of the probe of the name servers is kept. */
 const PROBE_KEPT_MS = 60_000;
 
-/** Finds the addresses of names. */
+/** Looks up host names. */
 export interface NameResolver {
-  /** All addresses of a name; [] where there are none, and where none can be found out. */
-  readonly addressesOf: (name: string) => Promise<readonly string[]>;
-  /** True when name servers answer at all: a name without addresses does not exist then. */
+  /** All addresses of a name; [] when there are none or no name server answers. */
+  readonly resolve: (name: string) => Promise<readonly string[]>;
+  /** True when name servers answer: a name without addresses does not exist then. */
   readonly works: () => Promise<boolean>;
-  /** Gives up what is being asked. */
+  /** Cancels questions under way. */
   readonly close: () => void;
 }
 
 export interface NameResolverOptions {
-  /** Addresses of name servers; those of the machine when left out. */
+  /** Addresses of name servers; default: name servers of the machine. */
   readonly servers?: readonly string[];
-  /** Names count too that only the machine itself knows, such as those of its hosts file. */
+  /** Also uses names that only this machine knows, such as names of its hosts file. */
   readonly own_names: boolean;
 }
 
-/** Asks name servers directly: look-ups by the system hold threads that files need for as long as a server is silent. */
+/** Asks name servers directly: a system look-up occupies a thread, which file access needs, while a server is silent. */
 export function openResolver({ servers, own_names }: NameResolverOptions): NameResolver {
   const resolver = new Resolver({ timeout: ANSWER_MS, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   let probe: { readonly works: Promise<boolean>; readonly until_ms: number } | null = null;
   return {
-    addressesOf: async (name) => {
-      // A name without a dot means something to this machine only.
+    resolve: async (name) => {
+      // Only this machine knows names without a dot.
       const asked = own_names && !name.includes('.') ? [] : [resolver.resolve4(name), resolver.resolve6(name)];
       const found = (await Promise.all(asked.map((answer) => answer.catch(noAnswer)))).flat();
       if (found.length > 0 || !own_names) return found;
@@ -48,7 +48,7 @@ export function openResolver({ servers, own_names }: NameResolverOptions): NameR
   };
 }
 
-/** There is no such name, or nobody told. */
+/** Turns an error of a look-up into an empty result; throws any other error. */
 function noAnswer(error: unknown): never[] {
   if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
   return [];

@@ -1,0 +1,127 @@
+import type { Transaction } from 'kysely';
+import { timestamp } from '../../schemas/time.ts';
+import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
+import { mailTeam } from '../accounts/mail.ts';
+import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
+import { instant } from '../store/instant.ts';
+import type { Database } from '../store/schema.ts';
+import { closeAllAlerts } from './close-alerts.ts';
+import { activeWebhooks, enqueueEvent, type Outbox, takersAmong } from './events.ts';
+import { dropMessages } from './messages.ts';
+import type { Receiver } from './receivers.ts';
+
+/** Shortest time between two mails of one kind about one receiver: enabling a broken receiver in a loop sends no flood of mail. */
+const MAILS_EVERY_MS = 3_600_000;
+
+/** The last failed attempt before a mail. */
+export interface LastFailure {
+  readonly status_code: number | null;
+  /** Class as clients read it. */
+  readonly error: string | null;
+  /** End of the attempt: epoch milliseconds of the machine's clock, and of the data clock. */
+  readonly at_ms: number;
+  readonly now_ms: number;
+}
+
+/**
+ * Disables a receiver whose row the transaction holds after too many failures in a row: drops its unfinished messages and mails
+ * the team. A webhook becomes disabled, and the other webhooks of its business get an event; a subscription becomes paused, and its
+ * open alerts are closed.
+ */
+export async function disableReceiver(
+  rows: Transaction<Database>,
+  outbox: Outbox,
+  receiver: Receiver,
+  failure: LastFailure,
+): Promise<void> {
+  const at = instant(failure.at_ms);
+  const updated_at = instant(failure.now_ms);
+  if (receiver.kind === 'webhook') {
+    await rows
+      .updateTable('webhooks')
+      .set({ status: 'disabled', inactive_since: at, updated_at })
+      .where('id', '=', receiver.id)
+      .execute();
+    await dropMessages(rows, receiver.id);
+    await notifyOtherWebhooks(rows, outbox, receiver, failure);
+  } else {
+    await rows
+      .updateTable('subscriptions')
+      .set({ status: 'paused', updated_at })
+      .where('id', '=', receiver.id)
+      .execute();
+    await closeAllAlerts(rows, receiver.id);
+    await dropMessages(rows, receiver.id);
+  }
+  await mailTeamAbout(rows, outbox, receiver, failure, GIVE_UP_AFTER);
+}
+
+/**
+ * Mails the team that a receiver fails, or from GIVE_UP_AFTER failures on that it is disabled; at most one mail of each kind in
+ * MAILS_EVERY_MS.
+ */
+export async function mailTeamAbout(
+  rows: Transaction<Database>,
+  { queue }: Pick<Outbox, 'queue'>,
+  { kind, id, business_id, url, ...receiver }: Receiver,
+  { status_code, error, at_ms }: LastFailure,
+  failures: number,
+): Promise<void> {
+  const isDisabled = failures >= GIVE_UP_AFTER;
+  const column = isDisabled ? 'give_up_mailed_at' : 'warned_at';
+  const since_ms = at_ms - Date.parse(receiver[column] ?? '');
+  // A time in the future was written before the clock was put back.
+  if (since_ms >= 0 && since_ms < MAILS_EVERY_MS) return;
+  const at = instant(at_ms);
+  const table = kind === 'webhook' ? 'webhooks' : 'subscriptions';
+  await rows
+    .updateTable(table)
+    .set({ [column]: at })
+    .where('id', '=', id)
+    .execute();
+  const facts = [
+    `${kind}: ${id}`,
+    `address: ${withoutQuery(url)}`,
+    `last answer: ${status_code ?? 'none'}`,
+    `last error: ${error ?? 'none'}`,
+    `time: ${at}`,
+  ];
+  const failed = `${failures} events in a row could not be delivered.`;
+  const mail = isDisabled
+    ? {
+        subject: `hail: ${kind} ${id} was ${kind === 'webhook' ? 'disabled' : 'paused'}`,
+        text: [failed, '', ...facts, '', 'Nothing is sent to it until its status is set to active again.'],
+      }
+    : {
+        subject: `hail: deliveries to ${kind} ${id} fail`,
+        text: [`${failed} After ${GIVE_UP_AFTER} nothing more is sent to it.`, '', ...facts],
+      };
+  await mailTeam(rows, queue, business_id, { subject: mail.subject, text: mail.text.join('\n') });
+}
+
+/** Enqueues `webhook.disabled` for the other webhooks of the business; only the current format has this event. */
+async function notifyOtherWebhooks(
+  rows: Transaction<Database>,
+  outbox: Outbox,
+  { id, business_id, url }: Receiver,
+  { status_code, error, at_ms, now_ms }: LastFailure,
+): Promise<void> {
+  const event = 'webhook.disabled';
+  const data: WebhookDisabledData = {
+    webhook_id: id,
+    url: withoutQuery(url),
+    reason: 'consecutive_failures',
+    consecutive_failures: GIVE_UP_AFTER,
+    disabled_at: timestamp(at_ms),
+    last_status_code: status_code,
+    last_error: error,
+  };
+  const receivers = takersAmong(await activeWebhooks(rows, business_id), 'current', event);
+  await enqueueEvent(rows, outbox, { business_id, receivers, event, data, alert_id: null, after: null, at_ms: now_ms });
+}
+
+/** An address without its query, which may contain a password of its owner. */
+export function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import type { Kysely, Transaction } from 'kysely';
+import { z } from 'zod';
+import { instant } from '../store/instant.ts';
+import type { Database } from '../store/schema.ts';
+import type { Secrets } from '../store/secrets.ts';
+
+const SECRET_BYTES = 32;
+const SECRET_PREFIX = 'whsec_';
+const SHOWN_CHARACTERS = 4;
+
+/** Secrets of a webhook that sign at a time: the newest, and replaced ones until their grace ends. */
+export const SECRETS_MAX = 3;
+
+/** A replaced secret. It signs with the newer ones until an instant. */
+const OldSecret = z.object({ secret: z.string(), until: z.string() });
+type OldSecret = z.infer<typeof OldSecret>;
+
+/** Encrypted secrets of a receiver. `old_secret`: all replaced secrets in one text; `old_secret_until`: end of the last one. */
+export interface SecretColumns {
+  readonly secret: string;
+  readonly old_secret: string | null;
+  readonly old_secret_until: string | null;
+}
+
+/** A new random signing secret. */
+export function newSecret(): string {
+  return `${SECRET_PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** A secret in the form that lists show. */
+export function maskedSecret(secret: string): string {
+  return `${SECRET_PREFIX}****${secret.slice(-SHOWN_CHARACTERS)}`;
+}
+
+/** Decrypts the secrets that sign at an instant, newest first. `machine_ms`: epoch milliseconds of the machine's clock. */
+export function secretsInForce(row: SecretColumns, secrets: Secrets, machine_ms: number): readonly string[] {
+  return [secrets.decrypt(row.secret), ...oldSecretsInForce(row, secrets, machine_ms).map(({ secret }) => secret)];
+}
+
+/** A new secret, and the ends of the replaced secrets that still sign, the latest replaced first. */
+export interface RotatedSecret {
+  readonly secret: string;
+  readonly old_until: readonly string[];
+}
+
+/**
+ * Replaces the secret of a webhook whose row the transaction holds. Replaced secrets sign until their grace ends; a grace of 0
+ * ends all of them at once. Where more than SECRETS_MAX would sign, changes nothing and returns when the first of them ends.
+ */
+export async function rotateSecret(
+  rows: Transaction<Database>,
+  secrets: Secrets,
+  id: string,
+  grace_ms: number,
+): Promise<RotatedSecret | { readonly until: string }> {
+  const row = await rows
+    .selectFrom('webhooks')
+    .select(['secret', 'old_secret', 'old_secret_until'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  const now_ms = Date.now();
+  const replaced = { secret: secrets.decrypt(row.secret), until: instant(now_ms + grace_ms) };
+  const old = grace_ms === 0 ? [] : [replaced, ...oldSecretsInForce(row, secrets, now_ms)];
+  const old_until = old.map(({ until }) => until);
+  const [first] = old_until.slice(1).toSorted();
+  if (old.length >= SECRETS_MAX && first !== undefined) return { until: first };
+  const secret = newSecret();
+  await rows
+    .updateTable('webhooks')
+    .set({
+      secret: secrets.encrypt(secret),
+      old_secret: old.length === 0 ? null : secrets.encrypt(JSON.stringify(old)),
+      old_secret_until: old_until.toSorted().at(-1) ?? null,
+    })
+    .where('id', '=', id)
+    .execute();
+  return { secret, old_until };
+}
+
+/** Every stored signing secret, decrypted, replaced ones included. */
+export async function storedSecrets(rows: Kysely<Database>, secrets: Secrets): Promise<readonly string[]> {
+  const webhooks = await rows.selectFrom('webhooks').select(['secret', 'old_secret', 'old_secret_until']).execute();
+  const subscriptions = await rows.selectFrom('subscriptions').select('secret').execute();
+  const newest = [...webhooks, ...subscriptions].map(({ secret }) => secrets.decrypt(secret));
+  return [...newest, ...webhooks.flatMap((row) => readOldSecrets(row, secrets).map(({ secret }) => secret))];
+}
+
+function oldSecretsInForce(row: SecretColumns, secrets: Secrets, machine_ms: number): readonly OldSecret[] {
+  return readOldSecrets(row, secrets).filter(({ until }) => until > instant(machine_ms));
+}
+
+/** Replaced secrets of a row, newest first, expired ones included. */
+function readOldSecrets({ old_secret, old_secret_until }: SecretColumns, { decrypt }: Secrets): readonly OldSecret[] {
+  if (old_secret === null || old_secret_until === null) return [];
+  const text = decrypt(old_secret);
+  // Earlier releases stored one secret without a list.
+  if (!text.startsWith('[')) return [{ secret: text, until: old_secret_until }];
+  return z.array(OldSecret).parse(JSON.parse(text));
+}
