@@ -1,11 +1,11 @@
 import type { Layer } from '@koa/router';
 import type Koa from 'koa';
+import type { Caller } from './accounts/keys.ts';
 import type { Edition } from './catalog.ts';
 import type { Price, ReadPlan } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';
 import type { QueryText } from './http/query.ts';
 import type { Reply } from './http/reply.ts';
-import type { Caller } from './store/records.ts';
 
 /** The variants of the interface: what routes there are, and the shape of what they answer. */
 export type Variant = Caller['variant'];

@@ -1,16 +1,14 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../store/audit.ts';
+import type { Store } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { keyCaps } from './key-caps.ts';
-import { keysWithRules, setKeyVariant } from './key-rules.ts';
 import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;
 
-/** A key as it is stored, with the variant that is settled for it; null: none is. */
-export type KeyRow = Selectable<Database['keys']> & { readonly variant: KeyVariant | null };
+export type KeyRow = Selectable<Database['keys']>;
 
 export type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
 
@@ -52,9 +50,8 @@ export interface MadeKey {
 
 /** Makes a key. */
 export async function createKey(rows: Transaction<Database>, key: NewKey, now_ms: number): Promise<MadeKey> {
-  const made = await insertKey(rows, key, null, now_ms);
   const { variant = 'current' } = key;
-  await setKeyVariant(rows, made.id, variant);
+  const made = await insertKey(rows, { ...key, variant }, null, now_ms);
   await recordAct(rows, now_ms, {
     act: 'key.create',
     business_id: key.business_id,
@@ -71,11 +68,9 @@ export async function rotateKey(
   grace_ms: number,
   now_ms: number,
 ): Promise<MadeKey> {
-  const { business_id, kind, name, expires_at } = old;
+  const { business_id, kind, name, expires_at, variant } = old;
   const scopes = JSON.parse(old.scopes) as string[];
-  const variant = old.variant ?? 'current';
   const made = await insertKey(rows, { business_id, kind, name, scopes, expires_at, variant }, old.rate_bucket, now_ms);
-  await setKeyVariant(rows, made.id, variant);
   const until = new Date(now_ms + grace_ms).toISOString();
   const ends = expires_at !== null && expires_at < until ? expires_at : until;
   await rows.updateTable('keys').set({ replaced_by: made.id, expires_at: ends }).where('id', '=', old.id).execute();
@@ -107,7 +102,9 @@ export async function revokeKey(
 
 /** The row of a key, by its id or its public id; null when there is none. */
 export async function findKey(rows: Kysely<Database>, id: string): Promise<KeyRow | null> {
-  const found = await keysWithRules(rows)
+  const found = await rows
+    .selectFrom('keys')
+    .selectAll()
     .where(({ or }) => or({ id, public_id: id }))
     .executeTakeFirst();
   return found ?? null;
@@ -119,9 +116,37 @@ export async function listKeys(
   business_id: string,
   now_ms: number,
 ): Promise<readonly ListedKey[]> {
-  const caps = await keyCaps(rows, business_id);
-  const found = await keysWithRules(rows).where('business_id', '=', business_id).orderBy('id').execute();
+  const found = await rows
+    .selectFrom('keys')
+    .selectAll()
+    .where('business_id', '=', business_id)
+    .orderBy('id')
+    .execute();
+  const caps = new Map(found.map(({ id, monthly_cap }) => [id, monthly_cap]));
   return found.map((row) => ({ ...keyInfo(row, now_ms), monthly_cap: caps.get(row.rate_bucket) ?? null }));
+}
+
+/**
+ * Sets the cap of a key and of the others of its rotation, null for none; false when it was so. Charges under way end first, and
+ * those that begin meanwhile wait: none is counted by the old rule after the new one is in force.
+ */
+export async function setKeyCap(
+  rows: Transaction<Database>,
+  { lockCharges }: Pick<Store, 'lockCharges'>,
+  { id, business_id, rate_bucket }: Pick<KeyRow, 'id' | 'business_id' | 'rate_bucket'>,
+  monthly_cap: number | null,
+  now_ms: number,
+): Promise<boolean> {
+  await lockCharges(rows);
+  const { monthly_cap: before } = await rows
+    .selectFrom('keys')
+    .select('monthly_cap')
+    .where('id', '=', rate_bucket)
+    .executeTakeFirstOrThrow();
+  if (before === monthly_cap) return false;
+  await rows.updateTable('keys').set({ monthly_cap }).where('id', '=', rate_bucket).execute();
+  await recordAct(rows, now_ms, { act: 'key.limit', business_id, subject: id, detail: { before, after: monthly_cap } });
+  return true;
 }
 
 /** What may be shown of a key. */
@@ -133,7 +158,7 @@ export function keyInfo(row: KeyRow, now_ms: number): KeyInfo {
     business_id,
     public_id,
     kind,
-    variant: row.variant ?? 'current',
+    variant: row.variant,
     name,
     scopes,
     status: statusOf(row, now_ms),
@@ -151,7 +176,7 @@ function statusOf({ revoked_at, expires_at, replaced_by }: KeyRow, now_ms: numbe
 
 async function insertKey(
   rows: Transaction<Database>,
-  { business_id, kind, name, scopes, expires_at, variant }: NewKey,
+  { business_id, kind, name, scopes, expires_at, variant }: Required<NewKey>,
   rate_bucket: string | null,
   now_ms: number,
 ): Promise<MadeKey> {
@@ -173,6 +198,7 @@ async function insertKey(
       revoked_at: null,
       replaced_by: null,
       last_used_at: null,
+      variant,
     })
     .execute();
   return { id, text };

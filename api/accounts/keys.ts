@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
 import { param, prepare } from '../store/prepare.ts';
-import type { Caller } from '../store/records.ts';
+
 import type { Database } from '../store/schema.ts';
-import { digestOf, parseKeyText } from './key-text.ts';
-import { planOf } from './plans.ts';
+import { digestOf, type KeyKind, type KeyVariant, parseKeyText } from './key-text.ts';
+import { planOf, type Tariff } from './plans.ts';
 
 /** How long a key is taken from memory: a revocation anywhere is in force after that. */
 const KEY_MEMORY_MS = 1_000;
@@ -12,10 +12,25 @@ const KEY_MEMORY_MS = 1_000;
 const KEYS_REMEMBERED = 10_000;
 const NO_DIGEST = Buffer.alloc(32);
 
+/** Who asks: a valid key and its business. */
+export interface Caller {
+  readonly business_id: string;
+  readonly key_id: string;
+  /** Keys of one rotation share this: their requests count in one window. */
+  readonly rate_bucket: string;
+  readonly kind: KeyKind;
+  readonly variant: KeyVariant;
+  readonly scopes: readonly string[];
+  readonly suspended: boolean;
+  /** Most credits a month with the keys of this rotation; null: none but the business's. */
+  readonly key_cap: number | null;
+  readonly plan: Tariff;
+}
+
 export interface Keyring {
-  /** Who a key belongs to; null when no such key is alive. Throws RecordsUnavailable. */
+  /** The caller of a key, by the key's text; null when no such key is alive. Remembered for at most a second. Throws RecordsUnavailable. */
   readonly authenticate: (keyText: string, now_ms: number) => Promise<Caller | null>;
-  /** The same from memory alone, however old; null when the key has not been seen. */
+  /** The same from memory alone, however old: for the time in which the records are out of reach. Null when the key has not been seen. */
   readonly remembered: (keyText: string, now_ms: number) => Caller | null;
 }
 
@@ -77,8 +92,7 @@ function keySelect(reader: Kysely<Database>) {
     .selectFrom('keys')
     .innerJoin('businesses', 'businesses.id', 'keys.business_id')
     .innerJoin('plans', 'plans.business_id', 'keys.business_id')
-    .leftJoin('key_rules', 'key_rules.key_id', 'keys.id')
-    .leftJoin('key_rules as rotation', 'rotation.key_id', 'keys.rate_bucket')
+    .leftJoin('keys as rotation', 'rotation.id', 'keys.rate_bucket')
     .selectAll('plans')
     .select([
       'keys.id as key_id',
@@ -89,7 +103,7 @@ function keySelect(reader: Kysely<Database>) {
       'keys.expires_at',
       'keys.revoked_at',
       'businesses.status',
-      'key_rules.variant',
+      'keys.variant',
       'rotation.monthly_cap as key_cap',
     ])
     .where('keys.public_id', '=', param<string>('public_id'));
@@ -103,7 +117,7 @@ function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
     key_id: row.key_id,
     rate_bucket: row.rate_bucket,
     kind: row.kind,
-    variant: row.variant ?? 'current',
+    variant: row.variant,
     scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
     suspended: row.status === 'suspended',
     key_cap: row.key_cap,

@@ -13,8 +13,8 @@ import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
 import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
+import type { Records } from '../metering/records.ts';
 import { auditLines } from '../store/audit.ts';
-import type { Records } from '../store/records.ts';
 import { businessNamed, CommandError, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 

@@ -16,7 +16,7 @@ import {
 } from '../endpoint.ts';
 import { envelope, type Stamp } from '../http/envelope.ts';
 import { CURRENT_MOUNT, EARLIER_MOUNT } from '../http/mount.ts';
-import type { Writer } from '../store/records.ts';
+import type { Writer } from '../store/database.ts';
 
 /** What a caller gave, or what a current endpoint is given in its place. */
 interface Given<Params, Query, Body> {

@@ -1,9 +1,10 @@
+import type { Caller } from '../accounts/keys.ts';
 import { ApiError } from '../errors.ts';
 import { countOf } from '../http/head.ts';
 import { lockout } from '../http/lockout.ts';
+import type { Records } from '../metering/records.ts';
 import type { Context, Middleware } from '../state.ts';
 import { RecordsUnavailable } from '../store/errors.ts';
-import type { Caller, Records } from '../store/records.ts';
 
 const KEY_INVALID = 'the key is not valid';
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;

@@ -3,9 +3,9 @@ import { ApiError } from '../errors.ts';
 import { metaOf } from '../http/envelope.ts';
 import { earlierErrorBody, errorBody } from '../http/error-body.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
+import type { StoredAnswer } from '../metering/idempotency.ts';
 import type { Middleware, State } from '../state.ts';
 import { BusinessGone, CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../store/errors.ts';
-import type { StoredAnswer } from '../store/records.ts';
 import { keyInvalid } from './authenticate.ts';
 import type { Telemetry } from './telemetry.ts';
 

@@ -1,5 +1,5 @@
+import type { Records } from '../metering/records.ts';
 import type { CallMiddleware } from '../state.ts';
-import type { Records } from '../store/records.ts';
 import { spendCapExceeded } from './charge.ts';
 
 /** Refuses a call that its charge would refuse anyway, before any work is done for it. Nothing is reserved. */

@@ -1,8 +1,8 @@
 import { type Headers, setHeaders } from '../http/reply.ts';
 import { readSunset, type Sunset } from '../legacy/sunset.ts';
+import type { Records } from '../metering/records.ts';
 import type { Middleware } from '../state.ts';
 import { isOutage } from '../store/errors.ts';
-import type { Records } from '../store/records.ts';
 
 /** How long the dates are taken from memory: what an operator sets is on answers after that. */
 const MEMORY_MS = 1_000;

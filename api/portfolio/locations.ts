@@ -2,8 +2,8 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import { forgetScores } from '../legacy/risk-scores.ts';
-import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
-import type { CursorNote, Writer } from '../store/records.ts';
+import { type CursorNote, cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
+import type { Writer } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
 
 const LIST = 'portfolio.locations';

@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Store } from './database.ts';
-import type { CursorNote } from './records.ts';
+
 import type { Database } from './schema.ts';
 
 /** How long a cursor keeps the place at which it was handed out. */
@@ -10,6 +10,17 @@ const DELETED_MS = 24 * 3_600_000;
 /** Stands for every key in the place of a deleted item. */
 const EVERYBODY = '';
 const ROWS_PER_INSERT = 500;
+
+/** Where a page ended: what the next page starts after. */
+export interface CursorNote {
+  readonly business_id: string;
+  /** Rate bucket of the key that is given the cursor. */
+  readonly holder: string;
+  readonly list: string;
+  readonly item_id: string;
+  readonly sort_key: string;
+  readonly expires_at: string;
+}
 
 /** A list of a business, and who walks through it. */
 export interface Walk {

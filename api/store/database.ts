@@ -11,8 +11,10 @@ import {
   SqliteDriver,
   type SqliteStatement,
   sql,
+  type Transaction,
 } from 'kysely';
 import { DatabaseHealth } from './database-health.ts';
+import { RecordsUnavailable } from './errors.ts';
 import { withMappedErrors } from './mapped-errors.ts';
 import { OpenFiles } from './open-files.ts';
 import { PostgresServer, type Waits } from './postgres.ts';
@@ -53,11 +55,40 @@ export interface Store {
   readonly lockMigrations: (rows: Kysely<Database>) => Promise<boolean>;
   /** Waits for the charges under way and keeps others waiting until the transaction ends; on SQLite its one writer does. */
   readonly lockCharges: (rows: Kysely<Database>) => Promise<void>;
+  /**
+   * Names the transaction, so that its outcome can be looked up. Null on SQLite: a COMMIT that fails has changed nothing, and no
+   * answer is lost within a process.
+   */
+  readonly transactionId: (rows: Kysely<Database>) => Promise<string | null>;
+  /** Whether a named transaction was committed. Throws RecordsUnavailable while it is open. */
+  readonly wasCommitted: (transaction_id: string) => Promise<boolean>;
   /** Whether a table exists. */
   readonly hasTable: (rows: Kysely<Database>, table: string) => Promise<boolean>;
   /** Faults that the database finds in itself; [] is well. */
   readonly selfCheck: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
+}
+
+/** Runs a transaction. Where the answer to its COMMIT is lost, its outcome is looked up. */
+export type Transact = <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
+
+/** An open database with its tables up to date. */
+export interface OpenStore {
+  readonly store: Store;
+  /** Reads outside any transaction. */
+  readonly reader: Kysely<Database>;
+  /** One transaction that is neither charged nor claimed: an operator's, or housekeeping. */
+  readonly transaction: Transact;
+}
+
+/**
+ * One transaction, for the rows of a write. It must not read through `OpenStore.reader`: that sees what is committed, and on one
+ * connection would wait for itself.
+ */
+export interface Writer {
+  readonly rows: Transaction<Database>;
+  readonly business_id: string;
+  readonly now_ms: number;
 }
 
 /** How long opening a file waits for another process: before anything is served, so it may hold up the event loop. */
@@ -115,6 +146,8 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     // The writing transaction is begun immediate: it is the lock.
     lockMigrations: async () => true,
     lockCharges: async () => {},
+    transactionId: async () => null,
+    wasCommitted: async () => false,
     hasTable: (rows, table) => exists(rows, sql`select 1 from sqlite_master where type = 'table' and name = ${table}`),
     selfCheck: async () => {
       const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(reader);
@@ -153,12 +186,13 @@ export function postgresStore(
   close: () => Promise<void>,
 ): Store {
   const health = new DatabaseHealth();
+  const outOfBandRows = new Kysely<Database>({ dialect: withMappedErrors(outOfBand, 'reading', health) });
   return {
     kind: 'postgres',
     name,
     writer: new Kysely<Database>({ dialect: withMappedErrors(writing, 'writing', health) }),
     reader: new Kysely<Database>({ dialect: withMappedErrors(reading, 'reading', health) }),
-    outOfBand: new Kysely<Database>({ dialect: withMappedErrors(outOfBand, 'reading', health) }),
+    outOfBand: outOfBandRows,
     files: null,
     health,
     writersBlocked: () => false,
@@ -178,6 +212,16 @@ export function postgresStore(
     // Every charge changes a row of it first; one that waits sees what is committed then.
     lockCharges: async (rows) => {
       await sql`lock table periods in share row exclusive mode`.execute(rows);
+    },
+    transactionId: async (rows) => {
+      const { rows: found } = await sql<{ id: string }>`select pg_current_xact_id()::text as id`.execute(rows);
+      return found[0]?.id ?? null;
+    },
+    wasCommitted: async (id) => {
+      const query = sql<{ status: string | null }>`select pg_xact_status(cast(${id} as xid8)) as status`;
+      const status = (await query.execute(outOfBandRows)).rows[0]?.status;
+      if (status === 'in progress') throw new RecordsUnavailable(`transaction ${id} is open, expected its end`);
+      return status === 'committed';
     },
     hasTable: (rows, table) => exists(rows, sql`select 1 where to_regclass(${table}) is not null`),
     selfCheck: async () => [],

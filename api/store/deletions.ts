@@ -6,8 +6,7 @@ import {
   lookAtClock,
   markForDeletion,
 } from '../../schemas/deletion-clock.ts';
-import type { CommitMarkers } from '../metering/commit-markers.ts';
-import type { Store } from './database.ts';
+import type { Store, Transact } from './database.ts';
 import { instant } from './instant.ts';
 import type { Database } from './schema.ts';
 
@@ -34,7 +33,7 @@ export const NO_DELETIONS: Deletions = { due: async () => null, done: async () =
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
 export function openDeletions(
   { forUpdate }: Pick<Store, 'forUpdate'>,
-  transaction: CommitMarkers['transact'],
+  transaction: Transact,
   now: () => number,
 ): Deletions {
   let looked_ms = 0; // by the monotonic clock, which begins with the process

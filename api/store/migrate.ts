@@ -23,6 +23,20 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
     await renameTable(rows, store, 'pushes', 'messages');
     await renameTable(rows, store, 'deliveries', 'attempts');
   },
+  '011-ledger-outcome': async (rows) => {
+    await rows.schema.dropTable('commits').ifExists().execute();
+  },
+  '012-key-columns': async (rows, store) => {
+    await createIndex(rows, 'usage', 'usage_by_key', ['key_id', 'day']);
+    await createIndex(rows, 'keys', 'keys_by_rotation', ['rate_bucket']);
+    if (!(await store.hasTable(rows, 'key_rules'))) return;
+    await sql`update keys set
+      variant = (select variant from key_rules where key_id = keys.id),
+      monthly_cap = (select monthly_cap from key_rules where key_id = keys.id)
+      where id in (select key_id from key_rules)`.execute(rows);
+    await rows.schema.dropTable('key_rules').execute();
+    await rows.schema.dropTable('key_periods').execute();
+  },
 };
 
 /** How long one process waits for another that is migrating. */
@@ -109,12 +123,14 @@ async function addColumns(
   { name, columns }: Table,
   migration: MigrationName,
 ): Promise<void> {
-  for (const [column, { type, added }] of Object.entries(columns))
-    if (added?.since === migration)
-      await rows.schema
-        .alterTable(name)
-        .addColumn(column, columnTypes[type], (c) => c.notNull().defaultTo(added.default))
-        .execute();
+  for (const [column, { type, added, nullable, unique }] of Object.entries(columns)) {
+    if (added?.since !== migration) continue;
+    await rows.schema
+      .alterTable(name)
+      .addColumn(column, columnTypes[type], (c) => (nullable ? c : c.notNull().defaultTo(added.default)))
+      .execute();
+    if (unique) await rows.schema.createIndex(`${name}_by_${column}`).unique().on(name).column(column).execute();
+  }
 }
 
 /** Makes the indexes whose last column comes with a migration. */
@@ -141,7 +157,7 @@ async function createIndex(
   on: readonly string[],
 ): Promise<void> {
   const key = sql.join(on.map((column) => sql.ref(column)));
-  await sql`create index ${sql.ref(index)} on ${sql.table(table)} (${key})`.execute(rows);
+  await sql`create index if not exists ${sql.ref(index)} on ${sql.table(table)} (${key})`.execute(rows);
 }
 
 /** Renames a table where it has its old name, and its indexes, whose names begin with that of the table. */

@@ -5,7 +5,7 @@ import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
 import { listMembers } from '../accounts/members.ts';
-import type { Records } from '../store/records.ts';
+import type { Records } from '../metering/records.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
 

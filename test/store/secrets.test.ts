@@ -9,9 +9,8 @@ import { orphans } from '../../api/accounts/integrity.ts';
 import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key-text.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { isScope } from '../../api/accounts/scopes.ts';
-import { openRecords, recordsOver } from '../../api/metering/open.ts';
+import { openRecords, type Records, recordsOver } from '../../api/metering/records.ts';
 import { openDatabase } from '../../api/store/database.ts';
-import type { Records } from '../../api/store/records.ts';
 import { MIGRATION_NAMES, type MigrationName, TABLES, type TableName } from '../../api/store/schema.ts';
 import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/store/secrets.ts';
 import { tableTaskStore } from '../../api/store/tasks/table.ts';
@@ -221,7 +220,6 @@ const RELEASED = {
     'CREATE TABLE "audit" ("id" integer primary key autoincrement, "at" text not null, "actor" text not null, "act" text not null, "business_id" text, "subject" text not null, "detail" text not null)',
   businesses:
     'CREATE TABLE "businesses" ("id" text primary key, "name" text not null unique, "status" text not null, "writes" bigint not null, "created_at" text not null)',
-  commits: 'CREATE TABLE "commits" ("id" text primary key, "at" text not null)',
   cursors:
     'CREATE TABLE "cursors" ("business_id" text not null, "holder" text not null, "list" text not null, "item_id" text not null, "sort_key" text not null, "expires_at" text not null, constraint "cursors_pk" primary key ("business_id", "list", "item_id", "holder"))',
   cursors_by_age: 'CREATE INDEX "cursors_by_age" on "cursors" ("expires_at")',
@@ -276,6 +274,11 @@ const RELEASED = {
 
 /** What later migrations changed of them. */
 const CHANGED = {
+  keys: RELEASED.keys.replace(/\)$/, `, "variant" text default 'current' not null, "monthly_cap" bigint)`),
+  keys_by_rotation: 'CREATE INDEX "keys_by_rotation" on "keys" ("rate_bucket")',
+  ledger: RELEASED.ledger.replace(/\)$/, ', "request_id" text)'),
+  ledger_by_request_id: 'CREATE UNIQUE INDEX "ledger_by_request_id" on "ledger" ("request_id")',
+  usage_by_key: 'CREATE INDEX "usage_by_key" on "usage" ("key_id", "day")',
   tasks: RELEASED.tasks.replace(/\)$/, `, "tenant" text default '' not null, "retry" bigint default 0 not null)`),
   tasks_by_tenant:
     'CREATE INDEX "tasks_by_tenant" on "tasks" ("name", "tenant", "retry", "due_ms", "id", "task_group", "lease_until_ms")',
@@ -338,7 +341,6 @@ test('records of an earlier version get the columns that were added, and their t
 const OF_NOBODY = [
   'audit',
   'businesses',
-  'commits',
   'data_root',
   'master_key',
   'matched_scans',
@@ -349,7 +351,7 @@ const OF_NOBODY = [
 ];
 
 /** Tables whose rows name a key and no business. */
-const OF_KEYS = ['key_periods', 'key_rules', 'request_counts'];
+const OF_KEYS = ['request_counts'];
 
 test('rows without their business or their key are found in every table that has such rows', async (t) => {
   const { records, path } = await open(t);
@@ -368,8 +370,6 @@ test('rows without their business or their key are found in every table that has
   const missing = (what: 'business' | 'key') => found.filter((each) => each.missing === what).map(({ table }) => table);
   t.deepEqual(missing('business').toSorted(), owned.filter((name) => !OF_KEYS.includes(name)).toSorted());
   t.deepEqual([...new Set(missing('key'))].toSorted(), [
-    'key_periods',
-    'key_rules',
     'keys',
     'ledger',
     'request_counts',

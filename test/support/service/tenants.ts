@@ -1,8 +1,7 @@
 import { createBusiness } from '../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import { openRecords } from '../../../api/metering/open.ts';
+import { openRecords, type Records } from '../../../api/metering/records.ts';
 import { TASK_NAMES } from '../../../api/services.ts';
-import type { Records } from '../../../api/store/records.ts';
 import { openSecrets } from '../../../api/store/secrets.ts';
 import { openQueue } from '../../../api/store/tasks/open.ts';
 import { insertWebhook } from '../../../api/webhooks/endpoints.ts';

@@ -1,8 +1,7 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { recordsOver } from '../../../api/metering/open.ts';
-import type { Location } from '../../../api/store/database.ts';
-import { openDatabase } from '../../../api/store/database.ts';
+import { recordsOver } from '../../../api/metering/records.ts';
+import { type Location, openDatabase } from '../../../api/store/database.ts';
 import { openQueue } from '../../../api/store/tasks/open.ts';
 import { NAMES, SETTINGS, urlOf } from './diary.ts';
 

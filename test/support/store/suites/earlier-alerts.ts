@@ -1,7 +1,7 @@
 import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
 import { markEarlierReceiver } from '../../../../api/legacy/receivers.ts';
-import type { Records } from '../../../../api/store/records.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { insertWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
 import { lockReceiver } from '../../../../api/webhooks/receivers.ts';
 import { recover } from '../../../../api/webhooks/recover.ts';
