@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
-import type { Caller } from './accounts/keys.ts';
+import type { Caller } from './accounts/keyring.ts';
 import type { Edition } from './catalog.ts';
 import type { Services } from './services.ts';
 import type { Writer } from './store/database.ts';

@@ -1,6 +1,6 @@
 import type { Layer } from '@koa/router';
 import type Koa from 'koa';
-import type { Caller } from './accounts/keys.ts';
+import type { Caller } from './accounts/keyring.ts';
 import type { Edition } from './catalog.ts';
 import type { Price, ReadPlan } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';

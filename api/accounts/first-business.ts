@@ -1,6 +1,6 @@
 import type { OpenStore } from '../store/database.ts';
 import { createBusiness } from './businesses.ts';
-import { createKey } from './key-rows.ts';
+import { createKey } from './keys.ts';
 import { SELF_HOSTED } from './plans.ts';
 
 /** The keys of the first business, to be shown once. */

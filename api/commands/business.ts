@@ -8,7 +8,7 @@ import {
   readPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { listKeys } from '../accounts/key-rows.ts';
+import { listKeys } from '../accounts/keys.ts';
 import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
 import { removeFile } from '../jobs/files.ts';

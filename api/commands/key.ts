@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
+import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-text.ts';
 import {
   createKey,
   findKey,
@@ -10,8 +11,7 @@ import {
   revokeKey,
   rotateKey,
   setKeyCap,
-} from '../accounts/key-rows.ts';
-import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-text.ts';
+} from '../accounts/keys.ts';
 import { isScope } from '../accounts/scopes.ts';
 import type { Records } from '../metering/records.ts';
 import {

@@ -9,8 +9,8 @@ import {
   setPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { createKey, findKey, type KeyInfo, listKeys, setKeyCap } from '../accounts/key-rows.ts';
 import { VARIANT_WORDS, variantOf, wordOf } from '../accounts/key-text.ts';
+import { createKey, findKey, type KeyInfo, listKeys, setKeyCap } from '../accounts/keys.ts';
 import { ROLES, setMember } from '../accounts/members.ts';
 import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';

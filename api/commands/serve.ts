@@ -27,7 +27,7 @@ import { ENDPOINTS } from '../routes/index.ts';
 import { openApiDocument } from '../routes/openapi.ts';
 import { frontPage, viewerPages } from '../routes/pages.ts';
 import { openServices, type Services } from '../services.ts';
-import { takeServiceLock } from '../store/service-lock.ts';
+import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../accounts/keys.ts';
+import type { Caller } from '../accounts/keyring.ts';
 
 /** Requests a minute of a key that gets simulated answers, whatever the plan. */
 export const SIMULATED_RATE_PER_MINUTE = 600;

@@ -24,20 +24,20 @@ export async function transact<Result>(
   store: Store,
   work: (rows: Transaction<Database>) => Promise<Work<Result>>,
 ): Promise<Result> {
-  let done: { readonly result: Result; readonly id: string | null } | null = null;
+  const done: { readonly result: Result; readonly id: string | null }[] = [];
   try {
     await store.writer.transaction().execute(async (rows) => {
       const { result, request_id } = await work(rows);
-      done = { result, id: request_id ?? (await store.transactionId(rows)) };
+      done.push({ result, id: request_id ?? (await store.transactionId(rows)) });
     });
   } catch (error) {
-    const { id = null } = (done ?? {}) as { id?: string | null };
-    if (!(error instanceof CommitInDoubt) || id === null) throw error;
+    const id = done[0]?.id;
+    if (!(error instanceof CommitInDoubt) || typeof id !== 'string') throw error;
     const committed = await outcomeOf(store, id);
     if (committed === null) throw new OutcomeUnknown(id, { cause: error });
     if (!committed) throw error;
   }
-  return (done as unknown as { readonly result: Result }).result;
+  return (done[0] as (typeof done)[number]).result;
 }
 
 /** Whether a transaction was committed; null when that cannot be found out in time. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
-import { type Caller, createKeyring, type Keyring } from '../accounts/keys.ts';
+import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
 import { type CursorNote, sweepCursors } from '../store/cursors.ts';
 import {
@@ -18,10 +18,18 @@ import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from '../s
 import { migrate } from '../store/migrate.ts';
 import { param, prepare } from '../store/prepare.ts';
 import type { Database } from '../store/schema.ts';
-import { createCommitter } from './commit.ts';
 import { type DailyQuota, openDailyQuota, sweepDailyQuota } from './daily-quota.ts';
 import { createDeferredWrites } from './deferred-writes.ts';
-import { claimKey, dropClaim, finishClaim, type StoredAnswer, sweepClaims, type Claim, type ClaimRequest } from './idempotency.ts';
+import { createCommitter } from './group-commit.ts';
+import {
+  type Claim,
+  type ClaimRequest,
+  claimKey,
+  dropClaim,
+  finishClaim,
+  type StoredAnswer,
+  sweepClaims,
+} from './idempotency.ts';
 import { type Charge, createLedger, type Ledger, type OverCap, periodOf, withRequestId } from './ledger.ts';
 import { transact } from './outcome.ts';
 import { openUnresolvedCommits } from './unresolved-commits.ts';
@@ -40,13 +48,13 @@ const WRITE_WAIT_MS = 1_000;
 
 /** How long one statement of a call may take on a PostgreSQL server. */
 const STATEMENT_WAIT_MS = 1_500;
-/** How long anybody waits to hear how the records are. */
+/** How long a caller waits for the health of the records. */
 const HEALTH_WAIT_MS = 1_000;
 
 /**
  * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached and nothing was done,
- * CommitFailed when a commit failed and was rolled back, and OutcomeUnknown when the answer to a commit was lost and what
- * became of it could not be looked up in time.
+ * CommitFailed when a commit failed and was rolled back, and OutcomeUnknown when the answer to a commit was lost and its
+ * outcome could not be looked up in time.
  */
 export interface Records extends Keyring, OpenStore {
   /**
@@ -90,7 +98,7 @@ export interface Records extends Keyring, OpenStore {
   readonly close: () => Promise<void>;
 }
 
-/** What the records need besides their database. */
+/** Settings of the records besides their database. */
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;

@@ -1,9 +1,9 @@
 import type { Kysely, Transaction } from 'kysely';
 import { addDays, utcDate } from '../../schemas/time.ts';
-import { type ListedKey, listKeys } from '../accounts/key-rows.ts';
+import { type ListedKey, listKeys } from '../accounts/keys.ts';
 import { recordAct } from '../store/audit.ts';
+import { snapshot } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { snapshot } from '../store/snapshot.ts';
 import { addEntry, daysOf, periodOf, rotationUsage } from './ledger.ts';
 
 /** Credits of an operation in a month. `credits` = `count` x `cost_per_call`. */

@@ -1,6 +1,6 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
+import { snapshot } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { snapshot } from '../store/snapshot.ts';
 
 /** Two sums that should be equal and are not. */
 export type LedgerFault = CreditsFault | CountFault;

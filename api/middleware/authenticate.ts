@@ -1,4 +1,4 @@
-import type { Caller } from '../accounts/keys.ts';
+import type { Caller } from '../accounts/keyring.ts';
 import { ApiError } from '../errors.ts';
 import { countOf } from '../http/head.ts';
 import { lockout } from '../http/lockout.ts';

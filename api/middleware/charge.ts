@@ -1,4 +1,4 @@
-import type { Caller } from '../accounts/keys.ts';
+import type { Caller } from '../accounts/keyring.ts';
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isGone } from '../http/reply.ts';

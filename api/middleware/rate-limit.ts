@@ -1,4 +1,4 @@
-import type { Caller } from '../accounts/keys.ts';
+import type { Caller } from '../accounts/keyring.ts';
 import { ApiError } from '../errors.ts';
 import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
 import type { Headers } from '../http/reply.ts';

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Caller } from '../accounts/keys.ts';
+import type { Caller } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
 import { periodOf } from '../metering/ledger.ts';
 import { usedByRotation } from '../metering/usage.ts';

@@ -13,10 +13,10 @@ import type { Database } from './schema.ts';
 /** Name of the row. */
 const NAME = 'deletion clock';
 
-/** What is deleted by its age: what requests leave behind, reports and exports with their files, events that were sent. */
+/** Kinds of rows that are deleted by their age: claims and cursors of requests, reports and exports with their files, events that were sent. */
 export type DeletionKind = 'requests' | 'jobs' | 'events';
 
-/** Decides what may be deleted by its age. */
+/** Decides which rows may be deleted by their age. */
 export interface Deletions {
   /**
    * Looks at the clock, and returns the instant at which things of a kind must have run out to be deleted now, epoch

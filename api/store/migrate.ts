@@ -14,8 +14,9 @@ import {
 } from './schema.ts';
 
 /**
- * What a migration does after it has made the tables and columns that say `since` of it. New records run every migration too, and
- * never had what `TABLES` no longer names: a change that renames or drops looks first whether it is there.
+ * Changes of a migration besides the tables and columns that name it in `since`; they run after those are made. New records run
+ * every migration too, and never had the tables that `TABLES` no longer names: a change that renames or drops one checks first
+ * whether it exists.
  */
 const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store: Store) => Promise<void>>> = {
   '003-idempotency-key-digests': digestKeys,
@@ -45,7 +46,7 @@ const MIGRATION_POLL_MS = 100;
 
 /**
  * Brings the tables up to date and returns the names of the migrations that it applied, [] when there was nothing to do.
- * All in one transaction: a failure, or a death, leaves the tables as they were. Processes that start together take turns.
+ * All in one transaction: a failure or a kill leaves the tables unchanged. Processes that start together take turns.
  * Throws when the records were written by a newer version.
  */
 export async function migrate(store: Store, now_ms: number): Promise<readonly string[]> {
@@ -181,7 +182,7 @@ async function digestKeys(rows: Transaction<Database>): Promise<void> {
       .execute();
 }
 
-/** What stands for an idempotency key in the records: clients may send secrets as keys, their API key among them. */
+/** Digest that is stored for an idempotency key: clients may send secrets as keys, their API key among them. */
 export function storedKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

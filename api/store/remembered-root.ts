@@ -6,7 +6,7 @@ import type { Database } from './schema.ts';
 /** The one row: the records belong to one data root. */
 const NAME = 'root';
 
-/** What the records hold of the data root, and since when. */
+/** State of the data root as the records keep it, and since when. */
 export interface RememberedRoot extends RootState {
   readonly noted_at: string;
 }

@@ -100,7 +100,7 @@ export const TABLES = {
     backed_up: true,
   }),
 
-  /** What a business may do: one row each. */
+  /** Tariff of a business: one row each. */
   plans: table({
     since: '001-businesses-keys-credits-portfolio',
     columns: {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Caller } from '../../api/accounts/keys.ts';
+import type { Caller } from '../../api/accounts/keyring.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import type { Endpoint } from '../../api/endpoint.ts';
 import { listOutlooks } from '../../api/routes/outlooks-spc.ts';

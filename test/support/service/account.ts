@@ -1,5 +1,5 @@
 import { createBusiness } from '../../../api/accounts/businesses.ts';
-import { createKey, findKey, setKeyCap } from '../../../api/accounts/key-rows.ts';
+import { createKey, findKey, setKeyCap } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import type { RunningService } from './service.ts';
 

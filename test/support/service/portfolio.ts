@@ -1,5 +1,5 @@
 import { createBusiness, setPlan } from '../../../api/accounts/businesses.ts';
-import { createKey } from '../../../api/accounts/key-rows.ts';
+import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import { getPortfolioImpacts } from '../../../api/routes/portfolio-impacts.ts';
 import { createLocations, deleteLocation, listLocations } from '../../../api/routes/portfolio-locations.ts';

@@ -1,4 +1,4 @@
-import { createKey, findKey, listKeys, rotateKey, setKeyCap } from '../../../../api/accounts/key-rows.ts';
+import { createKey, findKey, listKeys, rotateKey, setKeyCap } from '../../../../api/accounts/keys.ts';
 import { refundAll } from '../../../../api/metering/ledger.ts';
 import type { Records } from '../../../../api/metering/records.ts';
 import { readUsage } from '../../../../api/metering/usage.ts';

@@ -8,7 +8,7 @@ import {
   ROTATION_GRACE_MS,
   revokeKey,
   rotateKey,
-} from '../../../../api/accounts/key-rows.ts';
+} from '../../../../api/accounts/keys.ts';
 import type { Records } from '../../../../api/metering/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant } from '../world.ts';
 

@@ -9,7 +9,7 @@ import type { UnresolvedCommits } from './unresolved-commits.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
-/** How long anybody waits to hear whether commits work. */
+/** How long a caller waits to learn whether commits work. */
 const PROBE_WAIT_MS = 100;
 /** How long a commit that worked is taken as proof that commits work. */
 const PROOF_LASTS_MS = 1_000;
@@ -33,13 +33,13 @@ export interface Committer {
   readonly drain: () => Promise<void>;
 }
 
-/** What a committer is made of. */
+/** Parts of a committer. */
 export interface CommitterParts {
   readonly store: Store;
   readonly unresolvedCommits: UnresolvedCommits;
   readonly charging: Ledger;
   readonly deferredWrites: DeferredWrites;
-  /** How long what was noted waits for a charge to carry it along. */
+  /** How long deferred writes wait for a charge to share its commit. */
   readonly deferred_wait_ms: number;
 }
 
