@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Example } from '../schemas/resources/example.ts';
+import type { Caller } from './accounts/keyring.ts';
 import type { Edition } from './catalog.ts';
 import type { Services } from './services.ts';
-import type { Caller, Writer } from './store/records.ts';
+import type { Writer } from './store/database.ts';
 
 /** What a call costs: `credits` = cost per call x `count`; every price has an operation name of its own. */
 export interface Price {

@@ -4,13 +4,12 @@ import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './ca
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
 import { type Live, openLive } from './live.ts';
-import { openRecords } from './metering/open.ts';
+import { openRecords, type Records } from './metering/records.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
 import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
 import { journalPath } from './store/database.ts';
-import type { Records } from './store/records.ts';
 import { rootMemory } from './store/remembered-root.ts';
 import { openSecrets, type Secrets } from './store/secrets.ts';
 import type { Queue } from './store/tasks/queue.ts';

@@ -1,11 +1,11 @@
 import type { Layer } from '@koa/router';
 import type Koa from 'koa';
+import type { Caller } from './accounts/keyring.ts';
 import type { Edition } from './catalog.ts';
 import type { Price, ReadPlan } from './endpoint.ts';
 import type { JsonObject } from './http/json.ts';
 import type { QueryText } from './http/query.ts';
 import type { Variant } from './http/variant.ts';
-import type { Caller } from './store/records.ts';
 
 /** What `ctx.state` holds of every request; the middleware that sets a field is named beside it. */
 export interface State {

@@ -2,9 +2,8 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Store } from '../store/database.ts';
-import type { Tariff } from '../store/records.ts';
 import { ALL_TABLES, type Database } from '../store/schema.ts';
-import { planOf, planRow } from './plans.ts';
+import { planOf, planRow, type Tariff } from './plans.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
 const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;

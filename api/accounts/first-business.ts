@@ -1,6 +1,6 @@
-import type { Records } from '../store/records.ts';
+import type { OpenStore } from '../store/database.ts';
 import { createBusiness } from './businesses.ts';
-import { createKey } from './key-rows.ts';
+import { createKey } from './keys.ts';
 import { SELF_HOSTED } from './plans.ts';
 
 /** The keys of the first business, to be shown once. */
@@ -13,7 +13,10 @@ export interface FirstKeys {
  * Makes the business `default` with a live and a test key when the records hold no business yet; null when they do.
  * Servers that start together make it once.
  */
-export async function ensureFirstBusiness(records: Records, now_ms: number): Promise<FirstKeys | null> {
+export async function ensureFirstBusiness(
+  records: Pick<OpenStore, 'transaction'>,
+  now_ms: number,
+): Promise<FirstKeys | null> {
   return await records.transaction(async (rows) => {
     if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst()) return null;
     const business = await createBusiness(rows, 'default', SELF_HOSTED, now_ms);

@@ -16,6 +16,19 @@ const SIGNATURES_WITHIN = /(\bsig(?:=|%(?:25)*3d))[\w-]+/gi;
 export type KeyKind = 'live' | 'test';
 /** Variant of the interface that a key gets under `/v1`. */
 export type KeyVariant = VariantName;
+/** Variants in the words of operators. */
+export const VARIANT_WORDS = ['current', 'legacy'] as const;
+export type VariantWord = (typeof VARIANT_WORDS)[number];
+
+/** The variant that an operator names. */
+export function variantOf(word: VariantWord): KeyVariant {
+  return word === 'legacy' ? 'earlier' : word;
+}
+
+/** The operators' word for a variant. */
+export function wordOf(variant: KeyVariant): VariantWord {
+  return variant === 'earlier' ? 'legacy' : variant;
+}
 
 /** A new key. `text` is shown once; `digest` and `public_id` are what is stored. */
 export interface NewKeyText {
@@ -51,7 +64,7 @@ export function digestOf(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** CRC-32 of the text in base 62: tells a mistyped key from a guessed one without a look at the records. */
+/** CRC-32 of the text in base 62: distinguishes a mistyped key from a guessed one without reading the records. */
 function checksum(body: string): string {
   let rest = crc32(body);
   let digits = '';

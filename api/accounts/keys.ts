@@ -1,119 +1,205 @@
-import { timingSafeEqual } from 'node:crypto';
-import type { InferResult, Kysely } from 'kysely';
-import { param, prepare } from '../store/prepare.ts';
-import type { Caller } from '../store/records.ts';
+import type { Kysely, Selectable, Transaction } from 'kysely';
+import { newId } from '../../schemas/ids.ts';
+import { recordAct } from '../store/audit.ts';
+import type { Store } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { digestOf, parseKeyText } from './key-text.ts';
-import { planOf } from './plans.ts';
+import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 
-/** How long a key is taken from memory: a revocation anywhere is in force after that. */
-const KEY_MEMORY_MS = 1_000;
-/** Keys remembered, also past that time for the moments in which the records are out of reach. */
-const KEYS_REMEMBERED = 10_000;
-const NO_DIGEST = Buffer.alloc(32);
+/** How long a key that was rotated keeps opening. */
+export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;
 
-export interface Keyring {
-  /** Who a key belongs to; null when no such key is alive. Throws RecordsUnavailable. */
-  readonly authenticate: (keyText: string, now_ms: number) => Promise<Caller | null>;
-  /** The same from memory alone, however old; null when the key has not been seen. */
-  readonly remembered: (keyText: string, now_ms: number) => Caller | null;
+export type KeyRow = Selectable<Database['keys']>;
+
+export type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
+
+/** A key as operators and usage see it: nothing of its secret. */
+export interface KeyInfo {
+  readonly id: string;
+  readonly business_id: string;
+  readonly public_id: string;
+  readonly kind: KeyKind;
+  readonly variant: KeyVariant;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly status: KeyStatus;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
 }
 
-interface KnownKey {
-  readonly digest: Buffer;
-  readonly caller: Caller;
-  readonly expires_ms: number;
-  readonly revoked: boolean;
-  /** Monotonic, milliseconds. */
-  readonly looked_up_ms: number;
+/** A key with the most credits a month of its rotation; null: none but the business's. */
+export interface ListedKey extends KeyInfo {
+  readonly monthly_cap: number | null;
 }
 
-/** Looks keys up by their public id and compares digests in constant time; a key that does not exist costs the same comparison. */
-export function createKeyring(reader: Kysely<Database>): Keyring {
-  const known = new Map<string, KnownKey>();
-  const underway = new Map<string, Promise<KnownKey | null>>();
-  const query = prepare(keySelect(reader));
-
-  async function lookUp(public_id: string): Promise<KnownKey | null> {
-    const looked_up_ms = performance.now();
-    const { rows } = await reader.executeQuery(query({ public_id }));
-    const found = rows[0] ? knownKey(rows[0], looked_up_ms) : null;
-    known.delete(public_id);
-    if (found) known.set(public_id, found);
-    if (known.size > KEYS_REMEMBERED) known.delete(known.keys().next().value as string);
-    return found;
-  }
-
-  function fresh(public_id: string): KnownKey | null | Promise<KnownKey | null> {
-    const remembered = known.get(public_id);
-    if (remembered && performance.now() - remembered.looked_up_ms < KEY_MEMORY_MS) return remembered;
-    const running = underway.get(public_id);
-    if (running !== undefined) return running;
-    const lookedUp = lookUp(public_id).finally(() => underway.delete(public_id));
-    underway.set(public_id, lookedUp);
-    return lookedUp;
-  }
-
-  return {
-    authenticate: async (keyText, now_ms) => {
-      const parsed = parseKeyText(keyText);
-      return parsed && opened(await fresh(parsed.public_id), keyText, now_ms);
-    },
-    remembered: (keyText, now_ms) => {
-      const parsed = parseKeyText(keyText);
-      return parsed && opened(known.get(parsed.public_id) ?? null, keyText, now_ms);
-    },
-  };
+export interface NewKey {
+  readonly business_id: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly expires_at: string | null;
+  /** The current one when left out. */
+  readonly variant?: KeyVariant;
 }
 
-/** The caller, when the text is that of the key and the key is alive. */
-function opened(key: KnownKey | null, keyText: string, now_ms: number): Caller | null {
-  const same = timingSafeEqual(digestOf(keyText), key?.digest ?? NO_DIGEST);
-  return key !== null && same && !key.revoked && now_ms < key.expires_ms ? key.caller : null;
+/** A key that was just made. `text` is the only copy of the secret. */
+export interface MadeKey {
+  readonly id: string;
+  readonly text: string;
 }
 
-function keySelect(reader: Kysely<Database>) {
-  return reader
-    .selectFrom('keys')
-    .innerJoin('businesses', 'businesses.id', 'keys.business_id')
-    .innerJoin('plans', 'plans.business_id', 'keys.business_id')
-    .leftJoin('key_rules', 'key_rules.key_id', 'keys.id')
-    .leftJoin('key_rules as rotation', 'rotation.key_id', 'keys.rate_bucket')
-    .selectAll('plans')
-    .select([
-      'keys.id as key_id',
-      'keys.digest',
-      'keys.kind',
-      'keys.scopes',
-      'keys.rate_bucket',
-      'keys.expires_at',
-      'keys.revoked_at',
-      'businesses.status',
-      'key_rules.variant',
-      'rotation.monthly_cap as key_cap',
-    ])
-    .where('keys.public_id', '=', param<string>('public_id'));
-}
-
-type KeyRow = InferResult<ReturnType<typeof keySelect>>[number];
-
-function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
-  const caller: Caller = Object.freeze({
-    business_id: row.business_id,
-    key_id: row.key_id,
-    rate_bucket: row.rate_bucket,
-    kind: row.kind,
-    variant: row.variant ?? 'current',
-    scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
-    suspended: row.status === 'suspended',
-    key_cap: row.key_cap,
-    plan: planOf(row),
+/** Makes a key. */
+export async function createKey(rows: Transaction<Database>, key: NewKey, now_ms: number): Promise<MadeKey> {
+  const { variant = 'current' } = key;
+  const made = await insertKey(rows, { ...key, variant }, null, now_ms);
+  await recordAct(rows, now_ms, {
+    act: 'key.create',
+    business_id: key.business_id,
+    subject: made.id,
+    detail: { kind: key.kind, variant, name: key.name, scopes: key.scopes, expires_at: key.expires_at },
   });
+  return made;
+}
+
+/** Makes a key that takes over from another: same kind, variant, name, scopes and rate bucket. The old one opens for `grace_ms` more. */
+export async function rotateKey(
+  rows: Transaction<Database>,
+  old: KeyRow,
+  grace_ms: number,
+  now_ms: number,
+): Promise<MadeKey> {
+  const { business_id, kind, name, expires_at, variant } = old;
+  const scopes = JSON.parse(old.scopes) as string[];
+  const made = await insertKey(rows, { business_id, kind, name, scopes, expires_at, variant }, old.rate_bucket, now_ms);
+  const until = new Date(now_ms + grace_ms).toISOString();
+  const ends = expires_at !== null && expires_at < until ? expires_at : until;
+  await rows.updateTable('keys').set({ replaced_by: made.id, expires_at: ends }).where('id', '=', old.id).execute();
+  await recordAct(rows, now_ms, {
+    act: 'key.rotate',
+    business_id,
+    subject: old.id,
+    detail: { replaced_by: made.id, old_key_ends_at: ends },
+  });
+  return made;
+}
+
+/** Ends a key now; false when it was revoked before. */
+export async function revokeKey(
+  rows: Transaction<Database>,
+  { id, business_id }: Pick<KeyInfo, 'id' | 'business_id'>,
+  now_ms: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await rows
+    .updateTable('keys')
+    .set({ revoked_at: new Date(now_ms).toISOString() })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await recordAct(rows, now_ms, { act: 'key.revoke', business_id, subject: id });
+  return true;
+}
+
+/** The row of a key, by its id or its public id; null when there is none. */
+export async function findKey(rows: Kysely<Database>, id: string): Promise<KeyRow | null> {
+  const found = await rows
+    .selectFrom('keys')
+    .selectAll()
+    .where(({ or }) => or({ id, public_id: id }))
+    .executeTakeFirst();
+  return found ?? null;
+}
+
+/** Keys of a business, oldest first. */
+export async function listKeys(
+  rows: Kysely<Database>,
+  business_id: string,
+  now_ms: number,
+): Promise<readonly ListedKey[]> {
+  const found = await rows
+    .selectFrom('keys')
+    .selectAll()
+    .where('business_id', '=', business_id)
+    .orderBy('id')
+    .execute();
+  const caps = new Map(found.map(({ id, monthly_cap }) => [id, monthly_cap]));
+  return found.map((row) => ({ ...keyInfo(row, now_ms), monthly_cap: caps.get(row.rate_bucket) ?? null }));
+}
+
+/**
+ * Sets the cap of a key and of the others of its rotation, null for none; false when it was so. Charges under way end first, and
+ * those that begin meanwhile wait: none is counted by the old rule after the new one is in force.
+ */
+export async function setKeyCap(
+  rows: Transaction<Database>,
+  { lockCharges }: Pick<Store, 'lockCharges'>,
+  { id, business_id, rate_bucket }: Pick<KeyRow, 'id' | 'business_id' | 'rate_bucket'>,
+  monthly_cap: number | null,
+  now_ms: number,
+): Promise<boolean> {
+  await lockCharges(rows);
+  const { monthly_cap: before } = await rows
+    .selectFrom('keys')
+    .select('monthly_cap')
+    .where('id', '=', rate_bucket)
+    .executeTakeFirstOrThrow();
+  if (before === monthly_cap) return false;
+  await rows.updateTable('keys').set({ monthly_cap }).where('id', '=', rate_bucket).execute();
+  await recordAct(rows, now_ms, { act: 'key.limit', business_id, subject: id, detail: { before, after: monthly_cap } });
+  return true;
+}
+
+/** What may be shown of a key. */
+export function keyInfo(row: KeyRow, now_ms: number): KeyInfo {
+  const { id, business_id, public_id, kind, name, created_at, expires_at, last_used_at } = row;
+  const scopes = JSON.parse(row.scopes) as string[];
   return {
-    digest: Buffer.from(row.digest, 'hex'),
-    caller,
-    expires_ms: row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at),
-    revoked: row.revoked_at !== null,
-    looked_up_ms,
+    id,
+    business_id,
+    public_id,
+    kind,
+    variant: row.variant,
+    name,
+    scopes,
+    status: statusOf(row, now_ms),
+    created_at,
+    expires_at,
+    last_used_at,
   };
+}
+
+function statusOf({ revoked_at, expires_at, replaced_by }: KeyRow, now_ms: number): KeyStatus {
+  if (revoked_at !== null) return 'revoked';
+  if (expires_at !== null && Date.parse(expires_at) <= now_ms) return 'expired';
+  return replaced_by === null ? 'active' : 'rotating';
+}
+
+async function insertKey(
+  rows: Transaction<Database>,
+  { business_id, kind, name, scopes, expires_at, variant }: Required<NewKey>,
+  rate_bucket: string | null,
+  now_ms: number,
+): Promise<MadeKey> {
+  const id = newId('key', now_ms);
+  const { text, public_id, digest } = newKeyText(kind, variant);
+  await rows
+    .insertInto('keys')
+    .values({
+      id,
+      business_id,
+      public_id,
+      digest,
+      kind,
+      name,
+      scopes: JSON.stringify(scopes),
+      rate_bucket: rate_bucket ?? id,
+      created_at: new Date(now_ms).toISOString(),
+      expires_at,
+      revoked_at: null,
+      replaced_by: null,
+      last_used_at: null,
+      variant,
+    })
+    .execute();
+  return { id, text };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import type { Records } from '../store/records.ts';
+import type { Records } from '../metering/records.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
 import { listMembers } from './members.ts';

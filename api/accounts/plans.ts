@@ -1,6 +1,28 @@
 import type { Insertable, Selectable } from 'kysely';
-import type { Tariff } from '../store/records.ts';
+
 import type { Database } from '../store/schema.ts';
+
+/** What a plan allows a business. Null limits: none. */
+export interface Tariff {
+  readonly name: string;
+  readonly monthly_limit: number | null;
+  readonly spend_cap: number | null;
+  readonly overage_policy: 'allow' | 'block';
+  readonly overage_rate: number;
+  readonly rate_per_minute: number;
+  readonly features: readonly string[];
+  readonly quotas: {
+    readonly locations: number;
+    readonly polygons: number;
+    readonly point_areas: number;
+    readonly real_time_polygons: number;
+    readonly area_sq_mi: number;
+    readonly subscriptions: number;
+    readonly webhooks: number;
+    /** Requests a UTC day with all keys together; null: any number. */
+    readonly requests_per_day: number | null;
+  };
+}
 
 /** Features that a plan may name. */
 export const FEATURES = ['exports', 'real_time_delivery'] as const;

@@ -13,9 +13,9 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
+import type { Records } from '../metering/records.ts';
 import { verifyLedger } from '../metering/verify.ts';
 import { DumpRefused, dumpRecords, restoreRecords } from '../store/backup.ts';
-import type { Records } from '../store/records.ts';
 import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 

@@ -8,13 +8,13 @@ import {
   readPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { listKeys } from '../accounts/key-rows.ts';
+import { listKeys } from '../accounts/keys.ts';
 import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
 import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
+import type { Records } from '../metering/records.ts';
 import { auditLines } from '../store/audit.ts';
-import type { Records } from '../store/records.ts';
 import { businessNamed, CommandError, type Json, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 

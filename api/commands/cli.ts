@@ -4,10 +4,9 @@ import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/com
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL } from '../accounts/businesses.ts';
 import { type Config, SettingsError } from '../config.ts';
-import { openRecords } from '../metering/open.ts';
+import { openRecords, type Records } from '../metering/records.ts';
 import { recordsLocation } from '../store/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../store/errors.ts';
-import type { Records } from '../store/records.ts';
 import { MasterKeyError } from '../store/secrets.ts';
 
 /** How long a command waits for the server, which may be writing a large portfolio. */

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { setKeyCap } from '../accounts/key-caps.ts';
+import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-text.ts';
 import {
   createKey,
   findKey,
@@ -10,10 +10,10 @@ import {
   ROTATION_GRACE_MS,
   revokeKey,
   rotateKey,
-} from '../accounts/key-rows.ts';
-import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-rules.ts';
+  setKeyCap,
+} from '../accounts/keys.ts';
 import { isScope } from '../accounts/scopes.ts';
-import type { Records } from '../store/records.ts';
+import type { Records } from '../metering/records.ts';
 import {
   businessNamed,
   CommandError,

@@ -1,8 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { readPlan, setPlan } from '../accounts/businesses.ts';
-import { FEATURES, namedPlan, PLAN_NAMES, type PlanName } from '../accounts/plans.ts';
-import type { Tariff } from '../store/records.ts';
+import { FEATURES, namedPlan, PLAN_NAMES, type PlanName, type Tariff } from '../accounts/plans.ts';
 import {
   businessNamed,
   CommandError,

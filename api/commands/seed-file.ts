@@ -9,17 +9,15 @@ import {
   setPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { setKeyCap } from '../accounts/key-caps.ts';
-import { createKey, findKey, type KeyInfo, listKeys } from '../accounts/key-rows.ts';
-import { VARIANT_WORDS, variantOf, wordOf } from '../accounts/key-rules.ts';
+import { VARIANT_WORDS, variantOf, wordOf } from '../accounts/key-text.ts';
+import { createKey, findKey, type KeyInfo, listKeys, setKeyCap } from '../accounts/keys.ts';
 import { ROLES, setMember } from '../accounts/members.ts';
-import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED } from '../accounts/plans.ts';
+import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';
 import { type AreaToMake, areasNamed, insertArea, isAsWanted, replaceArea } from '../alerts/areas.ts';
 import { setSunset, type WantedSunset } from '../legacy/sunset.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Store } from '../store/database.ts';
-import type { Tariff } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import { SeedAreas } from './seed-areas.ts';
 

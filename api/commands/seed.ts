@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { AreaQuotaExceeded } from '../alerts/areas.ts';
-import type { Records } from '../store/records.ts';
+import type { Records } from '../metering/records.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from './seed-file.ts';
 

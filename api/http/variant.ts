@@ -1,5 +1,5 @@
 import { type ErrorBody, type ErrorCode, escapeInvisible } from '../../schemas/errors.ts';
-import type { Caller } from '../store/records.ts';
+import type { Caller } from '../accounts/keyring.ts';
 import type { Headers } from './reply.ts';
 
 /** The request that an answer belongs to. */

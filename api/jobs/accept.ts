@@ -1,6 +1,7 @@
+import type { Caller } from '../accounts/keyring.ts';
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
-import type { Caller, Writer } from '../store/records.ts';
+import type { Writer } from '../store/database.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { insertJob } from './rows.ts';

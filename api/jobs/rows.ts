@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
-import { refundVisibly } from '../metering/ledger.ts';
+import { type Charge, refundVisibly } from '../metering/ledger.ts';
 import { recordAct } from '../store/audit.ts';
+import type { Writer } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
-import type { Charge, Writer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 
 /** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */

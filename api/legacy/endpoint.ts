@@ -15,7 +15,7 @@ import {
   writeEndpoint,
 } from '../endpoint.ts';
 import type { Stamp } from '../http/variant.ts';
-import type { Writer } from '../store/records.ts';
+import type { Writer } from '../store/database.ts';
 import { envelope } from './envelope.ts';
 import { CURRENT_MOUNT, EARLIER_MOUNT } from './variant.ts';
 

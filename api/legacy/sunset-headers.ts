@@ -1,6 +1,6 @@
 import type { Headers } from '../http/reply.ts';
+import type { Records } from '../metering/records.ts';
 import { isOutage } from '../store/errors.ts';
-import type { Records } from '../store/records.ts';
 import { readSunset, type Sunset } from './sunset.ts';
 
 /** How long the dates stay in memory: a change by the operator takes effect after that. */

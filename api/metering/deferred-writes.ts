@@ -1,13 +1,13 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
+import type { CursorNote } from '../store/cursors.ts';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
 import { param, prepare } from '../store/prepare.ts';
-import type { CursorNote } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 import { dropClaim } from './idempotency.ts';
 
-/** What was noted since the last batch. */
+/** Writes that were deferred since the last batch. */
 export interface DeferredBatch {
   readonly cursors: readonly CursorNote[];
   readonly keys: readonly KeyNote[];
@@ -24,9 +24,9 @@ interface KeyNote {
 }
 
 /**
- * Small things that are written along with a group of charges: cursors with the next group, which holds the charge of the
- * very page that ends with them; about once a second counts of requests, last uses of keys, and the end of claims that could
- * not be ended with their request.
+ * Small writes that share the transaction of a group of charges: cursors go with the next group, which holds the charge of the
+ * page that ends with them; counts of requests, last uses of keys, and the end of claims that could not be ended with their
+ * request go about once a second.
  */
 export interface DeferredWrites {
   readonly cursor: (note: CursorNote) => void;

@@ -5,8 +5,31 @@ import { readClock } from '../store/deletions.ts';
 import { CommitFailed } from '../store/errors.ts';
 import { storedKey } from '../store/migrate.ts';
 import { isDead, OWNER } from '../store/owner.ts';
-import type { Claim, ClaimRequest, StoredAnswer } from '../store/records.ts';
+
 import type { Database } from '../store/schema.ts';
+
+/** An answer as it is stored for an idempotency key. */
+export interface StoredAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+/** Outcome of a claim of an idempotency key. */
+export type Claim =
+  | { readonly kind: 'claimed'; readonly token: string }
+  | { readonly kind: 'in_progress' }
+  | { readonly kind: 'replay'; readonly answer: StoredAnswer }
+  | { readonly kind: 'other_request' };
+
+export interface ClaimRequest {
+  readonly business_id: string;
+  /** Method and route. */
+  readonly route: string;
+  readonly key: string;
+  /** SHA-256 of the canonical body and query. */
+  readonly fingerprint: string;
+}
 
 /** How long an answer is replayed. */
 export const REPLAY_WINDOW_MS = 24 * 3_600_000;

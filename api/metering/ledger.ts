@@ -1,13 +1,27 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Insertable, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { ID_PREFIXES, newId } from '../../schemas/ids.ts';
 import { utcDate } from '../../schemas/time.ts';
-import { cappedKeys, createKeyCounting, forEachSize, keysAsRows, refundKeys } from '../accounts/key-caps.ts';
 import type { Store } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
 import { param, prepare, prepareRows, type Values } from '../store/prepare.ts';
-import type { Charge, OverCap } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
 
-/** What became of a charge; `gone`: there is no such business any more. */
+/** A charge was refused by a cap: that of the business, or that of the key. */
+export type OverCap = 'over_cap' | 'over_key_cap';
+
+export interface Charge {
+  /** Id of the request that is charged, once only; a new one where there is none. */
+  readonly request_id?: string | undefined;
+  readonly business_id: string;
+  readonly key_id: string;
+  readonly operation: string;
+  readonly credits: number;
+  readonly count: number;
+  /** Data clock, epoch milliseconds: decides month and day. */
+  readonly at_ms: number;
+}
+
+/** Outcome of a charge; `gone`: there is no such business any more. */
 export type Charged = 'charged' | OverCap | 'gone';
 
 /** Charges within a transaction. */
@@ -16,6 +30,16 @@ export interface Ledger {
   readonly chargeAll: (rows: Transaction<Database>, charges: readonly Charge[]) => Promise<readonly Charged[]>;
 }
 
+/** Ids of requests, as charges have them. */
+export const REQUEST_ID = new RegExp(`^${ID_PREFIXES.request}_`);
+
+/** The charge with a request id, which names its row in the ledger. */
+export function withRequestId(charge: Charge): Charge {
+  return charge.request_id === undefined ? { ...charge, request_id: newId('request', charge.at_ms) } : charge;
+}
+
+/** Numbers of keys that one statement takes: few statements to keep prepared. The last is the largest group of charges. */
+const KEYS_IN_STATEMENT = [1, 4, 16, 64, 256] as const;
 /** Ledger rows per INSERT: few statements for many charges, and few statements to keep prepared. */
 const LEDGER_CHUNKS = [32, 16, 8, 4, 2, 1] as const;
 /** Stands for a cap where there is none. */
@@ -32,15 +56,15 @@ export function createLedger({
   forUpdate,
   forKeyShare,
 }: Pick<Store, 'writer' | 'forUpdate' | 'forKeyShare'>): Ledger {
-  const useUncapped = forEachSize((size) => prepareRows(uncappedUpdate(db, size)));
+  const useUncapped = KEYS_IN_STATEMENT.map((size) => prepareRows(uncappedUpdate(db, size)));
   const use = prepare(guardedUpdate(db));
   const hold = prepare(holding(db, forUpdate));
-  const keys = createKeyCounting(db);
+  const selectCaps = KEYS_IN_STATEMENT.map((size) => prepareRows(keyCapSelect(db, size)));
   const openPeriod = prepare(openingPeriod(db, forKeyShare));
   const ledger = LEDGER_CHUNKS.map((size) => ({ size, insert: prepareRows(ledgerInsert(db, size)) }));
-  const raise = prepare(usageUpsert(db));
+  const raise = prepare(usageUpsert(db, USAGE_PARAMS));
 
-  /** True when the credits fitted under the cap and were counted. */
+  /** True when the credits fitted under the cap of the business and were counted. */
   async function take(rows: Transaction<Database>, account: Account, credits: number, at: string): Promise<boolean> {
     const { numAffectedRows } = await rows.executeQuery(use({ ...account, credits, at }));
     return numAffectedRows === 1n;
@@ -53,11 +77,7 @@ export function createLedger({
     charges: readonly Charge[],
     at: string,
   ): Promise<boolean> {
-    const bound = keysAsRows([...new Set(charges.map(({ key_id }) => key_id))]);
-    const query =
-      bound &&
-      useUncapped.get(bound.size)?.(bound.rows.map((row) => ({ ...account, credits: sum(charges), at, ...row })));
-    if (!query) return false;
+    const query = bindKeys(useUncapped, charges, { ...account, credits: sum(charges), at });
     return (await rows.executeQuery(query)).numAffectedRows === 1n;
   }
 
@@ -71,27 +91,32 @@ export function createLedger({
     // The first charge of the month finds no row to count in.
     const { numAffectedRows } = await rows.executeQuery(openPeriod({ ...account, at }));
     if (numAffectedRows === 1n && (await takeUncapped(rows, account, charges, at))) return charges.map(() => 'charged');
-    // Held, so that what the keys used before stands still while it is counted.
+    // Held, so that no other transaction adds to the sums of the keys.
     if ((await rows.executeQuery(hold(account))).rows.length === 0) return charges.map(() => 'gone');
-    return await takeEach(rows, account, charges, await keys.families(rows, charges));
+    const query = bindKeys(selectCaps, charges, { ...account, ...daysOf(account.period) });
+    return await takeEach(rows, account, charges, (await rows.executeQuery(query)).rows);
   }
 
-  /** What each charge adds to the business and to its key, one after the other: what does not fit leaves the rest alone. */
+  /** Takes one charge after the other: what does not fit leaves the rest alone. */
   async function takeEach(
     rows: Transaction<Database>,
     account: Account,
     charges: readonly Charge[],
-    families: ReadonlyMap<string, string>,
+    caps: readonly KeyCap[],
   ): Promise<readonly Charged[]> {
+    const capOf = new Map(caps.map((cap) => [cap.key_id, cap]));
+    const left = new Map(
+      caps.map(({ rate_bucket, monthly_cap, used }) => [rate_bucket, (monthly_cap ?? NO_CAP) - used]),
+    );
     const taken: Charged[] = [];
     for (const { credits, key_id, at_ms } of charges) {
-      const family = families.get(key_id) ?? null;
-      if (family !== null && !(await keys.take(rows, family, account, credits))) taken.push('over_key_cap');
-      else if (await take(rows, account, credits, instant(at_ms))) taken.push('charged');
-      else {
-        if (family !== null) await keys.giveBack(rows, family, account.period, credits);
-        taken.push('over_cap');
-      }
+      const rotation = capOf.get(key_id)?.rate_bucket ?? '';
+      const rest = left.get(rotation) ?? NO_CAP;
+      if (credits > rest) taken.push('over_key_cap');
+      else if (await take(rows, account, credits, instant(at_ms))) {
+        taken.push('charged');
+        left.set(rotation, rest - credits);
+      } else taken.push('over_cap');
     }
     return taken;
   }
@@ -139,18 +164,22 @@ export async function refundAll(
 ): Promise<void> {
   const accounts = [...Map.groupBy(charges, accountOf)].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [account, members] of accounts) {
-    const { business_id, period } = parseAccount(account);
-    const credits = sum(members);
-    const { numUpdatedRows } = await rows
-      .updateTable('periods')
-      .set((eb) => ({ used: eb('used', '-', credits) }))
-      .where('business_id', '=', business_id)
-      .where('period', '=', period)
-      .executeTakeFirst();
-    if (numUpdatedRows !== 1n) continue;
-    await refundKeys(rows, period, members);
-    await writeRefunds(rows, members, reason);
+    if (!(await giveBack(rows, parseAccount(account), sum(members)))) continue;
+    for (const { credits, count, request_id, ...charge } of members)
+      await addEntry(rows, {
+        ...charge,
+        calls: -1,
+        count: -count,
+        credits: -credits,
+        reason,
+        request_id: request_id === undefined ? null : refundId(request_id),
+      });
   }
+}
+
+/** Request id in the row that takes a charge back. */
+export function refundId(request_id: string): string {
+  return `${request_id} refund`;
 }
 
 /**
@@ -158,51 +187,40 @@ export async function refundAll(
  * no month ends below zero. What was charged stays as it was. That of a business that is gone went with it.
  */
 export async function refundVisibly(rows: Transaction<Database>, charge: Charge, reason: string): Promise<void> {
-  const { business_id, key_id, count, at_ms } = charge;
-  const [operation, credits] = [`${charge.operation}.refund`, -charge.credits];
-  const { numUpdatedRows } = await rows
-    .updateTable('periods')
-    .set((eb) => ({ used: eb('used', '+', credits) }))
-    .where('business_id', '=', business_id)
-    .where('period', '=', periodOf(at_ms))
-    .executeTakeFirst();
-  if (numUpdatedRows === 0n) return;
-  await refundKeys(rows, periodOf(at_ms), [charge]);
-  await rows
-    .insertInto('ledger')
-    .values({ business_id, key_id, operation, count, credits, at: instant(at_ms), reason })
-    .execute();
-  await rows
-    .insertInto('usage')
-    .values({ business_id, day: utcDate(at_ms), key_id, operation, calls: 0, count, credits })
-    .onConflict((conflict) =>
-      conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({
-        count: eb('usage.count', '+', eb.ref('excluded.count')),
-        credits: eb('usage.credits', '+', eb.ref('excluded.credits')),
-      })),
-    )
-    .execute();
+  if (!(await giveBack(rows, parseAccount(accountOf(charge)), charge.credits))) return;
+  const refund = { operation: `${charge.operation}.refund`, calls: 0, credits: -charge.credits };
+  await addEntry(rows, { ...charge, ...refund, reason, request_id: null });
 }
 
-async function writeRefunds(rows: Transaction<Database>, charges: readonly Charge[], reason: string): Promise<void> {
-  for (const { business_id, key_id, operation, credits, count, at_ms } of charges) {
-    await rows
-      .insertInto('ledger')
-      .values({ business_id, key_id, operation, count: -count, credits: -credits, at: instant(at_ms), reason })
-      .execute();
-    await rows
-      .updateTable('usage')
-      .set((eb) => ({
-        calls: eb('calls', '-', 1),
-        count: eb('count', '-', count),
-        credits: eb('credits', '-', credits),
-      }))
-      .where('business_id', '=', business_id)
-      .where('day', '=', utcDate(at_ms))
-      .where('key_id', '=', key_id)
-      .where('operation', '=', operation)
-      .execute();
-  }
+/** False when there is no such month: its business is gone. */
+async function giveBack(rows: Transaction<Database>, { business_id, period }: Account, credits: number) {
+  const { numUpdatedRows } = await rows
+    .updateTable('periods')
+    .set((eb) => ({ used: eb('used', '-', credits) }))
+    .where('business_id', '=', business_id)
+    .where('period', '=', period)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** A row of the ledger that is no charge, and what it adds to the sums of its day. */
+interface Entry extends Omit<Charge, 'request_id' | 'key_id'> {
+  /** Null: an adjustment. */
+  readonly key_id: string | null;
+  readonly calls: number;
+  readonly reason: string;
+  readonly request_id: string | null;
+}
+
+/** Writes a row of the ledger, and adds it to its day. The month is the caller's. */
+export async function addEntry(rows: Transaction<Database>, { at_ms, calls, ...entry }: Entry): Promise<void> {
+  const { business_id, key_id, operation, count, credits } = entry;
+  await rows
+    .insertInto('ledger')
+    .values({ ...entry, at: instant(at_ms) })
+    .execute();
+  const day = utcDate(at_ms);
+  await usageUpsert(rows, { business_id, day, key_id: key_id ?? '', operation, calls, count, credits }).execute();
 }
 
 type Account = { readonly business_id: string; readonly period: string };
@@ -214,6 +232,25 @@ function accountOf({ business_id, at_ms }: Charge): string {
 function parseAccount(account: string): Account {
   const [business_id = '', period = ''] = account.split(' ');
   return { business_id, period };
+}
+
+/** First and last day that a month may have, as text. */
+export function daysOf(period: string): { readonly first: string; readonly last: string } {
+  return { first: `${period}-01`, last: `${period}-31` };
+}
+
+/** A query for the keys of charges; the last key stands in the places left over. */
+function bindKeys<Query>(
+  queries: readonly ((rows: readonly Values[]) => Query)[],
+  charges: readonly Charge[],
+  values: Values,
+): Query {
+  const key_ids = [...new Set(charges.map(({ key_id }) => key_id))];
+  const at = KEYS_IN_STATEMENT.findIndex((size) => size >= key_ids.length);
+  const [query, size] = [queries[at], KEYS_IN_STATEMENT[at]];
+  if (query === undefined) throw new TypeError(`charges of ${key_ids.length} keys, expected at most 256`);
+  const last = key_ids.at(-1) ?? '';
+  return query(Array.from({ length: size ?? 0 }, (_, k) => ({ ...values, key_id: key_ids[k] ?? last })));
 }
 
 function sum(charges: readonly Charge[]): number {
@@ -241,7 +278,57 @@ function guardedUpdate(db: Kysely<Database>) {
 
 /** The charge of keys that have no cap of their own: nothing more than a look whether they have. */
 function uncappedUpdate(db: Kysely<Database>, keys: number) {
-  return guardedUpdate(db).where(({ not, exists }) => not(exists(cappedKeys(db, keys))));
+  return guardedUpdate(db).where(({ not, exists }) => not(exists(cappedKeys(db, keys).select('keys.id'))));
+}
+
+/** Those of some keys that have a cap, with the first key of their rotation, which it lies on. */
+function cappedKeys(db: Kysely<Database>, keys: number) {
+  return db
+    .selectFrom('keys')
+    .innerJoin('keys as first_key', 'first_key.id', 'keys.rate_bucket')
+    .where(
+      'keys.id',
+      'in',
+      Array.from({ length: keys }, (_, row) => param<string>('key_id', row)),
+    )
+    .where('first_key.monthly_cap', 'is not', null);
+}
+
+interface KeyCap {
+  readonly key_id: string;
+  readonly rate_bucket: string;
+  readonly monthly_cap: number | null;
+  /** Credits that the keys of the rotation used in the month. */
+  readonly used: number;
+}
+
+/** Caps of some keys. Read while the row of the month is held, so that the sums stand still. */
+function keyCapSelect(db: Kysely<Database>, keys: number) {
+  return cappedKeys(db, keys).select((eb) => [
+    'keys.id as key_id',
+    'keys.rate_bucket',
+    'first_key.monthly_cap',
+    eb.fn
+      .coalesce(
+        rotationUsage(db, param('first'), param('last')).where('member.rate_bucket', '=', eb.ref('keys.rate_bucket')),
+        sql.lit(0),
+      )
+      .as('used'),
+  ]);
+}
+
+/** Credits of keys in a month, by the sums of their days; the caller says of which rotation. */
+export function rotationUsage(
+  db: Kysely<Database>,
+  first: RawBuilder<string> | string,
+  last: RawBuilder<string> | string,
+) {
+  return db
+    .selectFrom('keys as member')
+    .innerJoin('usage', 'usage.key_id', 'member.id')
+    .select(({ fn }) => fn.sum<number>('usage.credits').as('used'))
+    .where('usage.day', '>=', first)
+    .where('usage.day', '<=', last);
 }
 
 /** Keeps the row of a month from being changed until the transaction ends. */
@@ -283,26 +370,30 @@ function ledgerInsert(db: Kysely<Database>, size: number) {
       count: param<number>('count', row),
       credits: param<number>('credits', row),
       at: param<string>('at', row),
+      request_id: param<string | null>('request_id', row),
     })),
   );
 }
 
-function ledgerRow({ business_id, key_id, operation, count, credits, at_ms }: Charge): Values {
-  return { business_id, key_id, operation, count, credits, at: instant(at_ms) };
+function ledgerRow({ business_id, key_id, operation, count, credits, at_ms, request_id }: Charge): Values {
+  return { business_id, key_id, operation, count, credits, at: instant(at_ms), request_id: request_id ?? null };
 }
 
-function usageUpsert(db: Kysely<Database>) {
+const USAGE_PARAMS = {
+  business_id: param<string>('business_id'),
+  day: param<string>('day'),
+  key_id: param<string>('key_id'),
+  operation: param<string>('operation'),
+  calls: param<number>('calls'),
+  count: param<number>('count'),
+  credits: param<number>('credits'),
+};
+
+/** Adds to the sums of a day. */
+function usageUpsert(db: Kysely<Database>, values: Insertable<Database['usage']> | typeof USAGE_PARAMS) {
   return db
     .insertInto('usage')
-    .values({
-      business_id: param<string>('business_id'),
-      day: param<string>('day'),
-      key_id: param<string>('key_id'),
-      operation: param<string>('operation'),
-      calls: param<number>('calls'),
-      count: param<number>('count'),
-      credits: param<number>('credits'),
-    })
+    .values(values)
     .onConflict((conflict) =>
       conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({
         calls: eb('usage.calls', '+', eb.ref('excluded.calls')),

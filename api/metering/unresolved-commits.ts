@@ -3,17 +3,16 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
-import type { Charge } from '../store/records.ts';
-import { removeCommitMarker, wasCommitted } from './commit-markers.ts';
-import { refundAll } from './ledger.ts';
+import { type Charge, REQUEST_ID, refundAll, refundId } from './ledger.ts';
+import { wasCommitted } from './outcome.ts';
 
 /** How often the outcome of a commit is asked for that could not be looked up. */
 const RESOLVE_EVERY_MS = 250;
 const REASON = 'the answer to its commit was lost, and nothing was served';
 
-/** A commit of charges that nobody was served for, because what became of it was not known. */
+/** A commit whose outcome is not known; no answer was served for its charges. */
 const UnresolvedCommit = z.object({
-  /** Its mark. */
+  /** Request id of its first charge; without charges, the number of its transaction. */
   id: z.string(),
   charges: z.array(
     z.object({
@@ -23,6 +22,7 @@ const UnresolvedCommit = z.object({
       credits: z.number(),
       count: z.number(),
       at_ms: z.number(),
+      request_id: z.string().optional(),
     }),
   ),
 });
@@ -55,7 +55,7 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
     try {
       writeJournal(
         journal,
-        [...open.values()].map(({ doubt }) => doubt),
+        [...open.values()].map(({ doubt }) => doubt).filter(({ charges }) => charges.length > 0),
       );
     } catch (error) {
       report(
@@ -66,9 +66,10 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
 
   async function resolve({ id, charges }: UnresolvedCommit): Promise<boolean> {
     if (!(await wasCommitted(store, id))) return false;
-    // The mark is removed with the refund: should its own answer be lost, it is not given twice.
     await store.writer.transaction().execute(async (rows) => {
-      if (await removeCommitMarker(rows, id)) await refundAll(rows, charges, REASON);
+      // The answer to the COMMIT of a refund may be lost too: it is not given twice.
+      const refund = rows.selectFrom('ledger').select('id').where('request_id', '=', refundId(id));
+      if ((await refund.executeTakeFirst()) === undefined) await refundAll(rows, charges, REASON);
     });
     return true;
   }
@@ -97,7 +98,9 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
     }, RESOLVE_EVERY_MS).unref();
   }
 
-  for (const doubt of readJournal(journal)) open.set(doubt.id, { doubt, resolved: () => {} });
+  for (const doubt of readJournal(journal))
+    if (REQUEST_ID.test(doubt.id)) open.set(doubt.id, { doubt, resolved: () => {} });
+    else report(`records: commit ${doubt.id} in ${journal} is of an earlier version, and cannot be looked up`);
   if (open.size > 0) later();
 
   return {

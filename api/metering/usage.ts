@@ -1,10 +1,10 @@
 import type { Kysely, Transaction } from 'kysely';
 import { addDays, utcDate } from '../../schemas/time.ts';
-import { type ListedKey, listKeys } from '../accounts/key-rows.ts';
+import { type ListedKey, listKeys } from '../accounts/keys.ts';
 import { recordAct } from '../store/audit.ts';
+import { snapshot } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { snapshot } from '../store/snapshot.ts';
-import { periodOf } from './ledger.ts';
+import { addEntry, daysOf, periodOf, rotationUsage } from './ledger.ts';
 
 /** Credits of an operation in a month. `credits` = `count` x `cost_per_call`. */
 export interface OperationUsage {
@@ -97,6 +97,15 @@ async function dailyUsage(rows: Kysely<Database>, business_id: string, period: s
   return daysSoFar(period, now_ms).map((date) => ({ date, credits: credits.get(date) ?? 0 }));
 }
 
+/** Credits that the keys of a rotation used in a month. */
+export async function usedByRotation(reader: Kysely<Database>, rate_bucket: string, period: string): Promise<number> {
+  const { first, last } = daysOf(period);
+  const found = await rotationUsage(reader, first, last)
+    .where('member.rate_bucket', '=', rate_bucket)
+    .executeTakeFirst();
+  return found?.used ?? 0;
+}
+
 /** Every UTC day of a month up to an instant. */
 export function daysSoFar(period: string, now_ms: number): readonly string[] {
   const today = utcDate(now_ms);
@@ -138,7 +147,7 @@ async function keyUsage(
 
 /**
  * Gives credits (negative) or takes them (positive), as a ledger row of its own: nothing that was written is changed.
- * The operator's word goes past every cap.
+ * It goes past every cap.
  */
 export async function adjustUsage(
   rows: Transaction<Database>,
@@ -159,20 +168,10 @@ export async function adjustUsage(
         .doUpdateSet((eb) => ({ used: eb('periods.used', '+', eb.ref('excluded.used')), updated_at: at })),
     )
     .execute();
-  await rows
-    .insertInto('ledger')
-    .values({ business_id: id, key_id: null, operation, count, credits, at, reason })
-    .execute();
-  await rows
-    .insertInto('usage')
-    .values({ business_id: id, day: utcDate(now_ms), key_id: '', operation, calls: 0, count, credits })
-    .onConflict((conflict) =>
-      conflict.columns(['business_id', 'day', 'key_id', 'operation']).doUpdateSet((eb) => ({
-        count: eb('usage.count', '+', eb.ref('excluded.count')),
-        credits: eb('usage.credits', '+', eb.ref('excluded.credits')),
-      })),
-    )
-    .execute();
+  await addEntry(rows, {
+    ...{ business_id: id, key_id: null, operation, calls: 0, count, credits, reason },
+    ...{ at_ms: now_ms, request_id: null },
+  });
   await recordAct(rows, now_ms, {
     act: 'usage.adjust',
     business_id: id,

@@ -1,15 +1,15 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
+import { snapshot } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { snapshot } from '../store/snapshot.ts';
 
 /** Two sums that should be equal and are not. */
 export type LedgerFault = CreditsFault | CountFault;
 
 interface CreditsFault {
   readonly business_id: string;
-  /** What was summed: a month, a day with key and operation, or a month of a key under a cap. */
+  /** The sum that differs: a month, or a day with key and operation. */
   readonly subject: string;
-  readonly what: 'used' | 'usage' | 'key';
+  readonly what: 'used' | 'usage';
   readonly ledger_credits: number;
   readonly found_credits: number;
 }
@@ -38,15 +38,14 @@ interface Sum {
 }
 
 /**
- * Adds the ledger up and compares it with what was counted beside it: the months' `used`, those of keys under a cap, and the
- * sums by day, key and operation that usage answers are made of, their credits, calls and counts. All at one moment, so it may run while charges are written.
+ * Adds the ledger up and compares it with the sums that are kept with it: the months' `used`, and credits, calls and counts by
+ * day, key and operation. All at one moment, so it may run while charges are written.
  */
 export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerCheck> {
   return await snapshot(reader, async (rows) => {
     const ledger = await ledgerSums(rows);
     const months = await rows.selectFrom('periods').select(['business_id', 'period', 'used']).execute();
     const usage = await rows.selectFrom('usage').selectAll().execute();
-    const underCaps = await keyMonths(rows, ledger);
     const { count } = await rows
       .selectFrom('ledger')
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -64,7 +63,6 @@ export async function verifyLedger(reader: Kysely<Database>): Promise<LedgerChec
           counted,
         ),
         ...compareCounts(ledger, usage),
-        ...compare('key', underCaps.ledger, underCaps.counted),
       ],
     };
   });
@@ -91,33 +89,6 @@ async function ledgerSums(rows: Kysely<Database>) {
 }
 
 type UsageSum = Omit<Selectable<Database['usage']>, 'key_id'> & { readonly key_id: string };
-
-/** Months of keys that are counted under a cap, as the ledger has them and as they were counted. */
-async function keyMonths(rows: Kysely<Database>, ledger: readonly UsageSum[]) {
-  const months = await rows
-    .selectFrom('key_periods')
-    .innerJoin('keys', 'keys.rate_bucket', 'key_periods.key_id')
-    .select(['keys.business_id', 'keys.id', 'key_periods.key_id', 'key_periods.period', 'key_periods.used'])
-    .execute();
-  const sums = Map.groupBy(months, ({ key_id, period }) => `key ${key_id} ${period}`);
-  const counted: Sum[] = [];
-  const expected: Sum[] = [];
-  for (const [subject, [first, ...others]] of sums) {
-    if (first === undefined) continue;
-    const { business_id, period, used } = first;
-    const members = new Set([first.id, ...others.map(({ id }) => id)]);
-    const own = ledger.filter(({ day, key_id }) => members.has(key_id) && day.startsWith(period));
-    counted.push(sum(business_id, subject, used));
-    expected.push(
-      sum(
-        business_id,
-        subject,
-        own.reduce((total, { credits }) => total + credits, 0),
-      ),
-    );
-  }
-  return { ledger: expected, counted };
-}
 
 function byMonth(ledger: Awaited<ReturnType<typeof ledgerSums>>): readonly Sum[] {
   const months = Map.groupBy(ledger, ({ business_id, day }) => `${business_id} ${day.slice(0, 'YYYY-MM'.length)}`);

@@ -1,9 +1,10 @@
+import type { Caller } from '../accounts/keyring.ts';
 import { ApiError } from '../errors.ts';
 import { lockout } from '../http/lockout.ts';
 import type { Variant } from '../http/variant.ts';
+import type { Records } from '../metering/records.ts';
 import type { Context, Middleware } from '../state.ts';
 import { RecordsUnavailable } from '../store/errors.ts';
-import type { Caller, Records } from '../store/records.ts';
 import { countOf } from './head-limits.ts';
 
 const KEY_INVALID = 'the key is not valid';

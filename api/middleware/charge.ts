@@ -1,17 +1,19 @@
+import type { Caller } from '../accounts/keyring.ts';
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isGone } from '../http/reply.ts';
-import type { CallMiddleware } from '../state.ts';
-import type { Caller, Charge, OverCap, Records } from '../store/records.ts';
+import type { Charge, OverCap } from '../metering/ledger.ts';
+import type { Records } from '../metering/records.ts';
+import type { CallMiddleware, State } from '../state.ts';
 
 /** Charges a read once its answer is made. Koa sends after the whole chain has resolved, so no byte leaves before the charge. */
 export function charge(records: Records): CallMiddleware {
   return async (ctx, next) => {
     await next();
-    const { price, caller, now_ms } = ctx.state;
+    const { price, now_ms } = ctx.state;
     // A disconnected client receives nothing and is not charged.
     if (price === null || isGone(ctx)) return;
-    const outcome = await records.charge(chargeOf(caller, price, now_ms));
+    const outcome = await records.charge(chargeOf(ctx.state, price));
     if (outcome !== 'charged') throw spendCapExceeded(outcome, now_ms);
     ctx.state.charged = true;
   };
@@ -27,8 +29,10 @@ export function spendCap(records: Records): CallMiddleware {
   };
 }
 
+type ChargedCall = Pick<State, 'now_ms' | 'request_id'> & { readonly caller: Caller };
+
 /** Ledger row of a call. */
-export function chargeOf(caller: Caller, price: Price, now_ms: number): Charge {
+export function chargeOf({ caller, now_ms, request_id }: ChargedCall, price: Price): Charge {
   return {
     business_id: caller.business_id,
     key_id: caller.key_id,
@@ -36,6 +40,7 @@ export function chargeOf(caller: Caller, price: Price, now_ms: number): Charge {
     credits: price.credits,
     count: price.count,
     at_ms: now_ms,
+    request_id,
   };
 }
 

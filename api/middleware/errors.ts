@@ -1,9 +1,9 @@
 import { withoutSecrets } from '../accounts/key-text.ts';
 import { ApiError } from '../errors.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
+import type { StoredAnswer } from '../metering/idempotency.ts';
 import type { Middleware, State } from '../state.ts';
 import { BusinessGone, CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../store/errors.ts';
-import type { StoredAnswer } from '../store/records.ts';
 import { keyInvalid } from './authenticate.ts';
 import type { Telemetry } from './telemetry.ts';
 

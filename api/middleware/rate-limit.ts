@@ -1,9 +1,10 @@
+import type { Caller } from '../accounts/keyring.ts';
 import { ApiError } from '../errors.ts';
 import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
 import type { Headers } from '../http/reply.ts';
 import { simulatedRate } from '../http/variant.ts';
+import type { Records } from '../metering/records.ts';
 import type { Context, Middleware } from '../state.ts';
-import type { Caller, Records } from '../store/records.ts';
 
 const DAY_S = 86_400;
 

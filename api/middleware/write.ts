@@ -1,8 +1,9 @@
 import type { Answer, Endpoint, WriteEndpoint } from '../endpoint.ts';
 import { type Headers, JSON_TYPE, type Reply, respond } from '../http/reply.ts';
+import type { StoredAnswer } from '../metering/idempotency.ts';
 import type { Services } from '../services.ts';
 import type { CallMiddleware } from '../state.ts';
-import type { StoredAnswer, Writer } from '../store/records.ts';
+import type { Writer } from '../store/database.ts';
 import { chargeOf, spendCapExceeded } from './charge.ts';
 import type { CheckReply } from './check-reply.ts';
 
@@ -20,7 +21,7 @@ export function write(endpoint: WriteEndpoint, services: Services, check: CheckR
       const body = endpoint.answers_secret ? services.secrets.encrypt(sent) : sent;
       return { status: endpoint.status, type: answer.type ?? JSON_TYPE, body, sent };
     };
-    const charge = price === null ? null : chargeOf(caller, price, now_ms);
+    const charge = price === null ? null : chargeOf(state, price);
     const stored = await services.records.write(caller.business_id, charge, claim, now_ms, work);
     if (stored === 'over_cap' || stored === 'over_key_cap') throw spendCapExceeded(stored, now_ms);
     state.claim = null;

@@ -1,8 +1,9 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
+import type { CursorNote } from '../store/cursors.ts';
 import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
-import type { CursorNote, Writer } from '../store/records.ts';
+import type { Writer } from '../store/database.ts';
 import { forgetScores } from '../store/risk-scores.ts';
 import type { Database } from '../store/schema.ts';
 

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
-import { usedByKey } from '../accounts/key-caps.ts';
+import type { Caller } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
 import { periodOf } from '../metering/ledger.ts';
-import type { Caller } from '../store/records.ts';
+import { usedByRotation } from '../metering/usage.ts';
 import type { Database } from '../store/schema.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function creditsLeft(
     .executeTakeFirst();
   const left = (bound: number | null, used = spent?.used ?? 0) => (bound === null ? null : Math.max(0, bound - used));
   const ofBusiness = left(effectiveCap(plan));
-  const ofKey = key_cap === null ? null : left(key_cap, await usedByKey(reader, rate_bucket, { business_id, period }));
+  const ofKey = key_cap === null ? null : left(key_cap, await usedByRotation(reader, rate_bucket, period));
   const until_cap = ofKey === null || ofBusiness === null ? (ofKey ?? ofBusiness) : Math.min(ofKey, ofBusiness);
   return { remaining: left(plan.monthly_limit), until_cap };
 }

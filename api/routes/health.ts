@@ -5,11 +5,11 @@ import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { jobBacklog } from '../jobs/rows.ts';
+import type { Records } from '../metering/records.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
-import type { Records } from '../store/records.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
 
 const VERSION = releaseVersion();

@@ -18,7 +18,7 @@ export interface AuditLine extends Required<Act> {
   readonly actor: string;
 }
 
-/** Writes down who did what when, in the transaction that does it. Never give it a secret. */
+/** Writes a line of the audit log, in the transaction of the act. `detail` must hold no secret. */
 export async function recordAct(
   rows: Transaction<Database>,
   now_ms: number,

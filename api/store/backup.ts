@@ -10,7 +10,7 @@ const ROWS_PER_INSERT = 200;
 /** Rows of a table with large ones that are held at once: 11 MB. */
 const LARGE_ROWS = 25;
 
-/** What a dump holds, in an order in which rows may be inserted. */
+/** Tables of a dump, in an order in which their rows may be inserted. */
 const DUMPED = new Map<string, Table>(
   ALL_TABLES.filter(({ backed_up }) => backed_up).map((table) => [table.name, table]),
 );

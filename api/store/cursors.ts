@@ -1,17 +1,28 @@
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Store } from './database.ts';
-import type { CursorNote } from './records.ts';
+
 import type { Database } from './schema.ts';
 
 /** How long a cursor keeps the place at which it was handed out. */
 const CURSOR_MS = 3_600_000;
 /** How long the place of a deleted item is kept. */
 const DELETED_MS = 24 * 3_600_000;
-/** Stands for every key in the place of a deleted item. */
-const EVERYBODY = '';
+/** Holder of the place of a deleted item: every key. */
+const ANY_HOLDER = '';
 const ROWS_PER_INSERT = 500;
 
-/** A list of a business, and who walks through it. */
+/** Where a page ended: what the next page starts after. */
+export interface CursorNote {
+  readonly business_id: string;
+  /** Rate bucket of the key that is given the cursor. */
+  readonly holder: string;
+  readonly list: string;
+  readonly item_id: string;
+  readonly sort_key: string;
+  readonly expires_at: string;
+}
+
+/** A list of a business, and the keys that read it page by page. */
 export interface Walk {
   readonly business_id: string;
   /** Rate bucket of the key, so that a walk survives the rotation of its key. */
@@ -40,7 +51,7 @@ export async function cursorPlace(
     .where('business_id', '=', business_id)
     .where('list', '=', list)
     .where('item_id', '=', item_id)
-    .where('holder', 'in', [holder, EVERYBODY])
+    .where('holder', 'in', [holder, ANY_HOLDER])
     .where('expires_at', '>', new Date(now_ms).toISOString())
     .orderBy('holder', 'desc')
     .executeTakeFirst();
@@ -61,7 +72,7 @@ export async function rememberDeleted(
       .values(
         items
           .slice(from, from + ROWS_PER_INSERT)
-          .map(({ id, sort_key }) => ({ business_id, holder: EVERYBODY, list, item_id: id, sort_key, expires_at })),
+          .map(({ id, sort_key }) => ({ business_id, holder: ANY_HOLDER, list, item_id: id, sort_key, expires_at })),
       )
       .onConflict((conflict) =>
         conflict

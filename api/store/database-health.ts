@@ -5,7 +5,7 @@ const SQLITE_DAMAGE: ReadonlySet<number> = new Set([11, 26]);
 /** PostgreSQL: data_corrupted, index_corrupted. */
 const SQLSTATE_DAMAGE: ReadonlySet<string> = new Set(['XX001', 'XX002']);
 
-/** What the database was seen to fail at, for readiness: one row that can be read does not show that all can. */
+/** Failures of the database, for readiness: one row that can be read does not show that all can. */
 export class DatabaseHealth {
   /** Called with the reason when damage is first seen. */
   onDamage: (reason: string) => void = () => {};
@@ -17,7 +17,7 @@ export class DatabaseHealth {
     return this.#failedRead;
   }
 
-  /** Why the database is damaged; null: as far as anybody saw, it is not. Does not pass by itself. */
+  /** Why the database is damaged; null: no damage was seen. Does not pass by itself. */
   get damage(): string | null {
     return this.#damage;
   }
@@ -31,7 +31,7 @@ export class DatabaseHealth {
     if (this.#failedRead === query) this.#failedRead = null;
   }
 
-  /** Looks at a failure of any statement. */
+  /** Checks the failure of any statement for damage. */
   note(error: unknown): void {
     if (this.#damage !== null || !isDamage(error)) return;
     this.#damage = error instanceof Error ? error.message : String(error);
@@ -39,7 +39,7 @@ export class DatabaseHealth {
   }
 }
 
-/** True when the stored data themselves are broken, which only an operator can mend. */
+/** True when the stored data are broken: only an operator can repair them. */
 export function isDamage(error: unknown): boolean {
   const { code, errcode } = error as { readonly code?: unknown; readonly errcode?: unknown };
   if (typeof errcode === 'number') return SQLITE_DAMAGE.has(errcode & 0xff);

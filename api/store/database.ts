@@ -11,21 +11,23 @@ import {
   SqliteDriver,
   type SqliteStatement,
   sql,
+  type Transaction,
 } from 'kysely';
 import { DatabaseHealth } from './database-health.ts';
+import { RecordsUnavailable } from './errors.ts';
 import { withMappedErrors } from './mapped-errors.ts';
 import { OpenFiles } from './open-files.ts';
 import { PostgresServer, type Waits } from './postgres.ts';
 import { ALL_TABLES, type Column, type Database } from './schema.ts';
-import { WriteLock } from './write-lock.ts';
+import { WriteLock } from './sqlite-locks.ts';
 
 /** Where the records lie: a SQLite file, or the address of a PostgreSQL database. */
 export type Location = { readonly path: string } | { readonly url: string };
 
-/** The records database: everything that differs between the two dialects is here. */
+/** The database: everything that differs between SQLite and PostgreSQL is here. */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
-  /** Where it lies, for people: never with a password. */
+  /** Path or address, for people: never with a password. */
   readonly name: string;
   /** One transaction at a time on SQLite; on PostgreSQL, one on each of its connections. */
   readonly writer: Kysely<Database>;
@@ -33,31 +35,60 @@ export interface Store {
   readonly reader: Kysely<Database>;
   /** The open files of SQLite, compared with their names; null on PostgreSQL. */
   readonly files: OpenFiles | null;
-  /** What the database was seen to fail at. */
+  /** Failures that were seen. */
   readonly health: DatabaseHealth;
-  /** Refuses nobody, and ends no transaction with a commit: for finding out what became of one. */
+  /** Refuses no caller, and commits nothing: for looking up the outcome of a transaction. */
   readonly outOfBand: Kysely<Database>;
   /** True while writers are known to be kept out: they are refused at once. */
   readonly writersBlocked: () => boolean;
-  /** Waits like this from now on, not as at the start. */
+  /** Replaces the waits of the start. */
   readonly setWaits: (waits: Waits) => void;
-  /** What keeps the rows that a SELECT found from being changed until the transaction ends; nothing on SQLite, which has one writer. */
+  /** Locks the rows that a SELECT found against changes until the transaction ends; empty on SQLite, which has one writer. */
   readonly forUpdate: RawBuilder<unknown>;
-  /** The same, passing over rows that another transaction holds. */
+  /** The same, without the rows that another transaction has locked. */
   readonly skipLocked: RawBuilder<unknown>;
-  /** What keeps the rows that a SELECT found from being deleted until the transaction ends. */
+  /** Locks the rows that a SELECT found against deletion until the transaction ends. */
   readonly forKeyShare: RawBuilder<unknown>;
   /** Types of columns: text sorts by code points, a counter is a primary key that counts up by itself. */
   readonly columnTypes: Readonly<Record<Column['type'], RawBuilder<unknown>>>;
-  /** Keeps other processes from migrating until the transaction ends; false when one of them is at it. */
+  /** Keeps other processes from migrating until the transaction ends; false when one of them does now. */
   readonly lockMigrations: (rows: Kysely<Database>) => Promise<boolean>;
-  /** Waits for the charges under way and keeps others waiting until the transaction ends; on SQLite its one writer does. */
+  /** Waits for the charges under way, and blocks others until the transaction ends; on SQLite the one writer does that. */
   readonly lockCharges: (rows: Kysely<Database>) => Promise<void>;
+  /**
+   * Names the transaction, so that its outcome can be looked up. Null on SQLite: a COMMIT that fails has changed nothing, and no
+   * answer is lost within a process.
+   */
+  readonly transactionId: (rows: Kysely<Database>) => Promise<string | null>;
+  /** Whether a named transaction was committed. Throws RecordsUnavailable while it is open. */
+  readonly wasCommitted: (transaction_id: string) => Promise<boolean>;
   /** Whether a table exists. */
   readonly hasTable: (rows: Kysely<Database>, table: string) => Promise<boolean>;
   /** Faults that the database finds in itself; [] is well. */
   readonly selfCheck: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
+}
+
+/** Runs a transaction. Where the answer to its COMMIT is lost, its outcome is looked up. */
+export type Transact = <Result>(work: (rows: Transaction<Database>) => Promise<Result>) => Promise<Result>;
+
+/** An open database with its tables up to date. */
+export interface OpenStore {
+  readonly store: Store;
+  /** Reads outside any transaction. */
+  readonly reader: Kysely<Database>;
+  /** One transaction that is neither charged nor claimed: an operator's, or housekeeping. */
+  readonly transaction: Transact;
+}
+
+/**
+ * One transaction, for the rows of a write. It must not read through `OpenStore.reader`: that sees what is committed, and on one
+ * connection would wait for itself.
+ */
+export interface Writer {
+  readonly rows: Transaction<Database>;
+  readonly business_id: string;
+  readonly now_ms: number;
 }
 
 /** How long opening a file waits for another process: before anything is served, so it may hold up the event loop. */
@@ -102,7 +133,7 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     reader,
     files,
     health,
-    // One writer at a time: what its transaction left is what a read sees.
+    // One writer at a time: a read sees what its last transaction committed.
     outOfBand: reader,
     writersBlocked: () => lock.writersBlocked,
     setWaits: ({ lock_ms }) => {
@@ -115,6 +146,8 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     // The writing transaction is begun immediate: it is the lock.
     lockMigrations: async () => true,
     lockCharges: async () => {},
+    transactionId: async () => null,
+    wasCommitted: async () => false,
     hasTable: (rows, table) => exists(rows, sql`select 1 from sqlite_master where type = 'table' and name = ${table}`),
     selfCheck: async () => {
       const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(reader);
@@ -153,12 +186,13 @@ export function postgresStore(
   close: () => Promise<void>,
 ): Store {
   const health = new DatabaseHealth();
+  const outOfBandRows = new Kysely<Database>({ dialect: withMappedErrors(outOfBand, 'reading', health) });
   return {
     kind: 'postgres',
     name,
     writer: new Kysely<Database>({ dialect: withMappedErrors(writing, 'writing', health) }),
     reader: new Kysely<Database>({ dialect: withMappedErrors(reading, 'reading', health) }),
-    outOfBand: new Kysely<Database>({ dialect: withMappedErrors(outOfBand, 'reading', health) }),
+    outOfBand: outOfBandRows,
     files: null,
     health,
     writersBlocked: () => false,
@@ -179,6 +213,18 @@ export function postgresStore(
     lockCharges: async (rows) => {
       await sql`lock table periods in share row exclusive mode`.execute(rows);
     },
+    transactionId: async (rows) => {
+      // The INSERT of no row fails where the session may only read, also in a transaction that has written nothing.
+      const query = sql<{ id: string }>`with written as (insert into probes (name, at) select '', '' where false)
+        select pg_current_xact_id()::text as id`;
+      return (await query.execute(rows)).rows[0]?.id ?? null;
+    },
+    wasCommitted: async (id) => {
+      const query = sql<{ status: string | null }>`select pg_xact_status(cast(${id} as xid8)) as status`;
+      const status = (await query.execute(outOfBandRows)).rows[0]?.status;
+      if (status === 'in progress') throw new RecordsUnavailable(`transaction ${id} is open, expected its end`);
+      return status === 'committed';
+    },
     hasTable: (rows, table) => exists(rows, sql`select 1 where to_regclass(${table}) is not null`),
     selfCheck: async () => [],
     close,
@@ -191,7 +237,7 @@ async function exists(rows: Kysely<Database>, query: RawBuilder<unknown>): Promi
 
 /** A connection to the SQLite file, which must be there, as Kysely takes it; statements are prepared once, and wait for locks for `wait_ms`. */
 function sqlite(path: string, wait_ms: number): SqliteDatabase {
-  // Not to be made by whoever comes late: beside the log of another file it would be the end of both.
+  // Never creates the file: a new one next to the log of another would destroy both.
   const address = pathToFileURL(path);
   address.searchParams.set('mode', 'rw');
   // Processes that start together wait for the one that turns the new file to write-ahead logging.
@@ -291,4 +337,12 @@ class WritingSqliteDriver extends SqliteDriver {
     this.#lock.close();
     await super.destroy();
   }
+}
+
+/** Reads that see one state of the records, whatever is committed meanwhile. */
+export async function snapshot<Result>(
+  reader: Kysely<Database>,
+  read: (rows: Transaction<Database>) => Promise<Result>,
+): Promise<Result> {
+  return await reader.transaction().setIsolationLevel('repeatable read').execute(read);
 }

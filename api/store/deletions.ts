@@ -6,18 +6,17 @@ import {
   lookAtClock,
   markForDeletion,
 } from '../../schemas/deletion-clock.ts';
-import type { CommitMarkers } from '../metering/commit-markers.ts';
-import type { Store } from './database.ts';
+import type { Store, Transact } from './database.ts';
 import { instant } from './instant.ts';
 import type { Database } from './schema.ts';
 
 /** Name of the row. */
 const NAME = 'deletion clock';
 
-/** What is deleted by its age: what requests leave behind, reports and exports with their files, events that were sent. */
+/** Kinds of rows that are deleted by their age: claims and cursors of requests, reports and exports with their files, events that were sent. */
 export type DeletionKind = 'requests' | 'jobs' | 'events';
 
-/** Decides what may be deleted by its age. */
+/** Decides which rows may be deleted by their age. */
 export interface Deletions {
   /**
    * Looks at the clock, and returns the instant at which things of a kind must have run out to be deleted now, epoch
@@ -34,7 +33,7 @@ export const NO_DELETIONS: Deletions = { due: async () => null, done: async () =
 /** Deletions by the clock that the records keep. `now`: the machine's clock, epoch milliseconds. */
 export function openDeletions(
   { forUpdate }: Pick<Store, 'forUpdate'>,
-  transaction: CommitMarkers['transact'],
+  transaction: Transact,
   now: () => number,
 ): Deletions {
   let looked_ms = 0; // by the monotonic clock, which begins with the process

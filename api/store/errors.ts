@@ -14,12 +14,12 @@ export class CommitFailed extends Error {
   }
 }
 
-/** The answer to a commit was lost, or was a failure: what became of it has to be looked up. */
+/** The answer to a COMMIT was lost, or was a failure: its outcome has to be looked up. */
 export class CommitInDoubt extends CommitFailed {}
 
-/** The answer to a commit was lost, and what became of it could not be looked up in time. */
+/** The answer to a COMMIT was lost, and its outcome could not be looked up in time. */
 export class OutcomeUnknown extends Error {
-  /** The mark of the transaction. */
+  /** Request id of a charge in the transaction, or the number of the transaction. */
   readonly id: string;
 
   constructor(id: string, options?: ErrorOptions) {
@@ -29,7 +29,7 @@ export class OutcomeUnknown extends Error {
   }
 }
 
-/** The database kept us waiting in vain; the statement was given up, and its transaction is rolled back. */
+/** The database did not answer in time: the statement was given up, and its transaction is rolled back. */
 export class NoAnswer extends Error {}
 
 /** The business of a key that was remembered for a moment is gone, and the key with it. */

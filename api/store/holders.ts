@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 /** A process that has a SQLite database open with its write-ahead log. */
 export interface Holder {
   readonly pid: number;
-  /** Whether it holds a lock on the database file, without which a neighbour may delete the log. */
+  /** Whether it holds a lock on the database file, without which another process may delete the log. */
   readonly locked: boolean;
   /** Names of files that it has open and that were deleted or replaced. */
   readonly deleted: readonly string[];
@@ -12,7 +12,7 @@ export interface Holder {
 
 const DELETED = ' (deleted)';
 
-/** The other processes that have the database of a path open, as far as this user may see; null where the system does not tell. */
+/** The other processes that have the database of a path open, as far as this user may see; null on systems without /proc. */
 export function holdersOf(path: string): readonly Holder[] | null {
   if (process.platform !== 'linux') return null;
   const file = join(realpathSync(dirname(path)), basename(path));

@@ -3,18 +3,17 @@ import type { DatabaseHealth } from './database-health.ts';
 import { CommitFailed, CommitInDoubt, NoAnswer, RecordsUnavailable } from './errors.ts';
 import type { OpenFiles } from './open-files.ts';
 
-/** SQLite result codes that speak of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
+/** SQLite result codes that are faults of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
 const SQLITE_TROUBLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26]);
 /** Classes of SQLSTATE that are faults of the statement: they are bugs of ours. */
 const SQLSTATE_BUGS = /^(0A|21|22|23|26|2F|34|42)/;
-/** SQLSTATEs of a server that lets nobody write now: read-only, a lock that is not given, a statement that took too long. */
+/** SQLSTATEs of a server that refuses writes now: read-only, a lock that is not given, a statement that took too long. */
 const SQLSTATE_KEPT_OUT: ReadonlySet<unknown> = new Set(['25006', '55P03', '57014']);
 
 /**
- * A dialect whose failures say what they mean for the caller: RecordsUnavailable while nothing was done, or where nobody
- * could have written; CommitFailed once a transaction has begun (it is rolled back), CommitInDoubt when the commit itself
- * failed. Faults of a statement itself pass unchanged: they are bugs. Nothing is done while the `files` beneath are not
- * those that their names stand for.
+ * A dialect that throws RecordsUnavailable while nothing was done, or where no write was possible; CommitFailed once a
+ * transaction has begun (it is rolled back); CommitInDoubt when the COMMIT itself failed. Faults of a statement pass unchanged:
+ * they are bugs. Nothing is executed while the open `files` are not those that their names stand for.
  */
 export function withMappedErrors(
   dialect: Dialect,
@@ -130,7 +129,7 @@ function isTrouble(error: unknown): boolean {
   return !(error instanceof TypeError || error instanceof RangeError);
 }
 
-/** True when nobody could write now, and nothing of the transaction was done. */
+/** True when no write is possible now, and nothing of the transaction was done. */
 function isKeptOut(error: unknown): boolean {
   return error instanceof NoAnswer || SQLSTATE_KEPT_OUT.has((error as { readonly code?: unknown }).code);
 }

@@ -15,14 +15,29 @@ import {
 import { moveOldQueue } from './tasks/old-queue.ts';
 
 /**
- * What a migration does after it has made the tables and columns that say `since` of it. New records run every migration too, and
- * never had what `TABLES` no longer names: a change that renames or drops looks first whether it is there.
+ * Changes of a migration besides the tables and columns that name it in `since`; they run after those are made. New records run
+ * every migration too, and never had the tables that `TABLES` no longer names: a change that renames or drops one checks first
+ * whether it exists.
  */
 const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store: Store) => Promise<void>>> = {
   '003-idempotency-key-digests': digestKeys,
   '010-messages-and-attempts': async (rows, store) => {
     await renameTable(rows, store, 'pushes', 'messages');
     await renameTable(rows, store, 'deliveries', 'attempts');
+  },
+  '011-ledger-outcome': async (rows) => {
+    await rows.schema.dropTable('commits').ifExists().execute();
+  },
+  '012-key-columns': async (rows, store) => {
+    await createIndex(rows, 'usage', 'usage_by_key', ['key_id', 'day']);
+    await createIndex(rows, 'keys', 'keys_by_rotation', ['rate_bucket']);
+    if (!(await store.hasTable(rows, 'key_rules'))) return;
+    await sql`update keys set
+      variant = (select variant from key_rules where key_id = keys.id),
+      monthly_cap = (select monthly_cap from key_rules where key_id = keys.id)
+      where id in (select key_id from key_rules)`.execute(rows);
+    await rows.schema.dropTable('key_rules').execute();
+    await rows.schema.dropTable('key_periods').execute();
   },
   '013-receiver-formats': setReceiverFormats,
   '014-one-task-table': moveOldQueue,
@@ -34,7 +49,7 @@ const MIGRATION_POLL_MS = 100;
 
 /**
  * Brings the tables up to date and returns the names of the migrations that it applied, [] when there was nothing to do.
- * All in one transaction: a failure, or a death, leaves the tables as they were. Processes that start together take turns.
+ * All in one transaction: a failure or a kill leaves the tables unchanged. Processes that start together take turns.
  * Throws when the records were written by a newer version.
  */
 export async function migrate(store: Store, now_ms: number): Promise<readonly string[]> {
@@ -112,12 +127,14 @@ async function addColumns(
   { name, columns }: Table,
   migration: MigrationName,
 ): Promise<void> {
-  for (const [column, { type, added }] of Object.entries(columns))
-    if (added?.since === migration)
-      await rows.schema
-        .alterTable(name)
-        .addColumn(column, columnTypes[type], (c) => c.notNull().defaultTo(added.default))
-        .execute();
+  for (const [column, { type, added, nullable, unique }] of Object.entries(columns)) {
+    if (added?.since !== migration) continue;
+    await rows.schema
+      .alterTable(name)
+      .addColumn(column, columnTypes[type], (c) => (nullable ? c : c.notNull().defaultTo(added.default)))
+      .execute();
+    if (unique) await rows.schema.createIndex(`${name}_by_${column}`).unique().on(name).column(column).execute();
+  }
 }
 
 /** Makes the indexes whose last column comes with a migration. */
@@ -144,7 +161,7 @@ async function createIndex(
   on: readonly string[],
 ): Promise<void> {
   const key = sql.join(on.map((column) => sql.ref(column)));
-  await sql`create index ${sql.ref(index)} on ${sql.table(table)} (${key})`.execute(rows);
+  await sql`create index if not exists ${sql.ref(index)} on ${sql.table(table)} (${key})`.execute(rows);
 }
 
 /** Renames a table where it has its old name, and its indexes, whose names begin with that of the table. */
@@ -177,7 +194,7 @@ async function digestKeys(rows: Transaction<Database>): Promise<void> {
       .execute();
 }
 
-/** What stands for an idempotency key in the records: clients may send secrets as keys, their API key among them. */
+/** Digest that is stored for an idempotency key: clients may send secrets as keys, their API key among them. */
 export function storedKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 
 /** How often the files are compared where nothing is written. */
 const LOOK_EVERY_MS = 1_000;
-/** A SQLite database in write-ahead logging: committed rows lie in the log until they are copied into the file. */
+/** Files of a SQLite database in WAL mode: committed rows are in the log until they are copied into the database file. */
 const SUFFIXES = ['', '-wal', '-shm'] as const;
 
 /**
- * The files of an open SQLite database, compared with what their names stand for now: a file that was deleted or replaced
- * still takes writes through its descriptors, and everything written is gone with them. Compared by device and inode, never
+ * Compares the open files of a SQLite database with the files of the same names: a file that was deleted or replaced
+ * still takes writes through its descriptors, and they are lost when it is closed. Compared by device and inode, never
  * by opening: closing a descriptor of one's own would drop SQLite's locks.
  */
 export class OpenFiles {
@@ -22,7 +22,7 @@ export class OpenFiles {
     this.#path = path;
   }
 
-  /** What is wrong as of the last look; null: nothing. */
+  /** Fault that the last comparison found; null: none. */
   get fault(): string | null {
     return this.#fault;
   }

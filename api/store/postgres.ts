@@ -11,7 +11,7 @@ import {
 import pg from 'pg';
 import { NoAnswer } from './errors.ts';
 
-/** How long the records wait for their database. */
+/** How long statements wait for the database. */
 export interface Waits {
   /** For locks that other processes hold. */
   readonly lock_ms: number;
@@ -24,9 +24,9 @@ const START_WAITS: Waits = { lock_ms: 5_000, statement_ms: 60_000 };
 /** How long a connection is waited for, a free one or a new one: no less than for a lock, which those may wait for who have them all. */
 const CONNECT_MS = 1_500;
 const CONNECTIONS = 10;
-/** Connections that are opened to find out how the server is, and what became of a commit. */
+/** Connections for looking up the outcome of a commit. */
 const OUT_OF_BAND_CONNECTIONS = 2;
-/** So much longer than a statement may take a server that ends it is waited for, before it counts as silent. */
+/** Added to the time of a statement, which the server should end: after that the server counts as silent. */
 const SILENT_AFTER_MS = 250;
 /** The server rolls back a transaction whose client sends nothing more. */
 const IDLE_IN_TRANSACTION_MS = 15_000;
@@ -40,21 +40,20 @@ const READ_ONLY = '25006';
 /** SQLSTATEs that say that the session is over, or that there is none to be had: connection, resources, shutdown, start. */
 const NO_SESSION = /^(08|53|57P)/;
 
-/** What keeps writers, or everybody, out. */
+/** Why writers are refused, or on a silent server all callers. */
 type Closed = 'locked' | 'silent';
 
 /**
- * A PostgreSQL server as the records see it. Nobody waits for it for long: the server ends statements and waits for locks
- * that take too long, and where it does not respond at all, the connection is given up. Whoever has waited in vain gives up for
- * all, as with the lock of a SQLite file: from then on writers (of a locked table) or everybody (on a silent server) are
- * refused at once, until a look finds that it would go well.
+ * A PostgreSQL server with bounded waits. The server ends statements and lock waits that take too long; where it does not respond
+ * at all, the connection is given up. The first caller that times out closes the server for all, as with the lock of a SQLite
+ * file: from then on writers (of a locked table) or all callers (on a silent server) are refused at once, until a probe succeeds.
  */
 export class PostgresServer {
   /** For transactions that write. */
   readonly writing: Dialect;
   /** For reads, which another's lock on writing does not concern. */
   readonly reading: Dialect;
-  /** Refused to nobody: for finding out what became of a commit. */
+  /** Never refused: for looking up the outcome of a commit. */
   readonly outOfBand: Dialect;
   readonly #url: string;
   readonly #tables: readonly string[];

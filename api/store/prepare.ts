@@ -11,7 +11,7 @@ class Param {
   }
 }
 
-/** What parameters may be bound to. */
+/** Values of the parameters, by name. */
 export type Values = Readonly<Record<string, string | number | null>>;
 
 /** A parameter of that name, where a value of type T would stand. */

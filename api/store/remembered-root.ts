@@ -1,12 +1,12 @@
 import type { Kysely, Transaction } from 'kysely';
 import { type RootMemory, RootState } from '../root-memory.ts';
-import type { Records } from './records.ts';
+import type { OpenStore } from './database.ts';
 import type { Database } from './schema.ts';
 
 /** The one row: the records belong to one data root. */
 const NAME = 'root';
 
-/** What the records hold of the data root, and since when. */
+/** State of the data root as the records keep it, and since when. */
 export interface RememberedRoot extends RootState {
   readonly noted_at: string;
 }
@@ -25,7 +25,7 @@ export async function forgetRoot(rows: Transaction<Database>): Promise<boolean> 
 
 /** A memory of the data root in the records. `failed` is called with the first of several failures to write it. */
 export function rootMemory(
-  { reader, transaction }: Pick<Records, 'reader' | 'transaction'>,
+  { reader, transaction }: Pick<OpenStore, 'reader' | 'transaction'>,
   now: () => number,
   failed: (error: unknown) => void,
 ): RootMemory {

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely';
 
-/** Names of the migrations, oldest first. Released ones never change; what each does beside making tables is in `migrations.ts`. */
+/** Names of the migrations, oldest first. Released ones never change; what each does besides making tables and columns is in `migrate.ts`. */
 export const MIGRATION_NAMES = [
   '001-businesses-keys-credits-portfolio',
   '002-data-root',
@@ -12,6 +12,8 @@ export const MIGRATION_NAMES = [
   '008-fair-queue',
   '009-submitted-rings',
   '010-messages-and-attempts',
+  '011-ledger-outcome',
+  '012-key-columns',
   '013-receiver-formats',
   '014-one-task-table',
 ] as const;
@@ -33,7 +35,7 @@ export interface Column<Value = unknown> {
   readonly nullable: boolean;
   readonly unique: boolean;
   /** The migration that added it to its table, and what the rows of then hold; absent: it came with the table. */
-  readonly added?: { readonly since: MigrationName; readonly default: string | number };
+  readonly added?: { readonly since: MigrationName; readonly default: string | number | null };
   /** For the compiler alone: what a row holds. */
   readonly holds?: Value;
 }
@@ -49,7 +51,7 @@ const nullable = <Value>(column: Column<Value>): Column<Value | null> => ({
 });
 const unique = <Value>(column: Column<Value>): Column<Value> => ({ ...column, unique: true });
 
-const added = <Value extends string | number>(
+const added = <Value extends string | number | null>(
   since: MigrationName,
   column: Column<Value>,
   value: Value,
@@ -106,7 +108,7 @@ export const TABLES = {
     backed_up: true,
   }),
 
-  /** What a business may do: one row each. */
+  /** Tariff of a business: one row each. */
   plans: table({
     since: '001-businesses-keys-credits-portfolio',
     columns: {
@@ -564,6 +566,8 @@ export const TABLES = {
       credits: whole(),
       at: text(),
       reason: nullable(text()),
+      /** Names the request that was charged, so that the outcome of its commit can be looked up. Null: an adjustment, a job's refund. */
+      request_id: added('011-ledger-outcome', nullable(unique(text())), null),
     },
     primary_key: ['id'],
     belongs_to: 'businesses',
@@ -587,6 +591,7 @@ export const TABLES = {
       credits: whole(),
     },
     primary_key: ['business_id', 'day', 'key_id', 'operation'],
+    indexes: { usage_by_key: ['key_id', 'day'] },
     belongs_to: 'businesses',
     backed_up: true,
   }),
@@ -632,35 +637,14 @@ export const TABLES = {
       /** The key that took over; it runs out at `expires_at`. */
       replaced_by: nullable(text()),
       last_used_at: nullable(text()),
+      variant: added<'current' | 'earlier'>('012-key-columns', text(), 'current'),
+      /** Most credits a month with the keys of a rotation together; set on the first of them, whose id is the rate bucket. Null: none. */
+      monthly_cap: added('012-key-columns', nullable(whole()), null),
     },
     primary_key: ['id'],
-    indexes: { keys_by_business: ['business_id'] },
+    indexes: { keys_by_business: ['business_id'], keys_by_rotation: ['rate_bucket'] },
     belongs_to: 'businesses',
     references_owner: true,
-    locked_by_purge: true,
-    backed_up: true,
-  }),
-
-  /** What is settled for a key beside its scopes; without a row it is of the current variant and has no cap. */
-  key_rules: table({
-    since: '007-earlier-variant',
-    columns: {
-      key_id: text(),
-      variant: text<VariantName>(),
-      /** Most credits a month with this key and those of its rotation; null: none but the business's. */
-      monthly_cap: nullable(whole()),
-    },
-    primary_key: ['key_id'],
-    belongs_to: 'keys',
-    backed_up: true,
-  }),
-
-  /** Credits used in a month under the cap of a key: counted for the keys of one rotation together. */
-  key_periods: table({
-    since: '007-earlier-variant',
-    columns: { key_id: text(), period: text(), used: whole() },
-    primary_key: ['key_id', 'period'],
-    belongs_to: 'keys',
     locked_by_purge: true,
     backed_up: true,
   }),
@@ -733,15 +717,6 @@ export const TABLES = {
     primary_key: ['id'],
     belongs_to: null,
     backed_up: true,
-  }),
-
-  /** A row for each transaction whose commit was not yet heard to have gone well: it is there when the transaction is. */
-  commits: table({
-    since: '004-commits',
-    columns: { id: text(), at: text() },
-    primary_key: ['id'],
-    belongs_to: null,
-    backed_up: false,
   }),
 
   /** One row that health writes with another time each time, to see whether commits work. */

@@ -3,8 +3,8 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
+import type { OpenStore } from './database.ts';
 import { instant } from './instant.ts';
-import type { Records } from './records.ts';
 import type { Database } from './schema.ts';
 
 /** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
@@ -92,7 +92,7 @@ export interface SecretsSettings {
  * what the records hold is under a key that is not there.
  */
 export async function openSecrets(
-  records: Pick<Records, 'reader' | 'transaction' | 'store'>,
+  records: OpenStore,
   { records_root, master_keys, now }: SecretsSettings,
 ): Promise<Secrets> {
   const { name } = records.store;
@@ -110,7 +110,7 @@ export async function openSecrets(
 
 /** Why the service would not start over these records with these keys, without changing either; null: it would. */
 export async function masterKeyFault(
-  { reader, store }: Pick<Records, 'reader' | 'store'>,
+  { reader, store }: Pick<OpenStore, 'reader' | 'store'>,
   { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
 ): Promise<string | null> {
   try {

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Caller } from '../../api/accounts/keyring.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import type { Endpoint } from '../../api/endpoint.ts';
 import { listOutlooks } from '../../api/routes/outlooks-spc.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
-import type { Caller } from '../../api/store/records.ts';
 import type { FeedFile } from '../../pipeline/feeds/define-feed.ts';
 import { drawsOf } from '../../pipeline/simulate/random.ts';
 import { MS_PER_MIN, timestamp } from '../../schemas/time.ts';

@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { recordsOver } from '../../api/metering/open.ts';
+import { type Records, recordsOver } from '../../api/metering/records.ts';
 import { type Location, openDatabase } from '../../api/store/database.ts';
-import type { Records } from '../../api/store/records.ts';
 import type { Queue } from '../../api/store/tasks/queue.ts';
 import { openQueue } from '../../api/store/tasks/work.ts';
 

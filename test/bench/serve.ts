@@ -1,9 +1,9 @@
 import { readFile, rm } from 'node:fs/promises';
 import { Command } from 'commander';
 import { findBusiness } from '../../api/accounts/businesses.ts';
-import { createKey } from '../../api/accounts/key-rows.ts';
+import { createKey } from '../../api/accounts/keys.ts';
 import { openCatalog } from '../../api/catalog.ts';
-import { openRecords } from '../../api/metering/open.ts';
+import { openRecords } from '../../api/metering/records.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { startServe } from '../support/service/serve-child.ts';

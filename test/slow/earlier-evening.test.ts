@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { openRecords } from '../../api/metering/open.ts';
+import { openRecords } from '../../api/metering/records.ts';
 import { signatureFault } from '../../api/webhooks/signature.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';

@@ -9,14 +9,15 @@ import { orphans } from '../../api/accounts/integrity.ts';
 import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key-text.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { isScope } from '../../api/accounts/scopes.ts';
-import { openRecords, recordsOver } from '../../api/metering/open.ts';
+import { openRecords, type Records, recordsOver } from '../../api/metering/records.ts';
+import { verifyLedger } from '../../api/metering/verify.ts';
 import { openDatabase } from '../../api/store/database.ts';
-import type { Records } from '../../api/store/records.ts';
 import { MIGRATION_NAMES, type MigrationName, TABLES, type TableName } from '../../api/store/schema.ts';
 import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/store/secrets.ts';
 import { tableTaskStore } from '../../api/store/tasks/table.ts';
 import { newId, PATH_ID } from '../../schemas/ids.ts';
 import { scratch } from '../support/data/world.ts';
+import { chargeOf, makeTenant, type World } from '../support/store/world.ts';
 
 const now = () => Date.parse('2026-05-02T00:12:00Z');
 const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
@@ -221,7 +222,6 @@ const RELEASED = {
     'CREATE TABLE "audit" ("id" integer primary key autoincrement, "at" text not null, "actor" text not null, "act" text not null, "business_id" text, "subject" text not null, "detail" text not null)',
   businesses:
     'CREATE TABLE "businesses" ("id" text primary key, "name" text not null unique, "status" text not null, "writes" bigint not null, "created_at" text not null)',
-  commits: 'CREATE TABLE "commits" ("id" text primary key, "at" text not null)',
   cursors:
     'CREATE TABLE "cursors" ("business_id" text not null, "holder" text not null, "list" text not null, "item_id" text not null, "sort_key" text not null, "expires_at" text not null, constraint "cursors_pk" primary key ("business_id", "list", "item_id", "holder"))',
   cursors_by_age: 'CREATE INDEX "cursors_by_age" on "cursors" ("expires_at")',
@@ -276,6 +276,11 @@ const RELEASED = {
 
 /** What later migrations changed of them. */
 const CHANGED = {
+  keys: RELEASED.keys.replace(/\)$/, `, "variant" text default 'current' not null, "monthly_cap" bigint)`),
+  keys_by_rotation: 'CREATE INDEX "keys_by_rotation" on "keys" ("rate_bucket")',
+  ledger: RELEASED.ledger.replace(/\)$/, ', "request_id" text)'),
+  ledger_by_request_id: 'CREATE UNIQUE INDEX "ledger_by_request_id" on "ledger" ("request_id")',
+  usage_by_key: 'CREATE INDEX "usage_by_key" on "usage" ("key_id", "day")',
   tasks: RELEASED.tasks.replace(/\)$/, `, "tenant" text default '' not null, "retry" bigint default 0 not null)`),
   tasks_by_tenant:
     'CREATE INDEX "tasks_by_tenant" on "tasks" ("name", "tenant", "retry", "due_ms", "id", "task_group", "lease_until_ms")',
@@ -334,11 +339,47 @@ test('records of an earlier version get the columns that were added, and their t
   );
 });
 
+test('records of an earlier version keep the variants and caps of their keys, and what these used counts under the caps', async (t) => {
+  const { records, path } = await open(t);
+  const world = { now_ms: 0 } as World;
+  const plain = await makeTenant(records, world, 'plain');
+  const capped = await makeTenant(records, world, 'capped');
+  await records.charge(chargeOf(plain, 7, world));
+  await records.charge(chargeOf(capped, 30, world));
+  await records.close();
+  const shell = new DatabaseSync(path);
+  shell.exec(`drop index ledger_by_request_id; drop index keys_by_rotation; drop index usage_by_key;
+    alter table ledger drop column request_id; alter table keys drop column variant;
+    alter table keys drop column monthly_cap;
+    create table commits (id text primary key, at text not null);
+    create table key_rules (key_id text primary key, variant text not null, monthly_cap bigint);
+    create table key_periods (key_id text, period text, used bigint not null, primary key (key_id, period));
+    insert into commits values ('mark', '');
+    insert into key_rules values ('${capped.caller.key_id}', 'earlier', 50);
+    insert into key_periods values ('${capped.caller.key_id}', '1970-01', 30);
+    delete from migrations where name >= '011'`);
+  shell.close();
+  const again = await recordsOver(openDatabase({ path }), { now: () => 0 });
+  t.teardown(again.close);
+  t.like(await again.authenticate(plain.key, 0), { variant: 'current', key_cap: null });
+  const caller = await again.authenticate(capped.key, 0);
+  t.like(caller, { variant: 'earlier', key_cap: 50 });
+  t.is(await again.charge(chargeOf(capped, 21, world)), 'over_key_cap');
+  t.is(await again.charge(chargeOf(capped, 20, world)), 'charged');
+  t.is(await again.charge(chargeOf(plain, 60, world)), 'charged');
+  t.deepEqual((await verifyLedger(again.reader)).faults, []);
+  const found = sql<{ name: string }>`select name from sqlite_master where type = 'table' order by name`;
+  const left = (await found.execute(again.reader)).rows.map(({ name }) => name);
+  t.deepEqual(
+    left.filter((name) => name.startsWith('key_') || name === 'commits'),
+    [],
+  );
+});
+
 /** Tables whose rows need neither a business nor a key. */
 const OF_NOBODY = [
   'audit',
   'businesses',
-  'commits',
   'data_root',
   'master_key',
   'matched_scans',
@@ -349,7 +390,7 @@ const OF_NOBODY = [
 ];
 
 /** Tables whose rows name a key and no business. */
-const OF_KEYS = ['key_periods', 'key_rules', 'request_counts'];
+const OF_KEYS = ['request_counts'];
 
 test('rows without their business or their key are found in every table that has such rows', async (t) => {
   const { records, path } = await open(t);
@@ -367,12 +408,5 @@ test('rows without their business or their key are found in every table that has
   const found = await orphans(records.reader);
   const missing = (what: 'business' | 'key') => found.filter((each) => each.missing === what).map(({ table }) => table);
   t.deepEqual(missing('business').toSorted(), owned.filter((name) => !OF_KEYS.includes(name)).toSorted());
-  t.deepEqual([...new Set(missing('key'))].toSorted(), [
-    'key_periods',
-    'key_rules',
-    'keys',
-    'ledger',
-    'request_counts',
-    'usage',
-  ]);
+  t.deepEqual([...new Set(missing('key'))].toSorted(), ['keys', 'ledger', 'request_counts', 'usage']);
 });

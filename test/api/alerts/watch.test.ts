@@ -5,7 +5,7 @@ import pino from 'pino';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { startWatch, watchPartsOf } from '../../../api/alerts/watch.ts';
-import { recordsOver } from '../../../api/metering/open.ts';
+import { recordsOver } from '../../../api/metering/records.ts';
 import { openServices, type Services } from '../../../api/services.ts';
 import { openDatabase } from '../../../api/store/database.ts';
 import { editionOf, MINUTE_MS, watchPartsOf as madeParts, START_MS } from '../../support/data/alert-scans.ts';

@@ -5,8 +5,7 @@ import test from 'ava';
 import { areaOf } from '../../../api/alerts/areas.ts';
 import { growthFinding, growthOf } from '../../../api/commands/growth.ts';
 import { readSunset } from '../../../api/legacy/sunset.ts';
-import { openRecords } from '../../../api/metering/open.ts';
-import type { Records } from '../../../api/store/records.ts';
+import { openRecords, type Records } from '../../../api/metering/records.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 

@@ -23,7 +23,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
-import { openRecords } from '../../../api/metering/open.ts';
+import { openRecords } from '../../../api/metering/records.ts';
 import { verifyLedger } from '../../../api/metering/verify.ts';
 import { upsertLocations } from '../../../api/portfolio/locations.ts';
 import { createVerification } from '../../../api/routes/verify.ts';

@@ -13,8 +13,8 @@ import {
 } from '../../../api/commands/webhook-listen.ts';
 import { earlierBodyOf } from '../../../api/legacy/events.ts';
 import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
-import { openRecords } from '../../../api/metering/open.ts';
-import type { Records } from '../../../api/store/records.ts';
+import type { Records } from '../../../api/metering/records.ts';
+import { openRecords } from '../../../api/metering/records.ts';
 import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';

@@ -1,5 +1,4 @@
-import type { CellShape } from '../../../pipeline/detect/cells.ts';
-import { trackedCells } from '../../../pipeline/detect/cells.ts';
+import { type CellShape, trackedCells } from '../../../pipeline/detect/cells.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';

@@ -3,7 +3,7 @@ import type { WatchParts } from '../../../api/alerts/watch.ts';
 import type { Edition } from '../../../api/catalog.ts';
 import type { Engine } from '../../../api/duckdb.ts';
 import type { Live, LiveSnapshot } from '../../../api/live.ts';
-import type { Records } from '../../../api/store/records.ts';
+import type { Records } from '../../../api/metering/records.ts';
 import { tableTaskStore } from '../../../api/store/tasks/table.ts';
 import { queueOver } from '../../../api/store/tasks/work.ts';
 import { OTHER_FORMATS } from '../../../api/variants.ts';

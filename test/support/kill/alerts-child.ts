@@ -1,6 +1,6 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { createWatch } from '../../../api/alerts/watch.ts';
-import { recordsOver } from '../../../api/metering/open.ts';
+import { recordsOver } from '../../../api/metering/records.ts';
 import { openDatabase } from '../../../api/store/database.ts';
 import { EPISODE, editionOf, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
 

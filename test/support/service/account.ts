@@ -1,8 +1,6 @@
 import { createBusiness } from '../../../api/accounts/businesses.ts';
-import { setKeyCap } from '../../../api/accounts/key-caps.ts';
-import { createKey, findKey } from '../../../api/accounts/key-rows.ts';
-import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import type { Tariff } from '../../../api/store/records.ts';
+import { createKey, findKey, setKeyCap } from '../../../api/accounts/keys.ts';
+import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import type { RunningService } from './service.ts';
 
 /** A business of its own with one key. */

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openRecords } from '../../../api/metering/open.ts';
+import { openRecords } from '../../../api/metering/records.ts';
 import { SCRATCH } from '../data/world.ts';
 
 let made: Promise<Buffer> | undefined;

@@ -4,7 +4,7 @@ import { createSubscription } from '../../../api/alerts/subscriptions.ts';
 import { insertJob } from '../../../api/jobs/rows.ts';
 import { upsertLocations } from '../../../api/portfolio/locations.ts';
 import { polygonShape } from '../../../api/rules/area-geometry.ts';
-import type { Writer } from '../../../api/store/records.ts';
+import type { Writer } from '../../../api/store/database.ts';
 import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';

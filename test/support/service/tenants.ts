@@ -1,7 +1,7 @@
 import { createBusiness } from '../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import { openRecords } from '../../../api/metering/open.ts';
-import type { Records } from '../../../api/store/records.ts';
+import type { Records } from '../../../api/metering/records.ts';
+import { openRecords } from '../../../api/metering/records.ts';
 import { openSecrets } from '../../../api/store/secrets.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';
 import { insertWebhook } from '../../../api/webhooks/endpoints.ts';

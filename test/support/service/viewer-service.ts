@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { openViewer, type Viewer } from '../../../api/files/viewer.ts';
-import type { ErrorCode } from '../../../schemas/errors.ts';
-import { ERRORS } from '../../../schemas/errors.ts';
+import { ERRORS, type ErrorCode } from '../../../schemas/errors.ts';
 import { Current, Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
 
 /** What the page meets: the viewer's files, the two lists of archives, the archives themselves. Nothing else of the API. */

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { recordsOver } from '../../../api/metering/open.ts';
+import { recordsOver } from '../../../api/metering/records.ts';
 import { openDatabase } from '../../../api/store/database.ts';
 import { PATIENCE } from './patience.ts';
 

@@ -1,6 +1,6 @@
 import type { DatabaseConnection, Dialect } from 'kysely';
 import { ReadingSqlite, type Store, sqliteStore, WritingSqlite } from '../../../api/store/database.ts';
-import { WriteLock } from '../../../api/store/write-lock.ts';
+import { WriteLock } from '../../../api/store/sqlite-locks.ts';
 
 /** Every statement that a store wrote, `begin` and `commit` among them; and where it fails. */
 export interface Watch {

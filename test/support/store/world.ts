@@ -7,11 +7,12 @@ import test, { type ExecutionContext } from 'ava';
 import { PGliteDialect } from 'kysely';
 import pg from 'pg';
 import { createBusiness } from '../../../api/accounts/businesses.ts';
-import { createKey } from '../../../api/accounts/key-rows.ts';
-import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
-import { type RecordsSettings, recordsOver } from '../../../api/metering/open.ts';
+import type { Caller } from '../../../api/accounts/keyring.ts';
+import { createKey } from '../../../api/accounts/keys.ts';
+import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
+import type { Charge } from '../../../api/metering/ledger.ts';
+import { type Records, type RecordsSettings, recordsOver } from '../../../api/metering/records.ts';
 import { type Location, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
-import type { Caller, Charge, Records, Tariff } from '../../../api/store/records.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */

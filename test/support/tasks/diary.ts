@@ -1,6 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { RecordsSettings } from '../../../api/metering/open.ts';
-import type { Records } from '../../../api/store/records.ts';
+import type { Records, RecordsSettings } from '../../../api/metering/records.ts';
 import type { NewTask, Queue, Task, WorkSettings } from '../../../api/store/tasks/queue.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';
 import type { World } from '../store/world.ts';

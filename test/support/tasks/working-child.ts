@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { recordsOver } from '../../../api/metering/open.ts';
+import { recordsOver } from '../../../api/metering/records.ts';
 import type { Location } from '../../../api/store/database.ts';
 import { openDatabase } from '../../../api/store/database.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';

@@ -17,9 +17,11 @@ import {
   selectAreas,
 } from '../../../../api/alerts/areas.ts';
 import { areaRings } from '../../../../api/alerts/places.ts';
+import type { StoredAnswer } from '../../../../api/metering/idempotency.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
 import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
-import type { Records, StoredAnswer, Writer } from '../../../../api/store/records.ts';
+import type { Writer } from '../../../../api/store/database.ts';
 import { boxRing } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';

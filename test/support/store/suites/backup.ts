@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
-import { recordsOver } from '../../../../api/metering/open.ts';
+import { recordsOver } from '../../../../api/metering/records.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
 import { upsertLocations } from '../../../../api/portfolio/locations.ts';
 import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';

@@ -1,6 +1,6 @@
 import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../../api/jobs/rows.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
-import type { Records } from '../../../../api/store/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 const ROUNDS = 8;

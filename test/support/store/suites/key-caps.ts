@@ -1,9 +1,8 @@
-import { keyCaps, setKeyCap } from '../../../../api/accounts/key-caps.ts';
-import { createKey, findKey, rotateKey } from '../../../../api/accounts/key-rows.ts';
+import { createKey, findKey, listKeys, rotateKey, setKeyCap } from '../../../../api/accounts/keys.ts';
 import { refundAll } from '../../../../api/metering/ledger.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { readUsage } from '../../../../api/metering/usage.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
-import type { Records } from '../../../../api/store/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 async function rowOf(records: Records, { caller }: Tenant) {
@@ -117,7 +116,11 @@ export function keyCapsSuite(test: Register): void {
       ],
     );
     await limit(records, world, next, 60);
-    t.deepEqual([...(await keyCaps(records.reader, old.caller.business_id))], [[old.caller.rate_bucket, 60]]);
+    const limited = await listKeys(records.reader, old.caller.business_id, world.now_ms);
+    t.deepEqual(
+      limited.map(({ monthly_cap }) => monthly_cap),
+      [60, 60],
+    );
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
   });
 
@@ -143,9 +146,15 @@ export function keyCapsSuite(test: Register): void {
     const { business_id, key_id } = tenant.caller;
     await limit(records, world, tenant, 20);
     await records.charge(chargeOf(tenant, 15, world));
-    await records.transaction((rows) => rows.updateTable('key_periods').set({ used: 14 }).execute());
+    await records.transaction((rows) => rows.updateTable('usage').set({ credits: 14 }).execute());
     t.deepEqual((await verifyLedger(records.reader)).faults, [
-      { business_id, subject: `key ${key_id} 2026-05`, what: 'key', ledger_credits: 15, found_credits: 14 },
+      {
+        business_id,
+        subject: `2026-05-20 ${key_id} hail.current`,
+        what: 'usage',
+        ledger_credits: 15,
+        found_credits: 14,
+      },
     ]);
   });
 }

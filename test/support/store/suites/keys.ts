@@ -8,8 +8,8 @@ import {
   ROTATION_GRACE_MS,
   revokeKey,
   rotateKey,
-} from '../../../../api/accounts/key-rows.ts';
-import type { Records } from '../../../../api/store/records.ts';
+} from '../../../../api/accounts/keys.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant } from '../world.ts';
 
 const WRONG_SECRET = (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`;

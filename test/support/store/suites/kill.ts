@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
-import type { Location } from '../../../../api/store/database.ts';
-import { snapshot } from '../../../../api/store/snapshot.ts';
+import { type Location, snapshot } from '../../../../api/store/database.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 const CHILD = fileURLToPath(new URL('../charging-child.ts', import.meta.url));

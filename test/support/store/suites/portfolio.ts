@@ -1,3 +1,4 @@
+import type { Records } from '../../../../api/metering/records.ts';
 import {
   allLocations,
   countLocations,
@@ -9,7 +10,7 @@ import {
   type UpsertResult,
   upsertLocations,
 } from '../../../../api/portfolio/locations.ts';
-import type { Records, Writer } from '../../../../api/store/records.ts';
+import type { Writer } from '../../../../api/store/database.ts';
 import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 const QUOTA = 10_000;

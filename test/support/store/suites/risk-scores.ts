@@ -1,7 +1,8 @@
 import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
-import type { Records, Writer } from '../../../../api/store/records.ts';
+import type { Writer } from '../../../../api/store/database.ts';
 import { tableTaskStore } from '../../../../api/store/tasks/table.ts';
 import { queueOver } from '../../../../api/store/tasks/work.ts';
 import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';

@@ -1,17 +1,16 @@
 import { type Kysely, sql } from 'kysely';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
+import type { Records } from '../../../../api/metering/records.ts';
 import { dumpRecords } from '../../../../api/store/backup.ts';
 import type { Store } from '../../../../api/store/database.ts';
-import type { Records } from '../../../../api/store/records.ts';
 import { ALL_TABLES, type Database } from '../../../../api/store/schema.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 /** What belongs to the place or to the moment, not to the records: no backup holds it. */
-const NOT_BACKED_UP = ['commits', 'data_root', 'master_key', 'matched_scans', 'migrations', 'probes'];
+const NOT_BACKED_UP = ['data_root', 'master_key', 'matched_scans', 'migrations', 'probes'];
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
 const LEFT_BY_PURGE = [
   'audit',
-  'commits',
   'data_root',
   'master_key',
   'matched_scans',

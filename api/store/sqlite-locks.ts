@@ -1,3 +1,6 @@
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SqliteDatabase } from 'kysely';
 
@@ -5,22 +8,22 @@ import type { SqliteDatabase } from 'kysely';
 const START_WAIT_MS = 5_000;
 /** How often a waiting transaction tries: often, for a busy peer lets go of the lock for a fraction of a millisecond only. */
 const TRY_EVERY_MS = 1;
-/** How often the lock is looked at while nobody waits for it any more. */
+/** How often the lock is probed while writers are refused. */
 const LOOK_EVERY_MS = 100;
-export const SQLITE_BUSY = 5;
+const SQLITE_BUSY = 5;
 
 /**
- * The one write lock of a SQLite file, for which other processes ask too. Every try ends at once: between tries the event
- * loop turns. A transaction that has waited in vain gives up for all: from then on everybody is refused at once, until a
- * look finds the lock free.
+ * The one write lock of a SQLite file, which other processes take too. Every try ends at once: between tries the event
+ * loop turns. The first transaction that times out closes the lock for all: from then on writers are refused at once, until a
+ * probe finds the lock free.
  */
 export class WriteLock {
-  /** How long the first transaction of a queue waits, milliseconds, and with it everybody behind it. */
+  /** How long the first transaction of a queue waits, milliseconds, and with it those behind it. */
   wait_ms = START_WAIT_MS;
   #database: SqliteDatabase | null = null;
   #looking: NodeJS.Timeout | null = null;
 
-  /** Tells the connection that writes, which must not wait for locks by itself, and returns it. */
+  /** Sets the connection that writes, which must not wait for locks by itself, and returns it. */
   of(database: SqliteDatabase): SqliteDatabase {
     this.#database = database;
     return database;
@@ -74,4 +77,26 @@ export class WriteLock {
     if (this.#database === null) throw new TypeError('the write lock has no connection');
     this.#database.prepare(statement).run([]);
   }
+}
+
+/**
+ * Takes the lock of the one service that may run on the SQLite records of a data root: rates are counted in its memory, and a
+ * second one would double them. Returns what releases it; null: another process has it. An exclusive transaction on a small
+ * file, because the system gives such a lock back however its holder dies. Commands do not take it.
+ */
+export function takeServiceLock(dataRoot: string): (() => void) | null {
+  const path = join(dataRoot, 'records', 'service.lock');
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
+  const database = new DatabaseSync(path);
+  try {
+    database.exec('pragma locking_mode = exclusive; begin exclusive');
+  } catch (error) {
+    database.close();
+    if ((((error as { readonly errcode?: number }).errcode ?? 0) & 0xff) === SQLITE_BUSY) return null;
+    throw error;
+  }
+  return () => {
+    if (database.isOpen) database.close();
+  };
 }

@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Kysely } from 'kysely';
 import { yieldToEventLoop } from '../event-loop.ts';
+import type { Store } from '../store/database.ts';
 import { BusinessGone, isOutage, OutcomeUnknown } from '../store/errors.ts';
-import type { Charge } from '../store/records.ts';
-import type { Database } from '../store/schema.ts';
-import type { CommitMarkers } from './commit-markers.ts';
 import type { DeferredBatch, DeferredWrites } from './deferred-writes.ts';
-import type { Charged, Ledger } from './ledger.ts';
+import { type Charge, type Charged, type Ledger, withRequestId } from './ledger.ts';
+import { transact } from './outcome.ts';
 import type { UnresolvedCommits } from './unresolved-commits.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
-/** How long anybody waits to hear whether commits work. */
+/** How long a caller waits to learn whether commits work. */
 const PROBE_WAIT_MS = 100;
 /** How long a commit that worked is taken as proof that commits work. */
 const PROOF_LASTS_MS = 1_000;
@@ -35,14 +33,13 @@ export interface Committer {
   readonly drain: () => Promise<void>;
 }
 
-/** What a committer is made of. */
+/** Parts of a committer. */
 export interface CommitterParts {
-  readonly writer: Kysely<Database>;
-  readonly marks: CommitMarkers;
+  readonly store: Store;
   readonly unresolvedCommits: UnresolvedCommits;
   readonly charging: Ledger;
   readonly deferredWrites: DeferredWrites;
-  /** How long what was noted waits for a charge to carry it along. */
+  /** How long deferred writes wait for a charge to share its commit. */
   readonly deferred_wait_ms: number;
 }
 
@@ -59,8 +56,7 @@ interface Waiting {
  * written at the latest `deferred_wait_ms` later.
  */
 export function createCommitter({
-  writer,
-  marks,
+  store,
   unresolvedCommits,
   charging,
   deferredWrites,
@@ -110,9 +106,11 @@ export function createCommitter({
   async function commit(batch: DeferredBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
     let outcomes: readonly Charged[] = [];
     try {
-      await marks.transact(async (rows) => {
+      await transact(store, async (rows) => {
         outcomes = await charging.chargeAll(rows, charges);
         await deferredWrites.write(rows, batch);
+        const charged = charges.find((_, k) => outcomes[k] === 'charged');
+        return { result: null, request_id: charged?.request_id ?? null };
       });
       proved();
       return outcomes;
@@ -133,7 +131,7 @@ export function createCommitter({
 
   async function probe(machine_ms: number): Promise<boolean> {
     try {
-      await writeProbe(writer, new Date(machine_ms).toISOString());
+      await writeProbe(store, new Date(machine_ms).toISOString());
       proved();
     } catch (error) {
       if (!isOutage(error)) throw error;
@@ -162,7 +160,7 @@ export function createCommitter({
   return {
     charge: (charge) =>
       new Promise((resolve, reject) => {
-        waiting.push({ charge, resolve, reject });
+        waiting.push({ charge: withRequestId(charge), resolve, reject });
         schedule();
       }),
     noted: () => {
@@ -191,8 +189,8 @@ function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-async function writeProbe(db: Kysely<Database>, at: string): Promise<void> {
-  await db.transaction().execute((rows) =>
+async function writeProbe({ writer }: Store, at: string): Promise<void> {
+  await writer.transaction().execute((rows) =>
     rows
       .insertInto('probes')
       .values({ name: 'health', at })

@@ -2,24 +2,38 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Kysely, Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
-import { usedByKey } from '../accounts/key-caps.ts';
-import { createKeyring } from '../accounts/keys.ts';
+import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import { sweepCursors } from '../store/cursors.ts';
-import { openDatabase, recordsLocation, type Store } from '../store/database.ts';
+import { type CursorNote, sweepCursors } from '../store/cursors.ts';
+import {
+  type OpenStore,
+  openDatabase,
+  recordsLocation,
+  type Store,
+  type Transact,
+  type Writer,
+} from '../store/database.ts';
 import { type Deletions, NO_DELETIONS, openDeletions } from '../store/deletions.ts';
 import { BusinessGone, isOutage, OutcomeUnknown, RecordsUnavailable } from '../store/errors.ts';
 import { migrate } from '../store/migrate.ts';
 import { param, prepare } from '../store/prepare.ts';
-import type { Charge, OverCap, Records, StoredAnswer, Writer } from '../store/records.ts';
 import type { Database } from '../store/schema.ts';
-import { createCommitter } from './commit.ts';
-import { type CommitMarkers, createCommitMarkers, sweepCommitMarkers } from './commit-markers.ts';
-import { openDailyQuota, sweepDailyQuota } from './daily-quota.ts';
+import { type DailyQuota, openDailyQuota, sweepDailyQuota } from './daily-quota.ts';
 import { createDeferredWrites } from './deferred-writes.ts';
-import { claimKey, dropClaim, finishClaim, sweepClaims } from './idempotency.ts';
-import { createLedger, type Ledger, periodOf } from './ledger.ts';
+import { createCommitter } from './group-commit.ts';
+import {
+  type Claim,
+  type ClaimRequest,
+  claimKey,
+  dropClaim,
+  finishClaim,
+  type StoredAnswer,
+  sweepClaims,
+} from './idempotency.ts';
+import { type Charge, createLedger, type Ledger, type OverCap, periodOf, withRequestId } from './ledger.ts';
+import { transact } from './outcome.ts';
 import { openUnresolvedCommits } from './unresolved-commits.ts';
+import { usedByRotation } from './usage.ts';
 
 /** How often what is over its time is removed. */
 const SWEEP_EVERY_MS = 600_000;
@@ -34,10 +48,57 @@ const WRITE_WAIT_MS = 1_000;
 
 /** How long one statement of a call may take on a PostgreSQL server. */
 const STATEMENT_WAIT_MS = 1_500;
-/** How long anybody waits to hear how the records are. */
+/** How long a caller waits for the health of the records. */
 const HEALTH_WAIT_MS = 1_000;
 
-/** What the records need beside their database. */
+/**
+ * The businesses' rows. Every function throws RecordsUnavailable when the store cannot be reached and nothing was done,
+ * CommitFailed when a commit failed and was rolled back, and OutcomeUnknown when the answer to a commit was lost and its
+ * outcome could not be looked up in time.
+ */
+export interface Records extends Keyring, OpenStore {
+  /**
+   * Charges a call; resolves once the charge is committed. `over_cap`, `over_key_cap`: nothing was charged. Charges that arrive while
+   * a commit runs are committed together with the next. Throws BusinessGone; after OutcomeUnknown it is refunded if made.
+   */
+  readonly charge: (charge: Charge) => Promise<'charged' | OverCap>;
+  /** The cap that would refuse a charge now, null for none: a look, nothing is reserved. Throws RecordsUnavailable when none can be written. */
+  readonly wouldExceed: (caller: Caller, credits: number, now_ms: number) => Promise<OverCap | null>;
+  /**
+   * Counts a free, refused or replayed call in the key's total of requests; committed within a second, not before the
+   * answer. Charged calls are counted by their charge.
+   */
+  readonly countRequest: (key_id: string, now_ms: number) => void;
+  /** Counts a request in the UTC day of its business, and says whether the day still had one. */
+  readonly admitToday: DailyQuota['admit'];
+  readonly claim: (request: ClaimRequest) => Promise<Claim>;
+  /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
+  readonly releaseClaim: (token: string) => Promise<void>;
+  /** Keeps a refusal (400, 404, 409) under its claim; when it cannot, it forgets the claim as soon as it can. */
+  readonly storeRefusal: (token: string, answer: StoredAnswer) => Promise<void>;
+  /**
+   * One transaction: `work`, the charge, and the finished claim with the answer that `work` returned. `over_cap`,
+   * `over_key_cap`: everything was rolled back. What `work` throws rolls back and is thrown again. Writes of one business take turns. Throws
+   * BusinessGone; after OutcomeUnknown rows and charge stand or fall together.
+   */
+  readonly write: <Result extends StoredAnswer>(
+    business_id: string,
+    charge: Charge | null,
+    claim: string | null,
+    now_ms: number,
+    work: (writer: Writer) => Promise<Result>,
+  ) => Promise<Result | OverCap>;
+  /** What may be deleted by its age. */
+  readonly deletions: Deletions;
+  /** Remembers where a page ended; committed with the next charge, at the latest within a second. */
+  readonly rememberCursor: (note: CursorNote) => void;
+  /** False when the records cannot be read, what was read or written last failed and still does, or their file is gone or damaged. */
+  readonly health: () => Promise<boolean>;
+  /** Waits for what is being committed, writes what was noted, and closes. */
+  readonly close: () => Promise<void>;
+}
+
+/** Settings of the records besides their database. */
 export interface RecordsSettings {
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -71,7 +132,7 @@ export async function openRecords({ data_root, database_url, ...settings }: Reco
 export async function recordsOver(store: Store, settings: RecordsSettings): Promise<Records> {
   const { now, report = () => {}, alarm = () => {}, deferred_wait_ms = NOTES_WAIT_MS, journal = null } = settings;
   const { write_wait_ms = WRITE_WAIT_MS, statement_wait_ms = STATEMENT_WAIT_MS } = settings;
-  const { writer, reader, files, health } = store;
+  const { reader, files, health } = store;
   health.onDamage = (reason) => alarm(`records: ${store.name} is damaged (${reason})`);
   if (files !== null)
     files.onChange = (fault) =>
@@ -81,15 +142,15 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
   const clocks = { now, machine: Date.now };
-  const marks = createCommitMarkers(store, now);
+  const transaction: Transact = (work) =>
+    transact(store, async (rows) => ({ result: await work(rows), request_id: null }));
   const unresolvedCommits = openUnresolvedCommits({ store, journal, report });
   const charging = createLedger(store);
   const deferredWrites = createDeferredWrites(store, () => committer.noted());
-  const committer = createCommitter({ writer, marks, unresolvedCommits, charging, deferredWrites, deferred_wait_ms });
+  const committer = createCommitter({ store, unresolvedCommits, charging, deferredWrites, deferred_wait_ms });
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
-  const requestDays = openDailyQuota(marks, store);
-  const transaction: Records['transaction'] = marks.transact;
+  const requestDays = openDailyQuota(transaction, store);
   const deletions = settings.now_is_fixed ? NO_DELETIONS : openDeletions(store, transaction, now);
   const sweeping = setInterval(
     () => void sweep(store, transaction, deletions).catch(ignoreUnreachable),
@@ -123,7 +184,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       if (store.writersBlocked()) throw new RecordsUnavailable('writers are kept out');
       const cap = effectiveCap(plan);
       const month = { business_id, period: periodOf(now_ms) };
-      if (key_cap !== null && (await usedByKey(reader, rate_bucket, month)) + credits > key_cap) return 'over_key_cap';
+      if (key_cap !== null && (await usedByRotation(reader, rate_bucket, month.period)) + credits > key_cap)
+        return 'over_key_cap';
       return cap !== null && (await usedOf(business_id, now_ms)) + credits > cap ? 'over_cap' : null;
     },
     countRequest: (key_id, now_ms) => deferredWrites.request(key_id, now_ms, true),
@@ -141,7 +203,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     storeRefusal: (token, answer) => endClaim(token, (rows) => finishClaim(rows, token, answer)),
     write: async (business_id, charge, claim, now_ms, work) => {
       if (charge) deferredWrites.request(charge.key_id, charge.at_ms, false);
-      return await writeCharged(marks, charging, { business_id, now_ms, charge, claim }, work);
+      const charged = charge && withRequestId(charge);
+      return await writeCharged(store, charging, { business_id, now_ms, charge: charged, claim }, work);
     },
     transaction,
     deletions,
@@ -196,20 +259,20 @@ class Refused extends Error {
 }
 
 async function writeCharged<Result extends StoredAnswer>(
-  marks: CommitMarkers,
+  store: Store,
   charging: Ledger,
   { business_id, now_ms, charge, claim }: ChargedWrite,
   work: (writer: Writer) => Promise<Result>,
 ): Promise<Result | OverCap> {
   try {
-    return await marks.transact(async (rows) => {
+    return await transact(store, async (rows) => {
       if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
       const result = await work({ rows, business_id, now_ms });
       // Last, because every other charge of the business waits while this row is held.
       const [charged = 'charged'] = charge ? await charging.chargeAll(rows, [charge]) : [];
       if (charged === 'over_cap' || charged === 'over_key_cap') throw new Refused(charged);
       if (claim !== null) await finishClaim(rows, claim, result);
-      return result;
+      return { result, request_id: charge?.request_id ?? null };
     });
   } catch (error) {
     if (error instanceof Refused) return error.by;
@@ -233,13 +296,12 @@ function prepareUsed(reader: Kysely<Database>): (business_id: string, now_ms: nu
 }
 
 /** Deletes what requests left behind and has run out, a part of it at a time. */
-async function sweep(store: Store, transaction: Records['transaction'], deletions: Deletions): Promise<void> {
+async function sweep(store: Store, transaction: Transact, deletions: Deletions): Promise<void> {
   const until_ms = await deletions.due('requests');
   if (until_ms === null) return;
   const swept = await transaction(async (rows) => [
     await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
-    await sweepCommitMarkers(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepDailyQuota(rows, until_ms),
   ]);
   if (swept.every((count) => count < SWEPT_AT_ONCE)) await deletions.done('requests');
