@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import type { Records } from '../metering/records.ts';
+import type { Transact } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
 import { listMembers } from './members.ts';
@@ -125,7 +125,7 @@ export function openMailer({ smtp_url, records_root, refused = () => {} }: Maile
 export async function sendMail(
   { payload }: Pick<Task, 'payload'>,
   mailer: Mailer,
-  { records, queue }: { readonly records: Pick<Records, 'transaction'>; readonly queue: Pick<Queue, 'add'> },
+  { records, queue }: { readonly records: { readonly transaction: Transact }; readonly queue: Pick<Queue, 'add'> },
 ): Promise<void> {
   const mail = Mail.parse(payload);
   try {

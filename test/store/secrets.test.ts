@@ -281,6 +281,12 @@ const CHANGED = {
   ledger: RELEASED.ledger.replace(/\)$/, ', "request_id" text)'),
   ledger_by_request_id: 'CREATE UNIQUE INDEX "ledger_by_request_id" on "ledger" ("request_id")',
   usage_by_key: 'CREATE INDEX "usage_by_key" on "usage" ("key_id", "day")',
+  ...Object.fromEntries(
+    (['subscriptions', 'webhooks'] as const).map((table) => [
+      table,
+      RELEASED[table].replace(/\)$/, `, "format" text default 'current' not null)`),
+    ]),
+  ),
   tasks: RELEASED.tasks.replace(/\)$/, `, "tenant" text default '' not null, "retry" bigint default 0 not null)`),
   tasks_by_tenant:
     'CREATE INDEX "tasks_by_tenant" on "tasks" ("name", "tenant", "retry", "due_ms", "id", "task_group", "lease_until_ms")',
@@ -351,6 +357,7 @@ test('records of an earlier version keep the variants and caps of their keys, an
   shell.exec(`drop index ledger_by_request_id; drop index keys_by_rotation; drop index usage_by_key;
     alter table ledger drop column request_id; alter table keys drop column variant;
     alter table keys drop column monthly_cap;
+    alter table webhooks drop column format; alter table subscriptions drop column format;
     create table commits (id text primary key, at text not null);
     create table key_rules (key_id text primary key, variant text not null, monthly_cap bigint);
     create table key_periods (key_id text, period text, used bigint not null, primary key (key_id, period));
