@@ -32,7 +32,7 @@ import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 
 /** Box and smallest size of the rows that a question needs. */
-export interface Near {
+export interface RowFilter {
   readonly bbox?: Bbox;
   readonly min_size_mm?: number;
 }
@@ -61,12 +61,12 @@ export interface Edition {
   /** Absolute path of a file that a manifest lists; of the data root for an empty path. */
   readonly absolute: (path: string) => string;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
-  readonly paths: (table: string, dates: readonly string[], near?: Near) => string[];
+  readonly paths: (table: string, dates: readonly string[], near?: RowFilter) => string[];
   /**
    * Absolute paths of the day maxima from a date to a date, both included: month files where those are current, else day
    * files. Month files hold other dates too: filter by storm_date. A running date lies in several files that add up.
    */
-  readonly dayMaxPaths: (first: string, last: string, near?: Near) => string[];
+  readonly dayMaxPaths: (first: string, last: string, near?: RowFilter) => string[];
   /** Published dates from a date to a date, both included, ascending. */
   readonly datesBetween: (first: string, last: string) => string[];
   /** Whether a date with radar data is over and compacted; null for a date that is not published, or was cleared. */
@@ -521,7 +521,7 @@ function makeEdition(
   };
   const provenanceOf = (names: readonly string[]) =>
     combineProvenances(names.flatMap((name) => filled(name)?.source ?? []));
-  const filesOf = (partition: Head | undefined, table: string, near: Near | undefined) =>
+  const filesOf = (partition: Head | undefined, table: string, near: RowFilter | undefined) =>
     (partition?.files ?? [])
       .filter((file) => file.table === table && mayHold(file, near))
       .map((file) => store.absolute(file.path));
@@ -617,7 +617,7 @@ function collectionEdition(
 }
 
 /** False when the bounds in the manifest exclude every row of a file. */
-function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: Near | undefined): boolean {
+function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: RowFilter | undefined): boolean {
   if (rows === 0) return false;
   if (near?.min_size_mm !== undefined && max_size_mm !== null && max_size_mm < near.min_size_mm) return false;
   if (near?.bbox === undefined || bbox === null) return true;

@@ -21,7 +21,7 @@ import { die } from './die.ts';
 import { ApiError } from './errors.ts';
 
 /** What a statement may be given: `$1`, `$2`, …; a list is for `read_parquet($1::VARCHAR[], …)`, numbers are DOUBLE. */
-export type Parameter = string | number | boolean | null | readonly string[];
+export type SqlParameter = string | number | boolean | null | readonly string[];
 
 /** Values of each column of a result, by name: numbers, texts, booleans or null; DATE and TIMESTAMP as epoch milliseconds. */
 export type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
@@ -35,16 +35,16 @@ export type Numbers<Name extends string = string> = Readonly<Record<Name, Float6
  */
 export interface Queries {
   /** Rows as plain objects. An empty list of paths is an error of DuckDB: callers answer it themselves. */
-  readonly rows: <Row>(sql: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
+  readonly rows: <Row>(sql: string, parameters?: readonly SqlParameter[]) => Promise<Row[]>;
   /** The same as columns, for results of many rows. */
-  readonly columns: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Columns<Name>>;
+  readonly columns: <Name extends string>(sql: string, parameters?: readonly SqlParameter[]) => Promise<Columns<Name>>;
   /** The same for DOUBLE columns, as arrays with NaN for null: ten times as fast. */
-  readonly numbers: <Name extends string>(sql: string, parameters?: readonly Parameter[]) => Promise<Numbers<Name>>;
+  readonly numbers: <Name extends string>(sql: string, parameters?: readonly SqlParameter[]) => Promise<Numbers<Name>>;
   /**
    * Hands over a result of DOUBLE columns piece by piece, each column an array with NaN for null: for results that are never in
    * memory as a whole. A piece is valid until `take` returns; other requests go on between two of them.
    */
-  readonly stream: (sql: string, parameters: readonly Parameter[], take: (piece: Piece) => void) => Promise<void>;
+  readonly stream: (sql: string, parameters: readonly SqlParameter[], take: (piece: Piece) => void) => Promise<void>;
 }
 
 /** Some rows of a result: its columns, in the order of the select list. */
@@ -145,11 +145,11 @@ export function openWhenAsked(open: () => Promise<Engine>): Engine {
     return opened;
   };
   const queriesOf = (pick: (engine: Engine) => Queries): Queries => ({
-    rows: async <Row>(sql: string, parameters?: readonly Parameter[]) =>
+    rows: async <Row>(sql: string, parameters?: readonly SqlParameter[]) =>
       pick(await engine()).rows<Row>(sql, parameters),
-    columns: async <Name extends string>(sql: string, parameters?: readonly Parameter[]) =>
+    columns: async <Name extends string>(sql: string, parameters?: readonly SqlParameter[]) =>
       pick(await engine()).columns<Name>(sql, parameters),
-    numbers: async <Name extends string>(sql: string, parameters?: readonly Parameter[]) =>
+    numbers: async <Name extends string>(sql: string, parameters?: readonly SqlParameter[]) =>
       pick(await engine()).numbers<Name>(sql, parameters),
     stream: async (sql, parameters, take) => pick(await engine()).stream(sql, parameters, take),
   });
@@ -219,7 +219,7 @@ type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
 
 function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Queries {
   return {
-    rows: async <Row>(sql: string, parameters: readonly Parameter[] = []) => {
+    rows: async <Row>(sql: string, parameters: readonly SqlParameter[] = []) => {
       const { names, columns } = await run((connection) => resultOf(connection, sql, parameters));
       return rowsOf(names, columns) as Row[];
     },
@@ -242,7 +242,11 @@ interface Result {
   readonly columns: readonly (readonly unknown[])[];
 }
 
-async function resultOf(connection: DuckDBConnection, sql: string, parameters: readonly Parameter[]): Promise<Result> {
+async function resultOf(
+  connection: DuckDBConnection,
+  sql: string,
+  parameters: readonly SqlParameter[],
+): Promise<Result> {
   const reader = await connection.runAndReadAll(sql, parameters.map(bound), parameters.map(typeOf));
   return { names: reader.deduplicatedColumnNames(), columns: reader.getColumnsJS().map(plainColumn) };
 }
@@ -250,7 +254,7 @@ async function resultOf(connection: DuckDBConnection, sql: string, parameters: r
 async function numbersOf(
   connection: DuckDBConnection,
   sql: string,
-  parameters: readonly Parameter[],
+  parameters: readonly SqlParameter[],
 ): Promise<Numbers> {
   const result = await connection.run(sql, parameters.map(bound), parameters.map(typeOf));
   const columns = result.deduplicatedColumnNames().map((name) => [name, new Float64Array(result.rowCount)] as const);
@@ -265,7 +269,7 @@ async function numbersOf(
 async function streamed(
   connection: DuckDBConnection,
   sql: string,
-  parameters: readonly Parameter[],
+  parameters: readonly SqlParameter[],
   take: (piece: Piece) => void,
 ): Promise<void> {
   const result = await connection.stream(sql, parameters.map(bound), parameters.map(typeOf));
@@ -447,15 +451,15 @@ function begun<Outcome>(
   return { outcome: settled(), interrupt };
 }
 
-function bound(parameter: Parameter): DuckDBValue {
+function bound(parameter: SqlParameter): DuckDBValue {
   return isList(parameter) ? listValue([...parameter]) : parameter;
 }
 
-function isList(parameter: Parameter): parameter is readonly string[] {
+function isList(parameter: SqlParameter): parameter is readonly string[] {
   return Array.isArray(parameter);
 }
 
-function typeOf(parameter: Parameter): DuckDBType {
+function typeOf(parameter: SqlParameter): DuckDBType {
   if (isList(parameter)) return LIST(VARCHAR);
   if (parameter === null) return SQLNULL;
   if (typeof parameter === 'boolean') return BOOLEAN;

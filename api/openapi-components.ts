@@ -77,7 +77,7 @@ export interface AnswerShape {
 }
 
 /** Headers of every answer of a variant. */
-export function commonHeaders({ headers: more }: Pick<AnswerShape, 'headers'>): ReturnType<typeof headerRefs> {
+export function commonHeaderRefs({ headers: more }: Pick<AnswerShape, 'headers'>): ReturnType<typeof headerRefs> {
   return { ...COMMON_HEADERS, ...headerRefs(Object.keys(more)) };
 }
 
@@ -105,7 +105,7 @@ export function errorResponses(
       status,
       {
         description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
-        headers: { ...commonHeaders(shape), ...ERROR_HEADERS[status], ...more },
+        headers: { ...commonHeaderRefs(shape), ...ERROR_HEADERS[status], ...more },
         content: {
           'application/json': {
             schema,

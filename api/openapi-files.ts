@@ -7,7 +7,7 @@ import { mediaType } from './http/negotiate.ts';
 import { FILE_KINDS } from './jobs/export-format.ts';
 import {
   CURRENT_ANSWERS,
-  commonHeaders,
+  commonHeaderRefs,
   errorResponses,
   fixedMessage,
   headerRefs,
@@ -94,7 +94,7 @@ function fileOperation({
   media_types,
   refusals,
 }: FileOperation): ZodOpenApiOperationObject {
-  const own = { ...commonHeaders(CURRENT_ANSWERS), ...headerRefs(['ETag', 'Accept-Ranges', 'X-Data-Source']) };
+  const own = { ...commonHeaderRefs(CURRENT_ANSWERS), ...headerRefs(['ETag', 'Accept-Ranges', 'X-Data-Source']) };
   const content = Object.fromEntries(
     media_types.map((type) => [type, { schema: { type: 'string' as const, format: 'binary' } }]),
   );

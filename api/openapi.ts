@@ -20,7 +20,7 @@ import { validInput } from './middleware/validate.ts';
 import {
   type AnswerShape,
   CURRENT_ANSWERS,
-  commonHeaders,
+  commonHeaderRefs,
   errorResponses,
   FILE_HEADERS,
   fixedMessage,
@@ -263,7 +263,7 @@ function responses(
 ): ZodOpenApiResponsesObject {
   const textOnly = endpoint.reply instanceof z.ZodString;
   const own = {
-    ...commonHeaders(variant),
+    ...commonHeaderRefs(variant),
     ...(isCacheable(endpoint) ? headerRefs(['ETag']) : {}),
     ...(sendsDataSource(endpoint) ? headerRefs(['X-Data-Source']) : {}),
     ...(takesIdempotencyKey(endpoint) ? headerRefs(['Idempotent-Replay']) : {}),
@@ -363,7 +363,7 @@ function caughtApiError(check: () => unknown): ApiError | null {
 }
 
 function documentOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
-  const own = { ...commonHeaders(variant), ...headerRefs(['ETag']) };
+  const own = { ...commonHeaderRefs(variant), ...headerRefs(['ETag']) };
   return {
     operationId: operationId({ method: 'GET', path: variant.own_path.replace('.', '_') }),
     tags: ['Account'],

@@ -3,13 +3,13 @@ import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Store } from '../store/database.ts';
 import { ALL_TABLES, type Database } from '../store/schema.ts';
-import { planOf, planRow, type Tariff } from './plans.ts';
+import { planRow, type Tariff, tariffOf } from './plans.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
 const COLUMNS = ['id', 'name', 'status', 'created_at'] as const;
 
 /** What a business or a key may be called: up to 100 printable characters. */
-export const LABEL = /^[^\p{C}]{1,100}$/u;
+export const LABEL_PATTERN = /^[^\p{C}]{1,100}$/u;
 
 /** Makes a business with its plan. Null when the name is taken. */
 export async function createBusiness(
@@ -115,7 +115,7 @@ export async function purgeBusiness(
 
 /** The plan of a business. */
 export async function readPlan(rows: Kysely<Database>, business_id: string): Promise<Tariff> {
-  return planOf(
+  return tariffOf(
     await rows.selectFrom('plans').selectAll().where('business_id', '=', business_id).executeTakeFirstOrThrow(),
   );
 }

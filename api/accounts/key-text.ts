@@ -21,12 +21,12 @@ export const VARIANT_WORDS = ['current', 'legacy'] as const;
 export type VariantWord = (typeof VARIANT_WORDS)[number];
 
 /** The variant that an operator names. */
-export function variantOf(word: VariantWord): KeyVariant {
+export function keyVariantOf(word: VariantWord): KeyVariant {
   return word === 'legacy' ? 'earlier' : word;
 }
 
 /** The operators' word for a variant. */
-export function wordOf(variant: KeyVariant): VariantWord {
+export function variantWordOf(variant: KeyVariant): VariantWord {
   return variant === 'earlier' ? 'legacy' : variant;
 }
 
@@ -43,7 +43,7 @@ export function newKeyText(kind: KeyKind, variant: KeyVariant = 'current'): NewK
   const prefix = kind === 'test' && variant !== 'current' ? 'test' : `hs_${kind}`;
   const body = `${prefix}_${public_id}${randomText(SECRET_CHARACTERS)}`;
   const text = body + checksum(body);
-  return { text, public_id, digest: digestOf(text).toString('hex') };
+  return { text, public_id, digest: keyDigest(text).toString('hex') };
 }
 
 /** Kind and public id of a well-formed key with a right checksum; null for any other text. */
@@ -60,7 +60,7 @@ export function withoutSecrets(text: string): string {
 }
 
 /** SHA-256 of a key. */
-export function digestOf(text: string): Buffer {
+export function keyDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 

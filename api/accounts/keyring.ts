@@ -3,8 +3,8 @@ import type { InferResult, Kysely } from 'kysely';
 import { param, prepare } from '../store/prepare.ts';
 
 import type { Database } from '../store/schema.ts';
-import { digestOf, type KeyKind, type KeyVariant, parseKeyText } from './key-text.ts';
-import { planOf, type Tariff } from './plans.ts';
+import { type KeyKind, type KeyVariant, keyDigest, parseKeyText } from './key-text.ts';
+import { type Tariff, tariffOf } from './plans.ts';
 
 /** How long a key is taken from memory: a revocation anywhere is in force after that. */
 const KEY_MEMORY_MS = 1_000;
@@ -83,7 +83,7 @@ export function createKeyring(reader: Kysely<Database>): Keyring {
 
 /** The caller, when the text is that of the key and the key is alive. */
 function opened(key: KnownKey | null, keyText: string, now_ms: number): Caller | null {
-  const same = timingSafeEqual(digestOf(keyText), key?.digest ?? NO_DIGEST);
+  const same = timingSafeEqual(keyDigest(keyText), key?.digest ?? NO_DIGEST);
   return key !== null && same && !key.revoked && now_ms < key.expires_ms ? key.caller : null;
 }
 
@@ -121,7 +121,7 @@ function knownKey(row: KeyRow, looked_up_ms: number): KnownKey {
     scopes: Object.freeze(JSON.parse(row.scopes) as string[]),
     suspended: row.status === 'suspended',
     key_cap: row.key_cap,
-    plan: planOf(row),
+    plan: tariffOf(row),
   });
   return {
     digest: Buffer.from(row.digest, 'hex'),

@@ -95,7 +95,7 @@ export function planRow(business_id: string, plan: Tariff): Insertable<Database[
 }
 
 /** The plan in a row. */
-export function planOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 'cap'>): Tariff {
+export function tariffOf(row: Omit<Selectable<Database['plans']>, 'business_id' | 'cap'>): Tariff {
   return Object.freeze({
     name: row.name,
     monthly_limit: row.monthly_limit,

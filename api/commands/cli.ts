@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
-import { type Business, findBusiness, LABEL } from '../accounts/businesses.ts';
+import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/businesses.ts';
 import { type Config, SettingsError } from '../config.ts';
 import { openRecords, type Records } from '../metering/records.ts';
 import { recordsLocation } from '../store/database.ts';
@@ -131,12 +131,12 @@ export function wholeNumberOrNone(text: string): number | 'none' {
 
 /** Argument parser: name of a business or a key. */
 export function label(text: string): string {
-  if (!LABEL.test(text)) throw new InvalidArgumentError('Expected 1 to 100 printable characters.');
+  if (!LABEL_PATTERN.test(text)) throw new InvalidArgumentError('Expected 1 to 100 printable characters.');
   return text;
 }
 
 /** Argument parser: one of some words. */
-export function wordOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
+export function oneWordOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
   return (text) => {
     const word = words.find((known) => known === text);
     if (word === undefined) throw new InvalidArgumentError(`Found '${text}', expected ${words.join(', ')}.`);
@@ -162,7 +162,7 @@ export function duration(text: string): number {
 }
 
 /** Argument parser: an instant as ISO 8601 with milliseconds, from a UTC date or a UTC time. */
-export function instant(text: string): string {
+export function parseInstant(text: string): string {
   const time_ms = Date.parse(text);
   if (
     !/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/.test(text) ||

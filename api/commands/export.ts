@@ -16,7 +16,7 @@ import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';
 import { rangeFault } from '../rules/date-range.ts';
-import { CommandError, print, requireDataRoot, wordOf } from './cli.ts';
+import { CommandError, oneWordOf, print, requireDataRoot } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings. */
@@ -37,10 +37,10 @@ export function exportCommand(config: () => ExportConfig): Command {
     .description(
       `write detections, swaths or ground reports of up to ${EXPORT_DAYS_MAX} storm dates to a file, as POST /v1/exports does, free`,
     )
-    .argument('<dataset>', DATASETS.join(', '), wordOf(DATASETS))
+    .argument('<dataset>', DATASETS.join(', '), oneWordOf(DATASETS))
     .argument('<from>', 'first storm date, YYYY-MM-DD', calendarDate)
     .argument('<to>', 'last storm date, included; today when it lies ahead', calendarDate)
-    .requiredOption('--format <format>', EXPORT_FORMATS.join(', '), wordOf(EXPORT_FORMATS))
+    .requiredOption('--format <format>', EXPORT_FORMATS.join(', '), oneWordOf(EXPORT_FORMATS))
     .requiredOption('--out <file>', 'where it goes; a file that exists is left alone')
     .option('--bbox <box>', 'minLon,minLat,maxLon,maxLat', argumentOf(bboxQuery()))
     .option('--state <code>', 'USPS code instead of a box', argumentOf(stateQuery()))

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { VARIANT_WORDS, type VariantWord, variantOf, wordOf } from '../accounts/key-text.ts';
+import { keyVariantOf, VARIANT_WORDS, type VariantWord, variantWordOf } from '../accounts/key-text.ts';
 import {
   createKey,
   findKey,
@@ -19,9 +19,9 @@ import {
   CommandError,
   collectWords,
   duration,
-  instant,
   type Json,
   label,
+  parseInstant,
   print,
   type RecordsConfig,
   table,
@@ -55,7 +55,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
       "'*', 'hail:read', 'portfolio:*' and the like, between commas; '*' when left out",
       collectWords,
     )
-    .option('--expires <time>', 'first instant at which it opens nothing more: a UTC date or time', instant)
+    .option('--expires <time>', 'first instant at which it opens nothing more: a UTC date or time', parseInstant)
     .addOption(
       new Option(
         '--variant <word>',
@@ -165,7 +165,7 @@ export function keyCommand(config: () => RecordsConfig): Command {
         key.id,
         key.public_id,
         key.kind,
-        wordOf(key.variant),
+        variantWordOf(key.variant),
         key.status,
         key.scopes.join(','),
         key.monthly_cap === null ? 'none' : String(key.monthly_cap),
@@ -192,7 +192,7 @@ function newKey({ live, test, name, scopes = ['*'], expires = undefined, variant
     throw new CommandError(EXIT.usage, `key: --expires is ${expires}, expected a time to come`);
   return {
     kind: live ? ('live' as const) : ('test' as const),
-    variant: variantOf(variant),
+    variant: keyVariantOf(variant),
     name,
     scopes,
     expires_at: expires ?? null,
@@ -216,7 +216,7 @@ async function infoOf(records: Records, id: string, now_ms: number): Promise<Key
 
 /** A key in the words of operators. */
 function shown({ variant, ...rest }: KeyInfo) {
-  return { ...rest, variant: wordOf(variant) };
+  return { ...rest, variant: variantWordOf(variant) };
 }
 
 function unknownKey(id: string): CommandError {

@@ -5,11 +5,11 @@ import {
   businessNamed,
   CommandError,
   type Json,
+  oneWordOf,
   print,
   type RecordsConfig,
   table,
   withRecords,
-  wordOf,
 } from './cli.ts';
 
 /** `hail-api member`: people of a business. Admins and managers are mailed. */
@@ -19,7 +19,7 @@ export function memberCommand(config: () => RecordsConfig): Command {
   command
     .command('add <business> <email>')
     .description('add a member, or change the role')
-    .option('--role <role>', ROLES.join(', '), wordOf(ROLES), 'member')
+    .option('--role <role>', ROLES.join(', '), oneWordOf(ROLES), 'member')
     .option('--json', 'print one JSON object')
     .action(async (nameOrId: string, address: string, { json, role }: Json & { readonly role: Role }) => {
       const email = emailAddress(address);

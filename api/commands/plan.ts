@@ -7,12 +7,12 @@ import {
   CommandError,
   collectWords,
   label,
+  oneWordOf,
   print,
   type RecordsConfig,
   wholeNumber,
   wholeNumberOrNone,
   withRecords,
-  wordOf,
 } from './cli.ts';
 
 interface Changes {
@@ -39,12 +39,12 @@ export function planCommand(config: () => RecordsConfig): Command {
     .option(
       '--plan <name>',
       'free, pro or business of the earlier variant: its requests a minute and a day and its webhooks; credits stay',
-      wordOf(PLAN_NAMES),
+      oneWordOf(PLAN_NAMES),
     )
     .option('--name <name>', 'name shown in usage answers', label)
     .option('--limit <credits>', 'monthly limit, or none', wholeNumberOrNone)
     .option('--cap <credits>', 'monthly spend cap, or none', wholeNumberOrNone)
-    .option('--overage <policy>', 'allow or block calls past the limit', wordOf(['allow', 'block'] as const))
+    .option('--overage <policy>', 'allow or block calls past the limit', oneWordOf(['allow', 'block'] as const))
     .option('--overage-rate <rate>', 'price of a credit past the limit', price)
     .option('--rate <n>', 'requests a minute of each key', wholeNumber(1, HIGHEST_RATE))
     .option('--feature <names>', `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`, features)
@@ -145,7 +145,7 @@ const QUOTAS = [
 
 function quota(text: string, before: Partial<Tariff['quotas']> = {}): Partial<Tariff['quotas']> {
   const [name = '', most = ''] = text.split('=');
-  const known = wordOf(QUOTAS)(name);
+  const known = oneWordOf(QUOTAS)(name);
   if (known === 'requests_per_day' && most === 'none') return { ...before, [known]: null };
   return { ...before, [known]: wholeNumber(0, Number.MAX_SAFE_INTEGER)(most) };
 }

@@ -4,12 +4,12 @@ import {
   type Business,
   createBusiness,
   findBusiness,
-  LABEL,
+  LABEL_PATTERN,
   lockBusiness,
   setPlan,
   setStatus,
 } from '../accounts/businesses.ts';
-import { VARIANT_WORDS, variantOf, wordOf } from '../accounts/key-text.ts';
+import { keyVariantOf, VARIANT_WORDS, variantWordOf } from '../accounts/key-text.ts';
 import { createKey, findKey, type KeyInfo, listKeys, setKeyCap } from '../accounts/keys.ts';
 import { ROLES, setMember } from '../accounts/members.ts';
 import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
@@ -23,7 +23,7 @@ import { SeedAreas } from './seed-areas.ts';
 
 const credits = z.int().nonnegative().nullable();
 const count = z.int().nonnegative();
-const label = z.string().regex(LABEL, 'expected 1 to 100 printable characters');
+const label = z.string().regex(LABEL_PATTERN, 'expected 1 to 100 printable characters');
 
 const SeedPlan = z.strictObject({
   monthly_limit: credits.default(SELF_HOSTED.monthly_limit).meta({ description: 'Credits a month; null: none.' }),
@@ -211,7 +211,7 @@ async function applyKeys(
   const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
   const made: SeededKey[] = [];
   for (const { name, kind, variant: word, scopes, expires_at, monthly_cap } of wanted) {
-    const variant = variantOf(word);
+    const variant = keyVariantOf(word);
     const key = {
       business_id,
       kind,
@@ -223,7 +223,7 @@ async function applyKeys(
     const present = there.find((known) => labelOf(known) === labelOf(key));
     if (present !== undefined && present.variant !== variant)
       throw new SeedConflict(
-        `business ${business}: ${kind} key ${name} is of the variant ${wordOf(present.variant)}, expected ${word}: revoke it first`,
+        `business ${business}: ${kind} key ${name} is of the variant ${variantWordOf(present.variant)}, expected ${word}: revoke it first`,
       );
     const created = present === undefined ? await createKey(rows, key, now_ms) : null;
     const isChanged = present !== undefined && (await changeKey(rows, present, key, now_ms));

@@ -17,7 +17,7 @@ import {
   businessNamed,
   CommandError,
   duration,
-  instant as instantArgument,
+  parseInstant as instantArgument,
   print,
   type RecordsConfig,
   table,

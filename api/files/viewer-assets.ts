@@ -7,7 +7,7 @@ import { MM_PER_INCH } from '../../schemas/units.ts';
 import { stateOutlines } from './viewer-outlines.ts';
 
 /** One file of the page, in memory. */
-export interface Asset {
+export interface ViewerAsset {
   readonly type: string;
   readonly content: Buffer;
 }
@@ -15,7 +15,7 @@ export interface Asset {
 /** All files of the page, by name; no other name is served. */
 export interface Assets {
   readonly page: string;
-  readonly files: ReadonlyMap<string, Asset>;
+  readonly files: ReadonlyMap<string, ViewerAsset>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
@@ -48,7 +48,7 @@ export async function loadAssets(): Promise<Assets> {
   const own = await readdir(OWN);
   const plain = own.filter((name) => extname(name) in TYPES);
   const modules = own.filter((name) => extname(name) === '.ts');
-  const files = new Map<string, Asset>([
+  const files = new Map<string, ViewerAsset>([
     ...(await Promise.all(plain.map((name) => readAsset(name, new URL(name, OWN))))),
     ...(await Promise.all(modules.map(readModule))),
     ...(await Promise.all(
@@ -70,12 +70,12 @@ function palette() {
   return { sizes, reflectivity: REFLECTIVITY_COLORS, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
 }
 
-async function readAsset(name: string, from: URL): Promise<[string, Asset]> {
+async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
   return [name, { type: TYPES[extname(name)] as string, content: await readFile(from) }];
 }
 
 /** A module as JavaScript: white space replaces its types, and its imports name the `.js` addresses. */
-async function readModule(name: string): Promise<[string, Asset]> {
+async function readModule(name: string): Promise<[string, ViewerAsset]> {
   // Loaded on the first visit only: 3.7 MB of WebAssembly, the same that Node runs TypeScript with.
   const { transformSync } = await import('amaro');
   const { code } = transformSync(await readFile(new URL(name, OWN), 'utf8'), { mode: 'strip-only' });
@@ -83,11 +83,11 @@ async function readModule(name: string): Promise<[string, Asset]> {
   return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
 }
 
-function jsonAsset(value: object): Asset {
+function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
 }
 
-function versionOf(page: string, files: ReadonlyMap<string, Asset>): string {
+function versionOf(page: string, files: ReadonlyMap<string, ViewerAsset>): string {
   const hash = createHash('sha256').update(page);
   for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
   return hash.digest('hex').slice(0, VERSION_LETTERS);

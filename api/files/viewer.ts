@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
-import { type Asset, loadAssets } from './viewer-assets.ts';
+import { loadAssets, type ViewerAsset } from './viewer-assets.ts';
 
 export interface ViewerRequest {
   readonly method: string;
@@ -136,7 +136,7 @@ function contentPolicy(base: URL, page: string): string {
   ].join('; ');
 }
 
-async function codings({ type, content }: Asset): Promise<Codings> {
+async function codings({ type, content }: ViewerAsset): Promise<Codings> {
   const tag = createHash('sha256').update(content).digest('base64url').slice(0, 22);
   return { type, plain: content, gzipped: await compress(content, { level: GZIP_LEVEL }), tag };
 }

@@ -14,7 +14,7 @@ const waiting: (() => void)[] = [];
 let reading = 0;
 
 /** Size in bytes and SHA-256, hex, of an open file, read piece by piece. */
-export async function digestOf(handle: FileHandle): Promise<{ readonly bytes: number; readonly sha256: string }> {
+export async function fileDigest(handle: FileHandle): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const digest = createHash('sha256');
   let bytes = 0;
   for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
@@ -38,7 +38,7 @@ export async function rememberedSha256(path: string): Promise<string> {
 async function sha256Of(path: string): Promise<string> {
   const handle = await open(path, 'r');
   try {
-    return (await digestOf(handle)).sha256;
+    return (await fileDigest(handle)).sha256;
   } finally {
     await handle.close();
   }

@@ -4,7 +4,7 @@ import type { Dataset } from '../../schemas/resources/export-job.ts';
 import { EXPORT_TABLES } from '../../schemas/resources/export-rows.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Edition } from '../catalog.ts';
-import type { Parameter, Queries } from '../duckdb.ts';
+import type { Queries, SqlParameter } from '../duckdb.ts';
 import type { Region } from '../rules/region.ts';
 
 /** What rows are asked for, of one edition. */
@@ -20,7 +20,7 @@ export interface RowsQuestion {
 export interface ExportRows {
   /** A query with the columns of the dataset in any order, points left out; a hull is its text. */
   readonly sql: string;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly SqlParameter[];
   /** So many rows of the query go into the file, the first in its order. */
   readonly row_count: number;
   readonly truncated: boolean;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
-import { digestOf, rememberedSha256 } from './digest.ts';
+import { fileDigest, rememberedSha256 } from './digest.ts';
 import { KINDS } from './kinds.ts';
 import type { Job } from './rows.ts';
 
@@ -83,7 +83,7 @@ export async function sealFile(path: string): Promise<{ readonly bytes: number; 
   try {
     await handle.chmod(FILE_MODE);
     await handle.sync();
-    return await digestOf(handle);
+    return await fileDigest(handle);
   } finally {
     await handle.close();
   }

@@ -7,7 +7,7 @@ import { readSunset, type Sunset } from './sunset.ts';
 const MEMORY_MS = 1_000;
 
 /** Reads the headers Deprecation and Sunset, at most once a second; empty while the operator has set no end of the variant. */
-export function rememberSunset(
+export function rememberSunsetHeaders(
   records: Pick<Records, 'reader'>,
   common: Headers,
   monotonic_ms: () => number,

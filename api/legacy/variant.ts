@@ -1,7 +1,7 @@
 import type { VariantParts } from '../app.ts';
 import type { Variant } from '../http/variant.ts';
 import { earlierErrorBody } from './envelope.ts';
-import { rememberSunset } from './sunset-headers.ts';
+import { rememberSunsetHeaders } from './sunset-headers.ts';
 
 /** Below it the earlier variant is served to every key. */
 export const EARLIER_MOUNT = '/legacy/v1';
@@ -17,6 +17,6 @@ export function openEarlierVariant({ records, common, monotonic_ms }: VariantPar
     health_path: `${EARLIER_MOUNT}/health`,
     simulated_per_minute: 600,
     errorBody: earlierErrorBody,
-    headers: rememberSunset(records, common, monotonic_ms),
+    headers: rememberSunsetHeaders(records, common, monotonic_ms),
   };
 }

@@ -4,7 +4,7 @@ import type { Store } from '../store/database.ts';
 import { BusinessGone, isOutage, OutcomeUnknown } from '../store/errors.ts';
 import type { DeferredBatch, DeferredWrites } from './deferred-writes.ts';
 import { type Charge, type Charged, type Ledger, withRequestId } from './ledger.ts';
-import { transact } from './outcome.ts';
+import { transactWithOutcome } from './outcome.ts';
 import type { UnresolvedCommits } from './unresolved-commits.ts';
 
 /** Charges of one commit; more than that wait for the next. */
@@ -106,7 +106,7 @@ export function createCommitter({
   async function commit(batch: DeferredBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
     let outcomes: readonly Charged[] = [];
     try {
-      await transact(store, async (rows) => {
+      await transactWithOutcome(store, async (rows) => {
         outcomes = await charging.chargeAll(rows, charges);
         await deferredWrites.write(rows, batch);
         const charged = charges.find((_, k) => outcomes[k] === 'charged');

@@ -20,7 +20,7 @@ export interface Work<Result> {
  * one by its number on PostgreSQL. Returns the result when it was committed, throws the failure when it was not, and
  * OutcomeUnknown when that cannot be found out in time.
  */
-export async function transact<Result>(
+export async function transactWithOutcome<Result>(
   store: Store,
   work: (rows: Transaction<Database>) => Promise<Work<Result>>,
 ): Promise<Result> {

@@ -31,7 +31,7 @@ import {
   sweepClaims,
 } from './idempotency.ts';
 import { type Charge, createLedger, type Ledger, type OverCap, periodOf, withRequestId } from './ledger.ts';
-import { transact } from './outcome.ts';
+import { transactWithOutcome } from './outcome.ts';
 import { openUnresolvedCommits } from './unresolved-commits.ts';
 import { usedByRotation } from './usage.ts';
 
@@ -143,7 +143,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
   const clocks = { now, machine: Date.now };
   const transaction: Transact = (work) =>
-    transact(store, async (rows) => ({ result: await work(rows), request_id: null }));
+    transactWithOutcome(store, async (rows) => ({ result: await work(rows), request_id: null }));
   const unresolvedCommits = openUnresolvedCommits({ store, journal, report });
   const charging = createLedger(store);
   const deferredWrites = createDeferredWrites(store, () => committer.noted());
@@ -265,7 +265,7 @@ async function writeCharged<Result extends StoredAnswer>(
   work: (writer: Writer) => Promise<Result>,
 ): Promise<Result | OverCap> {
   try {
-    return await transact(store, async (rows) => {
+    return await transactWithOutcome(store, async (rows) => {
       if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
       const result = await work({ rows, business_id, now_ms });
       // Last, because every other charge of the business waits while this row is held.

@@ -16,7 +16,7 @@ import {
   TEXT_WIDTH,
   tagged,
   wrapText,
-  write,
+  writeLine,
   writeLines,
 } from './sheet.ts';
 import { stepInches, stepName } from './size-legend.ts';
@@ -68,8 +68,8 @@ export function drawMapLegend(sheet: Sheet): void {
         .fillAndStroke(step.color, edgeColor(step)),
     );
     tagged(sheet, 'P', () => {
-      write(sheet, `from ${stepInches(step)} in (${step.mm_min} mm)`, x + 17, y + 8, SMALL);
-      write(sheet, stepName(step), x + 17, y + 16.5, SMALL);
+      writeLine(sheet, `from ${stepInches(step)} in (${step.mm_min} mm)`, x + 17, y + 8, SMALL);
+      writeLine(sheet, stepName(step), x + 17, y + 16.5, SMALL);
     });
   }
   sheet.y = top + rows * LEGEND_ROW + PARAGRAPH_GAP;
@@ -139,7 +139,7 @@ function qualityInWords({ detection_quality, location }: Verification): string {
 function drawBullet(sheet: Sheet, lines: readonly string[]): void {
   const top = sheet.y;
   tagged(sheet, 'P', () => {
-    write(sheet, '•', PAGE.left, top + BACK.size * 0.8, BACK);
+    writeLine(sheet, '•', PAGE.left, top + BACK.size * 0.8, BACK);
     sheet.y = writeLines(sheet, lines, PAGE.left + BULLET_INDENT, top, BACK) + BULLET_GAP;
   });
 }
@@ -159,6 +159,6 @@ export function drawHash(sheet: Sheet, verification_hash: string): void {
 
 function code(sheet: Sheet, text: string, style: typeof CODE): void {
   const top = sheet.y;
-  tagged(sheet, 'Code', () => write(sheet, text, PAGE.left, top + style.size, style));
+  tagged(sheet, 'Code', () => writeLine(sheet, text, PAGE.left, top + style.size, style));
   sheet.y = top + style.leading + PARAGRAPH_GAP;
 }

@@ -4,7 +4,7 @@ import { eventSummary, type SummaryPart } from './event-sentences.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import { drawEventReports } from './report-list.ts';
-import { artifact, ensureSpace, PAGE, rule, type Sheet, tagged, wrapText, write, writeLines } from './sheet.ts';
+import { artifact, ensureSpace, PAGE, rule, type Sheet, tagged, wrapText, writeLine, writeLines } from './sheet.ts';
 import { drawLegend, LEGEND_HEIGHT } from './size-legend.ts';
 import { BODY, FAINT, LEAD, SMALL, SUBHEADING } from './styles.ts';
 import { tableHeight } from './table.ts';
@@ -81,9 +81,9 @@ function eventHead(sheet: Sheet, { event }: ReportEvent): void {
   const { doc, y } = sheet;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, y, 0.5));
   tagged(sheet, 'H3', () => {
-    write(sheet, longDate(event.event_date), PAGE.left, y + 15, LEAD);
+    writeLine(sheet, longDate(event.event_date), PAGE.left, y + 15, LEAD);
     drawVerdict(sheet, event.verdict, BESIDE, y + 15, LEAD);
-    write(sheet, `storm date ${event.event_date} (UTC)`, PAGE.right, y + 15, SMALL, 'right');
+    writeLine(sheet, `storm date ${event.event_date} (UTC)`, PAGE.right, y + 15, SMALL, 'right');
   });
   sheet.y = y + HEAD_HEIGHT;
 }
@@ -92,7 +92,7 @@ function drawSummary(sheet: Sheet, parts: readonly SetPart[], top: number): void
   let y = top;
   for (const part of parts) {
     const { title, lines } = part;
-    tagged(sheet, 'H4', () => write(sheet, title, BESIDE, y + 7.5, { ...SUBHEADING, color: FAINT }));
+    tagged(sheet, 'H4', () => writeLine(sheet, title, BESIDE, y + 7.5, { ...SUBHEADING, color: FAINT }));
     tagged(sheet, 'P', () => writeLines(sheet, lines, BESIDE, y + SUBHEADING.leading, BODY));
     y += partHeight(part);
   }

@@ -4,11 +4,11 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { type Box, MARKER_RADIUS, type Marker, placeMarkers, type Spot } from './map-markers.ts';
+import { type Box, MARKER_RADIUS, type Marker, type PagePoint, placeMarkers } from './map-markers.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportPixel } from './report-material.ts';
-import { type Doc, type Sheet, textWidth, write } from './sheet.ts';
+import { type Doc, type Sheet, textWidth, writeLine } from './sheet.ts';
 import { INK, MAP_LABEL, MAP_SMALL, type TextStyle, WARNING } from './styles.ts';
 
 /** Side of the square map, points. */
@@ -35,7 +35,7 @@ export interface MapInput {
 }
 
 /** Map of an event with its upper left corner at a spot: pixels by size, rings, reports by number, scale, north. */
-export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: MapInput): void {
+export function drawMap(sheet: Sheet, corner: PagePoint, { point, event, not_real }: MapInput): void {
   const { doc } = sheet;
   const middle = { x: corner.x + MAP_SIDE / 2, y: corner.y + MAP_SIDE / 2 };
   const spotOf = mapProjection(point, middle);
@@ -68,7 +68,7 @@ export function drawMap(sheet: Sheet, corner: Spot, { point, event, not_real }: 
 }
 
 /** Projection around the point: kilometres east and north by the ellipsoid's scale at its latitude. */
-export function mapProjection(point: Position, middle: Spot): (position: Position) => Spot {
+export function mapProjection(point: Position, middle: PagePoint): (position: Position) => PagePoint {
   const { east, north } = localScale(point, REACH_DEG);
   const points_per_km = POINTS_PER_MILE / KM_PER_MILE;
   return ({ lat, lon }) => {
@@ -83,8 +83,8 @@ export function mapProjection(point: Position, middle: Spot): (position: Positio
 function drawPixels(
   doc: Doc,
   pixels: readonly ReportPixel[],
-  corner: Spot,
-  spotOf: (position: Position) => Spot,
+  corner: PagePoint,
+  spotOf: (position: Position) => PagePoint,
 ): void {
   const half = LATTICE.step / 2;
   const boxes = pixels.flatMap(({ lat, lon, max_mm }) => {
@@ -109,14 +109,14 @@ export function edgeColor({ category }: SizeColor): string {
 }
 
 /** Draws the area outside the radius paler: it does not count. */
-function veilOutside(doc: Doc, corner: Spot, middle: Spot): void {
+function veilOutside(doc: Doc, corner: PagePoint, middle: PagePoint): void {
   doc.save();
   doc.fillOpacity(0.62).rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE);
   doc.circle(middle.x, middle.y, (BANDS_MI.at(-1) ?? 0) * POINTS_PER_MILE).fill('#ffffff', 'even-odd');
   doc.restore();
 }
 
-function drawRings(doc: Doc, middle: Spot): void {
+function drawRings(doc: Doc, middle: PagePoint): void {
   for (const [k, miles] of BANDS_MI.entries()) {
     const radius = miles * POINTS_PER_MILE;
     doc
@@ -126,7 +126,7 @@ function drawRings(doc: Doc, middle: Spot): void {
   }
 }
 
-function boxAround({ x, y }: Spot, half_width: number, half_height: number): Box {
+function boxAround({ x, y }: PagePoint, half_width: number, half_height: number): Box {
   return { left: x - half_width, top: y - half_height, right: x + half_width, bottom: y + half_height };
 }
 
@@ -135,7 +135,7 @@ function fillBox(doc: Doc, { left, top, right, bottom }: Box): void {
 }
 
 /** Label of each ring, on the ring south of the point. */
-function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; box: Box }[] {
+function ringLabels(sheet: Sheet, middle: PagePoint): { label: string; spot: PagePoint; box: Box }[] {
   return BANDS_MI.map((miles) => {
     const label = `${miles} mi`;
     const spot = { x: middle.x, y: middle.y + miles * POINTS_PER_MILE };
@@ -143,14 +143,14 @@ function ringLabels(sheet: Sheet, middle: Spot): { label: string; spot: Spot; bo
   });
 }
 
-function nameRings(sheet: Sheet, middle: Spot): void {
+function nameRings(sheet: Sheet, middle: PagePoint): void {
   for (const { label, spot, box } of ringLabels(sheet, middle)) {
     fillBox(sheet.doc, box);
-    write(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
+    writeLine(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
   }
 }
 
-function drawPoint(doc: Doc, { x, y }: Spot): void {
+function drawPoint(doc: Doc, { x, y }: PagePoint): void {
   for (const [width, color] of [
     [3.2, '#ffffff'],
     [1.2, INK],
@@ -175,16 +175,16 @@ function drawLeader(doc: Doc, { at, label }: Marker): void {
 function drawNumber(sheet: Sheet, { key, label }: Marker): void {
   const { doc } = sheet;
   doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
-  write(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
+  writeLine(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
 }
 
 /** The lower left corner, which the outermost ring leaves free. */
-function scaleBox({ x, y }: Spot): Box {
+function scaleBox({ x, y }: PagePoint): Box {
   return { left: x, top: y + MAP_SIDE - 25, right: x + SCALE_LENGTH + 19, bottom: y + MAP_SIDE };
 }
 
 /** One bar for miles and kilometres. */
-function drawScale(sheet: Sheet, corner: Spot): void {
+function drawScale(sheet: Sheet, corner: PagePoint): void {
   const { doc } = sheet;
   const x = corner.x + 7;
   const y = corner.y + MAP_SIDE - 13;
@@ -202,32 +202,32 @@ function drawScale(sheet: Sheet, corner: Spot): void {
     .lineTo(x + km, y + 3)
     .lineWidth(0.8)
     .stroke(INK);
-  write(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
-  write(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
+  writeLine(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
+  writeLine(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
 }
 
-function northBox({ x, y }: Spot): Box {
+function northBox({ x, y }: PagePoint): Box {
   return { left: x + MAP_SIDE - 18, top: y + 8, right: x + MAP_SIDE - 8, bottom: y + 28 };
 }
 
-function drawNorth(sheet: Sheet, corner: Spot): void {
+function drawNorth(sheet: Sheet, corner: PagePoint): void {
   const { doc } = sheet;
   const x = corner.x + MAP_SIDE - 13;
   const y = corner.y + 8;
   doc.polygon([x, y], [x + 3.6, y + 11], [x, y + 8.4], [x - 3.6, y + 11]).fill(INK);
-  write(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
+  writeLine(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
 }
 
-function stampBox(sheet: Sheet, text: string, { x, y }: Spot): Box {
+function stampBox(sheet: Sheet, text: string, { x, y }: PagePoint): Box {
   return boxAround({ x, y: y - MAP_SIDE / 2 + 10.5 }, textWidth(sheet, text, STAMP) / 2 + 5, 6.5);
 }
 
 /** Marks the map itself, because it may be cut out of its page. */
-function stampMap(sheet: Sheet, text: string, middle: Spot): void {
+function stampMap(sheet: Sheet, text: string, middle: PagePoint): void {
   const { left, top, right, bottom } = stampBox(sheet, text, middle);
   sheet.doc
     .rect(left, top, right - left, bottom - top)
     .lineWidth(1)
     .fillAndStroke('#ffffff', WARNING);
-  write(sheet, text, middle.x, top + 9.6, STAMP, 'center');
+  writeLine(sheet, text, middle.x, top + 9.6, STAMP, 'center');
 }

@@ -1,7 +1,7 @@
 import type { Position } from '../../schemas/geo/position.ts';
 
 /** A place on the page, points. */
-export interface Spot {
+export interface PagePoint {
   readonly x: number;
   readonly y: number;
 }
@@ -17,8 +17,8 @@ export interface Box {
 /** A numbered report on a map: its place, and the place of its number. */
 export interface Marker {
   readonly key: number;
-  readonly at: Spot;
-  readonly label: Spot;
+  readonly at: PagePoint;
+  readonly label: PagePoint;
 }
 
 export const MARKER_RADIUS = 5;
@@ -32,11 +32,11 @@ const DIRECTIONS = 8;
  */
 export function placeMarkers(
   positions: readonly Position[],
-  spotOf: (position: Position) => Spot,
+  spotOf: (position: Position) => PagePoint,
   { frame, keep_clear }: { readonly frame: Box; readonly keep_clear: readonly Box[] },
 ): Marker[] {
-  const taken: Spot[] = [];
-  const isFree = (spot: Spot) =>
+  const taken: PagePoint[] = [];
+  const isFree = (spot: PagePoint) =>
     isInside(spot, frame) &&
     keep_clear.every((box) => isClearOf(spot, box)) &&
     taken.every((other) => isApart(spot, other));
@@ -48,7 +48,7 @@ export function placeMarkers(
   });
 }
 
-function spotsAround({ x, y }: Spot): Spot[] {
+function spotsAround({ x, y }: PagePoint): PagePoint[] {
   return STEPS.flatMap((step) =>
     Array.from({ length: step === 0 ? 1 : DIRECTIONS }, (_, k) => {
       const angle = (2 * Math.PI * k) / DIRECTIONS - Math.PI / 4;
@@ -57,16 +57,16 @@ function spotsAround({ x, y }: Spot): Spot[] {
   );
 }
 
-function isApart(a: Spot, b: Spot): boolean {
+function isApart(a: PagePoint, b: PagePoint): boolean {
   return Math.hypot(a.x - b.x, a.y - b.y) >= 2 * MARKER_RADIUS + CLEARANCE;
 }
 
 /** Whether a number at this spot lies entirely inside a box. */
-function isInside({ x, y }: Spot, { left, top, right, bottom }: Box): boolean {
+function isInside({ x, y }: PagePoint, { left, top, right, bottom }: Box): boolean {
   return Math.min(x - left, right - x, y - top, bottom - y) >= MARKER_RADIUS + CLEARANCE;
 }
 
-function isClearOf({ x, y }: Spot, { left, top, right, bottom }: Box): boolean {
+function isClearOf({ x, y }: PagePoint, { left, top, right, bottom }: Box): boolean {
   const across = Math.max(left - x, 0, x - right);
   const down = Math.max(top - y, 0, y - bottom);
   return Math.hypot(across, down) >= MARKER_RADIUS + CLEARANCE;

@@ -119,7 +119,7 @@ export function countsSentence(material: ReportMaterial, events: readonly Report
       ? `${silence} ${range}.`
       : `${silence} on the ${days - unseen} of ${days} storm dates on which radar looked at it.`;
   }
-  const counts = VERDICTS.map((verdict) => ({ verdict, count: countOf(events, verdict) })).filter(
+  const counts = VERDICTS.map((verdict) => ({ verdict, count: eventCount(events, verdict) })).filter(
     ({ count }) => count > 0,
   );
   const parts = counts.map(({ verdict, count }) => counted(count, `${verdict} day`));
@@ -132,7 +132,7 @@ function unseenDays({ verification: { radar_gaps } }: ReportMaterial): number {
   return radar_gaps.dates_without_data.length + radar_gaps.dates_seen_in_part.filter(({ share }) => share === 0).length;
 }
 
-export function countOf(events: readonly ReportEvent[], verdict: string): number {
+export function eventCount(events: readonly ReportEvent[], verdict: string): number {
   return events.filter(({ event }) => event.verdict === verdict).length;
 }
 

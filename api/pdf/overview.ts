@@ -1,7 +1,7 @@
 import { VERDICTS } from '../../schemas/resources/verification.ts';
 import {
-  countOf,
   countsSentence,
+  eventCount,
   headline,
   largestSentences,
   noSignalSentences,
@@ -20,7 +20,7 @@ import {
   TEXT_WIDTH,
   tagged,
   wrapText,
-  write,
+  writeLine,
   writeLines,
 } from './sheet.ts';
 import { BODY, FIGURE, LEAD, SMALL, STRONG } from './styles.ts';
@@ -58,11 +58,11 @@ function drawVerdictCounts(sheet: Sheet, events: readonly ReportEvent[]): void {
     const x = PAGE.left + k * (COLUMN + GAP);
     artifact(doc, 'Layout', () => doc.rect(x, top, COLUMN, 2).fill(color));
     tagged(sheet, 'P', () => {
-      const count = String(countOf(events, verdict));
-      write(sheet, count, x, top + 30, { ...FIGURE, color });
+      const count = String(eventCount(events, verdict));
+      writeLine(sheet, count, x, top + 30, { ...FIGURE, color });
       const beside = x + 19 * count.length;
       drawMark(sheet, verdict, beside + 5, top + 25, 5);
-      write(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
+      writeLine(sheet, word, beside + 16, top + 29.5, { ...LEAD, color });
       writeLines(sheet, wrapText(sheet, means, COLUMN, SMALL), x, top + 38, SMALL);
     });
   }

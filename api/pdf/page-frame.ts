@@ -1,6 +1,6 @@
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportMaterial } from './report-material.ts';
-import { artifact, PAGE, rule, type Sheet, write } from './sheet.ts';
+import { artifact, PAGE, rule, type Sheet, writeLine } from './sheet.ts';
 import { SMALL, STRONG, WARNING } from './styles.ts';
 import { DOCUMENT_NAME } from './title-block.ts';
 import { coordinates, reportName } from './words.ts';
@@ -22,13 +22,20 @@ export function drawPageFrames(
     artifact(doc, 'Pagination', () => {
       if (not_real !== null) drawBands(sheet, not_real.band);
       if (page > 0) {
-        write(sheet, DOCUMENT_NAME, PAGE.left, 42, SMALL);
-        write(sheet, coordinates(verification.location), PAGE.right, 42, SMALL, 'right');
+        writeLine(sheet, DOCUMENT_NAME, PAGE.left, 42, SMALL);
+        writeLine(sheet, coordinates(verification.location), PAGE.right, 42, SMALL, 'right');
       }
       rule(doc, PAGE.left, PAGE.right, 744);
-      write(sheet, reportName(report_id), PAGE.left, 756, SMALL);
-      write(sheet, `${verification.verification_hash.slice(0, HASH_PREFIX)}…`, PAGE.width / 2, 756, SMALL, 'center');
-      write(sheet, `Page ${page + 1} of ${count}`, PAGE.right, 756, SMALL, 'right');
+      writeLine(sheet, reportName(report_id), PAGE.left, 756, SMALL);
+      writeLine(
+        sheet,
+        `${verification.verification_hash.slice(0, HASH_PREFIX)}…`,
+        PAGE.width / 2,
+        756,
+        SMALL,
+        'center',
+      );
+      writeLine(sheet, `Page ${page + 1} of ${count}`, PAGE.right, 756, SMALL, 'right');
     });
   }
 }
@@ -38,6 +45,6 @@ function drawBands(sheet: Sheet, text: string): void {
   const style = { ...STRONG, size: 11, color: '#ffffff' };
   for (const y of [0, PAGE.height - BAND_HEIGHT]) {
     sheet.doc.rect(0, y, PAGE.width, BAND_HEIGHT).fill(WARNING);
-    write(sheet, text, PAGE.width / 2, y + 15, style, 'center');
+    writeLine(sheet, text, PAGE.width / 2, y + 15, style, 'center');
   }
 }

@@ -4,7 +4,7 @@ import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
 import { heading, PAGE, paragraph, type Sheet } from './sheet.ts';
 import { CELL_STRONG, SMALL } from './styles.ts';
-import { type Column, drawTable } from './table.ts';
+import { drawTable, type TableColumn } from './table.ts';
 import {
   clockTime,
   counted,
@@ -31,14 +31,14 @@ interface Listed {
   readonly event_date: string;
 }
 
-const NUMBER: Column<Listed> = {
+const NUMBER: TableColumn<Listed> = {
   head: 'No.',
   x: PAGE.left,
   width: 18,
   style: CELL_STRONG,
   text: ({ key }) => String(key),
 };
-const STORM_DATE: Column<Listed> = {
+const STORM_DATE: TableColumn<Listed> = {
   head: 'Storm date',
   x: PAGE.left,
   width: 46,
@@ -47,9 +47,13 @@ const STORM_DATE: Column<Listed> = {
 };
 
 /** Columns of a list after its `first`, with local time where there is a time zone. */
-function columnsOf(first: Column<Listed>, local: LocalTime | null, times_ms: readonly number[]): Column<Listed>[] {
+function columnsOf(
+  first: TableColumn<Listed>,
+  local: LocalTime | null,
+  times_ms: readonly number[],
+): TableColumn<Listed>[] {
   const left = first.x + first.width + 8;
-  const column = (offset: number, width: number, head: string, text: (row: Listed) => string): Column<Listed> => ({
+  const column = (offset: number, width: number, head: string, text: (row: Listed) => string): TableColumn<Listed> => ({
     head,
     x: left + offset,
     width,
@@ -88,7 +92,7 @@ export function drawUnmappedReports(sheet: Sheet, events: readonly ReportEvent[]
 }
 
 /** Draws the list, and the number of reports that were cut from it. */
-function drawReports(sheet: Sheet, first: Column<Listed>, events: readonly ReportEvent[]): void {
+function drawReports(sheet: Sheet, first: TableColumn<Listed>, events: readonly ReportEvent[]): void {
   const rows = events.flatMap(({ event, listed }) =>
     listed.map((report, k) => ({ key: k + 1, report, event_date: event.event_date })),
   );

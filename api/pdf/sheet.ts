@@ -124,7 +124,7 @@ export function textWidth({ doc, widths }: Sheet, text: string, style: TextStyle
 }
 
 /** One line of text with its baseline at `baseline`; `x` is its left end, middle or right end. */
-export function write(
+export function writeLine(
   sheet: Sheet,
   text: string,
   x: number,
@@ -181,7 +181,7 @@ function splitWord(sheet: Sheet, word: string, width: number, style: TextStyle):
 
 /** Writes lines below each other from `top` on; returns where they end. */
 export function writeLines(sheet: Sheet, lines: readonly string[], x: number, top: number, style: TextStyle): number {
-  for (const [k, line] of lines.entries()) write(sheet, line, x, top + k * style.leading + style.size * 0.8, style);
+  for (const [k, line] of lines.entries()) writeLine(sheet, line, x, top + k * style.leading + style.size * 0.8, style);
   return top + lines.length * style.leading;
 }
 
@@ -207,7 +207,7 @@ export function heading(sheet: Sheet, text: string, with_height: number): void {
   ensureSpace(sheet, HEADING_HEIGHT + with_height);
   const top = sheet.y;
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top, 0.8));
-  tagged(sheet, 'H2', () => write(sheet, text, PAGE.left, top + 15.5, HEADING));
+  tagged(sheet, 'H2', () => writeLine(sheet, text, PAGE.left, top + 15.5, HEADING));
   doc.outline.addItem(text);
   sheet.y = top + HEADING_HEIGHT;
 }

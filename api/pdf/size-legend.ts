@@ -2,8 +2,8 @@ import { SIZE_COLORS, type SizeColor } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { edgeColor, MAP_SIDE } from './event-map.ts';
-import type { Spot } from './map-markers.ts';
-import { type Sheet, write } from './sheet.ts';
+import type { PagePoint } from './map-markers.ts';
+import { type Sheet, writeLine } from './sheet.ts';
 import { MAP_SMALL } from './styles.ts';
 import { sizeName } from './words.ts';
 
@@ -11,7 +11,7 @@ const STEP = MAP_SIDE / SIZE_COLORS.length;
 export const LEGEND_HEIGHT = 26;
 
 /** Colours of the pixels below a map, each with the size from which it applies. */
-export function drawLegend(sheet: Sheet, { x, y }: Spot): void {
+export function drawLegend(sheet: Sheet, { x, y }: PagePoint): void {
   const { doc } = sheet;
   for (const [k, step] of SIZE_COLORS.entries())
     doc
@@ -20,8 +20,8 @@ export function drawLegend(sheet: Sheet, { x, y }: Spot): void {
       .fillAndStroke(step.color, edgeColor(step));
   for (const [k, step] of SIZE_COLORS.entries()) {
     const last = k === SIZE_COLORS.length - 1;
-    write(sheet, `${stepInches(step)}${last ? ' in' : ''}`, x + k * STEP, y + 14.5, MAP_SMALL);
-    write(sheet, `${step.mm_min}${last ? ' mm' : ''}`, x + k * STEP, y + 22, MAP_SMALL);
+    writeLine(sheet, `${stepInches(step)}${last ? ' in' : ''}`, x + k * STEP, y + 14.5, MAP_SMALL);
+    writeLine(sheet, `${step.mm_min}${last ? ' mm' : ''}`, x + k * STEP, y + 22, MAP_SMALL);
   }
 }
 

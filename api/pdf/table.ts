@@ -8,12 +8,12 @@ import {
   textWidth,
   withinElement,
   wrapText,
-  write,
+  writeLine,
 } from './sheet.ts';
 import { CELL, CELL_FAINT, COLUMN_HEAD, INK, type TextStyle } from './styles.ts';
 
 /** A column of a table; `x` and `width` in points from the left edge of the page. */
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly head: string;
   readonly x: number;
   readonly width: number;
@@ -32,7 +32,7 @@ const HEAD_LINE = COLUMN_HEAD.leading;
  * Draws a table. Its head is repeated on every page and never stands alone at the foot of a page. A cell is one line, cut to
  * the width of its column.
  */
-export function drawTable<Row>(sheet: Sheet, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+export function drawTable<Row>(sheet: Sheet, columns: readonly TableColumn<Row>[], rows: readonly Row[]): void {
   const has_below = columns.some(({ below }) => below !== undefined);
   const row_height = rowHeight(has_below);
   const heads = columns.map(({ head, width }) => wrapText(sheet, head, width, COLUMN_HEAD));
@@ -60,7 +60,7 @@ function rowHeight(has_below: boolean): number {
 
 function drawHead<Row>(
   sheet: Sheet,
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   heads: readonly (readonly string[])[],
   height: number,
 ): void {
@@ -77,7 +77,7 @@ function drawHead<Row>(
   sheet.y += height;
 }
 
-function drawRow<Row>(sheet: Sheet, columns: readonly Column<Row>[], row: Row, height: number): void {
+function drawRow<Row>(sheet: Sheet, columns: readonly TableColumn<Row>[], row: Row, height: number): void {
   const { doc, y } = sheet;
   const baseline = y + 8.8;
   withinElement(sheet, 'TR', () => {
@@ -93,14 +93,20 @@ function drawRow<Row>(sheet: Sheet, columns: readonly Column<Row>[], row: Row, h
   sheet.y += height;
 }
 
-function styleOf<Row>({ style = CELL }: Column<Row>, row: Row): TextStyle {
+function styleOf<Row>({ style = CELL }: TableColumn<Row>, row: Row): TextStyle {
   return typeof style === 'function' ? style(row) : style;
 }
 
-function writeCell<Row>(sheet: Sheet, text: string, column: Column<Row>, baseline: number, style: TextStyle): void {
+function writeCell<Row>(
+  sheet: Sheet,
+  text: string,
+  column: TableColumn<Row>,
+  baseline: number,
+  style: TextStyle,
+): void {
   const right = column.align === 'right';
   const shown = truncateText(sheet, text, column.width, style);
-  write(sheet, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
+  writeLine(sheet, shown, right ? column.x + column.width : column.x, baseline, style, right ? 'right' : 'left');
 }
 
 /** A text cut to a width; a cut text ends in `…`. */

@@ -2,7 +2,7 @@ import { METHODOLOGY_VERSION, VERIFICATION_RADIUS_MI } from '../../schemas/resou
 import { daysBetween, stormDateStart } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { localTimeAt } from '../rules/local-time.ts';
-import type { Spot } from './map-markers.ts';
+import type { PagePoint } from './map-markers.ts';
 import { isTransliterated, printable } from './printable.ts';
 import { SOURCE_WORDS } from './provenance-words.ts';
 import type { ReportLabels, ReportMaterial } from './report-material.ts';
@@ -15,7 +15,7 @@ import {
   TEXT_WIDTH,
   tagged,
   wrapText,
-  write,
+  writeLine,
   writeLines,
 } from './sheet.ts';
 import { BODY, INK, LABEL, PLACE, SMALL, TITLE } from './styles.ts';
@@ -37,9 +37,9 @@ const NOT_PRINTABLE = '(not printable)';
 export function drawTitleBlock(sheet: Sheet, material: ReportMaterial): void {
   const { doc } = sheet;
   const top = sheet.y;
-  tagged(sheet, 'H1', () => write(sheet, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
+  tagged(sheet, 'H1', () => writeLine(sheet, DOCUMENT_NAME, PAGE.left, top + 18, TITLE));
   tagged(sheet, 'P', () =>
-    write(sheet, `at ${coordinates(material.verification.location)}`, PAGE.left, top + 38, PLACE),
+    writeLine(sheet, `at ${coordinates(material.verification.location)}`, PAGE.left, top + 38, PLACE),
   );
   artifact(doc, 'Layout', () => rule(doc, PAGE.left, PAGE.right, top + 50, 1.6, INK));
   let y = top + 58;
@@ -63,11 +63,11 @@ export function drawTitleBlock(sheet: Sheet, material: ReportMaterial): void {
 }
 
 /** Writes a label and its value with their upper left corner at a spot; returns the y of the next fact. */
-function drawFact(sheet: Sheet, label: string, value: string, at: Spot & { readonly width: number }): number {
+function drawFact(sheet: Sheet, label: string, value: string, at: PagePoint & { readonly width: number }): number {
   const { x, y, width } = at;
   const lines = wrapText(sheet, value, width - LABEL_WIDTH, BODY);
   tagged(sheet, 'P', () => {
-    write(sheet, label, x, y + 7.2, LABEL);
+    writeLine(sheet, label, x, y + 7.2, LABEL);
     writeLines(sheet, lines, x + LABEL_WIDTH, y, BODY);
   });
   return y + lines.length * BODY.leading + 2;

@@ -1,5 +1,5 @@
 import type { Verdict } from '../../schemas/resources/verification.ts';
-import { type Sheet, write } from './sheet.ts';
+import { type Sheet, writeLine } from './sheet.ts';
 import type { TextStyle } from './styles.ts';
 
 /** Word, colour and meaning of a verdict; the colour only repeats the word and the shape. */
@@ -42,5 +42,5 @@ export function drawVerdict(sheet: Sheet, verdict: Verdict, x: number, baseline:
   const { word, color } = VERDICT_LOOKS[verdict];
   const radius = style.size * 0.36;
   drawMark(sheet, verdict, x + radius, baseline - style.size * 0.36, radius);
-  write(sheet, word, x + 2 * radius + style.size * 0.5, baseline, { ...style, color });
+  writeLine(sheet, word, x + 2 * radius + style.size * 0.5, baseline, { ...style, color });
 }

@@ -6,9 +6,9 @@ import { stormDayInWords } from '../rules/storm-day-words.ts';
 import { NOTE_MAX } from './event-sentences.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
-import { heading, PAGE, paragraph, type Sheet, write } from './sheet.ts';
+import { heading, PAGE, paragraph, type Sheet, writeLine } from './sheet.ts';
 import { CELL, CELL_STRONG, SMALL, type TextStyle } from './styles.ts';
-import { type Column, drawTable, tableHeight } from './table.ts';
+import { drawTable, type TableColumn, tableHeight } from './table.ts';
 import { drawVerdict } from './verdict-mark.ts';
 import {
   clockTime,
@@ -31,7 +31,7 @@ const RING_X = 157;
 const RING_STEP = 38;
 const RING_WIDTH = 36;
 
-function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
+function columnsOf(local: LocalTime | null): TableColumn<ReportEvent>[] {
   return [
     {
       head: 'Storm date (UTC)',
@@ -52,8 +52,10 @@ function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
       ...sizeColumn(0, 'At the location', ({ overhead }) => overhead?.max_mm ?? null),
       draw: (sheet, row, x, baseline) => {
         const { event, overhead, has_radar } = row;
-        if (event.max_size_mm === null) write(sheet, `no radar ${has_radar ? 'signal' : 'data'}`, x, baseline, CELL);
-        else write(sheet, sizeText(overhead?.max_mm ?? null), x, baseline, sizeStyle(overhead?.max_mm ?? null, row));
+        if (event.max_size_mm === null)
+          writeLine(sheet, `no radar ${has_radar ? 'signal' : 'data'}`, x, baseline, CELL);
+        else
+          writeLine(sheet, sizeText(overhead?.max_mm ?? null), x, baseline, sizeStyle(overhead?.max_mm ?? null, row));
       },
     },
     ...RINGS.map((head, band) => sizeColumn(1 + band, head, ({ rings_mm }) => rings_mm[band] ?? null)),
@@ -84,7 +86,7 @@ function columnsOf(local: LocalTime | null): Column<ReportEvent>[] {
 }
 
 /** A column of radar sizes; the largest of a storm date is bold. */
-function sizeColumn(at: number, head: string, sizeOf: (row: ReportEvent) => number | null): Column<ReportEvent> {
+function sizeColumn(at: number, head: string, sizeOf: (row: ReportEvent) => number | null): TableColumn<ReportEvent> {
   return {
     head,
     x: RING_X + at * RING_STEP,
@@ -112,7 +114,7 @@ function seenColumn(
   x: number,
   local: LocalTime | null,
   timeOf: (event: VerificationEvent) => string | null,
-): Column<ReportEvent> {
+): TableColumn<ReportEvent> {
   return {
     head: local === null ? `${head} (UTC)` : `${head}: UTC, local`,
     x,

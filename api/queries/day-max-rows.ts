@@ -4,7 +4,7 @@ import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
 import { companionFields } from '../../schemas/tables/detections.ts';
 import type { Edition } from '../catalog.ts';
-import type { Parameter, Queries } from '../duckdb.ts';
+import type { Queries, SqlParameter } from '../duckdb.ts';
 import type { PixelQuestion, PixelRows } from '../rules/largest-hail.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import { type PixelWindow, pixelsAround, pixelsInside } from '../rules/pixel-distance.ts';
@@ -52,7 +52,7 @@ const boxSql = (select: string, files = FILES) => `
   WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
     AND max_mm >= $6 AND NOT interpolated AND storm_date BETWEEN $7::DATE AND $8::DATE`;
 
-function boxParameters(paths: readonly string[], question: PixelQuestion): readonly Parameter[] {
+function boxParameters(paths: readonly string[], question: PixelQuestion): readonly SqlParameter[] {
   const { row0, row1, col0, col1 } = pixelsAround(question, 1000 * question.radius_km);
   return [paths, row0, row1, col0, col1, question.min_size_mm, question.first, question.last];
 }

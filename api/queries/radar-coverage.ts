@@ -8,7 +8,7 @@ import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { DataUnavailable, type Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
-import { type Coverage, coverageOf, type Looks } from '../rules/radar-coverage.ts';
+import { type Coverage, type Looks, radarCoverageOf } from '../rules/radar-coverage.ts';
 import { archivePatches, ascending, type Patches, patchesOf } from './coverage-patches.ts';
 import { FILES } from './sql.ts';
 
@@ -191,7 +191,7 @@ function seenOn(
   if (known !== undefined) return known;
   const seen = seenBy(scans, stretches, held.inside);
   const made = {
-    coverage: coverageOf({ times: scans.times, seen }, span, before, isRunning),
+    coverage: radarCoverageOf({ times: scans.times, seen }, span, before, isRunning),
     last: { date, time_ms: scans.times[count - 1] as number, seen_ms: scans.times[seen.lastIndexOf(1)] ?? null },
   };
   remembered.set(key, made);

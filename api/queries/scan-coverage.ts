@@ -29,7 +29,7 @@ function isRun(value: unknown): value is Run {
 }
 
 /** Blocks of a scan's grid that no radar covers, from its archive; run `[row, start, end]` is blocks start .. end - 1. */
-const Uncovered = z.object({
+const UncoveredRuns = z.object({
   north: z.number(),
   west: z.number(),
   step_deg: z.number().positive(),
@@ -37,7 +37,7 @@ const Uncovered = z.object({
   cols: z.int().nonnegative(),
   runs: z.custom<readonly Run[]>(areRuns, 'expected runs of three whole numbers'),
 });
-export type Uncovered = z.infer<typeof Uncovered>;
+export type UncoveredRuns = z.infer<typeof UncoveredRuns>;
 
 /** Where one scan had coverage. */
 export interface ScanCoverage {
@@ -51,7 +51,7 @@ export interface ScanCoverage {
 export async function readScanCoverage(path: string): Promise<ScanCoverage | null> {
   try {
     const uncovered = await readUncovered(path);
-    return uncovered === null ? null : coverageOf(uncovered);
+    return uncovered === null ? null : scanCoverageOf(uncovered);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
@@ -59,9 +59,9 @@ export async function readScanCoverage(path: string): Promise<ScanCoverage | nul
 }
 
 /** Uncovered blocks of a scan from its archive; null when the archive has none. Throws also for an archive that is gone. */
-export async function readUncovered(path: string): Promise<Uncovered | null> {
+export async function readUncovered(path: string): Promise<UncoveredRuns | null> {
   const metadata = await readMetadata(path);
-  return z.looseObject({ uncovered: Uncovered.optional() }).parse(metadata).uncovered ?? null;
+  return z.looseObject({ uncovered: UncoveredRuns.optional() }).parse(metadata).uncovered ?? null;
 }
 
 async function readMetadata(path: string): Promise<unknown> {
@@ -90,7 +90,7 @@ async function readAt(file: FileHandle, offset: number, bytes: number): Promise<
 }
 
 /** Coverage by sums over all blocks north-west of each corner, so that any box costs the same. */
-export function coverageOf({ north, west, step_deg, rows, cols, runs }: Uncovered): ScanCoverage {
+export function scanCoverageOf({ north, west, step_deg, rows, cols, runs }: UncoveredRuns): ScanCoverage {
   const covered = new Uint8Array(rows * cols).fill(1);
   for (const [row, start, end] of runs) covered.fill(0, row * cols + start, row * cols + Math.min(end, cols));
   const width = cols + 1;

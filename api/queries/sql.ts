@@ -2,7 +2,7 @@ import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
 import type { ColumnType } from '../../schemas/units.ts';
-import type { Parameter } from '../duckdb.ts';
+import type { SqlParameter } from '../duckdb.ts';
 
 /** The rows of a list of files, given as the first parameter; the list must not be empty. */
 export const FILES = 'read_parquet($1::VARCHAR[], hive_partitioning = false)';
@@ -39,7 +39,7 @@ export interface RegionPixels {
 export interface RegionFilter {
   /** Stands after the FROM clause of a relation with the columns `"row"` and `col`. */
   readonly sql: string;
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly SqlParameter[];
 }
 
 /** Filter on lattice rows and columns; its parameters are numbered from `first` on. */

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Catalog } from '../catalog.ts';
 import { sendFile } from '../files/response.ts';
-import { archiveResponse } from '../files/tiles.ts';
+import { archiveResponse } from '../files/tile-archives.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 

@@ -2,7 +2,7 @@ import { ERRORS } from '../../schemas/errors.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { guideLinks } from './docs-guides.ts';
 import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
-import { alwaysMark, fieldTables, requiredMark, type Schema, schemaLimits } from './docs-schema-tables.ts';
+import { alwaysMark, fieldTables, type JsonSchema, requiredMark, schemaLimits } from './docs-schema-tables.ts';
 
 /** The parts of an OpenAPI operation that the page shows. */
 interface Operation {
@@ -28,11 +28,11 @@ interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly example?: unknown;
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
 }
 
 interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>;
+  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema; readonly example?: unknown }>>;
 }
 
 /** The parts of an OpenAPI document that the page shows. */
@@ -97,7 +97,7 @@ export function renderDocs(source: DocsSource, variant: Variant = 'current'): st
   const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];
   const root = source.servers?.[0]?.url ?? '';
   const schemas =
-    (source.components as { readonly schemas?: Readonly<Record<string, Schema>> } | undefined)?.schemas ?? {};
+    (source.components as { readonly schemas?: Readonly<Record<string, JsonSchema>> } | undefined)?.schemas ?? {};
   return htmlPage({
     title: `${source.info.title} documentation`,
     nav: `<nav aria-label="Endpoints">
@@ -205,7 +205,7 @@ function factCards(cards: readonly (readonly string[])[]): string {
 function operationArticle(
   { method, path, operation, id }: Entry,
   root: string,
-  schemas: Readonly<Record<string, Schema>>,
+  schemas: Readonly<Record<string, JsonSchema>>,
 ): string {
   const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
   const [status, success] = Object.entries(operation.responses ?? {}).find(([code]) => code.startsWith('2')) ?? [];

@@ -1,7 +1,7 @@
 import { html, inlineCode } from './docs-html.ts';
 
 /** The parts of a JSON schema that the pages show. */
-export interface Schema {
+export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
@@ -18,11 +18,11 @@ export interface Schema {
   readonly 'x-extensible-enum'?: readonly unknown[];
   readonly const?: unknown;
   readonly description?: string;
-  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
 }
 
 /** Fields of an answer are listed down to this depth. */
@@ -31,11 +31,11 @@ const DEEPEST = 4;
 interface Field {
   readonly name: string;
   readonly required: boolean;
-  readonly schema: Schema;
+  readonly schema: JsonSchema;
 }
 
 /** The object shapes of a value: one, or the members of a union except null. */
-function objectShapes(schema: Schema, schemas: Readonly<Record<string, Schema>>): readonly Schema[] {
+function objectShapes(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): readonly JsonSchema[] {
   const known = resolveRef(schema, schemas);
   const several = known.oneOf ?? known.anyOf;
   return several === undefined
@@ -45,8 +45,8 @@ function objectShapes(schema: Schema, schemas: Readonly<Record<string, Schema>>)
 
 /** Fields of a schema; nested fields have dotted names; a union has the fields of every shape. */
 function fieldRows(
-  schema: Schema,
-  schemas: Readonly<Record<string, Schema>>,
+  schema: JsonSchema,
+  schemas: Readonly<Record<string, JsonSchema>>,
   prefix = '',
   depth = 0,
 ): readonly Field[] {
@@ -67,8 +67,8 @@ function fieldRows(
 
 /** Fields of a body or an answer, one table for each shape. */
 export function fieldTables(
-  schema: Schema,
-  schemas: Readonly<Record<string, Schema>>,
+  schema: JsonSchema,
+  schemas: Readonly<Record<string, JsonSchema>>,
   mark: typeof requiredMark,
 ): string {
   const shapes = objectShapes(schema, schemas).filter((shape) => fieldRows(shape, schemas).length > 0);
@@ -87,7 +87,7 @@ function fieldTable(fields: readonly Field[], mark: typeof requiredMark): string
 }
 
 /** Description of a schema; of a nullable schema without one, that of its first described member. */
-function schemaMeaning({ description, anyOf = [] }: Schema): string {
+function schemaMeaning({ description, anyOf = [] }: JsonSchema): string {
   return description ?? anyOf.find((one) => one.description !== undefined)?.description ?? '';
 }
 
@@ -101,12 +101,12 @@ export function requiredMark(required: boolean | undefined): string {
   return required ? '<span class="required">required</span>' : '<span class="optional">optional</span>';
 }
 
-function resolveRef(schema: Schema, schemas: Readonly<Record<string, Schema>>): Schema {
+function resolveRef(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): JsonSchema {
   return schema.$ref === undefined ? schema : (schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 }
 
 /** Values that a schema accepts, in a few words. */
-export function schemaLimits(schema: Schema): string {
+export function schemaLimits(schema: JsonSchema): string {
   const several = schema.anyOf ?? schema.oneOf;
   if (several) return several.map((one) => (one.type === 'null' ? 'null' : schemaLimits(one))).join(' or ');
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1) ?? '';
@@ -132,7 +132,7 @@ export function schemaLimits(schema: Schema): string {
 }
 
 /** Enum values of a schema; those of an answer may grow and end in `…`. */
-function schemaWords({ const: only, enum: closed, 'x-extensible-enum': open }: Schema): string | null {
+function schemaWords({ const: only, enum: closed, 'x-extensible-enum': open }: JsonSchema): string | null {
   if (only !== undefined) return String(only);
   if (closed) return closed.join(' | ');
   return open ? `${open.join(' | ')} | …` : null;

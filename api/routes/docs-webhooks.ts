@@ -19,7 +19,7 @@ import { ATTEMPT_MS, CONNECT_MS } from '../webhooks/client.ts';
 import { TOLERANCE_S } from '../webhooks/signature.ts';
 import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
 import { exampleText } from './docs-reference.ts';
-import { fieldTables, type Schema } from './docs-schema-tables.ts';
+import { fieldTables, type JsonSchema } from './docs-schema-tables.ts';
 
 const PATH = '/docs/webhooks';
 const VECTORS_PATH = `${PATH}/vectors.json`;
@@ -158,7 +158,7 @@ function eventArticle(event: DescribedEvent, variant: string): string {
 <h3><code>${html(type)}</code></h3>
 <p>${inlineCode(when.charAt(0).toUpperCase() + when.slice(1))}.</p>
 <pre tabindex="0"><code>${html(exampleText(example))}</code></pre>
-<details><summary>Fields</summary>${fieldTables(deliverySchema(event) as Schema, {}, () => '')}</details>
+<details><summary>Fields</summary>${fieldTables(deliverySchema(event) as JsonSchema, {}, () => '')}</details>
 </article>`;
 }
 

@@ -21,7 +21,7 @@ import {
   reflectivityTilesPath,
   scanTilesPath,
   tilesUrl,
-} from '../files/tiles.ts';
+} from '../files/tile-archives.ts';
 import { readFrames } from '../queries/frames.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { flatPrice } from './price.ts';

@@ -42,7 +42,7 @@ export interface Looks {
  * Radar coverage of a place during a storm date, or during the part of it that is over. `before`: the last scan of the date before,
  * which counts for the first minutes if it saw the place, and the last scan of that date that did. Null without one.
  */
-export function coverageOf(
+export function radarCoverageOf(
   { times, seen }: Looks,
   { from_ms, to_ms }: Span,
   before: { readonly time_ms: number; readonly seen_ms: number | null } | null,

@@ -22,7 +22,7 @@ import { ALL_TABLES, type Column, type Database } from './schema.ts';
 import { WriteLock } from './sqlite-locks.ts';
 
 /** Where the records lie: a SQLite file, or the address of a PostgreSQL database. */
-export type Location = { readonly path: string } | { readonly url: string };
+export type DatabaseLocation = { readonly path: string } | { readonly url: string };
 
 /** The database: everything that differs between SQLite and PostgreSQL is here. */
 export interface Store {
@@ -101,7 +101,7 @@ const MIGRATION_LOCK = 7_241_901;
 const NUMBERS = { whole: sql`bigint`, real: sql`double precision` } as const;
 
 /** The records of a data root: PostgreSQL where an address is set, else a SQLite file under the root. */
-export function recordsLocation(dataRoot: string, databaseUrl: string | null): Location {
+export function recordsLocation(dataRoot: string, databaseUrl: string | null): DatabaseLocation {
   return databaseUrl === null ? { path: join(dataRoot, 'records', 'hail.sqlite') } : { url: databaseUrl };
 }
 
@@ -111,7 +111,7 @@ export function journalPath(dataRoot: string): string {
 }
 
 /** Opens the records. PostgreSQL is not contacted before the first statement; a SQLite file is made with mode 0600. */
-export function openDatabase(location: Location): Store {
+export function openDatabase(location: DatabaseLocation): Store {
   return 'path' in location ? openSqlite(location.path) : openPostgres(location.url);
 }
 

@@ -5,14 +5,14 @@ export interface Address {
   /** Scan id. */
   readonly frame: string | null;
   readonly reflectivity: boolean;
-  readonly place: Place | null;
+  readonly place: MapPlace | null;
 }
 
 /** Swaths of a whole day, or one scan. */
 export type View = 'day' | 'scan';
 
 /** Centre and zoom of the map. */
-export interface Place {
+export interface MapPlace {
   readonly zoom: number;
   readonly lat: number;
   readonly lon: number;
@@ -60,7 +60,7 @@ export function isDate(text: string): boolean {
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
 }
 
-function readPlace(text: string): Place | null {
+function readPlace(text: string): MapPlace | null {
   const [, zoom, lat, lon] = (PLACE.exec(text) ?? []).map(Number);
   if (zoom === undefined || zoom > ZOOM_MAX || Math.abs(lat) > 85 || Math.abs(lon) > 180) return null;
   return { zoom, lat, lon };

@@ -1,7 +1,7 @@
 import { readAddress, type View } from './address.ts';
+import { forgetKey } from './api-key.ts';
 import type { Dates } from './dates.ts';
 import type { Display } from './display.ts';
-import { forgetKey } from './key.ts';
 import { listenToKeys } from './keyboard.ts';
 import type { HailMap } from './map.ts';
 import { element, onClick } from './page.ts';

@@ -1,7 +1,7 @@
 import type { MultiPolygon, Position } from 'geojson';
 
 /** Blocks of the grid without radar coverage, from the metadata of a scan's archive. */
-export interface Uncovered {
+export interface UncoveredBlocks {
   readonly north: number;
   readonly west: number;
   readonly step_deg: number;
@@ -15,7 +15,7 @@ export interface Uncovered {
 export interface ArchiveNote {
   /** West, south, east, north. */
   readonly hail_bounds?: readonly [number, number, number, number] | null;
-  readonly uncovered?: Uncovered;
+  readonly uncovered?: UncoveredBlocks;
 }
 
 export interface LngLat {
@@ -27,7 +27,7 @@ export interface LngLat {
 const WORLD = [-180, -85, 180, 85] as const;
 
 /** Whether radar covers a place; null where coverage is not known. */
-export function isCovered(uncovered: Uncovered | null, { lng, lat }: LngLat): boolean | null {
+export function isCovered(uncovered: UncoveredBlocks | null, { lng, lat }: LngLat): boolean | null {
   if (!uncovered) return null;
   const { north, west, step_deg, rows, cols, runs } = uncovered;
   const row = Math.floor((north - lat) / step_deg);
@@ -48,7 +48,7 @@ interface Blocks {
  * The area without coverage as polygons: everything outside the grid, then the uncovered blocks. Equal runs in consecutive
  * rows become one rectangle. Empty where coverage is not known.
  */
-export function uncoveredArea(uncovered: Uncovered | null): MultiPolygon {
+export function uncoveredArea(uncovered: UncoveredBlocks | null): MultiPolygon {
   if (!uncovered) return { type: 'MultiPolygon', coordinates: [] };
   const { north, west, step_deg, rows, cols, runs } = uncovered;
   const blocksRing = ({ top, bottom, start, end }: Blocks) =>
@@ -58,7 +58,7 @@ export function uncoveredArea(uncovered: Uncovered | null): MultiPolygon {
 }
 
 /** Rectangles of equal runs in consecutive rows. */
-function mergeRuns(runs: Uncovered['runs']): Blocks[] {
+function mergeRuns(runs: UncoveredBlocks['runs']): Blocks[] {
   const all: Blocks[] = [];
   /** Rectangles that reach the row before, by their columns. */
   let open = new Map<string, Blocks>();

@@ -1,6 +1,6 @@
+import { openKeyDialog, readKey } from './api-key.ts';
 import type { Archives } from './archives.ts';
 import type { Display } from './display.ts';
-import { openKeyDialog, readKey } from './key.ts';
 import type { HailMap } from './map.ts';
 import { setBusy, setDateField, setTrouble } from './panel.ts';
 import { type DayIndex, type Service, ServiceError } from './service.ts';

@@ -7,10 +7,10 @@ import {
   ScaleControl,
   type VectorTileSource,
 } from 'maplibre-gl';
-import type { Place, View } from './address.ts';
+import type { MapPlace, View } from './address.ts';
 import type { Archives } from './archives.ts';
 import { baseStyle, EMPTY, PICK, type States, UNCOVERED } from './base-style.ts';
-import { isCovered, type LngLat, type Uncovered, uncoveredArea } from './coverage.ts';
+import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import { ARROW, arrowImage, HATCH, hatchImage, IMAGE_PIXEL_RATIO } from './images.ts';
 import { layersOf, reflectivityLayer, SIZE_LAYERS, TOP, UNDER_BORDERS, UNDER_HAIL } from './layers.ts';
 import { type Finding, pickAmong } from './pick.ts';
@@ -35,12 +35,12 @@ export type HailMap = Awaited<ReturnType<typeof openMap>>;
 /** The map: base map, hail of a day or a scan, and the content drawn at a place. */
 export async function openMap(
   container: HTMLElement,
-  given: { palette: Palette; states: States; archives: Archives; place: Place | null },
+  given: { palette: Palette; states: States; archives: Archives; place: MapPlace | null },
 ) {
   const { palette, archives } = given;
   addProtocol('pmtiles', archives.tile);
   const map = await loadMap(container, given);
-  let uncovered: Uncovered | null = null;
+  let uncovered: UncoveredBlocks | null = null;
   /** Archive of each view that is on the map. */
   const shown: Record<View, string | null> = { day: null, scan: null };
   /** Archive of reflectivity under the hail. */
@@ -123,7 +123,7 @@ export async function openMap(
       void geojson(PICK).setData(at ? { type: 'Point', coordinates: [at.lng, at.lat] } : EMPTY);
     },
     /** Hatches areas without radar coverage; null (coverage not known) hatches nothing. */
-    hatch(blocks: Uncovered | null): void {
+    hatch(blocks: UncoveredBlocks | null): void {
       uncovered = blocks;
       void geojson(UNCOVERED).setData(uncoveredArea(blocks));
     },
@@ -143,7 +143,7 @@ export async function openMap(
         : CONUS;
       map.fitBounds(box, { padding, maxZoom: ZOOM.fit_max, animate: animate && !prefersReducedMotion() });
     },
-    place(): Place {
+    place(): MapPlace {
       const { lng, lat } = map.getCenter();
       return { zoom: map.getZoom(), lat, lon: lng };
     },
@@ -153,7 +153,7 @@ export async function openMap(
 /** The base map with its controls and images, loaded. */
 async function loadMap(
   container: HTMLElement,
-  { palette, states, place }: { palette: Palette; states: States; place: Place | null },
+  { palette, states, place }: { palette: Palette; states: States; place: MapPlace | null },
 ): Promise<MapLibre> {
   const map = new MapLibre({
     container,

@@ -1,4 +1,4 @@
-import { type Address, type Place, type View, writeAddress } from './address.ts';
+import { type Address, type MapPlace, type View, writeAddress } from './address.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -51,7 +51,7 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 }
 
 /** Hash of the address that shows this state at this place. */
-export function stateAddress(state: State, place: Place): string {
+export function stateAddress(state: State, place: MapPlace): string {
   const { date, view, reflectivity, day, wanted } = state;
   const shown = day?.date === date ? chosenFrame(state)?.scan_id : undefined;
   return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place });

@@ -12,12 +12,12 @@
  * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
  */
 import { readAddress } from './address.ts';
+import { readKey } from './api-key.ts';
 import { openArchives } from './archives.ts';
 import type { States } from './base-style.ts';
 import { connectControls } from './controls.ts';
 import { openDates } from './dates.ts';
 import { openDisplay } from './display.ts';
-import { readKey } from './key.ts';
 import { drawLegend, drawReflectivityLegend } from './legend.ts';
 import { openMap } from './map.ts';
 import { element, loadJson, meta } from './page.ts';

@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 import { unlessAborted } from '../event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { type NameResolver, openResolver } from './dns-resolver.ts';
-import { type Answer, postOver } from './http-post.ts';
+import { postOver, type ReceiverAnswer } from './http-post.ts';
 import { type Networks, networks, parseReceiverUrl, type ReceiverUrl, refusalReason } from './public-address.ts';
 import { AttemptFault, type Connection, type FaultClass, openConnection } from './tls-connection.ts';
 
@@ -84,7 +84,7 @@ export function openWebhookClient({
     return [receiver, await openConnection(receiver, { addresses, secureContext, signal })];
   }
 
-  async function post({ url, body, headers }: PostRequest): Promise<Answer> {
+  async function post({ url, body, headers }: PostRequest): Promise<ReceiverAnswer> {
     using attempt = limit(attempt_ms, 'no answer');
     using connecting = limit(connect_ms, 'no connection');
     const [receiver, connection] = await connectTo(url, connecting.signal);
@@ -178,7 +178,7 @@ function limit(longest_ms: number, what: string): Disposable & { readonly signal
   };
 }
 
-function answerOutcome({ status_code, answer, retry_after_ms }: Answer): Omit<PostOutcome, 'duration_ms'> {
+function answerOutcome({ status_code, answer, retry_after_ms }: ReceiverAnswer): Omit<PostOutcome, 'duration_ms'> {
   const fault = isDelivered(status_code) ? null : { error: `HTTP ${status_code}`, error_class: 'http_status' as const };
   return { status_code, error: null, error_class: null, answer, retry_after_ms, ...fault };
 }

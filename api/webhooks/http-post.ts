@@ -9,7 +9,7 @@ const KEPT_BYTES = 2 * 1024;
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /** Final answer of a receiver. */
-export interface Answer {
+export interface ReceiverAnswer {
   readonly status_code: number;
   /** The first bytes of the body, as text. */
   readonly answer: string;
@@ -33,8 +33,8 @@ export async function postOver(
   { socket, checkReceived }: Connection,
   { url, headers, body }: Post,
   signal: AbortSignal,
-): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+): Promise<ReceiverAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<ReceiverAnswer>();
   const abort = () => socket.destroy(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   try {
@@ -73,7 +73,7 @@ function requestFault(error: Error): AttemptFault {
 }
 
 /** Reads the stored part of the body, or less when the connection ends. */
-async function readAnswer(response: IncomingMessage): Promise<Answer> {
+async function readAnswer(response: IncomingMessage): Promise<ReceiverAnswer> {
   const kept: Buffer[] = [];
   let kept_bytes = 0;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -90,7 +90,7 @@ async function readAnswer(response: IncomingMessage): Promise<Answer> {
   return toAnswer(response, Buffer.concat(kept));
 }
 
-function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Answer {
+function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer): ReceiverAnswer {
   return {
     status_code: statusCode,
     // The decoder omits an incomplete last character; PostgreSQL stores no NUL.

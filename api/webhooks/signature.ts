@@ -5,7 +5,7 @@ export const TOLERANCE_S = 300;
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 
 /** Input of the signatures of one attempt. */
-export interface Signed {
+export interface SignatureInput {
   /** Event id: the same with every attempt. */
   readonly id: string;
   /** Event type. */
@@ -22,7 +22,13 @@ export interface Signed {
  * Headers that name and sign an event: `X-Service-Signature`, whose key is the whole secret, and the headers of Standard Webhooks,
  * whose key is the decoded secret.
  */
-export function signatureHeaders({ id, event, body, secrets, at_ms }: Signed): Readonly<Record<string, string>> {
+export function signatureHeaders({
+  id,
+  event,
+  body,
+  secrets,
+  at_ms,
+}: SignatureInput): Readonly<Record<string, string>> {
   const t = String(Math.floor(at_ms / 1000));
   return {
     'X-Service-Event': event,

@@ -8,7 +8,7 @@ import { openViewer, type ViewerResponse } from '../../api/files/viewer.ts';
 import { stateOutlines } from '../../api/files/viewer-outlines.ts';
 import { readAddress, writeAddress } from '../../api/viewer/address.ts';
 import { openPieces, PIECE_BYTES } from '../../api/viewer/archives.ts';
-import { isCovered, type Uncovered, uncoveredArea } from '../../api/viewer/coverage.ts';
+import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/coverage.ts';
 import { findingInWords, pickAmong } from '../../api/viewer/pick.ts';
 import { refusal } from '../../api/viewer/service.ts';
 import {
@@ -315,7 +315,7 @@ test('an empty place where radar looked has no hail, one where none looked is no
 });
 
 /** Two rows of three blocks of one degree from 40 N 100 W: the middle block of both rows, and the last of the second. */
-const UNCOVERED: Uncovered = {
+const UNCOVERED: UncoveredBlocks = {
   north: 40,
   west: -100,
   step_deg: 1,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Records, recordsOver } from '../../api/metering/records.ts';
-import { type Location, openDatabase } from '../../api/store/database.ts';
+import { type DatabaseLocation, openDatabase } from '../../api/store/database.ts';
 import type { Queue } from '../../api/store/tasks/queue.ts';
 import { openQueue } from '../../api/store/tasks/work.ts';
 
@@ -48,7 +48,7 @@ async function onPostgres(database_url: string): Promise<void> {
 }
 
 async function measure(title: string, place: { path: string } | URL): Promise<void> {
-  const location: Location = place instanceof URL ? { url: place.href } : place;
+  const location: DatabaseLocation = place instanceof URL ? { url: place.href } : place;
   const records = await recordsOver(openDatabase(location), { now: Date.now });
   const reports = { failed: console.error, troubled: console.error };
   const queue = await openQueue(records.store, reports);

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
 import { type Catalog, openCatalog } from '../../api/catalog.ts';
-import { archiveResponse, newestReflectivity } from '../../api/files/tiles.ts';
+import { archiveResponse, newestReflectivity } from '../../api/files/tile-archives.ts';
 import { type OpenStreams, openStreams } from '../../api/http/open-streams.ts';
 import { archives } from '../../api/routes/archives.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';

@@ -18,13 +18,13 @@ import { acceptJob } from '../../api/jobs/accept.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import type { JobHandlers } from '../../api/jobs/kinds.ts';
 import { filedJobs, pendingSince } from '../../api/jobs/rows.ts';
-import { startJobs } from '../../api/jobs/start.ts';
+import { startJobs } from '../../api/jobs/start-jobs.ts';
 import { type Records, recordsOver } from '../../api/metering/records.ts';
 import { readUsage } from '../../api/metering/usage.ts';
 import { verifyLedger } from '../../api/metering/verify.ts';
 import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
 import { type OpenedServices, openServices } from '../../api/services.ts';
-import { type Location, openDatabase } from '../../api/store/database.ts';
+import { type DatabaseLocation, openDatabase } from '../../api/store/database.ts';
 import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/store/errors.ts';
 import { instant } from '../../api/store/instant.ts';
 import { openSecrets } from '../../api/store/secrets.ts';
@@ -178,7 +178,7 @@ if (hasPostgres) {
 } else test.skip('the records on a real PostgreSQL (HAIL_TEST_DATABASE_URL is not set)', () => {});
 
 /** Ends every connection to the schema of a test. */
-async function endConnections(location: Location): Promise<void> {
+async function endConnections(location: DatabaseLocation): Promise<void> {
   const url = 'url' in location ? location.url : '';
   const client = new pg.Client(url);
   await client.connect();

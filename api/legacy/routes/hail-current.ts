@@ -4,7 +4,7 @@ import { listStorms } from '../../routes/storms.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EARLIER_STORMS_EXAMPLE } from '../examples.ts';
 import { EarlierStorms } from '../resources.ts';
-import { simulatedStorms } from '../simulated-hail.ts';
+import { simulatedStorms } from '../simulated-data.ts';
 
 /** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */
 export const earlierHailCurrent = earlierRead(listStorms, {

@@ -6,7 +6,7 @@ import { earlierRead } from '../endpoint.ts';
 import { EARLIER_FORECAST_EXAMPLE } from '../examples.ts';
 import { EarlierForecast } from '../resources.ts';
 import { forecastConfidence } from '../rules.ts';
-import { simulatedForecast } from '../simulated-hail.ts';
+import { simulatedForecast } from '../simulated-data.ts';
 
 /** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */
 export const earlierHailForecast = earlierRead(getHailForecast, {

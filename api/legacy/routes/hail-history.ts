@@ -13,7 +13,7 @@ import { envelope } from '../envelope.ts';
 import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
 import { EarlierHistory } from '../resources.ts';
 import { damageEstimate } from '../rules.ts';
-import { simulatedHistory } from '../simulated-hail.ts';
+import { simulatedHistory } from '../simulated-data.ts';
 
 const RADIUS_KM = 25;
 const DAYS_MAX = 365;

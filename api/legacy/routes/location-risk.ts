@@ -15,7 +15,7 @@ import { envelope } from '../envelope.ts';
 import { EARLIER_RISK_EXAMPLE } from '../examples.ts';
 import { EarlierRisk } from '../resources.ts';
 import { trendOfYears } from '../rules.ts';
-import { simulatedRisk } from '../simulated-hail.ts';
+import { simulatedRisk } from '../simulated-data.ts';
 
 /** The last years, which are held against those before. */
 const RECENT_DAYS = 730;

@@ -5,7 +5,7 @@ import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import type { Edition } from '../../catalog.ts';
 import { latitudeQuery, longitudeQuery, wordsQuery } from '../../decode.ts';
-import { newestReflectivity, tilesUrl } from '../../files/tiles.ts';
+import { newestReflectivity, tilesUrl } from '../../files/tile-archives.ts';
 import { getScanTiles } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
 import { earlierRead } from '../endpoint.ts';

@@ -31,7 +31,7 @@ import { findPolled } from '../../../api/jobs/poll.ts';
 import { type Retention, retention } from '../../../api/jobs/retention.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
 import { RUN_DEFAULTS, runJobTask } from '../../../api/jobs/run.ts';
-import { startJobs } from '../../../api/jobs/start.ts';
+import { startJobs } from '../../../api/jobs/start-jobs.ts';
 import { addJobTask } from '../../../api/jobs/task.ts';
 import { verifyLedger } from '../../../api/metering/verify.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';

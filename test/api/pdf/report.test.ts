@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib';
 import test from 'ava';
 import { edgeColor, mapProjection, POINTS_PER_MILE } from '../../../api/pdf/event-map.ts';
 import { FONT_NAMES, FONTS } from '../../../api/pdf/fonts.ts';
-import { type Box, MARKER_RADIUS, placeMarkers, type Spot } from '../../../api/pdf/map-markers.ts';
+import { type Box, MARKER_RADIUS, type PagePoint, placeMarkers } from '../../../api/pdf/map-markers.ts';
 import { headline } from '../../../api/pdf/overview-sentences.ts';
 import { isTransliterated, printable } from '../../../api/pdf/printable.ts';
 import { reportEvents } from '../../../api/pdf/report-events.ts';
@@ -619,7 +619,7 @@ const flat = ({ lat, lon }: { lat: number; lon: number }) => ({ x: lon, y: -lat 
 const WIDE = { left: -100, top: -100, right: 100, bottom: 100 };
 const MIDDLE = { left: 0, top: 0, right: 0, bottom: 0 };
 
-function isWithin({ x, y }: Spot, { left, top, right, bottom }: Box, margin: number): boolean {
+function isWithin({ x, y }: PagePoint, { left, top, right, bottom }: Box, margin: number): boolean {
   return x - left >= margin && right - x >= margin && y - top >= margin && bottom - y >= margin;
 }
 

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import pino from 'pino';
 import { openCatalog } from '../../../api/catalog.ts';
-import { type Engine, openEngine, type Parameter } from '../../../api/duckdb.ts';
+import { type Engine, openEngine, type SqlParameter } from '../../../api/duckdb.ts';
 import { type CellView, IN_PART, openCellRows, rowsAsJson, rowsFromJson } from '../../../api/queries/cell-rows.ts';
 import { columnEncoder, tupleEncoder } from '../../../api/queries/dictionary-columns.ts';
 import { eventDays } from '../../../api/queries/events.ts';
@@ -479,8 +479,8 @@ test('every cell of CONUS is read, from the first to the last, its rows packed a
 
 /** Cells over an engine that brings no rows, counts its statements, and fails the first so many. */
 function counting(failures = 0) {
-  const asked: (readonly Parameter[])[] = [];
-  const rows = async <Row>(_: string, parameters: readonly Parameter[] = []): Promise<Row[]> => {
+  const asked: (readonly SqlParameter[])[] = [];
+  const rows = async <Row>(_: string, parameters: readonly SqlParameter[] = []): Promise<Row[]> => {
     asked.push(parameters);
     if (asked.length <= failures) throw new Error('the disk is away');
     return [];
@@ -522,7 +522,7 @@ test('what failed is read again by the next question', async (t) => {
 
 test('what was asked for is read of a new edition without a question, and nothing else is', async (t) => {
   const asked: string[] = [];
-  const rows = async <Row>(statement: string, [paths]: readonly Parameter[] = []): Promise<Row[]> => {
+  const rows = async <Row>(statement: string, [paths]: readonly SqlParameter[] = []): Promise<Row[]> => {
     asked.push(`${statement} ${paths}`);
     return [];
   };

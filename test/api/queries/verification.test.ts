@@ -10,11 +10,10 @@ import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
 import { type CoverageEdition, radarCoverage } from '../../../api/queries/radar-coverage.ts';
 import {
-  coverageOf,
   readScanCoverage,
   readUncovered,
-  type Uncovered,
-  type Uncovered as UncoveredRuns,
+  scanCoverageOf,
+  type UncoveredRuns,
 } from '../../../api/queries/scan-coverage.ts';
 import {
   type ReadVerification,
@@ -525,7 +524,7 @@ test('a date that came without scans is of unknown coverage', async (t) => {
 
 /** Blocks of 0.1 degree from 36 N, 98 W: `x` uncovered. */
 const PICTURE = ['......', '..xx..', '..xxx.', '......', '......'];
-const UNCOVERED: Uncovered = {
+const UNCOVERED: UncoveredRuns = {
   north: 36,
   west: -98,
   step_deg: 0.1,
@@ -552,19 +551,19 @@ function counted(row: number, col: number): number {
 }
 
 test('covered blocks are those that a box touches and their neighbours, inside the grid', (t) => {
-  const { blocksOver } = coverageOf(UNCOVERED);
+  const { blocksOver } = scanCoverageOf(UNCOVERED);
   for (let row = 0; row < PICTURE.length; row++)
     for (let col = 0; col < 6; col++) t.is(blocksOver(blockBox(row, col)), counted(row, col), `${row} ${col}`);
   t.is(blocksOver([-98, 35.5, -97.4, 36]), 25);
 });
 
 test('nothing is covered outside the grid', (t) => {
-  const { blocksOver } = coverageOf(UNCOVERED);
+  const { blocksOver } = scanCoverageOf(UNCOVERED);
   t.is(blocksOver([-90, 35, -89, 36]), 0);
   t.is(blocksOver([-97.9, 40, -97.8, 40.1]), 0);
 });
 
-async function archiveWith(t: ExecutionContext, uncovered: Uncovered | null): Promise<string> {
+async function archiveWith(t: ExecutionContext, uncovered: UncoveredRuns | null): Promise<string> {
   const path = await scratch(t, 'scan.pmtiles');
   await writeFile(path, archiveOf(uncovered));
   return path;
@@ -598,7 +597,7 @@ test('an archive whose metadata lie behind what is read at once is read all the 
 
 test('runs that are no three whole numbers are refused', async (t) => {
   for (const run of [[0, 1], [0, 1, 2.5], [0, -1, 2], [0, 1, '2'], null]) {
-    const wrong: Uncovered = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
+    const wrong: UncoveredRuns = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
     await t.throwsAsync(readScanCoverage(await archiveWith(t, wrong)), { message: /expected runs of three/ });
   }
 });

@@ -6,7 +6,7 @@ import { portfolioGaps } from '../../../api/portfolio/gaps.ts';
 import { checkRow, csvColumns, isLocationRow, rowOfCsv, rowOfJson } from '../../../api/portfolio/rows.ts';
 import { qualityAt } from '../../../api/rules/detection-quality.ts';
 import { findImpacts, type HailPixels, impactOf, impactsPage, pixelKey } from '../../../api/rules/portfolio-impacts.ts';
-import { coverageOf } from '../../../api/rules/radar-coverage.ts';
+import { radarCoverageOf } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
@@ -392,7 +392,7 @@ const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
 test('a location that the only scan of a running date did not see is unseen, though no minute of the date is over', async (t) => {
   const only = { from_ms: DAY_MS, to_ms: DAY_MS };
   const scanThatSees = (seen: number) =>
-    new Map([[DATE, coverageOf({ times: [DAY_MS], seen: [seen] }, only, null, true)]]);
+    new Map([[DATE, radarCoverageOf({ times: [DAY_MS], seen: [seen] }, only, null, true)]]);
   const [seen, blind] = [scanThatSees(1), scanThatSees(0)];
   const locations = [
     { id: 'covered', lat: 35, lon: -97 },

@@ -5,7 +5,7 @@ import { pixelDistanceM, pixelsAround, shortDistanceM } from '../../../api/rules
 import { freezingLevel } from '../../../api/rules/place-quality.ts';
 import { pointConfidence } from '../../../api/rules/point-confidence.ts';
 import { radarBlock } from '../../../api/rules/radar-block.ts';
-import { coverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
+import { radarCoverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
@@ -23,7 +23,12 @@ const every = (minutes: number, from = 0, to = 1440) =>
 /** Coverage of scans at these minutes; those of `blind` did not see the place. */
 function ofScans(minutes: readonly number[], blind: readonly number[] = [], span = DAY, isRunning = false) {
   const times = minutes.map(at);
-  return coverageOf({ times, seen: minutes.map((minute) => Number(!blind.includes(minute))) }, span, null, isRunning);
+  return radarCoverageOf(
+    { times, seen: minutes.map((minute) => Number(!blind.includes(minute))) },
+    span,
+    null,
+    isRunning,
+  );
 }
 function partOf(coverage: ReturnType<typeof ofScans>): DateSeenInPart | undefined {
   return radarGapsOf([], new Map([[DATE, coverage]])).dates_seen_in_part[0];
@@ -103,7 +108,8 @@ test('a date that still runs counts up to its newest scan, and says so', (t) => 
 test('the last scan before a date stands for its first minutes, where it saw the place', (t) => {
   const times = every(2, 5, 1440).map(at);
   const seen = times.map(() => 1);
-  const share = (before: Parameters<typeof coverageOf>[2]) => coverageOf({ times, seen }, DAY, before, false).share;
+  const share = (before: Parameters<typeof radarCoverageOf>[2]) =>
+    radarCoverageOf({ times, seen }, DAY, before, false).share;
   t.is(share({ time_ms: at(-3), seen_ms: at(-3) }), 1);
   t.is(share({ time_ms: at(-7), seen_ms: at(-7) }), 1438 / 1440);
   for (const before of [null, { time_ms: at(-3), seen_ms: at(-5) }, { time_ms: at(-20), seen_ms: at(-20) }])
@@ -114,7 +120,7 @@ test('a gap that begins on the date before is as long as both parts together, ho
   const times = every(2, 8).map(at);
   const looks = { times, seen: times.map(() => 1) };
   const part = (time_ms: number, seen_ms: number | null) =>
-    clocks(partOf(coverageOf(looks, DAY, { time_ms, seen_ms }, false)));
+    clocks(partOf(radarCoverageOf(looks, DAY, { time_ms, seen_ms }, false)));
   t.deepEqual(part(at(-18), at(-18)), ['00:00-00:08']);
   t.deepEqual(part(at(-2), at(-18)), ['00:00-00:08']);
   t.is(part(at(-2), at(-2)), undefined);
@@ -129,7 +135,7 @@ test('shares and gaps fill the date together, whatever the scans', (t) => {
   fc.assert(
     fc.property(looks, (drawn) => {
       const sorted = drawn.toSorted((a, b) => a.minute - b.minute);
-      const coverage = coverageOf(
+      const coverage = radarCoverageOf(
         { times: sorted.map(({ minute }) => at(minute)), seen: sorted.map(({ seen }) => Number(seen)) },
         DAY,
         null,

@@ -3,7 +3,7 @@ import pino from 'pino';
 import type { MadeFile } from '../../../api/jobs/job.ts';
 import type { JobHandlers } from '../../../api/jobs/kinds.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
-import { startJobs } from '../../../api/jobs/start.ts';
+import { startJobs } from '../../../api/jobs/start-jobs.ts';
 import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
 

@@ -12,7 +12,7 @@ import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
 import type { Charge } from '../../../api/metering/ledger.ts';
 import { type Records, type RecordsSettings, recordsOver } from '../../../api/metering/records.ts';
-import { type Location, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
+import { type DatabaseLocation, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */
@@ -22,7 +22,7 @@ export interface World {
   /** The records; each call is another process as far as the records can tell, except on PGlite. */
   readonly open: (settings?: Partial<RecordsSettings>) => Promise<Records>;
   /** Where other processes find it; PGlite lives in this one alone. */
-  readonly location: Location;
+  readonly location: DatabaseLocation;
 }
 
 type Body = (t: ExecutionContext, world: World) => Promise<void>;
@@ -77,7 +77,7 @@ export const onPostgres: Register = (title, body) => {
 async function runIn(
   t: ExecutionContext,
   body: Body,
-  location: Location,
+  location: DatabaseLocation,
   open: () => Store = () => openDatabase(location),
 ): Promise<void> {
   const opened: Records[] = [];

@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { recordsOver } from '../../../api/metering/records.ts';
-import type { Location } from '../../../api/store/database.ts';
+import type { DatabaseLocation } from '../../../api/store/database.ts';
 import { openDatabase } from '../../../api/store/database.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';
 import { SETTINGS } from './diary.ts';
@@ -11,7 +11,7 @@ import { SETTINGS } from './diary.ts';
  * `node working-child.ts LOCATION LEASE_MS`.
  */
 const [place = '', lease_ms = ''] = process.argv.slice(2);
-const location: Location = JSON.parse(place);
+const location: DatabaseLocation = JSON.parse(place);
 const records = await recordsOver(openDatabase(location), { now: Date.now });
 const say = (line: string) => writeSync(1, `${line}\n`);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

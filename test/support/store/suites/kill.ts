@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
-import { type Location, snapshot } from '../../../../api/store/database.ts';
+import { type DatabaseLocation, snapshot } from '../../../../api/store/database.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 const CHILD = fileURLToPath(new URL('../charging-child.ts', import.meta.url));
@@ -12,7 +12,7 @@ const KILLED_AFTER = [1, 40, 333, 1000];
 
 /** Runs a child that charges, kills it once it said so many charges, and returns every charge that it said. */
 async function chargeUntilKilled(
-  location: Location,
+  location: DatabaseLocation,
   owner: readonly string[],
   round: number,
   said: number,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { EarlierForecast, EarlierRisk, EarlierStorms } from '../../../api/legacy/resources.ts';
-import { simulatedForecast, simulatedRisk, simulatedStorms } from '../../../api/legacy/simulated-hail.ts';
+import { simulatedForecast, simulatedRisk, simulatedStorms } from '../../../api/legacy/simulated-data.ts';
 import { LOOKBACK_MIN } from '../../../schemas/resources/hail-cell.ts';
 import { MS_PER_DAY, MS_PER_HOUR } from '../../../schemas/time.ts';
 
