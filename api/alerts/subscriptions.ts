@@ -5,7 +5,7 @@ import type { Writer } from '../store/database.ts';
 import { instant } from '../store/instant.ts';
 import { forgetScores } from '../store/risk-scores.ts';
 import type { Database } from '../store/schema.ts';
-import { closeAlert, closeAllAlerts } from '../webhooks/close-alerts.ts';
+import { closeAlert, closeAllAlerts } from '../webhooks/close-alerts-without-event.ts';
 import { deleteMessages, dropMessages } from '../webhooks/messages.ts';
 import { recentAlerts } from './alerts.ts';
 

@@ -5,7 +5,7 @@ import { mailTeam } from '../accounts/mail.ts';
 import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
 import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
-import { closeAllAlerts } from './close-alerts.ts';
+import { closeAllAlerts } from './close-alerts-without-event.ts';
 import { activeWebhooks, enqueueEvent, type Outbox, takersAmong } from './events.ts';
 import { dropMessages } from './messages.ts';
 import type { Receiver } from './receivers.ts';
