@@ -14,12 +14,12 @@ import { ApiError } from './errors.ts';
 export type Parameter<Out> = z.ZodType<Out, string | undefined>;
 
 /** What the documentation says about a parameter. */
-export interface Documented {
+interface Documented {
   readonly description?: string;
   readonly unit?: string;
 }
 
-export interface NumberLimits extends Documented {
+interface NumberLimits extends Documented {
   readonly min: number;
   readonly max: number;
   /** `min` itself is refused. */

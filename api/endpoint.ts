@@ -79,7 +79,7 @@ export interface Answer<Reply> {
 }
 
 /** A success of another media type: `type` is one of `other_replies`, whose schema the body fits. */
-export interface OtherAnswer extends Answer<unknown> {
+interface OtherAnswer extends Answer<unknown> {
   readonly type: string;
 }
 

@@ -13,7 +13,7 @@ import { type DataRoot, openDataRoot } from './data-root.ts';
 import { yieldToEventLoop } from './event-loop.ts';
 
 /** Rows of a live file, held as columns. */
-export interface LiveTable<Row> {
+interface LiveTable<Row> {
   readonly length: number;
   /** One row as an object. */
   readonly at: (index: number) => Row;
@@ -21,7 +21,7 @@ export interface LiveTable<Row> {
 }
 
 /** What one scan saw in a place. */
-export interface PlaceScan {
+interface PlaceScan {
   readonly scan_time: number;
   /** Index of its largest detection; of equals the first. */
   readonly largest: number;

@@ -24,7 +24,7 @@ export const WORKERS: readonly Worker[] = [
   { name: 'jobs', start: (services, log) => startJobs(services, log, { report: makeReport, export: makeExport }) },
 ];
 
-export interface RunningWorkers {
+interface RunningWorkers {
   /** Ends all workers; resolves when the last has ended, or after `longest_ms`. */
   readonly stop: (longest_ms: number) => Promise<void>;
 }

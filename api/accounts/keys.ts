@@ -8,9 +8,9 @@ import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;
 
-export type KeyRow = Selectable<Database['keys']>;
+type KeyRow = Selectable<Database['keys']>;
 
-export type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
+type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
 
 /** A key as operators and usage see it: nothing of its secret. */
 export interface KeyInfo {
@@ -32,7 +32,7 @@ export interface ListedKey extends KeyInfo {
   readonly monthly_cap: number | null;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly business_id: string;
   readonly kind: KeyKind;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface NewKey {
 }
 
 /** A key that was just made. `text` is the only copy of the secret. */
-export interface MadeKey {
+interface MadeKey {
   readonly id: string;
   readonly text: string;
 }

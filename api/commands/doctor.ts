@@ -39,7 +39,7 @@ interface Finding {
 const STALE_AFTER_MS = 10 * 60_000;
 
 /** What the command needs of the settings. */
-export type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
+type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
 
 /** `hail-api doctor`: every invariant that can be checked while the server runs. */
 export function doctorCommand(config: () => DoctorConfig): Command {

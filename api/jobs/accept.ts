@@ -8,7 +8,7 @@ import { insertJob } from './rows.ts';
 import { addJobTask } from './task.ts';
 
 /** Jobs of a business that may wait or run: enough for a batch, and few enough that others get their turn. */
-export const PENDING_MAX = 20;
+const PENDING_MAX = 20;
 
 /** Writes a job and queues it, in the transaction of its charge; returns its id. Throws ApiError resource_exhausted. */
 export async function acceptJob<Name extends keyof typeof KINDS>(

@@ -12,7 +12,7 @@ const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
 /** A file of a job whose row says that there is one. */
-export type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes' | 'sha256'>;
+type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes' | 'sha256'>;
 
 /** A folder in which one attempt at a job makes its file. */
 export interface Stage {
@@ -23,7 +23,7 @@ export interface Stage {
 }
 
 /** Folder of the files of a kind. */
-export function jobFolder(root: string, kind: Job['kind']): string {
+function jobFolder(root: string, kind: Job['kind']): string {
   return join(root, KINDS[kind].folder);
 }
 

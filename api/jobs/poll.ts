@@ -8,7 +8,7 @@ import type { Kind } from './kinds.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
 
 /** A job as its poll shows it: what is not known yet is null. */
-export interface Polled<Summary> {
+interface Polled<Summary> {
   readonly job: Job;
   readonly status: Job['status'];
   readonly poll_url: string;

@@ -8,7 +8,7 @@ import type { Services } from '../services.ts';
 import type { MakeFile } from './job.ts';
 
 /** What a document is made with beside the data. */
-export interface ReportHead {
+interface ReportHead {
   /** Null for one that no record has. */
   readonly report_id: string | null;
   /** Epoch milliseconds. */
@@ -16,7 +16,7 @@ export interface ReportHead {
 }
 
 /** A verification and its document. */
-export interface WrittenReport {
+interface WrittenReport {
   readonly verification: Verification;
   readonly pdf: Uint8Array;
 }

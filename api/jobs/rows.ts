@@ -13,7 +13,7 @@ import type { Database } from '../store/schema.ts';
 export type Job = Readonly<Selectable<Database['jobs']>>;
 
 /** What a job is made of. */
-export interface NewJob {
+interface NewJob {
   readonly kind: Job['kind'];
   /** The validated request. */
   readonly params: unknown;

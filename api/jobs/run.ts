@@ -38,7 +38,7 @@ export const RUN_DEFAULTS: RunSettings = {
 };
 
 /** Services and settings of a run. */
-export interface RunParts {
+interface RunParts {
   readonly services: Services;
   readonly jobHandlers: JobHandlers;
   readonly settings: RunSettings;
@@ -51,7 +51,7 @@ export interface RunParts {
  * A job is begun no more often, over more than an hour with its waits: whoever runs it dies of it, or what stands in its way does
  * not pass. A kill of the process says nothing of the job, and a full disk may take an operator half an hour.
  */
-export const ATTEMPTS_MAX = 6;
+const ATTEMPTS_MAX = 6;
 /** A slow job delays the jobs behind it at each attempt. */
 const ATTEMPTS_MAX_OF_SLOW = 3;
 const WAIT_GROWS = 5;

@@ -30,7 +30,7 @@ export interface LocationRow {
 }
 
 /** Where the columns of a CSV stand; -1: not there. */
-export type CsvColumns = Readonly<Record<(typeof COLUMNS)[number], number>>;
+type CsvColumns = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 const COLUMNS = ['id', 'name', 'lat', 'lon', 'address', 'tags', 'lng'] as const;
 const TAG_SEPARATOR = '|';

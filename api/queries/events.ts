@@ -10,7 +10,7 @@ import type { Region } from '../rules/region.ts';
 import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
 /** A storm date on which a region had a detection of at least 19 mm; all of it counts such detections, instants in epoch ms. */
-export interface RegionDay {
+interface RegionDay {
   readonly event_date: string;
   readonly cell_count: number;
   readonly max_size_mm: number;

@@ -52,7 +52,7 @@ export type PixelDay = Pick<
 export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
 
 /** A report within the radius. */
-export type NearReport<Report extends ReportSeen = ReportSeen> = Report & {
+type NearReport<Report extends ReportSeen = ReportSeen> = Report & {
   /** Geodesic, from the point. */
   readonly distance_m: number;
 };
@@ -79,7 +79,7 @@ export interface Signs<Report extends ReportSeen = ReportSeen> {
 }
 
 /** What else a verdict rests on. */
-export interface Circumstances {
+interface Circumstances {
   /** How well radar sees hail at the point, 0..1. */
   readonly hdqi: number;
   /** Radar data are published for the date. */
@@ -298,7 +298,7 @@ const SOURCES = {
 } as const;
 
 /** What else is to be known of the data. */
-export interface DataAtHand {
+interface DataAtHand {
   /** Ground reports were ever taken in. */
   readonly hasReports: boolean;
   /** Storm dates of the range without radar data. */
