@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Example } from '../schemas/resources/example.ts';
+import { DETAILS, type Detail } from '../schemas/resources/fields.ts';
 import type { Caller } from './accounts/keyring.ts';
 import type { Edition } from './catalog.ts';
 import type { Services } from './services.ts';
@@ -239,3 +240,23 @@ const WRITE_DEFAULTS = {
   prepare: async () => null,
   committed: () => {},
 } as const;
+
+/** Price of an operation that costs the same for every call. */
+export function flatPrice(operation: string, credits: number): () => Price {
+  return () => ({ operation, credits, count: 1 });
+}
+
+/** Questions that show both prices of an operation with a detail. */
+export const PRICED_BY_DETAIL = DETAILS.map((detail) => `detail=${detail}`);
+
+/** Price of an operation by its detail; the advanced one is an operation of its own. */
+export function detailPrice(
+  operation: string,
+  credits: Readonly<Record<Detail, number>>,
+): (asked: { readonly query: { readonly detail: Detail } }) => Price {
+  return ({ query: { detail } }) => ({
+    operation: detail === 'advanced' ? `${operation}.advanced` : operation,
+    credits: credits[detail],
+    count: 1,
+  });
+}

@@ -16,7 +16,7 @@ import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';
 import type { ExportRows, RowsOf } from './export-rows.ts';
 import { swathRows } from './export-swaths.ts';
-import type { MadeFile, MakeFile } from './job.ts';
+import type { MadeFile, MakeFile } from './kinds.ts';
 
 const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
   detections: detectionRows,

@@ -5,7 +5,7 @@ import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
 import { readVerification } from '../queries/verification.ts';
 import type { Services } from '../services.ts';
-import type { MakeFile } from './job.ts';
+import type { MakeFile } from './kinds.ts';
 
 /** What a document is made with beside the data. */
 interface ReportHead {

@@ -4,8 +4,8 @@ import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import type { Services } from '../services.ts';
 import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';
+import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from './rows.ts';
-import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
 /** Far longer than any attempt takes: what is seen unchanged for so long was left by a process that died. */
 const STAGE_LEFT_MS = 7_200_000;

@@ -10,10 +10,9 @@ import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Task } from '../store/tasks/queue.ts';
 import { openStage, placeFile, type Stage, sealFile } from './files.ts';
-import { FILE_NAME, type MakeFile } from './job.ts';
-import { EXPORT, type JobHandlers, type Kind, REPORT } from './kinds.ts';
+import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
+import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from './rows.ts';
-import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
 /** How jobs are run; each has a default. */
 export interface RunSettings {

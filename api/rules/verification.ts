@@ -17,13 +17,13 @@ import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { canonical } from './canonical.ts';
+import { stormDayInWords } from './date-range.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { pixelKey } from './portfolio-impacts.ts';
 import type { Coverage } from './radar-coverage.ts';
 import { rounded } from './rounded.ts';
-import { stormDayInWords } from './storm-day-words.ts';
 
 export const VERIFICATION_RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
 /** An echo of this MESH is a signal. */

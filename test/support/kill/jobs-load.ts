@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import type { MadeFile } from '../../../api/jobs/job.ts';
-import type { JobHandlers } from '../../../api/jobs/kinds.ts';
+import type { JobHandlers, MadeFile } from '../../../api/jobs/kinds.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
 import { startJobs } from '../../../api/jobs/start.ts';
 import type { Services } from '../../../api/services.ts';
