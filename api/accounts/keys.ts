@@ -83,6 +83,28 @@ export async function rotateKey(
   return made;
 }
 
+/** Sets scopes and expiry of a key; false when nothing changes. */
+export async function changeKey(
+  rows: Transaction<Database>,
+  before: KeyInfo,
+  { scopes, expires_at }: Pick<KeyInfo, 'scopes' | 'expires_at'>,
+  now_ms: number,
+): Promise<boolean> {
+  if (before.scopes.join() === scopes.join() && before.expires_at === expires_at) return false;
+  await rows
+    .updateTable('keys')
+    .set({ scopes: JSON.stringify(scopes), expires_at })
+    .where('id', '=', before.id)
+    .execute();
+  await recordAct(rows, now_ms, {
+    act: 'key.change',
+    business_id: before.business_id,
+    subject: before.id,
+    detail: { scopes, expires_at },
+  });
+  return true;
+}
+
 /** Ends a key now; false when it was revoked before. */
 export async function revokeKey(
   rows: Transaction<Database>,

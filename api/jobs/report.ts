@@ -7,9 +7,9 @@ import { readVerification } from '../queries/verification.ts';
 import type { Services } from '../services.ts';
 import type { MakeFile } from './kinds.ts';
 
-/** What a document is made with beside the data. */
+/** Input of a document in addition to the data. */
 interface ReportHead {
-  /** Null for one that no record has. */
+  /** Null for a report without a record. */
   readonly report_id: string | null;
   /** Epoch milliseconds. */
   readonly generated_ms: number;
