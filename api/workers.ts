@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import { makeExport } from './jobs/export.ts';
 import { makeReport } from './jobs/report.ts';
-import { startJobs } from './jobs/start.ts';
+import { startJobs } from './jobs/run.ts';
 import type { Services } from './services.ts';
 import { OTHER_WORKERS } from './variants.ts';
 import { startDeliveryWorker } from './webhooks/delivery-worker.ts';

@@ -22,6 +22,7 @@ import { type Holder, holdersOf } from '../store/holders.ts';
 import { instant } from '../store/instant.ts';
 import { rememberedRoot } from '../store/remembered-root.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../store/secrets.ts';
+import { countExpiredLeases } from '../store/tasks/table.ts';
 import { overdueMessages } from '../webhooks/messages.ts';
 import { OVERDUE_MS } from '../webhooks/recover.ts';
 import { print, type RecordsConfig, withRecords } from './cli.ts';
@@ -205,14 +206,9 @@ async function deliveries({ reader }: Records): Promise<Finding> {
 
 /** Tasks whose process died are taken again within a second, while the service runs. */
 async function leases({ reader }: Records): Promise<Finding> {
-  const left = await reader
-    .selectFrom('tasks')
-    .select('id')
-    .where('lease', 'is not', null)
-    .where('lease_until_ms', '<', Date.now() - LEASE_PASSES_MS)
-    .execute();
-  const status = left.length === 0 ? 'ok' : 'fault';
-  return { check: 'leases', status, message: `${counted(left.length, 'task')} left by processes that died` };
+  const left = await countExpiredLeases(reader, Date.now() - LEASE_PASSES_MS);
+  const status = left === 0 ? 'ok' : 'fault';
+  return { check: 'leases', status, message: `${counted(left, 'task')} left by processes that died` };
 }
 
 const LEASE_PASSES_MS = 60_000;

@@ -12,6 +12,7 @@ import type { Task } from '../store/tasks/queue.ts';
 import { openStage, placeFile, type Stage, sealFile } from './files.ts';
 import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
+import { retention } from './retention.ts';
 import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from './rows.ts';
 
 /** How jobs are run; each has a default. */
@@ -59,6 +60,7 @@ const DATA_RETRY_TIMES = 6;
 /** How long the end of a job is written again during an outage of the records. */
 const RECORDING_MS = 30_000;
 const RECORDING_WAIT_MS = 250;
+const SWEEP_EVERY_MS = 3_600_000;
 
 /** A job handler took too long. */
 class TooLong extends Error {}
@@ -284,7 +286,42 @@ function isMissingFile(error: unknown): boolean {
   return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }
 
-/** Runs jobs, one at a time and those of several businesses in turn, until the function returned is called. */
+/** Runs jobs and deletes expired ones until the returned function is called, which aborts the running job and queues it again. */
+export function startJobs(
+  services: Services,
+  log: Logger,
+  jobHandlers: JobHandlers,
+  settings: Partial<RunSettings> = {},
+): () => Promise<void> {
+  const stop = new AbortController();
+  const end = startRunning({
+    services,
+    jobHandlers,
+    log,
+    settings: { ...RUN_DEFAULTS, ...settings },
+    stop: stop.signal,
+  });
+  const kept = retention(services, log);
+  const sweep = async () => {
+    try {
+      await kept.sweep(performance.now());
+    } catch (error) {
+      // The next sweep tries again.
+      log.warn({ err: error }, 'Jobs:Sweep:Failed');
+    }
+  };
+  let sweeping = sweep();
+  const timer = setInterval(() => {
+    sweeping = sweeping.then(sweep);
+  }, SWEEP_EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await Promise.all([sweeping, end()]);
+  };
+}
+
+/** Runs jobs one at a time, businesses in turn, until the returned function is called. */
 export function startRunning(parts: RunParts): () => Promise<void> {
   const { queue } = parts.services;
   const { lease_ms } = parts.settings;

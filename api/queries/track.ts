@@ -66,7 +66,7 @@ interface CellProducts extends Products {
   readonly estimated_size_mm: number;
   readonly lat: number;
   readonly lon: number;
-  /** Other tracks have a part of the cell, too: the products are of none of them. */
+  /** Other tracks have a part of the cell, too: the products belong to no single track. */
   readonly shared: boolean;
 }
 

@@ -18,7 +18,7 @@ import { jobFilePath } from '../../api/jobs/files.ts';
 import type { JobHandlers } from '../../api/jobs/kinds.ts';
 import { acceptJob } from '../../api/jobs/queue.ts';
 import { filedJobs, pendingSince } from '../../api/jobs/rows.ts';
-import { startJobs } from '../../api/jobs/start.ts';
+import { startJobs } from '../../api/jobs/run.ts';
 import { type Records, recordsOver } from '../../api/metering/records.ts';
 import { readUsage } from '../../api/metering/usage.ts';
 import { verifyLedger } from '../../api/metering/verify.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import type { JobHandlers, MadeFile } from '../../../api/jobs/kinds.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
-import { startJobs } from '../../../api/jobs/start.ts';
+import { startJobs } from '../../../api/jobs/run.ts';
 import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
 

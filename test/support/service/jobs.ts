@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
 import type { JobHandlers, JobToMake } from '../../../api/jobs/kinds.ts';
 import type { RunSettings } from '../../../api/jobs/run.ts';
-import { startJobs } from '../../../api/jobs/start.ts';
+import { startJobs } from '../../../api/jobs/run.ts';
 import { createExport, getExport } from '../../../api/routes/exports.ts';
 import { files } from '../../../api/routes/files.ts';
 import { createReport, getReport } from '../../../api/routes/verify-report.ts';
