@@ -2,11 +2,10 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { MS_PER_DAY } from '../../schemas/time.ts';
+import { instant, MS_PER_DAY } from '../../schemas/time.ts';
 import { type Charge, refundVisibly } from '../metering/ledger.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Writer } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 
 /** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */

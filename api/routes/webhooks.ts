@@ -22,7 +22,7 @@ import {
   WebhookUpdate,
   WebhookUpdated,
 } from '../../schemas/resources/webhook.ts';
-import { wholeSeconds } from '../../schemas/time.ts';
+import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { MAIL_TASK } from '../accounts/mail.ts';
 import { cursorQuery, integerQuery } from '../decode.ts';
@@ -30,7 +30,6 @@ import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { Services } from '../services.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {

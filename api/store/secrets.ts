@@ -3,8 +3,8 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
+import { instant } from '../../schemas/time.ts';
 import type { OpenStore } from './database.ts';
-import { instant } from './instant.ts';
 import type { Database } from './schema.ts';
 
 /** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
