@@ -11,7 +11,7 @@ import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/re
 import type { Services } from '../services.ts';
 
 /** A job makes a file that its caller polls for. */
-export type JobKind = 'report' | 'export';
+type JobKind = 'report' | 'export';
 
 /** Input of a job handler. */
 export interface JobToMake<Params> {

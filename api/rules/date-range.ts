@@ -2,7 +2,7 @@ import { addDays, utcDate } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
 
 /** Which end of a range of dates lies in the future. */
-export interface RangeFault {
+interface RangeFault {
   /** Parameter or member that gave the date. */
   readonly name: string;
   /** Reads on after the name. */
