@@ -32,7 +32,7 @@ import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 
 /** Box and smallest size of the rows that a question needs. */
-export interface RowFilter {
+interface RowFilter {
   readonly bbox?: Bbox;
   readonly min_size_mm?: number;
 }

@@ -8,18 +8,18 @@ import { ApiError } from './errors.ts';
 
 /**
  * Text of a query string into values: the only place where text is converted. Each function makes the zod schema of one
- * parameter, from `string | undefined` to a typed value; a parameter that comes twice is refused by all but `repeatedQuery`.
- * Refusals read on after the parameter's name: `lat` + ` is '5,0', expected a number from -90 to 90`.
+ * parameter, from `string | undefined` to a typed value; only `repeatedQuery` accepts a parameter
+ * more than once. Messages continue after the parameter's name: `lat` + ` is '5,0', expected a number from -90 to 90`.
  */
 export type Parameter<Out> = z.ZodType<Out, string | undefined>;
 
 /** What the documentation says about a parameter. */
-export interface Documented {
+interface Documented {
   readonly description?: string;
   readonly unit?: string;
 }
 
-export interface NumberLimits extends Documented {
+interface NumberLimits extends Documented {
   readonly min: number;
   readonly max: number;
   /** `min` itself is refused. */
@@ -32,7 +32,7 @@ interface Required {
   readonly required: true;
 }
 
-/** JSON's grammar of numbers with leading zeros allowed: refuses '', ' 5 ', '0x10', '5,0', 'Infinity', '.5' and '5.'. */
+/** Characters of a text that a message shows. */
 const LONGEST_SHOWN = 60;
 
 /** Text as it may be shown in a message: shortened, quotes replaced, what cannot be seen escaped. */
@@ -206,7 +206,7 @@ export function stateQuery(options: Documented = {}): Parameter<string | null> {
   });
 }
 
-/** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. Whether it is known the route decides. */
+/** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. The route checks that it is known. */
 export function cursorQuery(options: Documented = {}): Parameter<string | null> {
   return parameter<string | null>({
     description: 'next_cursor of the previous page.',
@@ -218,7 +218,7 @@ export function cursorQuery(options: Documented = {}): Parameter<string | null> 
   });
 }
 
-/** The refusal of a cursor that stands for nothing in the business of who asks. */
+/** Error for a cursor that names no item of the caller's business. */
 export function unknownCursor(cursor: string): ApiError {
   return new ApiError('invalid_parameter', `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`);
 }

@@ -24,10 +24,10 @@ import { ApiError } from './errors.ts';
 export type SqlParameter = string | number | boolean | null | readonly string[];
 
 /** Values of each column of a result, by name: numbers, texts, booleans or null; DATE and TIMESTAMP as epoch milliseconds. */
-export type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
+type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
 
 /** Values of each DOUBLE column of a result, by name; NaN for null. */
-export type Numbers<Name extends string = string> = Readonly<Record<Name, Float64Array>>;
+type Numbers<Name extends string = string> = Readonly<Record<Name, Float64Array>>;
 
 /**
  * Statements over published files. All throw QueryTimeout when a statement takes too long, ApiError overloaded at
@@ -48,7 +48,7 @@ export interface Queries {
 }
 
 /** Some rows of a result: its columns, in the order of the select list. */
-export type Piece = readonly Float64Array[];
+type Piece = readonly Float64Array[];
 
 /** Runs several statements at a time. It can read the data root and nothing else; no statement can change that. */
 export interface Engine extends Queries {

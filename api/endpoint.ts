@@ -2,19 +2,20 @@ import type { z } from 'zod';
 import type { ErrorCode } from '../schemas/errors.ts';
 import type { MixedProvenance } from '../schemas/provenance.ts';
 import type { Example } from '../schemas/resources/example.ts';
+import { DETAILS, type Detail } from '../schemas/resources/fields.ts';
 import type { Caller } from './accounts/keyring.ts';
 import type { Edition } from './catalog.ts';
 import type { Services } from './services.ts';
 import type { Writer } from './store/database.ts';
 
-/** What a call costs: `credits` = cost per call x `count`; every price has an operation name of its own. */
+/** Price of a call: `credits` = cost per call x `count`; every price has an operation name of its own. */
 export interface Price {
   readonly operation: string;
   readonly credits: number;
   readonly count: number;
 }
 
-/** What a handler is given: a request after every check, its values typed, and who asks. */
+/** Input of a handler: a request that passed every check, with typed values and its caller. */
 export interface HandlerInput<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
@@ -27,7 +28,7 @@ export interface HandlerInput<Params, Query, Body> {
   readonly services: Services;
 }
 
-/** What a simulated answer follows from, and what its envelope needs. */
+/** Input of a simulated answer and its envelope. */
 export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = Pick<
   HandlerInput<Params, Query, Body>,
   'params' | 'query' | 'body' | 'request_id' | 'now_ms'
@@ -35,26 +36,25 @@ export type SimulatedInput<Params = unknown, Query = unknown, Body = unknown> = 
 
 /** The same for a handler that reads published data. */
 export interface ReadInput<Params, Query, Body, P extends ReadPlan> extends HandlerInput<Params, Query, Body> {
-  /** What is published, pinned for the request; nothing where an endpoint does not read it. */
+  /** Published data, pinned for the request; empty where the endpoint reads none. */
   readonly edition: Edition;
-  /** What its endpoint said that the answer reads. */
+  /** The endpoint's read plan. */
   readonly plan: P;
 }
 
-/** What a plan is made from: nothing of who asks, since the answer is the same for all. */
+/** Input of a plan: without the caller, since the answer is the same for all. */
 export type PlanInput<Params = unknown, Query = unknown, Body = unknown> = Omit<
   ReadInput<Params, Query, Body, ReadPlan>,
   'caller' | 'request_id' | 'plan'
 >;
 
-/** What an answer will read, and whatever else of it was found out on the way. */
+/** Data that an answer will read, and results found while planning. */
 export interface ReadPlan {
   /**
-   * Storm dates that the answer reads; what is not published among them counts for nothing. X-Data-Source is their
-   * provenance.
+   * Storm dates that the answer reads; unpublished ones are ignored. X-Data-Source is their provenance.
    */
   readonly dates: readonly string[];
-  /** Provenance of what the answer reads beside storm dates; X-Data-Source states both together. */
+  /** Provenance of other data that the answer reads; X-Data-Source states both together. */
   readonly provenance?: MixedProvenance | null;
   /**
    * Version of the data that the answer is made of, with whatever the clock decided (a date left out), when the answer
@@ -79,7 +79,7 @@ export interface Answer<Reply> {
 }
 
 /** A success of another media type: `type` is one of `other_replies`, whose schema the body fits. */
-export interface OtherAnswer extends Answer<unknown> {
+interface OtherAnswer extends Answer<unknown> {
   readonly type: string;
 }
 
@@ -108,10 +108,10 @@ interface Common<P extends Schema, Q extends Schema, B extends Schema, R extends
   /** Largest request body, bytes. */
   readonly body_limit_bytes: number;
   readonly reply: R;
-  /** Media types of the reply beside application/json, with their schema; the answer picks one by `type`. */
+  /** Media types of the reply other than application/json, with their schema; the answer picks one by `type`. */
   readonly other_replies: Readonly<Record<string, z.ZodType>>;
   readonly status: 200 | 202;
-  /** Codes that it refuses a call with for reasons of its own, beside those that follow from the rest. */
+  /** Error codes of its own, in addition to those that follow from the other members. */
   readonly refusals: readonly ErrorCode[];
   /** Example of a request and its reply, for the documentation. */
   readonly example: Example<R> | null;
@@ -143,7 +143,7 @@ export interface ReadEndpoint<
   readonly kind: 'read';
   /** ETag and 304 are served; the answer is the same for every caller. */
   readonly cacheable: boolean;
-  /** Says what the answer will read, from the pinned edition. Null: it rests on no published data. */
+  /** Plans what the answer will read, from the pinned edition. Null: it reads no published data. */
   readonly plan: ((input: PlanInput<Typed<P>, Typed<Q>, Typed<B>>) => Planned) | null;
   /** The plan may name storm dates, whose provenance X-Data-Source then states. */
   readonly reads_dates: boolean;
@@ -169,7 +169,7 @@ export interface WriteEndpoint<
   readonly answers_secret: boolean;
   /** Provenance of the data that a body was made from, which X-Data-Source states, of a repetition too; null: it reads none. */
   readonly data_source: ((body: z.infer<R>) => MixedProvenance | null) | null;
-  /** Before the transaction, which nobody else can write beside: what takes long and needs no records belongs here. */
+  /** Runs before the transaction, which blocks other writers: slow work that needs no records belongs here. */
   readonly prepare: (input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<Ready>;
   /** Inside the transaction; must not wait for anything but the records. */
   readonly write: (
@@ -177,11 +177,11 @@ export interface WriteEndpoint<
     writer: Writer,
     ready: Ready,
   ) => Promise<Answer<z.infer<R>>>;
-  /** After the transaction: wakes who works on what it left. */
+  /** Runs after the transaction: wakes the workers of its tasks. */
   readonly committed: (services: Services) => void;
 }
 
-/** Any endpoint, its types forgotten: what the router and the description walk over. */
+/** Any endpoint, for the router and the description. */
 export type Endpoint = ReadEndpoint | WriteEndpoint;
 
 /** The types that an endpoint was declared with. For the compiler alone: no value has them. */
@@ -239,3 +239,23 @@ const WRITE_DEFAULTS = {
   prepare: async () => null,
   committed: () => {},
 } as const;
+
+/** Price of an operation that costs the same for every call. */
+export function flatPrice(operation: string, credits: number): () => Price {
+  return () => ({ operation, credits, count: 1 });
+}
+
+/** Questions that show both prices of an operation with a detail. */
+export const PRICED_BY_DETAIL = DETAILS.map((detail) => `detail=${detail}`);
+
+/** Price of an operation by its detail; the advanced one is an operation of its own. */
+export function detailPrice(
+  operation: string,
+  credits: Readonly<Record<Detail, number>>,
+): (asked: { readonly query: { readonly detail: Detail } }) => Price {
+  return ({ query: { detail } }) => ({
+    operation: detail === 'advanced' ? `${operation}.advanced` : operation,
+    credits: credits[detail],
+    count: 1,
+  });
+}

@@ -13,15 +13,15 @@ import { type DataRoot, openDataRoot } from './data-root.ts';
 import { yieldToEventLoop } from './event-loop.ts';
 
 /** Rows of a live file, held as columns. */
-export interface LiveTable<Row> {
+interface LiveTable<Row> {
   readonly length: number;
   /** One row as an object. */
   readonly at: (index: number) => Row;
   readonly column: <Name extends keyof Row & string>(name: Name) => ArrayLike<Row[Name]>;
 }
 
-/** What one scan saw in a place. */
-export interface PlaceScan {
+/** Detections of one scan in a place. */
+interface PlaceScan {
   readonly scan_time: number;
   /** Index of its largest detection; of equals the first. */
   readonly largest: number;
@@ -40,13 +40,13 @@ export interface Place {
   readonly scans: readonly PlaceScan[];
 }
 
-/** A published track that is not over: the newest row of a scan that saw its cell, and its newest row of any kind. */
+/** A published track that continues: its newest row from a scan with its cell, and its newest row of any kind. */
 export interface Storm {
   readonly seen: TrackPoint;
   readonly newest: TrackPoint;
 }
 
-/** Something near a point; nearest first, equals by name. */
+/** An item near a point; nearest first, equals by name. */
 export interface Found<Item> {
   readonly item: Item;
   /** WGS84 geodesic. */
@@ -68,7 +68,7 @@ export interface LiveSnapshot {
   readonly storm: (track_id: string) => Storm | undefined;
   /** Index of a storm cell in `cells`; undefined when the window does not hold it. */
   readonly cellIndex: (scan_time: number, cell_index: number) => number | undefined;
-  /** True for a storm cell that several tracks share: its figures are of none of them. */
+  /** True for a storm cell that several tracks share: its figures belong to no single track. */
   readonly isShared: (scan_time: number, cell_index: number) => boolean;
   /** Indices of the detections of a storm cell, and of a track over the whole window. */
   readonly detectionsOfCell: (scan_time: number, cell_index: number) => readonly number[];
@@ -80,7 +80,7 @@ export interface Live {
   readonly snapshot: (edition?: Edition) => LiveSnapshot;
 }
 
-/** Opens the live snapshot of a data root; it follows the catalog's editions and is swapped whole, before they are. */
+/** Opens the live snapshot of a data root; it follows the catalog's editions and is replaced before they are. */
 export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live> {
   const store = openDataRoot(dataRoot);
   let files: Edition['live'] = null;
@@ -187,7 +187,7 @@ function plainColumn(arrow: ArrowTable | null, name: string): ArrayLike<unknown>
   return raw instanceof Float64Array || raw instanceof Uint16Array || raw instanceof Int32Array ? raw : [...vector];
 }
 
-/** Every place of the window with what each scan saw there, in the order of their first detection. */
+/** Every place of the window with its scans, in the order of their first detection. */
 function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
   const [geohash, time] = [rows.column('geohash5'), rows.column('scan_time')];
   const [size, ml] = [rows.column('estimated_size_mm'), rows.column('ml_predicted_size_mm')];
@@ -224,7 +224,7 @@ function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
   });
 }
 
-/** Tracks that go on and that at least two scans saw, in the order of their first row. */
+/** Continuing tracks with at least two scans, in the order of their first row. */
 function stormsOf(rows: LiveTable<TrackPoint>): Storm[] {
   const ids = rows.column('track_id');
   const states = rows.column('state');
@@ -254,7 +254,7 @@ function cellKey(rows: LiveTable<CellColumns>, index: number): string | null {
   return cell_index === null ? null : `${rows.column('scan_time')[index]} ${cell_index}`;
 }
 
-/** Row indices by key, made when first asked for; rows whose key is null are in no group. */
+/** Row indices by key, computed at the first call; rows with a null key are in no group. */
 function groupBy(rows: { readonly length: number }, key: (index: number) => string | null) {
   let groups: Map<string, number[]> | undefined;
   return (): ReadonlyMap<string, readonly number[]> => {

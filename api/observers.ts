@@ -11,7 +11,7 @@ export interface Observer<Item> {
 }
 
 /** Offers each new item to every observer, in the order in which they were added, one at a time. */
-export interface Observers<Item> {
+interface Observers<Item> {
   /** Adds an observer, which is offered the newest item too. The function that it returns removes it, and waits while it reacts. */
   readonly add: (observer: Observer<Item>) => () => Promise<void>;
   /** Returns at once. */

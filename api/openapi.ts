@@ -34,9 +34,9 @@ import { nameResources } from './openapi-resources.ts';
 import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
-export type ApiDocument = ReturnType<typeof createDocument>;
+type ApiDocument = ReturnType<typeof createDocument>;
 
-export interface DocumentOptions {
+interface DocumentOptions {
   readonly endpoints: readonly Endpoint[];
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
@@ -170,7 +170,7 @@ export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>)
 }
 
 /** Price of the example call, with `otherwise` overriding its query string; null: free, or no valid example. */
-export function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
+function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
   const { example } = endpoint;
   const query = endpoint.query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
   const body = endpoint.body?.safeParse(example?.body);

@@ -2,7 +2,7 @@ import { parentPort, type ResourceLimits, Worker } from 'node:worker_threads';
 import { ApiError } from './errors.ts';
 
 /** Entry and limits of a thread. */
-export interface ThreadOptions {
+interface ThreadOptions {
   /** Module that calls `answerQuestions`. */
   readonly entry: URL;
   /** Noun phrase for error messages. */

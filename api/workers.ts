@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import { makeExport } from './jobs/export.ts';
 import { makeReport } from './jobs/report.ts';
-import { startJobs } from './jobs/start-jobs.ts';
+import { startJobs } from './jobs/run.ts';
 import type { Services } from './services.ts';
 import { OTHER_WORKERS } from './variants.ts';
 import { startDeliveryWorker } from './webhooks/delivery-worker.ts';
@@ -24,7 +24,7 @@ export const WORKERS: readonly Worker[] = [
   { name: 'jobs', start: (services, log) => startJobs(services, log, { report: makeReport, export: makeExport }) },
 ];
 
-export interface RunningWorkers {
+interface RunningWorkers {
   /** Ends all workers; resolves when the last has ended, or after `longest_ms`. */
   readonly stop: (longest_ms: number) => Promise<void>;
 }

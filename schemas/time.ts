@@ -58,6 +58,15 @@ export function timestamp(time_ms: number | null): string | null {
   return time_ms === null ? null : `${new Date(time_ms).toISOString().slice(0, 19)}Z`;
 }
 
+/** The last instant written: charges of one commit share few. */
+let lastInstant = { time_ms: Number.NaN, text: '' };
+
+/** `2026-05-01T20:12:00.123Z`: how rows of the records hold an instant in epoch milliseconds; its text sorts by time. */
+export function instant(time_ms: number): string {
+  if (time_ms !== lastInstant.time_ms) lastInstant = { time_ms, text: new Date(time_ms).toISOString() };
+  return lastInstant.text;
+}
+
 /** Timestamp in whole seconds of a stored instant such as `2026-05-01T20:12:00.123Z`; null stays null. */
 export function wholeSeconds(at: string): string;
 export function wholeSeconds(at: string | null): string | null;

@@ -58,7 +58,7 @@ function planFault(row: Record<string, unknown>): string | null {
 }
 
 /** Rows that belong to nobody. `passing`: they run out by themselves within a day. */
-export interface Orphans {
+interface Orphans {
   readonly table: string;
   readonly rows: number;
   readonly missing: 'business' | 'key';

@@ -31,7 +31,7 @@ export function variantWordOf(variant: KeyVariant): VariantWord {
 }
 
 /** A new key. `text` is shown once; `digest` and `public_id` are what is stored. */
-export interface NewKeyText {
+interface NewKeyText {
   readonly text: string;
   readonly public_id: string;
   readonly digest: string;

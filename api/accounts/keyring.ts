@@ -1,18 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { param, prepare } from '../store/prepare.ts';
-
 import type { Database } from '../store/schema.ts';
 import { type KeyKind, type KeyVariant, keyDigest, parseKeyText } from './key-text.ts';
 import { type Tariff, tariffOf } from './plans.ts';
 
-/** How long a key is taken from memory: a revocation anywhere is in force after that. */
+/** How long a key is served from memory: a revocation is in force everywhere after that. */
 const KEY_MEMORY_MS = 1_000;
-/** Keys remembered, also past that time for the moments in which the records are out of reach. */
+/** Keys in memory, also past that time: they serve while the records are unavailable. */
 const KEYS_REMEMBERED = 10_000;
 const NO_DIGEST = Buffer.alloc(32);
 
-/** Who asks: a valid key and its business. */
+/** A valid key and its business. */
 export interface Caller {
   readonly business_id: string;
   readonly key_id: string;
@@ -30,7 +30,7 @@ export interface Caller {
 export interface Keyring {
   /** The caller of a key, by the key's text; null when no such key is alive. Remembered for at most a second. Throws RecordsUnavailable. */
   readonly authenticate: (keyText: string, now_ms: number) => Promise<Caller | null>;
-  /** The same from memory alone, however old: for the time in which the records are out of reach. Null when the key has not been seen. */
+  /** The same from memory alone, however old: while the records are unavailable. Null for a key that is not in memory. */
   readonly remembered: (keyText: string, now_ms: number) => Caller | null;
 }
 
@@ -45,7 +45,7 @@ interface KnownKey {
 
 /** Looks keys up by their public id and compares digests in constant time; a key that does not exist costs the same comparison. */
 export function createKeyring(reader: Kysely<Database>): Keyring {
-  const known = new Map<string, KnownKey>();
+  const known = new LRUCache<string, KnownKey>({ max: KEYS_REMEMBERED });
   const underway = new Map<string, Promise<KnownKey | null>>();
   const query = prepare(keySelect(reader));
 
@@ -53,9 +53,8 @@ export function createKeyring(reader: Kysely<Database>): Keyring {
     const looked_up_ms = performance.now();
     const { rows } = await reader.executeQuery(query({ public_id }));
     const found = rows[0] ? knownKey(rows[0], looked_up_ms) : null;
-    known.delete(public_id);
     if (found) known.set(public_id, found);
-    if (known.size > KEYS_REMEMBERED) known.delete(known.keys().next().value as string);
+    else known.delete(public_id);
     return found;
   }
 

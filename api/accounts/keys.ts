@@ -8,9 +8,9 @@ import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 /** How long a key that was rotated keeps opening. */
 export const ROTATION_GRACE_MS = 30 * 24 * 3_600_000;
 
-export type KeyRow = Selectable<Database['keys']>;
+type KeyRow = Selectable<Database['keys']>;
 
-export type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
+type KeyStatus = 'active' | 'rotating' | 'expired' | 'revoked';
 
 /** A key as operators and usage see it: nothing of its secret. */
 export interface KeyInfo {
@@ -32,7 +32,7 @@ export interface ListedKey extends KeyInfo {
   readonly monthly_cap: number | null;
 }
 
-export interface NewKey {
+interface NewKey {
   readonly business_id: string;
   readonly kind: KeyKind;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface NewKey {
 }
 
 /** A key that was just made. `text` is the only copy of the secret. */
-export interface MadeKey {
+interface MadeKey {
   readonly id: string;
   readonly text: string;
 }
@@ -81,6 +81,28 @@ export async function rotateKey(
     detail: { replaced_by: made.id, old_key_ends_at: ends },
   });
   return made;
+}
+
+/** Sets scopes and expiry of a key; false when nothing changes. */
+export async function changeKey(
+  rows: Transaction<Database>,
+  before: KeyInfo,
+  { scopes, expires_at }: Pick<KeyInfo, 'scopes' | 'expires_at'>,
+  now_ms: number,
+): Promise<boolean> {
+  if (before.scopes.join() === scopes.join() && before.expires_at === expires_at) return false;
+  await rows
+    .updateTable('keys')
+    .set({ scopes: JSON.stringify(scopes), expires_at })
+    .where('id', '=', before.id)
+    .execute();
+  await recordAct(rows, now_ms, {
+    act: 'key.change',
+    business_id: before.business_id,
+    subject: before.id,
+    detail: { scopes, expires_at },
+  });
+  return true;
 }
 
 /** Ends a key now; false when it was revoked before. */

@@ -58,7 +58,7 @@ async function addMail(
   });
 }
 
-export interface MailerSettings {
+interface MailerSettings {
   /** Server, with the sender as `from` in its query; null: mail is written to a folder. */
   readonly smtp_url: string | null;
   /** Folder with the records of a data root: mail is written below it. */

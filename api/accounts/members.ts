@@ -5,7 +5,7 @@ import type { Business } from './businesses.ts';
 
 export const ROLES = ['admin', 'manager', 'member'] as const;
 export type Role = (typeof ROLES)[number];
-export type Member = Omit<Selectable<Database['members']>, 'business_id'>;
+type Member = Omit<Selectable<Database['members']>, 'business_id'>;
 
 type Named = Pick<Business, 'id' | 'name'>;
 

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import { CLEAR_AFTER_MS } from '../rules/episodes.ts';
 import type { Store } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 
 export type Alert = Selectable<Database['alerts']>;

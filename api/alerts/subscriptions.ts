@@ -1,8 +1,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
+import { instant } from '../../schemas/time.ts';
 import { cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
 import type { Writer } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import { forgetScores } from '../store/risk-scores.ts';
 import type { Database } from '../store/schema.ts';
 import { closeAlert, closeAllAlerts } from '../webhooks/close-alerts-without-event.ts';

@@ -6,6 +6,7 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
+import { instant } from '../../schemas/time.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../accounts/integrity.ts';
 import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
@@ -19,9 +20,9 @@ import { isDamage } from '../store/database-health.ts';
 import { readClock } from '../store/deletions.ts';
 import { isOutage } from '../store/errors.ts';
 import { type Holder, holdersOf } from '../store/holders.ts';
-import { instant } from '../store/instant.ts';
 import { rememberedRoot } from '../store/remembered-root.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../store/secrets.ts';
+import { countExpiredLeases } from '../store/tasks/table.ts';
 import { overdueMessages } from '../webhooks/messages.ts';
 import { OVERDUE_MS } from '../webhooks/recover.ts';
 import { print, type RecordsConfig, withRecords } from './cli.ts';
@@ -39,7 +40,7 @@ interface Finding {
 const STALE_AFTER_MS = 10 * 60_000;
 
 /** What the command needs of the settings. */
-export type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
+type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
 
 /** `hail-api doctor`: every invariant that can be checked while the server runs. */
 export function doctorCommand(config: () => DoctorConfig): Command {
@@ -205,14 +206,9 @@ async function deliveries({ reader }: Records): Promise<Finding> {
 
 /** Tasks whose process died are taken again within a second, while the service runs. */
 async function leases({ reader }: Records): Promise<Finding> {
-  const left = await reader
-    .selectFrom('tasks')
-    .select('id')
-    .where('lease', 'is not', null)
-    .where('lease_until_ms', '<', Date.now() - LEASE_PASSES_MS)
-    .execute();
-  const status = left.length === 0 ? 'ok' : 'fault';
-  return { check: 'leases', status, message: `${counted(left.length, 'task')} left by processes that died` };
+  const left = await countExpiredLeases(reader, Date.now() - LEASE_PASSES_MS);
+  const status = left === 0 ? 'ok' : 'fault';
+  return { check: 'leases', status, message: `${counted(left, 'task')} left by processes that died` };
 }
 
 const LEASE_PASSES_MS = 60_000;

@@ -16,7 +16,7 @@ interface DateBytes {
 }
 
 /** How fast a data root grows and how long the disk lasts. */
-export interface Growth {
+interface Growth {
   /** Mean of the dates that were measured, bytes. */
   readonly per_day: DateBytes;
   readonly dates: number;
@@ -26,7 +26,7 @@ export interface Growth {
 }
 
 /** Finding of `doctor` on the growth of a data root. */
-export interface GrowthFinding {
+interface GrowthFinding {
   readonly status: 'ok' | 'note' | 'fault';
   readonly message: string;
 }

@@ -10,7 +10,7 @@ import {
   setStatus,
 } from '../accounts/businesses.ts';
 import { keyVariantOf, VARIANT_WORDS, variantWordOf } from '../accounts/key-text.ts';
-import { createKey, findKey, type KeyInfo, listKeys, setKeyCap } from '../accounts/keys.ts';
+import { changeKey, createKey, findKey, listKeys, setKeyCap } from '../accounts/keys.ts';
 import { ROLES, setMember } from '../accounts/members.ts';
 import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';
@@ -235,28 +235,6 @@ async function applyKeys(
     } else if (isChanged || isLimited) changes.push(`${business}: changed ${kind} key ${name}`);
   }
   return made;
-}
-
-/** Sets scopes and expiry of a key; false when nothing changes. */
-async function changeKey(
-  rows: Transaction<Database>,
-  before: KeyInfo,
-  { scopes, expires_at }: Pick<KeyInfo, 'scopes' | 'expires_at'>,
-  now_ms: number,
-): Promise<boolean> {
-  if (before.scopes.join() === scopes.join() && before.expires_at === expires_at) return false;
-  await rows
-    .updateTable('keys')
-    .set({ scopes: JSON.stringify(scopes), expires_at })
-    .where('id', '=', before.id)
-    .execute();
-  await recordAct(rows, now_ms, {
-    act: 'key.change',
-    business_id: before.business_id,
-    subject: before.id,
-    detail: { scopes, expires_at },
-  });
-  return true;
 }
 
 function planNamed({ plans }: Seed, name: string): Tariff {

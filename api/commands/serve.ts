@@ -63,7 +63,7 @@ export interface Serving {
   readonly stop: () => Promise<void>;
 }
 
-export interface ServingOptions {
+interface ServingOptions {
   /** Background workers; null: none in this process. */
   readonly workers?: readonly Worker[] | null;
   /** Takes the welcome text; standard output when left out. */

@@ -18,7 +18,7 @@ import { collectWords, duration, type RecordsConfig, wholeNumber, withRecords } 
 import { selfSigned } from './self-signed.ts';
 
 /** Settings of the command. */
-export type ListenConfig = RecordsConfig & Pick<Config, 'master_keys'>;
+type ListenConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 
 interface ListenOptions {
   readonly json?: true;

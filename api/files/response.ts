@@ -12,7 +12,7 @@ export interface FileRequest {
 }
 
 /** A file and the headers of its answers. */
-export interface FileContent {
+interface FileContent {
   readonly bytes: number;
   /** Strong tag, in quotes. */
   readonly etag: string;

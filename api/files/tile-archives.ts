@@ -10,7 +10,7 @@ import { ApiError } from '../errors.ts';
 import type { ByteRange } from '../http/ranges.ts';
 import { type FileRequest, type FileResponse, fileResponse, openPart } from './response.ts';
 
-export interface ArchiveRequest extends FileRequest {
+interface ArchiveRequest extends FileRequest {
   /** As sent, without the query, not decoded. */
   readonly path: string;
 }
@@ -47,7 +47,7 @@ export function reflectivityArchives(manifest: Manifest | null): ReadonlyMap<str
 }
 
 /** An archive of reflectivity, its path below the tiles' address, and the time of its scan. */
-export interface ReflectivityArchive {
+interface ReflectivityArchive {
   readonly path: string;
   /** Epoch milliseconds. */
   readonly scan_time: number;

@@ -13,7 +13,7 @@ export interface ViewerAsset {
 }
 
 /** All files of the page, by name; no other name is served. */
-export interface Assets {
+interface Assets {
   readonly page: string;
   readonly files: ReadonlyMap<string, ViewerAsset>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */

@@ -3,7 +3,7 @@ import { feature, mesh } from 'topojson-client';
 import topology from 'us-atlas/states-10m.json' with { type: 'json' };
 
 /** Base map of the contiguous states: `[lon, lat]` with three decimals, which is finer than outlines at 1:10 million. */
-export interface Outlines {
+interface Outlines {
   readonly land: MultiPolygon;
   /** Lines between two states, each once. */
   readonly borders: MultiLineString;

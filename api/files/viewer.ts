@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
 import { loadAssets, type ViewerAsset } from './viewer-assets.ts';
 
-export interface ViewerRequest {
+interface ViewerRequest {
   readonly method: string;
   /** Path without the query, as it came. */
   readonly path: string;

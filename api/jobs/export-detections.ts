@@ -29,15 +29,15 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
   const { edition, region } = question;
   const dates = datesOf(question);
   const paths = files(question);
-  const told = observedOn(edition, dates);
-  if (region.window === null || paths.length === 0) return { ...noRows('detections'), ...told };
+  const about = observedOn(edition, dates);
+  if (region.window === null || paths.length === 0) return { ...noRows('detections'), ...about };
   const filter = regionFilter({ window: region.window, runs: region.runs }, 2);
   const scans = await queries.rows<{ scan_time: number; n: number }>(
     `SELECT scan_time, count(*)::DOUBLE AS n FROM ${FILES} ${filter.sql} GROUP BY scan_time ORDER BY scan_time`,
     [paths, ...filter.parameters],
   );
   const total = scans.reduce((sum, { n }) => sum + n, 0);
-  if (total === 0) return { ...noRows('detections'), ...told };
+  if (total === 0) return { ...noRows('detections'), ...about };
   const next = filter.parameters.length + 2;
   const source = edition.holdsOlder(detections) ? filesOfAnyVersion(detections) : FILES;
   const simulated = dates.filter((date) => edition.provenanceOf([date]) === 'simulated');
@@ -51,7 +51,7 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
     parameters: [paths, ...filter.parameters, lastScanWithin(scans, cap), simulated],
     row_count: Math.min(total, cap),
     truncated: total > cap,
-    ...told,
+    ...about,
   };
 }
 

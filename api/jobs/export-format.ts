@@ -6,7 +6,7 @@ import { sqlText } from '../duckdb.ts';
 import type { ExportRows } from './export-rows.ts';
 
 /** What is written, and where. */
-export interface ExportFile {
+interface ExportFile {
   readonly params: ExportParams;
   readonly rows: ExportRows;
   /** Storm dates asked for of which nothing was taken in. */

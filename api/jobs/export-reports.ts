@@ -39,14 +39,14 @@ function files({ edition, first, last }: RowsQuestion): readonly string[] {
 async function rows(queries: Queries, question: RowsQuestion, cap: number): Promise<ExportRows> {
   const { edition, first, last, region } = question;
   const collection = edition.collection('reports');
-  const told = {
+  const about = {
     data_source: collection?.source ?? null,
     data_as_of_ms: collection?.as_of_ms ?? null,
     note: collection === null ? 'no ground report was ever taken in: no rows does not mean no reports' : null,
   };
   const paths = files(question);
   const filter = reportsWithin(region, 4);
-  if (filter === null || paths.length === 0) return { ...noRows('reports'), ...told };
+  if (filter === null || paths.length === 0) return { ...noRows('reports'), ...about };
   const parameters = [paths, first, last, ...filter.parameters];
   const kept = `${REPORTS} ${filter.sql} AND storm_date BETWEEN $2::VARCHAR::DATE AND $3::VARCHAR::DATE`;
   const [found] = await queries.rows<{ n: number; sources: string | null }>(
@@ -60,7 +60,7 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
     parameters,
     row_count: Math.min(n, cap),
     truncated: n > cap,
-    ...told,
+    ...about,
     ...(sources === null ? {} : { data_source: MixedProvenance.parse(sources.includes(' ') ? 'mixed' : sources) }),
   };
 }

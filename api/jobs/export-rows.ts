@@ -47,7 +47,7 @@ export function datesOf({ edition, first, last }: RowsQuestion): readonly string
   return edition.datesBetween(first, last);
 }
 
-/** What is told of rows from radar beside the rows. */
+/** Facts about rows from radar that a file states with the rows. */
 export function observedOn(
   edition: Edition,
   dates: readonly string[],

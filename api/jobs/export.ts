@@ -16,7 +16,7 @@ import { copyStatement, FILE_KINDS } from './export-format.ts';
 import { reportRows } from './export-reports.ts';
 import type { ExportRows, RowsOf } from './export-rows.ts';
 import { swathRows } from './export-swaths.ts';
-import type { MadeFile, MakeFile } from './job.ts';
+import type { MadeFile, MakeFile } from './kinds.ts';
 
 const ROWS_OF: Readonly<Record<Dataset, RowsOf>> = {
   detections: detectionRows,
@@ -50,9 +50,9 @@ export const makeExport: MakeFile<ExportParams, ExportSummary> = async ({ params
 let writing: Promise<unknown> = Promise.resolve();
 
 /**
- * Writes the rows of the edition that is out when its turn comes, one export of this process at a time. The engine is its
- * own and can open what it reads, the file it writes and a folder beside that for what does not fit into its memory. Throws
- * the reason of `signal` when that says so, QueryTimeout, and DataUnavailable for a file that is gone.
+ * Writes the rows of the edition that is current when its turn comes, one export of this process at a time. Its engine may open only
+ * the files it reads, the file it writes and a folder for temporary data. Throws the reason of `signal` when it aborts,
+ * QueryTimeout, and DataUnavailable for a missing file.
  */
 export function writeExport(
   catalog: Pick<Catalog, 'edition'>,
@@ -61,7 +61,7 @@ export function writeExport(
   { signal, cap = EXPORT_ROW_CAPS[params.dataset] }: { readonly signal: AbortSignal; readonly cap?: number },
 ): Promise<WrittenExport> {
   const written = writing.then(() => write(catalog.edition(), params, path, signal, cap));
-  // However it ends: who waits for it is told.
+  // The next export starts however this one ends.
   writing = Promise.allSettled([written]);
   return written;
 }

@@ -1,18 +1,29 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
-import { fileDigest, rememberedSha256 } from './digest.ts';
+import { LRUCache } from 'lru-cache';
+import { memoize } from '../memoize.ts';
 import { KINDS } from './kinds.ts';
 import type { Job } from './rows.ts';
 
-/** Folder of what is being made, within that of the files: a move from one to the other is one step. */
+/** Folder of unfinished files, inside the folder of the files: a move from one to the other is atomic. */
 const MAKING = '.making';
-/** Files hold what a business asked about: they are read by the service alone. */
+/** Files hold a business's data: only the service may read them. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
+/** Files whose SHA-256 is remembered, some 400 bytes each. */
+const FILES_KEPT = 4096;
+/** Files that are read at once: at most the threads that read them. */
+const AT_ONCE = 4;
+
+/** By path and identity of the content. */
+const sha256OfFile = new LRUCache<string, Promise<string>>({ max: FILES_KEPT });
+const waiting: (() => void)[] = [];
+let reading = 0;
+
 /** A file of a job whose row says that there is one. */
-export type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes' | 'sha256'>;
+type FiledJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'bytes' | 'sha256'>;
 
 /** A folder in which one attempt at a job makes its file. */
 export interface Stage {
@@ -23,7 +34,7 @@ export interface Stage {
 }
 
 /** Folder of the files of a kind. */
-export function jobFolder(root: string, kind: Job['kind']): string {
+function jobFolder(root: string, kind: Job['kind']): string {
   return join(root, KINDS[kind].folder);
 }
 
@@ -35,13 +46,13 @@ export function jobFilePath(root: string, { kind, id, file_name, sha256 }: Omit<
   return join(jobFolder(root, kind), `${id}-${sha256 ?? ''}${extname(file_name ?? '')}`);
 }
 
-/** What the name of a file in one of the folders says: the id of its job, and its SHA-256, hex. */
+/** Parts of a file's name: the id of its job, and its SHA-256, hex. */
 export function partsOfName(name: string): { readonly id: string; readonly sha256: string } {
   const [id = '', sha256 = ''] = name.slice(0, name.length - extname(name).length).split('-');
   return { id, sha256 };
 }
 
-/** Makes a folder for one attempt, in which nobody else writes. */
+/** Makes a folder for one attempt. */
 export async function openStage(root: string, { kind, id }: Pick<Job, 'kind' | 'id'>): Promise<Stage> {
   const folder = join(jobFolder(root, kind), MAKING, `${id}-${randomBytes(4).toString('hex')}`);
   const made = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
@@ -55,7 +66,7 @@ export async function listStages(root: string, kind: Job['kind']) {
   return await entriesOf(join(jobFolder(root, kind), MAKING));
 }
 
-/** Files of a kind, with when they were last written, epoch milliseconds. A folder beside them is none of ours. */
+/** Files of a kind, with when they were last written, epoch milliseconds. Folders are left out. */
 export async function listFiles(root: string, kind: Job['kind']) {
   return (await entriesOf(jobFolder(root, kind))).filter(({ is_file }) => is_file);
 }
@@ -97,14 +108,14 @@ export async function placeFile(root: string, staged: string, job: Omit<FiledJob
 
 const GONE = 'is gone';
 
-/** Why the file of a job that is done cannot be served, in words, as far as its size tells; null: nothing speaks against it. */
+/** Why the file of a job that is done cannot be served, in words, by its size; null: no fault found. */
 export async function sizeFault(root: string, job: FiledJob): Promise<string | null> {
   const stats = await orNull(stat(jobFilePath(root, job)));
   if (stats === null) return GONE;
   return stats.size === job.bytes ? null : `has ${stats.size} bytes, its row says ${job.bytes ?? 'none'}`;
 }
 
-/** Why the file of a job that is done cannot be served, in words; null: it can. Its bytes are read, once while nobody touches it. */
+/** Why the file of a job that is done cannot be served, in words; null: it can. Its bytes are read again only after it changed. */
 export async function fileFault(root: string, job: FiledJob): Promise<string | null> {
   const fault = await sizeFault(root, job);
   if (fault !== null) return fault;
@@ -128,12 +139,55 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** What was asked of the disk; null where there is nothing of that name. */
+/** Result of a file operation; null where the file does not exist. */
 async function orNull<Found>(asked: Promise<Found>): Promise<Found | null> {
   try {
     return await asked;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return null;
+  }
+}
+
+/** Size in bytes and SHA-256, hex, of an open file, read piece by piece. */
+async function fileDigest(handle: FileHandle): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const digest = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of handle.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+    digest.update(chunk);
+    bytes += chunk.length;
+  }
+  return { bytes, sha256: digest.digest('hex') };
+}
+
+/**
+ * SHA-256, hex, of a file. The file is read once for all concurrent callers, and again after it was written, moved or replaced;
+ * later damage on the disk is not noticed. Throws the system's error for a file that cannot be read.
+ */
+async function rememberedSha256(path: string): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true });
+  const identity = [path, dev, ino, size, mtimeNs, ctimeNs].join(' ');
+  return await memoize(sha256OfFile, identity, () => inTurn(() => sha256Of(path)));
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const handle = await open(path, 'r');
+  try {
+    return (await fileDigest(handle)).sha256;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (reading < AT_ONCE) reading += 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    // The next one takes the place over.
+    const next = waiting.shift();
+    if (next === undefined) reading -= 1;
+    else next();
   }
 }

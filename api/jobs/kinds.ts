@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   EXPORT_KEPT_DAYS,
   type ExportParams,
@@ -7,7 +8,43 @@ import {
   ExportSummary,
 } from '../../schemas/resources/export-job.ts';
 import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
-import type { JobKind, MakeFile } from './job.ts';
+import type { Services } from '../services.ts';
+
+/** A job makes a file that its caller polls for. */
+type JobKind = 'report' | 'export';
+
+/** Input of a job handler. */
+export interface JobToMake<Params> {
+  readonly id: string;
+  readonly business_id: string;
+  /** The validated request. */
+  readonly params: Params;
+  /** Absolute path of the file to write. Its folder belongs to this attempt and is removed afterwards. */
+  readonly path: string;
+  /** Data clock when the job was accepted, epoch milliseconds. */
+  readonly created_ms: number;
+  readonly services: Services;
+  /** Aborted when the service stops: the job will run again. */
+  readonly signal: AbortSignal;
+}
+
+/** Names of files that fit into a header as they are, and whose ending fits into a path. */
+export const FILE_NAME = /^[A-Za-z0-9_-](\.?[A-Za-z0-9_-]){0,99}\.[a-z]{1,10}$/;
+
+/** Result of a job handler; the complete file is at `path`. */
+export interface MadeFile<Summary> {
+  readonly media_type: string;
+  /** Name under which a browser saves it; matches FILE_NAME. */
+  readonly file_name: string;
+  /** Result that the poll returns with the file's address. */
+  readonly summary: Summary;
+  /** Epoch milliseconds. */
+  readonly data_as_of_ms: number | null;
+  readonly data_source: MixedProvenance | null;
+}
+
+/** A job handler makes the file of a job. An error fails the job, except while the service stops. */
+export type MakeFile<Params, Summary> = (job: JobToMake<Params>) => Promise<MadeFile<Summary>>;
 
 /** Properties of a kind of job. */
 export interface Kind<Params, Summary> {

@@ -8,7 +8,7 @@ import type { Kind } from './kinds.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
 
 /** A job as its poll shows it: what is not known yet is null. */
-export interface Polled<Summary> {
+interface Polled<Summary> {
   readonly job: Job;
   readonly status: Job['status'];
   readonly poll_url: string;
@@ -25,7 +25,7 @@ export function filePath(id: string): string {
   return `/files/${id}`;
 }
 
-/** Where a job is asked after. */
+/** Address of a job's poll. */
 export function pollUrl(
   base_url: string,
   { poll_path }: Pick<Kind<unknown, unknown>, 'poll_path'>,
@@ -37,9 +37,9 @@ export function pollUrl(
 type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
 
 /**
- * A job of a business as it is now. One that is done and whose file is not there, as after a restored backup of the records
- * alone, or is not the one that was made, fails, and its charge is given back: nobody is sent to a file that is gone, or to other
- * bytes. Throws ApiError not_found, and DataUnavailable while the data root itself is lost.
+ * The current state of a business's job. A job that is done and whose file is missing, as after a restored backup of the records
+ * alone, or has other bytes, fails and its charge is refunded. Throws ApiError not_found, and DataUnavailable while the data root
+ * itself is lost.
  */
 export async function findPolled<Summary>(
   services: Services,
@@ -74,16 +74,16 @@ async function presentJob({ records, files_root, catalog }: Services, wanted: Wa
   };
   const job = await find();
   if (job.status !== 'done' || (await fileFault(files_root, job)) === null) return job;
-  // The files lie in the data root: of one that is not there now nobody knows whether they are lost.
+  // The files lie in the data root: while it is missing, they are not known to be lost.
   await catalog.refresh();
   catalog.edition();
   const lost = `its file was lost or damaged, and what it cost was given back: ask for the ${job.kind} again`;
-  // Somebody else may have failed or deleted it meanwhile.
+  // Another request may have failed or deleted it meanwhile.
   const failed = failing.then(() => records.transaction((rows) => failJob(rows, job, lost, now_ms)));
   failing = Promise.allSettled([failed]);
   await failed;
   return await find();
 }
 
-/** The refund that is being written. One after the other: where all files are lost, many polls at once would keep the other writers out. */
+/** The running refund. They run in sequence: where all files are lost, concurrent polls would block other writers. */
 let failing: Promise<unknown> = Promise.resolve();

@@ -5,18 +5,18 @@ import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
 import { readVerification } from '../queries/verification.ts';
 import type { Services } from '../services.ts';
-import type { MakeFile } from './job.ts';
+import type { MakeFile } from './kinds.ts';
 
-/** What a document is made with beside the data. */
-export interface ReportHead {
-  /** Null for one that no record has. */
+/** Input of a document in addition to the data. */
+interface ReportHead {
+  /** Null for a report without a record. */
   readonly report_id: string | null;
   /** Epoch milliseconds. */
   readonly generated_ms: number;
 }
 
 /** A verification and its document. */
-export interface WrittenReport {
+interface WrittenReport {
   readonly verification: Verification;
   readonly pdf: Uint8Array;
 }

@@ -4,23 +4,22 @@ import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import type { Services } from '../services.ts';
 import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
 import { KINDS } from './kinds.ts';
+import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from './rows.ts';
-import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
-/** Far longer than any attempt takes: what is seen unchanged for so long was left by a process that died. */
+/** Far longer than any attempt: a folder unchanged for so long was left by a process that died. */
 const STAGE_LEFT_MS = 7_200_000;
-/** A file that belongs to no job is deleted when it has been seen for so long: the records of another day may be in their place. */
+/** A file without a job is deleted after so long: the records may be those of another day meanwhile. */
 const ORPHAN_MS = 86_400_000;
 /** A job that waits for so long may have lost its task, as one of a restored backup. */
 const STUCK_MS = 3_600_000;
 const JOBS_AT_ONCE = 100;
 
-/** What is deleted when, and what was seen before. */
 export interface Retention {
   /**
-   * Deletes what is not kept any more: files with their rows, files without, and what dead processes left. A file that the disk
-   * does not let go costs itself only; throws AggregateError, once everything else is done, for steps that failed. What ran out
-   * is marked first and deleted a day later; what belongs to no job is deleted by the monotonic clock, milliseconds.
+   * Deletes expired files with their rows, files without a job, and folders of dead processes. Throws AggregateError for steps that
+   * failed, after all steps. Expired jobs are marked first and deleted a day later; files without a job by the monotonic clock,
+   * milliseconds.
    */
   readonly sweep: (monotonic_ms: number) => Promise<void>;
 }
@@ -51,7 +50,7 @@ export function retention(services: Services, log: Logger): Retention {
 
 const KIND_NAMES = Object.keys(KINDS) as Job['kind'][];
 
-/** The row first, with its trace: a file that a death leaves behind is an orphan, and nobody is sent to it. */
+/** Deletes the row first, with a line of the audit log: a file that a crash leaves behind is an orphan without an address. */
 async function deleteExpired({ records, catalog, files_root, now }: Services, log: Logger): Promise<void> {
   const until_ms = await records.deletions.due('jobs', newestObserved(catalog));
   if (until_ms === null) return;
@@ -59,7 +58,7 @@ async function deleteExpired({ records, catalog, files_root, now }: Services, lo
   const jobs = await expiredJobs(records.reader, until_ms, most);
   for (const job of jobs) {
     await records.transaction((rows) => deleteJob(rows, job, now()));
-    // One that stays is a file of no job, which the next sweeps try again.
+    // A file that stays has no job; the next sweeps try again.
     await removeFile(files_root, job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
     log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
   }
@@ -89,7 +88,7 @@ async function deleteOrphans(
         records.reader,
         some.map(({ id }) => id),
       );
-      // A job that is pending may get any; of one that is done, those of other attempts belong to nobody.
+      // A pending job may get any file; files of other attempts at a job that is done are unwanted.
       const unwanted = some.filter(({ id, sha256 }) => {
         const wanted = filed.get(id);
         return wanted !== null && wanted !== sha256;
@@ -126,7 +125,7 @@ async function deleteStages(
   const seen = new Map<string, number>();
   for (const kind of KIND_NAMES)
     for (const { path, changed_ms } of await listStages(files_root, kind)) {
-      // One that changed since is at work.
+      // A folder that changed since is in use.
       const name = `${path} ${changed_ms}`;
       const since_ms = before.get(name) ?? monotonic_ms;
       if (monotonic_ms - since_ms > STAGE_LEFT_MS) await rm(path, { recursive: true, force: true });
@@ -135,7 +134,7 @@ async function deleteStages(
   return seen;
 }
 
-/** Tasks anew for jobs that wait for long and have none: one more would end the wait after a failure. */
+/** Adds tasks for jobs that have waited long without one. A second task would end the wait after a failure. */
 async function queueAgain({ records, queue, now }: Services, log: Logger): Promise<void> {
   const waiting = await pendingSince(records.reader, now() - STUCK_MS);
   if (waiting.length === 0) return;

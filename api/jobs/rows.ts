@@ -2,18 +2,17 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { MS_PER_DAY } from '../../schemas/time.ts';
+import { instant, MS_PER_DAY } from '../../schemas/time.ts';
 import { type Charge, refundVisibly } from '../metering/ledger.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Writer } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 
 /** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */
 export type Job = Readonly<Selectable<Database['jobs']>>;
 
-/** What a job is made of. */
-export interface NewJob {
+/** Input of a new job. */
+interface NewJob {
   readonly kind: Job['kind'];
   /** The validated request. */
   readonly params: unknown;
@@ -21,7 +20,7 @@ export interface NewJob {
   readonly kept_days: number;
 }
 
-/** What was made of a job that is done. */
+/** Result of a job that is done. */
 export interface JobResult {
   readonly summary: unknown;
   readonly data_as_of_ms: number | null;
@@ -40,10 +39,7 @@ const StoredCharge = z.object({
   at_ms: z.number(),
 });
 
-/**
- * Writes a job that is pending; returns its id. Null: so many of the business are pending already. Expects the row of the
- * business to be held.
- */
+/** Inserts a pending job and returns its id; null when the business has `pending_max` already. The caller holds the business's row. */
 export async function insertJob(
   { rows, business_id, now_ms }: Writer,
   { kind, params, charge, kept_days }: NewJob,
@@ -84,7 +80,7 @@ export async function insertJob(
   return id;
 }
 
-/** A job of that kind that is kept still, of one business; null when there is none. */
+/** A stored job of one kind and business; null when there is none. */
 export async function findOwnJob(
   rows: Kysely<Database>,
   wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
@@ -101,7 +97,7 @@ export async function findOwnJob(
   return found ?? null;
 }
 
-/** A job that is done and kept still, of whichever active business; null when there is none. */
+/** A stored job that is done, of any active business; null when there is none. */
 export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: number): Promise<Job | null> {
   const found = await rows
     .selectFrom('jobs')
@@ -116,8 +112,8 @@ export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: 
 }
 
 /**
- * Notes that somebody begins a job; null when it is not pending, or when somebody began it after `left_ms` and has not put it
- * back: with null, nobody who did is still at it. Its `takes` count this time.
+ * Begins an attempt at a job and counts it in `takes`. Null when the job is not pending, or when an attempt began after `left_ms`
+ * and was not put back; `left_ms` null: no other attempt is running.
  */
 export async function beginJob(
   rows: Transaction<Database>,
@@ -138,7 +134,7 @@ export async function beginJob(
   return begun ?? null;
 }
 
-/** Notes that a job waits again. `counted` false: this time was nobody's failure. */
+/** Lets a job wait again. `counted` false: the attempt does not count. */
 export async function putJobBack(
   rows: Transaction<Database>,
   { id, takes }: Pick<Job, 'id' | 'takes'>,
@@ -153,7 +149,7 @@ export async function putJobBack(
     .execute();
 }
 
-/** Ends a job well; false when it has ended already, or is gone: only one of those who run it is told true. */
+/** Marks a job as done; false when it has ended already or is gone, so that one of concurrent attempts succeeds. */
 export async function finishJob(
   rows: Transaction<Database>,
   id: string,
@@ -176,8 +172,8 @@ export async function finishJob(
 }
 
 /**
- * Ends a job badly and gives its charge back: one that is pending, or one that was done and whose file is lost. False when its
- * status is no longer the one given, or it is gone: of those who end it, one gives the charge back.
+ * Fails a job that is pending, or done with a lost file, and refunds its charge. False when its status has changed or it is gone:
+ * it is refunded once.
  */
 export async function failJob(
   rows: Transaction<Database>,
@@ -198,7 +194,7 @@ export async function failJob(
   return true;
 }
 
-/** Jobs that ended and are not kept any more, the oldest first, at most so many. */
+/** Ended jobs past their retention, the oldest first, at most `most`. */
 export async function expiredJobs(rows: Kysely<Database>, now_ms: number, most: number): Promise<readonly Job[]> {
   return await rows
     .selectFrom('jobs')
@@ -211,7 +207,7 @@ export async function expiredJobs(rows: Kysely<Database>, now_ms: number, most: 
     .execute();
 }
 
-/** How many jobs there are. */
+/** Number of jobs. */
 export async function countJobs(rows: Kysely<Database>): Promise<number> {
   const { jobs } = await rows
     .selectFrom('jobs')
@@ -229,7 +225,7 @@ export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: n
   await recordAct(rows, now_ms, { act: `${kind}.expire`, business_id, subject: id, detail });
 }
 
-/** Jobs whose file was made, be it lost since, of one business or of all with null, by id. */
+/** Jobs whose file was made, lost ones included, by id. `business_id` null: of all businesses. */
 export async function filedJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
   return await rows
     .selectFrom('jobs')
@@ -240,7 +236,7 @@ export async function filedJobs(rows: Kysely<Database>, business_id: string | nu
     .execute();
 }
 
-/** Of these ids those of jobs that have a file, with its SHA-256, hex, or may get one, with null. */
+/** The SHA-256, hex, of the files of some jobs by id; null for a job without a file yet. Failed jobs are left out. */
 export async function filedAmong(
   rows: Kysely<Database>,
   ids: readonly string[],

@@ -10,22 +10,22 @@ import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Task } from '../store/tasks/queue.ts';
 import { openStage, placeFile, type Stage, sealFile } from './files.ts';
-import { FILE_NAME, type MakeFile } from './job.ts';
-import { EXPORT, type JobHandlers, type Kind, REPORT } from './kinds.ts';
+import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
+import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
+import { retention } from './retention.ts';
 import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from './rows.ts';
-import { addJobTask, JOB_TASK, JobTask } from './task.ts';
 
 /** How jobs are run; each has a default. */
 export interface RunSettings {
-  /** A job handler that takes longer is given up. */
+  /** Time limit of a job handler. */
   readonly limit_ms: number;
-  /** A run that is not over so long after that limit hangs in the system, and takes the process with it. */
+  /** Time after that limit at which a run counts as hanging; the process then exits. */
   readonly hang_ms: number;
-  /** How long a job waits after its first failure that may pass, or the first death of its process; five times as long after each later one. */
+  /** Wait after the first temporary failure, or death of the process; five times as long after each later one. */
   readonly retry_wait_ms: number;
-  /** How long a job waits for a data root that is not there. */
+  /** How long a job waits for a missing data root. */
   readonly data_wait_ms: number;
-  /** How long a task belongs to a process that was killed. */
+  /** Lease of a task: how long it stays with a process that was killed. */
   readonly lease_ms: number;
 }
 
@@ -38,7 +38,7 @@ export const RUN_DEFAULTS: RunSettings = {
 };
 
 /** Services and settings of a run. */
-export interface RunParts {
+interface RunParts {
   readonly services: Services;
   readonly jobHandlers: JobHandlers;
   readonly settings: RunSettings;
@@ -48,18 +48,19 @@ export interface RunParts {
 }
 
 /**
- * A job is begun no more often, over more than an hour with its waits: whoever runs it dies of it, or what stands in its way does
- * not pass. A kill of the process says nothing of the job, and a full disk may take an operator half an hour.
+ * Attempts at most, over more than an hour with their waits. A kill of the process is not the job's fault, and a full disk may take
+ * an operator half an hour.
  */
-export const ATTEMPTS_MAX = 6;
+const ATTEMPTS_MAX = 6;
 /** A slow job delays the jobs behind it at each attempt. */
 const ATTEMPTS_MAX_OF_SLOW = 3;
 const WAIT_GROWS = 5;
-/** While the data root is not there all jobs wait, and each look of each of them costs two commits: it is looked for less often. */
+/** While the data root is missing all jobs wait, and each check of a job costs two commits: checks are rarer. */
 const DATA_RETRY_TIMES = 6;
 /** How long the end of a job is written again during an outage of the records. */
 const RECORDING_MS = 30_000;
 const RECORDING_WAIT_MS = 250;
+const SWEEP_EVERY_MS = 3_600_000;
 
 /** A job handler took too long. */
 class TooLong extends Error {}
@@ -67,16 +68,15 @@ class TooLong extends Error {}
 class Stopped extends Error {}
 
 /**
- * Runs the job of a task, unless it has ended. What it makes lies in a folder of this attempt alone; only who ends the row moves
- * it to its place, which is named by its content, in the transaction that ends it: so the file behind a job that is done is the
- * one that its row tells of, whoever else runs it, and however late.
+ * Runs the job of a task, unless it has ended. Each attempt writes into a folder of its own. The transaction that ends the row moves
+ * the file to a path named by its content: the file of a job that is done always matches its row, also when attempts overlap.
  */
 export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task, 'payload' | 'taken'>): Promise<void> {
   const { services, settings, log } = parts;
   const { records } = services;
   const { job_id, data_waited_ms = 0 } = JobTask.parse(payload);
   const now_ms = services.now();
-  // Only a task that comes again tells that whoever began the job is gone: one more task of a job at work is of no use.
+  // Only a redelivered task shows that the process of the last attempt is gone; a second task of a running job is ignored.
   const left_ms = taken > 1 ? null : now_ms - settings.limit_ms - settings.hang_ms;
   const job = await records.transaction((rows) => beginJob(rows, job_id, now_ms, left_ms));
   if (job === null) return;
@@ -84,7 +84,7 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
     await giveUp(parts, job, `it could not be made in ${ATTEMPTS_MAX} attempts`);
     return;
   }
-  // A task that comes again, of a job that was begun and not put back: its process died.
+  // A redelivered task of a job that was begun and not put back: its process died.
   if (taken > 1 && job.takes > 1) {
     const wait_ms = waitAfter(job.takes - 1, settings);
     log.warn({ job: job.id, deaths: job.takes - 1, wait_ms }, 'Jobs:Run:Died');
@@ -106,7 +106,7 @@ export async function runJobTask(parts: RunParts, { payload, taken }: Pick<Task,
   }
 }
 
-/** Why there is no data root to work with; null when there is one. */
+/** Error of a missing data root; null when it is present. */
 async function dataFault({ catalog }: Services): Promise<DataUnavailable | null> {
   await catalog.refresh();
   try {
@@ -119,8 +119,8 @@ async function dataFault({ catalog }: Services): Promise<DataUnavailable | null>
 }
 
 /**
- * Lets a job wait for the data root, as for a mount that comes back: that is no attempt. A folder that was made meanwhile would lie
- * under what comes back.
+ * Lets a job wait for the data root, as for a mount that comes back; the wait is no attempt. A folder made meanwhile would lie under
+ * the mount.
  */
 async function waitForData(parts: RunParts, job: Job, error: DataUnavailable, waited_ms: number): Promise<void> {
   const { settings, log } = parts;
@@ -169,7 +169,7 @@ async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<voi
   }
 }
 
-/** Has the file made within its time, and written through to the disk. Throws Stopped, TooLong and the errors of the job handler. */
+/** Makes the file within the time limit and syncs it to the disk. Throws Stopped, TooLong and the errors of the job handler. */
 async function make<Params, Summary>(
   { services, settings: { limit_ms }, stop }: RunParts,
   { id, business_id, created_at, ...job }: Job,
@@ -199,7 +199,7 @@ async function make<Params, Summary>(
   }
 }
 
-/** Ends the row, and puts the file in its place in the same transaction. Throws where it is not known that both are done. */
+/** Ends the row and moves the file to its path in one transaction. Throws when the outcome is unknown. */
 async function finish(parts: RunParts, job: Job, staged: string, result: JobResult): Promise<void> {
   const { services, log } = parts;
   let is_placed = false;
@@ -207,12 +207,12 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
     () =>
       services.records.transaction(async (rows) => {
         if (!(await finishJob(rows, job.id, result, services.now()))) return false;
-        // The row is held: nobody else gets here, unless this process stands still for so long that the records give it up.
+        // The row is locked: no other attempt gets here, unless this process stalls until the database ends its transaction.
         is_placed = true;
         await placeFile(services.files_root, staged, { ...job, ...result });
         return true;
       }),
-    // The file has left its folder: whether the row has ended is looked up when the task is taken again.
+    // The file has been moved: the next delivery of the task finds out whether the row has ended.
     () => !is_placed,
   );
   if (ended) log.info({ job: job.id, takes: job.takes, bytes: result.bytes }, 'Jobs:Run:Done');
@@ -286,7 +286,42 @@ function isMissingFile(error: unknown): boolean {
   return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }
 
-/** Runs jobs, one at a time and those of several businesses in turn, until the function returned is called. */
+/** Runs jobs and deletes expired ones until the returned function is called, which aborts the running job and queues it again. */
+export function startJobs(
+  services: Services,
+  log: Logger,
+  jobHandlers: JobHandlers,
+  settings: Partial<RunSettings> = {},
+): () => Promise<void> {
+  const stop = new AbortController();
+  const end = startRunning({
+    services,
+    jobHandlers,
+    log,
+    settings: { ...RUN_DEFAULTS, ...settings },
+    stop: stop.signal,
+  });
+  const kept = retention(services, log);
+  const sweep = async () => {
+    try {
+      await kept.sweep(performance.now());
+    } catch (error) {
+      // The next sweep tries again.
+      log.warn({ err: error }, 'Jobs:Sweep:Failed');
+    }
+  };
+  let sweeping = sweep();
+  const timer = setInterval(() => {
+    sweeping = sweeping.then(sweep);
+  }, SWEEP_EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await Promise.all([sweeping, end()]);
+  };
+}
+
+/** Runs jobs one at a time, businesses in turn, until the returned function is called. */
 export function startRunning(parts: RunParts): () => Promise<void> {
   const { queue } = parts.services;
   const { lease_ms } = parts.settings;
@@ -300,10 +335,10 @@ export function startRunning(parts: RunParts): () => Promise<void> {
   return queue.work(JOB_TASK, settings, (task) => endedOrDead(runJobTask(parts, task), parts.settings));
 }
 
-/** A run that hangs, as on a mount whose server is gone, would keep the other jobs of this process, and its own from another one. */
+/** Ends the process when a run hangs, as on a mount whose server is gone: it would block the jobs of this process. */
 async function endedOrDead(run: Promise<void>, { limit_ms, hang_ms }: RunSettings): Promise<void> {
   const hangs = () => die(`a job is not over after ${limit_ms + hang_ms} ms`);
-  // One after the other: a process that stood still for long gives its run up first.
+  // Two timers in sequence: a process that stalled aborts its run first.
   let timer = setTimeout(() => {
     timer = setTimeout(hangs, hang_ms);
   }, limit_ms);

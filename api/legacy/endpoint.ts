@@ -16,8 +16,7 @@ import {
 } from '../endpoint.ts';
 import type { Stamp } from '../http/variant.ts';
 import type { Writer } from '../store/database.ts';
-import { envelope } from './envelope.ts';
-import { CURRENT_MOUNT, EARLIER_MOUNT } from './variant.ts';
+import { CURRENT_MOUNT, EARLIER_MOUNT, envelope } from './variant.ts';
 
 /** Input of an endpoint: that of the caller, or its translation for the current endpoint. */
 interface Given<Params, Query, Body> {

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-events.ts';
 import type { Alert } from '../alerts/alerts.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import { enqueueEvent, type Outbox } from '../webhooks/events.ts';
 import type { RecoveryTimes } from '../webhooks/formats.ts';

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
+import { instant } from '../../schemas/time.ts';
 import type { Store } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import type { Database, ReceiverFormat } from '../store/schema.ts';
 
 /** A subscription or saved location with the risk score that was sent last. */

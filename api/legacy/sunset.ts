@@ -1,8 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
-import { utcDate } from '../../schemas/time.ts';
+import { instant, utcDate } from '../../schemas/time.ts';
 import { recordAct } from '../store/audit.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 
 /** Name of the row. */

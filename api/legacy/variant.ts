@@ -1,6 +1,8 @@
+import { type ErrorCode, escapeInvisible } from '../../schemas/errors.ts';
+import type { EarlierErrorBody, EarlierMeta } from '../../schemas/resources/earlier-envelope.ts';
+import { timestamp } from '../../schemas/time.ts';
 import type { VariantParts } from '../app.ts';
-import type { Variant } from '../http/variant.ts';
-import { earlierErrorBody } from './envelope.ts';
+import type { Stamp, Variant } from '../http/variant.ts';
 import { rememberSunsetHeaders } from './sunset-headers.ts';
 
 /** Below it the earlier variant is served to every key. */
@@ -19,4 +21,19 @@ export function openEarlierVariant({ records, common, monotonic_ms }: VariantPar
     errorBody: earlierErrorBody,
     headers: rememberSunsetHeaders(records, common, monotonic_ms),
   };
+}
+
+/** Body of a success. */
+export function envelope<Data>(data: Data, stamp: Stamp): { readonly data: Data; readonly meta: EarlierMeta } {
+  return { data, meta: metaOf(stamp) };
+}
+
+/** Body of an error, as JSON. */
+function earlierErrorBody(code: ErrorCode, message: string, stamp: Stamp): string {
+  const body: EarlierErrorBody = { error: { code, message: escapeInvisible(message) }, meta: metaOf(stamp) };
+  return JSON.stringify(body);
+}
+
+function metaOf({ request_id, now_ms }: Stamp): EarlierMeta {
+  return { request_id, timestamp: timestamp(now_ms) };
 }

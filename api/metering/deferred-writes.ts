@@ -1,8 +1,7 @@
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
-import { utcDate } from '../../schemas/time.ts';
+import { instant, utcDate } from '../../schemas/time.ts';
 import type { CursorNote } from '../store/cursors.ts';
 import type { Store } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import { param, prepare } from '../store/prepare.ts';
 import type { Database } from '../store/schema.ts';
 import { dropClaim } from './idempotency.ts';

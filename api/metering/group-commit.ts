@@ -80,7 +80,7 @@ export function createCommitter({
     while (waiting.length > 0) {
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
-      // Refusals come without any waiting: whoever answers one by asking again must not keep everybody else out.
+      // Refusals are immediate: callers that retry at once must not block all others.
       if (!(await commitGroup(group)) && waiting.length > 0) await yieldToEventLoop();
     }
     scheduled = null;

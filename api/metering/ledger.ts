@@ -1,8 +1,7 @@
 import { type Insertable, type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import { ID_PREFIXES, newId } from '../../schemas/ids.ts';
-import { utcDate } from '../../schemas/time.ts';
+import { instant, utcDate } from '../../schemas/time.ts';
 import type { Store } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import { param, prepare, prepareRows, type Values } from '../store/prepare.ts';
 import type { Database } from '../store/schema.ts';
 

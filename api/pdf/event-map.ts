@@ -28,7 +28,7 @@ const SCALE_LENGTH = Math.max(SCALE_MI, SCALE_KM / KM_PER_MILE) * POINTS_PER_MIL
 const STAMP: TextStyle = { ...MAP_LABEL, size: 9, color: WARNING };
 
 /** Input of a map of an event. */
-export interface MapInput {
+interface MapInput {
   readonly point: Position;
   readonly event: ReportEvent;
   readonly not_real: NotRealMark | null;

@@ -12,8 +12,8 @@ import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '.
 /** Limit of events with a map. */
 export const MAPS_MAX = 24;
 /** Limits of listed ground reports: of an event, of a document. */
-export const EVENT_REPORTS_MAX = 100;
-export const REPORTS_MAX = 1000;
+const EVENT_REPORTS_MAX = 100;
+const REPORTS_MAX = 1000;
 
 const BOUNDS_M = BANDS_MI.map((miles) => miles * METRES_PER_MILE);
 /** A point within this distance of a pixel lies on its edge: the rest of rounding, m. */
@@ -21,7 +21,7 @@ const EDGE_M = 0.01;
 const VERDICT_RANK: Readonly<Record<Verdict, number>> = { hit: 2, marginal: 1, miss: 0 };
 
 /** A pixel and the distance of its rectangle from the point; 0 where it contains the point. */
-export interface PlacedPixel extends ReportPixel {
+interface PlacedPixel extends ReportPixel {
   readonly distance_m: number;
 }
 

@@ -25,7 +25,7 @@ const INTRO_HEIGHT = 2 * SMALL.leading + 6;
 const EVENT_GAP = 5;
 
 /** `compress` false leaves the pages readable in the file, for tests. */
-export interface ReportPdfOptions {
+interface ReportPdfOptions {
   readonly compress?: boolean;
 }
 

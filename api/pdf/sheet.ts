@@ -21,7 +21,7 @@ const ROUNDING = 1e-6;
 const WIDTHS_MAX = 20_000;
 
 export type Doc = PDFKit.PDFDocument;
-export type Part = PDFKit.PDFStructureElement;
+type Part = PDFKit.PDFStructureElement;
 
 /**
  * The document being written. Every block places its own text: pdfkit's tables repeat no head on the next page and keep no rows
@@ -38,7 +38,7 @@ export interface Sheet {
 }
 
 /** Metadata of a document, and whether it is compressed. */
-export interface SheetOptions {
+interface SheetOptions {
   readonly info: Readonly<PDFKit.DocumentInfo>;
   readonly compress: boolean;
 }

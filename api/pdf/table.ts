@@ -110,7 +110,7 @@ function writeCell<Row>(
 }
 
 /** A text cut to a width; a cut text ends in `…`. */
-export function truncateText(sheet: Sheet, text: string, width: number, style: TextStyle): string {
+function truncateText(sheet: Sheet, text: string, width: number, style: TextStyle): string {
   if (textWidth(sheet, text, style) <= width) return text;
   let end = text.length - 1;
   while (end > 0 && textWidth(sheet, `${text.slice(0, end)}…`, style) > width) end--;

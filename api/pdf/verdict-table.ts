@@ -1,8 +1,8 @@
 import { BANDS_MI, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { stormDateStart } from '../../schemas/time.ts';
+import { stormDayInWords } from '../rules/date-range.ts';
 import type { LocalTime } from '../rules/local-time.ts';
-import { stormDayInWords } from '../rules/storm-day-words.ts';
 import { NOTE_MAX } from './event-sentences.ts';
 import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';

@@ -34,7 +34,7 @@ export interface LocationChange {
 }
 
 /** Outcome of a change. `unknown_id`: the business has no such location. */
-export type LocationOutcome =
+type LocationOutcome =
   | { readonly kind: 'created' | 'updated'; readonly id: string }
   | { readonly kind: 'unknown_id' | 'quota_exceeded' };
 
@@ -108,7 +108,7 @@ export async function deleteLocations(
 }
 
 /** A page of the list begins after this name and id. */
-export interface LocationPlace {
+interface LocationPlace {
   readonly name: string;
   readonly id: string;
 }

@@ -3,6 +3,7 @@ import { decimal } from '../../schemas/units.ts';
 import { shown } from '../decode.ts';
 import { conusFault, hemisphereHint } from '../rules/conus-fault.ts';
 import type { CsvRow } from './csv.ts';
+import type { LocationChange } from './locations.ts';
 
 /** A row before its check. A field that is absent, or null, is undefined. */
 export interface FoundRow {
@@ -19,18 +20,12 @@ export interface FoundRow {
 }
 
 /** A row that may be stored: `id` of the location it replaces, null for a new one; null address and tags were not given. */
-export interface LocationRow {
+export interface LocationRow extends LocationChange {
   readonly row_index: number;
-  readonly id: string | null;
-  readonly name: string;
-  readonly lat: number;
-  readonly lon: number;
-  readonly address: string | null;
-  readonly tags: readonly string[] | null;
 }
 
-/** Where the columns of a CSV stand; -1: not there. */
-export type CsvColumns = Readonly<Record<(typeof COLUMNS)[number], number>>;
+/** Indices of the columns of a CSV; -1: missing. */
+type CsvColumns = Readonly<Record<(typeof COLUMNS)[number], number>>;
 
 const COLUMNS = ['id', 'name', 'lat', 'lon', 'address', 'tags', 'lng'] as const;
 const TAG_SEPARATOR = '|';

@@ -13,13 +13,13 @@ import { checkRow, csvColumns, type FoundRow, isLocationRow, type LocationRow, r
 const CHUNK = 25;
 
 /** Rows of an upload, each checked by itself; or a fault of the whole: no valid header, or too many rows. */
-export type CheckedUpload =
+type CheckedUpload =
   | { readonly kind: 'checked'; readonly rows: readonly (LocationRow | RejectedRow)[] }
   | { readonly kind: 'bad_header'; readonly reason: string }
   | { readonly kind: 'too_many_rows' };
 
 /** Outcome of storing a row. */
-export interface StoredRow {
+interface StoredRow {
   readonly kind: 'created' | 'updated' | 'unknown_id' | 'quota_exceeded';
   /** Id of the location of a row that was stored. */
   readonly id?: string;

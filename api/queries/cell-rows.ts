@@ -8,7 +8,7 @@ import type { Engine } from '../duckdb.ts';
 import { memoize } from '../memoize.ts';
 
 /** The part of an edition that is read: files of a collection; null where it was never fed. */
-export interface CollectionPaths {
+interface CollectionPaths {
   readonly collection: (name: CollectionName) => Pick<CollectionEdition, 'paths'> | null;
 }
 

@@ -16,7 +16,7 @@ export function datesWithoutData(edition: Pick<Edition, 'provenanceOf'>, first: 
 }
 
 /** Collection of ground reports on some storm dates: elsewhere the absence of reports proves nothing. */
-export interface CollectedDates extends ReportGaps {
+interface CollectedDates extends ReportGaps {
   /** Dates for which a source was collected at least in part. */
   readonly isCollected: (date: string) => boolean;
 }

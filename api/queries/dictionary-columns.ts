@@ -9,13 +9,13 @@ export interface NumberColumn {
 }
 
 /** Encodes a column that arrives in pieces. */
-export interface ColumnEncoder {
+interface ColumnEncoder {
   readonly add: (piece: Float64Array) => void;
   readonly done: () => NumberColumn;
 }
 
 /** Encodes columns whose values repeat together: a row has one code for all of them, and each column is encoded over these. */
-export interface TupleEncoder {
+interface TupleEncoder {
   /** Pieces of equal length, one of each column. */
   readonly add: (pieces: readonly Float64Array[]) => void;
   /** The columns, in their order; the shared codes count with the first. */

@@ -9,8 +9,8 @@ import { affectedArea, type PixelLines } from '../rules/event-hull.ts';
 import type { Region } from '../rules/region.ts';
 import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
-/** A storm date on which a region had a detection of at least 19 mm; all of it counts such detections, instants in epoch ms. */
-export interface RegionDay {
+/** A storm date with a detection of at least 19 mm in a region. All figures count such detections; instants are epoch milliseconds. */
+interface RegionDay {
   readonly event_date: string;
   readonly cell_count: number;
   readonly max_size_mm: number;
@@ -21,7 +21,7 @@ export interface RegionDay {
   readonly last_detected: number;
 }
 
-/** Tables that events are made of: figures are counted from detections, as those of swaths are, so that both are equal. */
+/** Tables that events read: figures come from detections, like those of swaths, so that both are equal. */
 export const EVENT_TABLES = ['day-max', 'detections'] as const;
 
 const MONTHS_AT_A_TIME = 4;

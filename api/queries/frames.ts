@@ -5,7 +5,7 @@ import { FILES } from './sql.ts';
 const Storms = z.array(z.object({ lat: z.number(), lon: z.number(), mm: z.number() }));
 
 /** A scan and the picture published for it. */
-export interface ScanFrame {
+interface ScanFrame {
   readonly scan_id: string;
   /** Epoch milliseconds. */
   readonly scan_time: number;

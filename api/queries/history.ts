@@ -44,7 +44,7 @@ export interface DayHail extends Pick<DayMax, keyof typeof companionFields>, Pos
 }
 
 /** Published files: from memory where they are there, else read by the engine. */
-export interface HistorySources {
+interface HistorySources {
   readonly engine: Engine;
   readonly files: FileMemory;
 }

@@ -1,30 +1,28 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
 import type { Engine } from '../duckdb.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import { type HailPixels, IMPACT_RADIUS_M, type PixelHail } from '../rules/portfolio-impacts.ts';
+import { FILES } from './sql.ts';
 
 /** Side of the squares of pixels by which files are sorted: what cannot matter is left out square by square. */
 const SQUARE_PX = 50;
 /** Pixels taken over before others may run: about 3 ms. */
 const CHUNK = 20_000;
 
-type Column = keyof DayMax;
-const column = (name: Column) => `"${name}"`;
-const ROW = `${column('row')}::INTEGER`;
-const COL = `${column('col')}::INTEGER`;
+const ROW = '"row"::INTEGER';
+const COL = 'col::INTEGER';
 
 /**
  * A pixel's day from the files of its stretches. A pixel that only what lies between two scans raised to 10 mm has no
  * detection.
  */
 const PIXELS_SQL = `
-  SELECT ${ROW} * ${LATTICE.cols} + ${COL} AS pixel, max(${column('max_mm')}) AS max_mm,
-    sum(${column('detection_scans')}) AS detections
-  FROM read_parquet($1::VARCHAR[])
-  WHERE ${column('storm_date')} = $2::DATE AND NOT ${column('interpolated')} AND ${column('detection_scans')} > 0
+  SELECT ${ROW} * ${LATTICE.cols} + ${COL} AS pixel, max(max_mm) AS max_mm,
+    sum(detection_scans) AS detections
+  FROM ${FILES}
+  WHERE storm_date = $2::DATE AND NOT interpolated AND detection_scans > 0
     AND ${ROW} // ${SQUARE_PX} * ${LATTICE.cols} + ${COL} // ${SQUARE_PX} IN (SELECT unnest($3::VARCHAR[])::INTEGER)
   GROUP BY pixel`;
 

@@ -19,10 +19,10 @@ export type CoverageEdition = Pick<
 >;
 
 /** Coverage by published storm date: null where a date was ingested as the sum of a whole day, so that its scans are unknown. */
-export type DatesCoverage = ReadonlyMap<string, Coverage | null>;
+type DatesCoverage = ReadonlyMap<string, Coverage | null>;
 
 /** Radar coverage of some storm dates at any point. */
-export interface RadarCoverage {
+interface RadarCoverage {
   /** Of each published date with radar data, ascending. Points that share a block cost little more than one. */
   readonly at: (point: Position) => DatesCoverage;
 }

@@ -8,7 +8,7 @@ import { drawSwath } from './draw-swath.ts';
 import { countDetections, type DetectionCounts, readMaximum } from './swath-pixels.ts';
 
 /** Asks for the footprint of a storm date. */
-export interface SwathQuestion {
+interface SwathQuestion {
   readonly date: string;
   readonly region: Region;
   readonly min_size_mm: number;

@@ -10,7 +10,7 @@ import type { DayHail } from './history.ts';
 import { FILES, filesOfAnyVersion, selectList } from './sql.ts';
 
 /** Points of a track from the scans that saw it, oldest first, and their storm dates. */
-export interface TrackHistory {
+interface TrackHistory {
   readonly points: readonly TrackPoint[];
   readonly dates: readonly string[];
 }
@@ -60,13 +60,13 @@ export async function trackHistory(
 }
 
 /** Products over a storm cell in one scan, and its largest size. */
-export interface CellProducts extends Products {
+interface CellProducts extends Products {
   readonly scan_time: number;
   readonly cell_index: number;
   readonly estimated_size_mm: number;
   readonly lat: number;
   readonly lon: number;
-  /** Other tracks have a part of the cell, too: the products are of none of them. */
+  /** Other tracks have a part of the cell, too: the products belong to no single track. */
   readonly shared: boolean;
 }
 

@@ -39,7 +39,7 @@ export interface VerificationQuestion extends Position {
 }
 
 /** The engine, of answers or of jobs, and the facts that a verification is computed from. */
-export interface VerificationSources {
+interface VerificationSources {
   readonly engine: Queries;
   readonly terrain: Terrain;
   /** Hour of UTC at which a storm date begins. */

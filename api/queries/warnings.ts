@@ -10,7 +10,7 @@ import { watchBox, watchPolygons } from '../rules/watch-area.ts';
 import type { CollectionRows, CollectionView } from './collection-rows.ts';
 
 /** Asks for warnings in a circle. */
-export interface WarningsQuestion extends Position {
+interface WarningsQuestion extends Position {
   readonly radius_km: number;
   /** Warnings in force since this time, epoch milliseconds; null: only those in force now. */
   readonly since_ms: number | null;
@@ -55,7 +55,7 @@ const WATCH_COLUMNS = [
   'data_source',
 ] as const satisfies readonly (keyof Watch)[];
 
-export type WarningRow = Pick<Warning, (typeof WARNING_COLUMNS)[number]>;
+type WarningRow = Pick<Warning, (typeof WARNING_COLUMNS)[number]>;
 export type PlacedWarning = WarningRow & HasGeometry;
 export type WatchRow = Pick<Watch, (typeof WATCH_COLUMNS)[number]>;
 

@@ -30,13 +30,12 @@ import {
   updateSubscription,
 } from '../alerts/subscriptions.ts';
 import { cursorQuery, integerQuery } from '../decode.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { rounded } from '../rules/rounded.ts';
 import { checkUrl } from '../webhooks/client.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
-import { flatPrice } from './price.ts';
 
 const PATH = '/v1/alerts';
 const ONE = `${PATH}/{id}`;

@@ -29,13 +29,12 @@ import {
   selectAreas,
 } from '../alerts/areas.ts';
 import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../decode.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { areaShape } from '../queries/area-shape.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
-import { flatPrice } from './price.ts';
 
 const PATH = '/v1/areas';
 const GROUP = 'Monitored areas';

@@ -36,7 +36,7 @@ interface Content {
 }
 
 /** The parts of an OpenAPI document that the page shows. */
-export interface DocsSource {
+interface DocsSource {
   readonly info: { readonly title: string; readonly version: string };
   readonly servers?: readonly { readonly url: string }[] | undefined;
   readonly paths?: object | undefined;
@@ -91,7 +91,7 @@ export function docsPage(source: DocsSource, variant: Variant = 'current'): Publ
 }
 
 /** The page as HTML. */
-export function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
+function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
   const { links, guides, lead, facts, error } = PAGES[variant];
   const entries = operations(source);
   const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];

@@ -47,7 +47,7 @@ export const webhookDocs: readonly PublicRoute[] = [
 ];
 
 /** The page as HTML; its figures are the constants of the service. */
-export function renderWebhookDocs(): string {
+function renderWebhookDocs(): string {
   const sections = [
     ['Who is sent what', receivers()],
     ['A delivery', delivery()],

@@ -5,14 +5,13 @@ import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/regi
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween, timestamp } from '../../schemas/time.ts';
 import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
 import { rangeFault } from '../rules/date-range.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { flatPrice } from './price.ts';
 
 const DAYS_MAX = 365;
 

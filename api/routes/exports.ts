@@ -11,13 +11,11 @@ import {
 } from '../../schemas/resources/export-job.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { acceptJob } from '../jobs/accept.ts';
 import { servedParams } from '../jobs/export.ts';
 import { EXPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
-import { JOB_TASK } from '../jobs/task.ts';
-import { rangeFault } from '../rules/date-range.ts';
-import { refuseRange } from './refuse-range.ts';
+import { acceptJob, JOB_TASK } from '../jobs/queue.ts';
+import { checkRange } from '../rules/date-range.ts';
 
 const GROUP = 'Bulk export';
 const PRICE = { operation: 'exports.create', credits: 40, count: 1 } as const;
@@ -41,7 +39,7 @@ export const createExport = writeEndpoint({
   example: CREATE_EXPORT_EXAMPLE,
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
-    refuseRange(rangeFault({ date_start: body.date_start }, now_ms));
+    checkRange({ date_start: body.date_start }, now_ms);
     return servedParams(body, now_ms);
   },
   write: async ({ caller, services }, writer, params) => {

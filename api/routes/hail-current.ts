@@ -10,15 +10,13 @@ import { HAIL_CURRENT_EXAMPLE, type HailCell, HailCurrent, LOOKBACK_MIN } from '
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../endpoint.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import type { LiveSnapshot } from '../live.ts';
 import { creditsLeft } from '../queries/credits-left.ts';
-import { advancedBlocks, hailCell, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
-import { lookbackStart } from '../rules/lookback.ts';
+import { advancedBlocks, hailCell, lookbackStart, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { detailPrice, PRICED_BY_DETAIL } from './price.ts';
 
 const RADIUS_KM = { default: 50, max: 150 } as const;
 /** Cells per chunk, after which other requests may run: 10 ms of advanced blocks with new radar geometry. */

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { HAIL_FORECAST_EXAMPLE, HailForecast } from '../../schemas/resources/forecast.ts';
 import { integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { forecastOfCell } from '../queries/hail-forecast.ts';
 import { hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
 import { cellOf } from '../rules/hail-risk.ts';
-import { flatPrice } from './price.ts';
 
 export const getHailForecast = readEndpoint({
   method: 'GET',

@@ -11,12 +11,11 @@ import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
-import { lookbackStart } from '../rules/lookback.ts';
+import { lookbackStart } from '../rules/hail-cells.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
-import { flatPrice } from './price.ts';
 
 /** Material that the weights were fitted on. */
 function fittedOn(): string {

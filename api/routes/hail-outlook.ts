@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { HAIL_OUTLOOK_EXAMPLE, HailOutlook } from '../../schemas/resources/outlook.ts';
 import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { nearestOutlook } from '../queries/hail-outlook.ts';
 import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
-import { flatPrice } from './price.ts';
 
 export const getHailOutlook = readEndpoint({
   method: 'GET',

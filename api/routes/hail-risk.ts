@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { HAIL_RISK_EXAMPLE, HailRisk } from '../../schemas/resources/risk.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { cellOf, hailRisk as riskAt } from '../rules/hail-risk.ts';
-import { flatPrice } from './price.ts';
 
 export const getHailRisk = readEndpoint({
   method: 'GET',

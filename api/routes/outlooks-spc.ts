@@ -10,11 +10,10 @@ import {
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { outlookAreas } from '../queries/outlooks.ts';
 import { EXTENDED_DAYS, hasExtendedRisk, type OutlookArea, outlookAt, outlookOfDay } from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { flatPrice } from './price.ts';
 
 export const listOutlooks = readEndpoint({
   method: 'GET',

@@ -1,12 +1,12 @@
 import { unknownCursor } from '../decode.ts';
 import type { Walk } from '../store/cursors.ts';
 
-/** Whose pages a caller walks through: those of the business, for the rate bucket of the key. */
+/** Owner of a caller's cursors: the business and the rate bucket of the key. */
 export function walkOf(caller: { readonly business_id: string; readonly rate_bucket: string }): Omit<Walk, 'list'> {
   return { business_id: caller.business_id, holder: caller.rate_bucket };
 }
 
-/** Place after which a page begins; null for the first page. Throws `invalid_parameter` for a cursor without a place. */
+/** Place after which a page begins; null for the first page. Throws `invalid_parameter` for an unknown cursor. */
 export async function pageStart<Place>(
   cursor: string | null,
   placeOf: (cursor: string) => Promise<Place | null>,

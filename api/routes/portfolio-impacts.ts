@@ -8,7 +8,7 @@ import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/day-max.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { cursorQuery, dateQuery, integerQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
 import { allLocations, locationCursor } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
@@ -16,7 +16,6 @@ import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
 import { pageStart, walkOf } from './paging.ts';
-import { flatPrice } from './price.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;
 

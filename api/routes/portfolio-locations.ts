@@ -18,7 +18,7 @@ import {
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
 import { cursorQuery, integerQuery, repeatedQuery } from '../decode.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import {
   deleteLocations,
@@ -31,7 +31,6 @@ import {
 import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
 import { rounded } from '../rules/rounded.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
-import { flatPrice } from './price.ts';
 
 const PATH = '/v1/portfolio/locations';
 const GROUP = 'Portfolio';

@@ -12,16 +12,15 @@ import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { LiveSnapshot } from '../live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
-import { lookbackStart } from '../rules/lookback.ts';
+import { lookbackStart } from '../rules/hail-cells.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
-import { detailPrice, PRICED_BY_DETAIL } from './price.ts';
 
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
 

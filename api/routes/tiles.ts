@@ -13,7 +13,7 @@ import {
 import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { dateQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import {
   dailyArchive,
   dailyTilesPath,
@@ -24,7 +24,6 @@ import {
 } from '../files/tile-archives.ts';
 import { readFrames } from '../queries/frames.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
-import { flatPrice } from './price.ts';
 
 const ESTIMATE = 'Radar estimate, not a ground measurement.';
 const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;

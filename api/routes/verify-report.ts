@@ -11,12 +11,10 @@ import {
 } from '../../schemas/resources/report-job.ts';
 import { VERIFICATION_DAYS_MAX } from '../../schemas/resources/verification.ts';
 import { readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { acceptJob } from '../jobs/accept.ts';
 import { REPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
-import { JOB_TASK } from '../jobs/task.ts';
-import { rangeFault } from '../rules/date-range.ts';
-import { refuseRange } from './refuse-range.ts';
+import { acceptJob, JOB_TASK } from '../jobs/queue.ts';
+import { checkRange } from '../rules/date-range.ts';
 
 const GROUP = 'Verification';
 const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;
@@ -39,7 +37,7 @@ export const createReport = writeEndpoint({
   example: CREATE_REPORT_EXAMPLE,
   price: () => PRICE,
   prepare: async ({ body, now_ms }) => {
-    refuseRange(rangeFault(body, now_ms));
+    checkRange(body, now_ms);
     return null;
   },
   write: async ({ body, caller, services }, writer) => {

@@ -5,12 +5,10 @@ import {
   VerificationRequest,
   verificationExample,
 } from '../../schemas/resources/verification.ts';
-import { writeEndpoint } from '../endpoint.ts';
+import { flatPrice, writeEndpoint } from '../endpoint.ts';
 import { readVerification } from '../queries/verification.ts';
-import { rangeFault } from '../rules/date-range.ts';
+import { checkRange } from '../rules/date-range.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
-import { flatPrice } from './price.ts';
-import { refuseRange } from './refuse-range.ts';
 
 const EXAMPLE_METHODOLOGY = methodologyOf('observed', {
   hasReports: true,
@@ -39,7 +37,7 @@ export const createVerification = writeEndpoint({
   price: flatPrice('verify.create', 50),
   data_source: ({ data_source }) => data_source,
   prepare: async ({ body, now_ms, services }) => {
-    refuseRange(rangeFault(body, now_ms));
+    checkRange(body, now_ms);
     return (await readVerification(services, services.catalog.edition(), body)).verification;
   },
   write: async (_, __, verification) => ({ body: verification }),

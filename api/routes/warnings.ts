@@ -7,12 +7,11 @@ import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.t
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
+import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { polygonsOf } from '../rules/areas.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { hasOutline, watchBox } from '../rules/watch-area.ts';
-import { flatPrice } from './price.ts';
 
 /** Collections that the answer lists. */
 const LISTS = ['warnings', 'watches'] as const;

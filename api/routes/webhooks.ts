@@ -22,15 +22,14 @@ import {
   WebhookUpdate,
   WebhookUpdated,
 } from '../../schemas/resources/webhook.ts';
-import { wholeSeconds } from '../../schemas/time.ts';
+import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { MAIL_TASK } from '../accounts/mail.ts';
-import { cursorQuery, integerQuery, unknownCursor } from '../decode.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
+import { cursorQuery, integerQuery } from '../decode.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { Services } from '../services.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {
@@ -56,6 +55,7 @@ import { findMessage, insertRedelivery } from '../webhooks/messages.ts';
 import { postSigned } from '../webhooks/post-signed.ts';
 import { attemptId, publicError, recordAttempt } from '../webhooks/record-attempt.ts';
 import { maskedSecret, secretsInForce } from '../webhooks/signing-secrets.ts';
+import { pageOf, pageStart, walkOf } from './paging.ts';
 
 const PATH = '/v1/webhooks';
 const ONE = `${PATH}/{id}`;
@@ -80,7 +80,7 @@ export const createWebhook = writeEndpoint({
   body: WebhookCreation,
   reply: WebhookCreated,
   example: CREATE_WEBHOOK_EXAMPLE,
-  price: () => ({ operation: 'webhooks.create', credits: 2, count: 1 }),
+  price: flatPrice('webhooks.create', 2),
   prepare: async ({ body, services }) => {
     await checkUrl(services.webhookClient, 'url', body.url);
     return null;
@@ -109,7 +109,7 @@ export const listWebhooks = readEndpoint({
   body: null,
   reply: Webhooks,
   example: { reply: { webhooks: [WEBHOOK_EXAMPLE], count: 1 } },
-  price: () => ({ operation: 'webhooks.list', credits: 1, count: 1 }),
+  price: flatPrice('webhooks.list', 1),
   answer: async ({ caller, services: { records, secrets } }) => {
     const found = await selectWebhooks(records.reader, caller.business_id);
     return { body: { webhooks: found.map((each) => webhookResource(each, secrets)), count: found.length } };
@@ -129,7 +129,7 @@ export const getWebhook = readEndpoint({
   body: null,
   reply: Webhook,
   example: { reply: WEBHOOK_EXAMPLE },
-  price: () => ({ operation: 'webhooks.get', credits: 1, count: 1 }),
+  price: flatPrice('webhooks.get', 1),
   answer: async ({ params, caller, services }) => ({
     body: webhookResource(await knownWebhook(services.records.reader, caller.business_id, params.id), services.secrets),
   }),
@@ -148,7 +148,7 @@ export const updateWebhook = writeEndpoint({
   body: WebhookUpdate,
   reply: WebhookUpdated,
   example: { body: { status: 'paused' }, reply: { success: true, updated: ['status'] } },
-  price: () => ({ operation: 'webhooks.update', credits: 2, count: 1 }),
+  price: flatPrice('webhooks.update', 2),
   prepare: async ({ params, body, caller, services }) => {
     const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
     if (body.events !== undefined) checkEventTypes(services, webhook, body.events);
@@ -174,7 +174,7 @@ export const deleteWebhook = writeEndpoint({
   body: null,
   reply: WebhookDeleted,
   example: { reply: { success: true } },
-  price: () => ({ operation: 'webhooks.delete', credits: 1, count: 1 }),
+  price: flatPrice('webhooks.delete', 1),
   write: async ({ params }, writer) => {
     if (!(await removeWebhook(writer, params.id))) throw unknownWebhook();
     return { body: { success: true as const } };
@@ -195,7 +195,7 @@ export const testWebhook = readEndpoint({
   body: WebhookTest.optional(),
   reply: WebhookTested,
   example: TEST_WEBHOOK_EXAMPLE,
-  price: () => ({ operation: 'webhooks.test', credits: 3, count: 1 }),
+  price: flatPrice('webhooks.test', 3),
   answer: async ({ params, body, caller, now_ms, services }) => {
     const webhook = await knownWebhook(services.records.reader, caller.business_id, params.id);
     const event = body?.event ?? 'alert.created';
@@ -230,16 +230,13 @@ export const listAttempts = readEndpoint({
   body: null,
   reply: Deliveries,
   example: DELIVERIES_EXAMPLE,
-  price: () => ({ operation: 'webhooks.deliveries', credits: 1, count: 1 }),
+  price: flatPrice('webhooks.deliveries', 1),
   answer: async ({ params, query: { limit, cursor }, caller, now_ms, services }) => {
     const { records } = services;
-    const { id } = await knownWebhook(services.records.reader, caller.business_id, params.id);
-    const walk = { business_id: caller.business_id, holder: caller.rate_bucket };
-    const after = cursor === null ? null : await attemptCursor(records.reader, walk, id, cursor, now_ms);
-    if (cursor !== null && after === null) throw unknownCursor(cursor);
-    const found = await selectAttempts(records.reader, id, after, limit + 1);
-    const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
+    const { id } = await knownWebhook(records.reader, caller.business_id, params.id);
+    const walk = walkOf(caller);
+    const after = await pageStart(cursor, (given) => attemptCursor(records.reader, walk, id, given, now_ms));
+    const { page, last } = pageOf(await selectAttempts(records.reader, id, after, limit + 1), limit);
     if (last !== undefined) records.rememberCursor(attemptCursorNote(walk, last, now_ms));
     return { body: { deliveries: page.map(deliveryResource), count: page.length, next_cursor: last?.id ?? null } };
   },
@@ -259,7 +256,7 @@ export const redeliver = writeEndpoint({
   body: null,
   reply: Redelivered,
   example: REDELIVER_EXAMPLE,
-  price: () => ({ operation: 'webhooks.redeliver', credits: 3, count: 1 }),
+  price: flatPrice('webhooks.redeliver', 3),
   prepare: async ({ params, caller, now_ms, services }) => {
     const { records, webhookClient } = services;
     const webhook = await knownWebhook(records.reader, caller.business_id, params.id);

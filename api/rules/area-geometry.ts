@@ -12,7 +12,7 @@ import { thinRing } from './geo/thin-ring.ts';
 import { rounded } from './rounded.ts';
 
 /** What a point takes of the quota of square miles. */
-export const POINT_AREA_SQ_MI = 1;
+const POINT_AREA_SQ_MI = 1;
 
 const SQ_KM_PER_SQ_MI = (METRES_PER_MILE / 1000) ** 2;
 

@@ -49,7 +49,7 @@ const HAIL_DBZ = { none: 40, all: 50 } as const;
  * Flux of hail kinetic energy at a reflectivity in dBZ, J m-2 s-1: 5e-6 x 10^(0.084 Z) W(Z), where W rises from 0 at 40 dBZ to
  * 1 at 50. Source: Waldvogel et al. 1978; weights of Witt et al. 1998, Weather and Forecasting 13, 286-303.
  */
-export function kineticEnergyFlux(reflectivity_dbz: number): number {
+function kineticEnergyFlux(reflectivity_dbz: number): number {
   const weight = (reflectivity_dbz - HAIL_DBZ.none) / (HAIL_DBZ.all - HAIL_DBZ.none);
   return 5e-6 * 10 ** (0.084 * reflectivity_dbz) * Math.min(1, Math.max(0, weight));
 }

@@ -1,7 +1,8 @@
 import { addDays, utcDate } from '../../schemas/time.ts';
+import { ApiError } from '../errors.ts';
 
 /** Which end of a range of dates lies in the future. */
-export interface RangeFault {
+interface RangeFault {
   /** Parameter or member that gave the date. */
   readonly name: string;
   /** Reads on after the name. */
@@ -23,4 +24,17 @@ export function rangeFault(
   return date_end > tomorrow
     ? { name: end, reason: `is ${date_end}, expected at most tomorrow, ${tomorrow} UTC` }
     : null;
+}
+
+/** Definition of a storm date in a sentence, by the UTC hour at which it begins. */
+export function stormDayInWords(start_hour: number): string {
+  if (start_hour === 0) return 'A storm date is a UTC calendar day; all times are UTC.';
+  const hour = `${String(start_hour).padStart(2, '0')}:00 UTC`;
+  return `A storm date runs from ${hour} to ${hour} of the next day and is named by its beginning; all times are UTC.`;
+}
+
+/** Throws ApiError bad_request for a range of dates in a body that is too far ahead of the clock. */
+export function checkRange(range: { readonly date_start: string; readonly date_end?: string }, now_ms: number): void {
+  const fault = rangeFault(range, now_ms);
+  if (fault !== null) throw new ApiError('bad_request', `/${fault.name}: ${fault.reason}`);
 }

@@ -13,7 +13,7 @@ const [WEST, SOUTH, EAST, NORTH] = LATTICE_BBOX;
 export const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
 
 /** The detection-quality block of an answer, and whether the place counts as covered. */
-export interface PlaceQuality {
+interface PlaceQuality {
   /** Also false off the lattice, where no data can exist however near a radar is. */
   readonly covered: boolean;
   readonly block: DetectionQualityBlock;

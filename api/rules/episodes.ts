@@ -17,7 +17,7 @@ export interface Episode {
 }
 
 /** Result of one scan for one subscription or area. */
-export interface PlaceInScan {
+interface PlaceInScan {
   readonly scan_ms: number;
   /** The scan arrived early enough to send alerts. */
   readonly on_time: boolean;
@@ -30,7 +30,7 @@ export interface PlaceInScan {
 }
 
 /** Changes to the alerts of a place. */
-export type Step =
+type Step =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'open' }
   | { readonly kind: 'keep'; readonly last_seen_ms: number; readonly max_size_mm: number; readonly newer: boolean }

@@ -1,6 +1,6 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
-import type { HailCell, ImpactBlock, StormBlock } from '../../schemas/resources/hail-cell.ts';
+import { type HailCell, type ImpactBlock, LOOKBACK_MIN, type StormBlock } from '../../schemas/resources/hail-cell.ts';
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -12,6 +12,11 @@ import { rounded } from './rounded.ts';
 
 /** Smallest hail that counts for a duration and a swath area, mm. */
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
+
+/** Start of the look-back of current conditions, epoch milliseconds. */
+export function lookbackStart(now_ms: number): number {
+  return now_ms - LOOKBACK_MIN * 60_000;
+}
 
 /** Detections of a place over a look-back, summed up; sizes are not rounded. */
 export interface PlaceHail {

@@ -2,7 +2,7 @@ import timeZoneName from '@photostructure/tz-lookup';
 import type { Position } from '../../schemas/geo/position.ts';
 
 /** An instant as clocks at a place show it. */
-export interface LocalInstant {
+interface LocalInstant {
   /** YYYY-MM-DD. */
   readonly date: string;
   /** `7:31 p.m.` */

@@ -1,5 +1,5 @@
 /** Evidence of hail at a point on one storm date. */
-export interface PointEvidence {
+interface PointEvidence {
   /** Largest MESH, weighted by its distance, mm; 0 without any radar signal. */
   readonly size_mm: number;
   /** Detections (pixels times scans) in the nearest band that has hail. */

@@ -23,7 +23,7 @@ const CHUNK = 500;
 const CONFIDENCES = 50;
 
 /** Fields of a location that an impact needs. */
-export interface Asset extends Position {
+interface Asset extends Position {
   readonly id: string;
   readonly name: string;
 }
@@ -39,7 +39,7 @@ export interface PixelHail {
 export type HailPixels = ReadonlyMap<number, PixelHail>;
 
 /** Hail within a mile of a location. */
-export interface Impact<Location> {
+interface Impact<Location> {
   readonly location: Location;
   /** Distance to the nearest pixel's rectangle, 0 inside it. */
   readonly nearest_m: number;

@@ -1,7 +1,7 @@
 import type { KeyOverride, Operation, Usage } from '../../schemas/resources/usage.ts';
 
 /** Credit limits of a plan. */
-export interface CreditPlan {
+interface CreditPlan {
   readonly name: string;
   readonly monthly_limit: number | null;
   readonly spend_cap: number | null;

@@ -17,42 +17,42 @@ import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { canonical } from './canonical.ts';
+import { stormDayInWords } from './date-range.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { pixelKey } from './portfolio-impacts.ts';
 import type { Coverage } from './radar-coverage.ts';
 import { rounded } from './rounded.ts';
-import { stormDayInWords } from './storm-day-words.ts';
 
 export const VERIFICATION_RADIUS_M = VERIFICATION_RADIUS_MI * METRES_PER_MILE;
 /** An echo of this MESH is a signal. */
 export const SIGNAL_MIN_MM = CELL_GROW_MM;
 
-/** What a band must hold to be the nearest one with hail, mm. */
+/** Smallest MESH of the nearest band with hail, mm. */
 const BAND_MIN_MM = 19;
-/** Weight of the largest MESH of each band: hail farther away says less about the point. */
+/** Weight of the largest MESH of each band: hail farther away is weaker evidence for the point. */
 const BAND_WEIGHTS = [1, 0.85, 0.7] as const;
 /** A detection without a report is a hit from this size, number of detections and confidence on, all in the nearest band. */
 const STRONG = { size_mm: 38, detections: 3, confidence: 0.7 } as const;
-/** What a report must be to corroborate a detection: so large, so near to it, so soon before or after it. */
+/** Smallest size, largest distance and largest time difference of a report that corroborates a detection. */
 const CORROBORATION = { size_mm: 13, distance_m: 8000, time_ms: 60 * 60_000 } as const;
-/** Where radars did not cover the point in a larger share of the scans, the confidence is at most so much. */
+/** Largest confidence where radars did not cover the point in more than this share of the scans. */
 const GAPS = { share: 0.25, confidence: 0.5 } as const;
 const NEAREST_REPORTS = 5;
 const NO_RADAR = 'No radar data are published for the date: reports alone speak of it.';
 
-/** A row of the day maxima that some scan saw: what radar measured in one pixel over a stretch of a storm date. */
+/** A row of the day maxima: radar measurements of one pixel over a stretch of a storm date. */
 export type PixelDay = Pick<
   DayMax,
   'storm_date' | 'row' | 'col' | 'max_mm' | 'max_time' | 'first_detected' | 'last_detected' | 'detection_scans'
 >;
 
-/** What a verdict needs of a ground report. */
+/** Columns of a ground report that a verdict uses. */
 export type ReportSeen = Pick<GroundReport, 'storm_date' | 'report_id' | 'source' | 'time' | 'lat' | 'lon' | 'size_mm'>;
 
 /** A report within the radius. */
-export type NearReport<Report extends ReportSeen = ReportSeen> = Report & {
+type NearReport<Report extends ReportSeen = ReportSeen> = Report & {
   /** Geodesic, from the point. */
   readonly distance_m: number;
 };
@@ -78,13 +78,13 @@ export interface Signs<Report extends ReportSeen = ReportSeen> {
   readonly reports: readonly NearReport<Report>[];
 }
 
-/** What else a verdict rests on. */
-export interface Circumstances {
+/** Further input of a verdict. */
+interface Circumstances {
   /** How well radar sees hail at the point, 0..1. */
   readonly hdqi: number;
   /** Radar data are published for the date. */
   readonly has_radar: boolean;
-  /** Null where no data tell. */
+  /** Null where no data exist. */
   readonly gaps: Pick<Coverage, 'scans' | 'uncovered'> | null;
   /** Every instant of the detections of a date by `pixelKey`, epoch milliseconds; null where they are not needed. */
   readonly times: ReadonlyMap<number, readonly number[]> | null;
@@ -153,8 +153,8 @@ function knownTimes({ detection_scans, max_time, first_detected, last_detected }
 }
 
 /**
- * True when the day maxima leave open whether a report corroborates: it falls between the first and the last detection of
- * a pixel and not within the hour of any instant they tell. The times of all detections are needed then.
+ * True when the day maxima cannot decide whether a report corroborates: its time lies between the first and the last detection of a
+ * pixel and not within an hour of a known instant. The times of all detections are needed then.
  */
 export function needsTimes(signs: Signs): boolean {
   return !isCorroborated(signs, null) && isCorroborated(signs, 'throughout');
@@ -234,7 +234,7 @@ function verdictOf(found: {
 
 /**
  * Whether a report of 13 mm or more lies within 8 km and 60 minutes of a detection within the radius. `times` are those of all
- * detections; null: only those that the day maxima tell; `throughout`: as if every pixel were one from its first to its last.
+ * detections; null: only those of the day maxima; `throughout`: as if every pixel were a detection from its first to its last.
  */
 function isCorroborated({ pixels, reports }: Signs, times: Circumstances['times'] | 'throughout'): boolean {
   const detected = pixels.filter(({ detections }) => detections > 0);
@@ -260,7 +260,7 @@ function isSeenAround(
   return times?.get(pixelKey(row, col))?.some(isNear) ?? false;
 }
 
-/** True when no radar covered the point in so many scans that silence of the radar says little. */
+/** True when no radar covered the point in more than GAPS.share of the scans. */
 function isOftenUncovered({ scans, uncovered }: Pick<Coverage, 'scans' | 'uncovered'>): boolean {
   return uncovered > GAPS.share * scans;
 }
@@ -270,8 +270,8 @@ function gapsNote({ scans, uncovered }: Pick<Coverage, 'scans' | 'uncovered'>): 
 }
 
 /**
- * Fingerprint of a verification: `sha256:` and the hex digest of the canonical JSON (RFC 8785) of where, when, what and by which
- * methodology, and of nothing that another run may change.
+ * Fingerprint of a verification: `sha256:` and the hex digest of the canonical JSON (RFC 8785) of location, dates, events and
+ * methodology: another run of the same data gives the same hash.
  */
 export function verificationHash({
   date_range,
@@ -289,7 +289,7 @@ const HOW = [
   'marginal: any other detection, or a report without radar. miss: an echo of 5 to 10 mm only.',
   'Sizes are estimates. Absence of evidence is not proof of absence.',
 ].join(' ');
-/** Who names a date by the clock on the wall misses the hail of its evening otherwise. */
+/** A date by local time would miss the hail of its evening. */
 const EVENING = ' An evening in the United States falls on the next UTC date.';
 const SOURCES = {
   observed: '',
@@ -297,9 +297,9 @@ const SOURCES = {
   mixed: ' Some of the data are simulated: they say nothing about real hail.',
 } as const;
 
-/** What else is to be known of the data. */
-export interface DataAtHand {
-  /** Ground reports were ever taken in. */
+/** Facts about the data behind a verification. */
+interface DataAtHand {
+  /** Ground reports were ever collected. */
   readonly hasReports: boolean;
   /** Storm dates of the range without radar data. */
   readonly without_data: number;
@@ -307,11 +307,11 @@ export interface DataAtHand {
   readonly storm_day_start_hour: number;
   /** Storm dates of the range whose ground reports were not collected. */
   readonly without_reports: number;
-  /** False where the point lies outside the area that data are published of. */
+  /** False where the point lies outside the area of the published data. */
   readonly isPublished: boolean;
 }
 
-/** How verdicts are made, and what is to be known of the data. */
+/** The method of the verdicts, and limits of the data. */
 export function methodologyOf(
   data_source: Verification['data_source'],
   { hasReports, without_data, without_reports, isPublished, storm_day_start_hour }: DataAtHand,

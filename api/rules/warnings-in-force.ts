@@ -6,7 +6,7 @@ const SAME_EVENT_MS = 2 * 86_400_000;
 const ENDING_ACTIONS: ReadonlySet<string> = new Set(['CAN', 'EXP', 'UPG']);
 
 /** Fields of a message that decide how long it is in force. */
-export type WarningMessage = Pick<
+type WarningMessage = Pick<
   Warning,
   'warning_id' | 'message_type' | 'issued_at' | 'expires_at' | 'vtec_action' | 'vtec_event' | 'replaces'
 >;
@@ -49,7 +49,7 @@ export function warningsInForce<Message extends WarningMessage>(
 }
 
 /** A warning as its last message has it, and when it was over or will be, epoch milliseconds. */
-export interface PastWarning<Message extends WarningMessage = WarningMessage> {
+interface PastWarning<Message extends WarningMessage = WarningMessage> {
   readonly message: Message;
   readonly end_ms: number;
 }

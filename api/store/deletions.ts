@@ -6,8 +6,8 @@ import {
   lookAtClock,
   markForDeletion,
 } from '../../schemas/deletion-clock.ts';
+import { instant } from '../../schemas/time.ts';
 import type { Store, Transact } from './database.ts';
-import { instant } from './instant.ts';
 import type { Database } from './schema.ts';
 
 /** Name of the row. */

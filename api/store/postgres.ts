@@ -58,7 +58,7 @@ export class PostgresServer {
   readonly #url: string;
   readonly #tables: readonly string[];
   readonly #sockets = new Set<Socket>();
-  /** Tell those who wait for a connection that its pool was ended. */
+  /** Callbacks that end the waits for a connection when the pool was ended. */
   readonly #waiting = new Set<() => void>();
   #waits = START_WAITS;
   #pool: pg.Pool;
@@ -94,7 +94,7 @@ export class PostgresServer {
   async close(): Promise<void> {
     this.#ended = true;
     const ended = Promise.all([this.#pool.end(), this.#outOfBandPool.end()]);
-    for (const tell of this.#waiting) tell();
+    for (const end of this.#waiting) end();
     await Promise.race([ended, sleep(CLOSE_MS, null, { ref: false })]);
     for (const socket of this.#sockets) socket.destroy();
   }
@@ -137,7 +137,7 @@ export class PostgresServer {
     for (const pool of [this.#pool, this.#outOfBandPool]) void pool.end();
     this.#pool = this.#newPool(CONNECTIONS);
     this.#outOfBandPool = this.#newPool(OUT_OF_BAND_CONNECTIONS);
-    for (const tell of this.#waiting) tell();
+    for (const end of this.#waiting) end();
   }
 
   /** A connection of a pool, or of the one that takes its place meanwhile: a pool that is ended forgets who waits for it. */
@@ -145,12 +145,12 @@ export class PostgresServer {
     const until_ms = performance.now() + this.#connect_ms;
     do {
       const { promise: ended, resolve } = Promise.withResolvers<null>();
-      const tell = () => resolve(null);
-      this.#waiting.add(tell);
+      const end = () => resolve(null);
+      this.#waiting.add(end);
       const taking = pool().connect();
-      const client = await Promise.race([taking, ended]).finally(() => this.#waiting.delete(tell));
+      const client = await Promise.race([taking, ended]).finally(() => this.#waiting.delete(end));
       if (client !== null) return client;
-      // Its pool may give it all the same, or say that it has ended: whoever waits gets one of the new pool, or its error.
+      // Its pool may give it all the same, or say that it has ended: the caller gets a connection of the new pool, or its error.
       void Promise.allSettled([taking]).then(([late]) => {
         if (late.status === 'fulfilled') late.value.release(true);
       });

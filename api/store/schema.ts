@@ -70,7 +70,7 @@ interface TableStatement<Of extends Columns> {
   readonly indexes?: Readonly<Record<string, readonly (keyof Of & string)[]>>;
   /**
    * Whose rows these are: they go with the business of their `business_id`, or with the key of their `key_id`, and are orphans
-   * without it. Null: nobody's, they stay.
+   * without it. Null: no owner, they stay.
    */
   readonly belongs_to: 'businesses' | 'keys' | null;
   /** True when the database itself refuses rows without their owner. */
@@ -229,7 +229,7 @@ export const TABLES = {
     has_large_rows: true,
   }),
 
-  /** Circles whose hail is told to an address of the subscription's own. */
+  /** Circles whose hail is reported to an address of the subscription's own. */
   subscriptions: table({
     since: '005-alerts-webhooks-areas',
     columns: {
@@ -252,7 +252,7 @@ export const TABLES = {
       last_triggered_at: nullable(text()),
       /** Distinct events in a row whose first attempt failed. */
       consecutive_failures: whole(),
-      /** When its failures were last told by mail, before it was given up. */
+      /** When a mail last reported its failures, before it was disabled. */
       warned_at: nullable(text()),
       /** When the team was last mailed that deliveries were given up. */
       give_up_mailed_at: nullable(text()),
@@ -289,7 +289,7 @@ export const TABLES = {
       failure_count: whole(),
       /** Distinct events in a row whose first attempt failed. */
       consecutive_failures: whole(),
-      /** When its failures were last told by mail, before it was given up. */
+      /** When a mail last reported its failures, before it was disabled. */
       warned_at: nullable(text()),
       /** When the team was last mailed that deliveries were given up. */
       give_up_mailed_at: nullable(text()),
@@ -315,7 +315,7 @@ export const TABLES = {
       location_name: text(),
       /** Version of the subscription or area at the last detection. */
       location_version: whole(),
-      /** `closed`: its subscription or area no longer asks for it; nobody is told. */
+      /** `closed`: its subscription or area no longer asks for it; no event is sent. */
       status: text<'open' | 'resolved' | 'closed'>(),
       /** `location_id` while open, else null: a location has one open alert. */
       open_location: nullable(unique(text())),
@@ -450,15 +450,15 @@ export const TABLES = {
       /** JSON object: what was charged, so that it can be given back when the job fails. */
       charge: text(),
       created_at: text(),
-      /** When somebody began it last; null while it waits. */
+      /** Start of the last attempt; null while it waits. */
       started_at: nullable(text()),
-      /** How often it was begun: more often than it may fail, whoever runs it dies of it. */
+      /** Number of attempts, those that ended with the death of the process included. */
       takes: whole(),
       /** When the file was made, or the job failed; null while pending. */
       finished_at: nullable(text()),
       /** When the file and this row are deleted. */
       expires_at: text(),
-      /** JSON object of what the poll tells; null until done. */
+      /** JSON object of the poll's result; null until done. */
       summary: nullable(text()),
       /** Why it failed, in words; null unless failed. */
       message: nullable(text()),
@@ -517,7 +517,7 @@ export const TABLES = {
       /** Epoch milliseconds of the machine's clock, like all times of a task. */
       due_ms: whole(),
       added_ms: whole(),
-      /** Nobody else takes it before; 0: nobody has it. */
+      /** End of the lease; 0: not claimed. */
       lease_until_ms: whole(),
       /** Names the lease. */
       lease: nullable(text()),

@@ -3,8 +3,8 @@ import { linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } fr
 import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import { MASTER_KEY_BYTES, masterKeyBytes } from '../../schemas/settings.ts';
+import { instant } from '../../schemas/time.ts';
 import type { OpenStore } from './database.ts';
-import { instant } from './instant.ts';
 import type { Database } from './schema.ts';
 
 /** Secrets as they are stored: encrypted under the master key, so that a copy of the records alone opens nothing. */
@@ -16,7 +16,7 @@ export interface Secrets {
   readonly signatures: (text: string) => readonly string[];
 }
 
-/** The master key is missing, malformed, readable by others, or another than the one the records were written under. */
+/** The master key is missing, malformed, readable by other users, or not the key of the records. */
 export class MasterKeyError extends Error {
   constructor(reason: string) {
     super(reason);
@@ -24,17 +24,17 @@ export class MasterKeyError extends Error {
   }
 }
 
-/** Begins what is encrypted. */
+/** Prefix of encrypted text. */
 const FORMAT = 'v1';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_ID_BYTES = 6;
 /** Mode of a file that its owner alone reads and writes. */
 export const KEY_FILE_MODE = 0o600;
-/** Keys for different purposes have nothing to do with each other. */
+/** Purposes of the keys that are derived from the master key. */
 const LABELS = { secrets: 'hail secrets at rest', links: 'hail signed addresses', id: 'hail master key id' } as const;
 
-/** Columns that hold encrypted text, some of them among other text. */
+/** Columns with encrypted text; some rows hold other text. */
 const ENCRYPTED = [
   { table: 'subscriptions', column: 'secret' },
   { table: 'webhooks', column: 'secret' },
@@ -47,7 +47,7 @@ export function masterKeyPath(records_root: string): string {
   return join(records_root, 'records', 'master.key');
 }
 
-/** Encrypts under the first of the keys; decrypts what is under any of them. */
+/** Encrypts under the first of the keys; decrypts text of any of them. */
 export function secretsUnder(keys: readonly Buffer[]): Secrets {
   const known = keys.map((master) => ({ id: keyId(master), key: derived(master, LABELS.secrets, MASTER_KEY_BYTES) }));
   const signing = keys.map((master) => derived(master, LABELS.links, MASTER_KEY_BYTES));
@@ -87,9 +87,9 @@ export interface SecretsSettings {
 }
 
 /**
- * Opens the secrets of the records. The first start makes a key file, unless a key is set. Where several keys are set, what is
- * stored is encrypted anew under the first. Throws MasterKeyError where the key is malformed, its file open to others, or
- * what the records hold is under a key that is not there.
+ * Opens the secrets of the records. The first start makes a key file, unless a key is set. With several keys, stored text is
+ * encrypted again under the first. Throws MasterKeyError for a malformed key, a key file that other users can read, and stored text
+ * of an unknown key.
  */
 export async function openSecrets(
   records: OpenStore,
@@ -108,7 +108,7 @@ export async function openSecrets(
   return secrets;
 }
 
-/** Why the service would not start over these records with these keys, without changing either; null: it would. */
+/** Reason why the service cannot start over these records with these keys; null: it can. Changes nothing. */
 export async function masterKeyFault(
   { reader, store }: Pick<OpenStore, 'reader' | 'store'>,
   { records_root, master_keys }: Omit<SecretsSettings, 'now'>,
@@ -124,12 +124,12 @@ export async function masterKeyFault(
   }
 }
 
-/** True once something was written under a master key. */
+/** True once the records hold text of a master key. */
 async function isUsed(rows: Kysely<Database>): Promise<boolean> {
   return (await notedKey(rows)) !== null || (await underOtherKeys(rows, [])) !== null;
 }
 
-/** Throws MasterKeyError where the records hold what is under a key that is not among these. */
+/** Throws MasterKeyError where the records hold text of another key. */
 async function checkKeys(rows: Kysely<Database>, name: string, ids: readonly string[]): Promise<void> {
   const before = await notedKey(rows);
   if (before !== null && !ids.includes(before))
@@ -138,7 +138,7 @@ async function checkKeys(rows: Kysely<Database>, name: string, ids: readonly str
   if (foreign !== null) throw new MasterKeyError(`records ${name}: ${foreign}, expected ${ids.join(', ')}`);
 }
 
-/** Encrypts under the first key what is under an old one. */
+/** Encrypts text of an old key under the first key. */
 async function encryptAnew(rows: Transaction<Database>, { encrypt, decrypt }: Secrets, old: string): Promise<void> {
   for (const { table, column } of ENCRYPTED) {
     const stored = sql.ref(column);
@@ -169,7 +169,7 @@ function newKey(path: string): Buffer {
   return heldKey(path, true);
 }
 
-/** The key of the file; null where there is none, and none is expected. */
+/** The key of the file; null where the file is missing and not expected. */
 function heldKey(path: string, expected: true): Buffer;
 function heldKey(path: string, expected: boolean): Buffer | null;
 function heldKey(path: string, expected: boolean): Buffer | null {
@@ -188,7 +188,7 @@ function heldKey(path: string, expected: boolean): Buffer | null {
   return key;
 }
 
-/** Makes the file whole or not at all; when another process is first, its file stays. */
+/** Makes the file atomically; when another process is first, its file stays. */
 function createKeyFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const written = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`;
@@ -215,7 +215,7 @@ async function noteKey(rows: Transaction<Database>, fingerprint: string, now_ms:
     .execute();
 }
 
-/** What is encrypted under another key than these; null: nothing. */
+/** Description of a text of another key than these; null: none. */
 async function underOtherKeys(rows: Kysely<Database>, ids: readonly string[]): Promise<string | null> {
   for (const { table, column } of ENCRYPTED) {
     const stored = sql.ref(column);

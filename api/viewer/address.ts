@@ -54,7 +54,7 @@ export function writeAddress({ date, view, frame, reflectivity, place }: Address
 }
 
 /** True for a date of the calendar. */
-export function isDate(text: string): boolean {
+function isDate(text: string): boolean {
   if (!DATE.test(text)) return false;
   const time = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);

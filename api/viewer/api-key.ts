@@ -11,8 +11,6 @@ export function forgetKey(): void {
   localStorage.removeItem(STORAGE_NAME);
 }
 
-export type KeyDialog = ReturnType<typeof openKeyDialog>;
-
 /** The dialog that asks for a key and stores it in this browser, never in an address. */
 export function openKeyDialog(onKey: () => void) {
   const dialog = element<HTMLDialogElement>('key-dialog');

@@ -25,7 +25,7 @@ const REFLECTIVITY = 'reflectivity';
 /** A picture that takes longer counts as drawn, so that playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
 
-export interface LatLon {
+interface LatLon {
   readonly lat: number;
   readonly lon: number;
 }

@@ -11,7 +11,7 @@ import {
 
 /** Attributes of a feature of a tile. */
 // biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type
-export type Attributes = Readonly<Record<string, any>>;
+type Attributes = Readonly<Record<string, any>>;
 
 /** Drawn content at a place: the largest step there, and the storm near it, if any. */
 export interface Finding {
@@ -20,7 +20,7 @@ export interface Finding {
 }
 
 /** A feature that MapLibre drew. */
-export interface DrawnFeature {
+interface DrawnFeature {
   readonly properties: Attributes;
   // biome-ignore lint/suspicious/noExplicitAny: storms are points, bands are polygons
   readonly geometry?: any;
@@ -46,7 +46,7 @@ export function pickAmong(
   return { mm_min: sizes.length ? Math.max(...sizes) : null, storm: nearest?.properties ?? null };
 }
 
-export interface FindingContext {
+interface FindingContext {
   readonly view: View;
   readonly palette: Palette;
   /** Outlines are simplified at this zoom. */

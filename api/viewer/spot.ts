@@ -9,8 +9,6 @@ import { type Palette, placeInWords } from './words.ts';
 /** Tiles end at zoom 10; well below it their outlines are simplified by more than a pixel of the grid. */
 const EXACT_FROM_ZOOM = 7;
 
-export type Spot = ReturnType<typeof openSpot>;
-
 /** The place that the reader picked: a mark on the map, and a card with the size there, updated when the map changes. */
 export function openSpot(map: HailMap, palette: Palette) {
   const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });

@@ -14,8 +14,6 @@ const HOUR_STEPS = [1, 2, 3, 4, 6, 12];
 const STAY_MS = 220;
 const LAST_STAY_MS = 1200;
 
-export type Timeline = ReturnType<typeof openTimeline>;
-
 /**
  * Scans of a date as bars of their largest hail, with a slider over them and a player.
  *

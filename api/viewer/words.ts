@@ -17,7 +17,7 @@ export interface Palette {
 }
 
 /** Words of a size step: at a place inside it, and outside the next one. */
-export interface BandWords {
+interface BandWords {
   readonly mm: string;
   readonly inches: string;
   readonly category: string | null;

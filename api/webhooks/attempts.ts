@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import { type CursorNote, cursorNote, cursorPlace, type Walk } from '../store/cursors.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 
 /** One POST of a message. */

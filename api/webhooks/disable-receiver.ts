@@ -1,9 +1,8 @@
 import type { Transaction } from 'kysely';
-import { timestamp } from '../../schemas/time.ts';
+import { instant, timestamp } from '../../schemas/time.ts';
 import type { WebhookDisabledData } from '../../schemas/webhook-events.ts';
 import { mailTeam } from '../accounts/mail.ts';
 import { GIVE_UP_AFTER } from '../rules/webhook-retry.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import { closeAllAlerts } from './close-alerts-without-event.ts';
 import { activeWebhooks, enqueueEvent, type Outbox, takersAmong } from './events.ts';

@@ -2,7 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import { wholeSeconds } from '../../schemas/time.ts';
+import { instant, wholeSeconds } from '../../schemas/time.ts';
 import {
   type AlertCreatedData,
   type AlertResolvedData,
@@ -13,7 +13,6 @@ import {
   threatLevel,
 } from '../../schemas/webhook-events.ts';
 import type { Store } from '../store/database.ts';
-import { instant } from '../store/instant.ts';
 import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import type { Message } from './messages.ts';

@@ -1,5 +1,5 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { instant } from '../store/instant.ts';
+import { instant } from '../../schemas/time.ts';
 import type { Database } from '../store/schema.ts';
 
 /** An event for one receiver. */

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
-import { instant } from '../store/instant.ts';
+import { instant } from '../../schemas/time.ts';
 import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { setWebhookStatus } from './endpoints.ts';

@@ -1,7 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
+import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { isAnyHail } from '../rules/any-hail.ts';
-import { instant } from '../store/instant.ts';
 import type { Database } from '../store/schema.ts';
 import { type AlertEvent, addMessageTask, alertCreated, alertResolved, enqueueEvent, type Outbox } from './events.ts';
 import { type EventFormats, formatOf } from './formats.ts';

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import { instant } from '../store/instant.ts';
+import { instant } from '../../schemas/time.ts';
 import type { Database } from '../store/schema.ts';
 import { addMessageTask, type Outbox } from './events.ts';
 import type { Message } from './messages.ts';

@@ -14,9 +14,9 @@ import { createWatch } from '../../api/alerts/watch.ts';
 import { type Records, recordsOver } from '../../api/metering/records.ts';
 import { isFault, polygonShape } from '../../api/rules/area-geometry.ts';
 import { openDatabase } from '../../api/store/database.ts';
-import { instant } from '../../api/store/instant.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { newId } from '../../schemas/ids.ts';
+import { instant } from '../../schemas/time.ts';
 import { editionOf, FORMATS, type Hail, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
 import { bandRing, starRing } from '../support/data/simple-rings.ts';
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { addDays, timestamp } from '../../../schemas/time.ts';
+import { addDays, instant, timestamp } from '../../../schemas/time.ts';
 import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
-import { instant } from '../../store/instant.ts';
 import { setReceiverFormat } from '../../webhooks/formats.ts';
 import { earlierRead, earlierWrite } from '../endpoint.ts';
 import { EARLIER_ALERT_EXAMPLE, EARLIER_CANCEL_EXAMPLE, EARLIER_SUBSCRIBE_EXAMPLE } from '../examples.ts';

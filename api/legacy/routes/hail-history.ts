@@ -9,11 +9,11 @@ import { tracksOfHail } from '../../queries/track.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { rangeFault } from '../../rules/date-range.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
-import { envelope } from '../envelope.ts';
 import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
 import { EarlierHistory } from '../resources.ts';
 import { damageEstimate } from '../rules.ts';
 import { simulatedHistory } from '../simulated-data.ts';
+import { envelope } from '../variant.ts';
 
 const RADIUS_KM = 25;
 const DAYS_MAX = 365;

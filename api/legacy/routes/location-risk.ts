@@ -11,11 +11,11 @@ import { getHailRisk } from '../../routes/hail-risk.ts';
 import { cellOf } from '../../rules/hail-risk.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
-import { envelope } from '../envelope.ts';
 import { EARLIER_RISK_EXAMPLE } from '../examples.ts';
 import { EarlierRisk } from '../resources.ts';
 import { trendOfYears } from '../rules.ts';
 import { simulatedRisk } from '../simulated-data.ts';
+import { envelope } from '../variant.ts';
 
 /** The last years, which are held against those before. */
 const RECENT_DAYS = 730;

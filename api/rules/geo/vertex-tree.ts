@@ -1,7 +1,7 @@
 import { type MicroRing, turnOf } from './micro-ring.ts';
 
 /** Remaining vertices of a ring, searchable by place. */
-export interface VertexTree {
+interface VertexTree {
   /** A vertex in the triangle of three others, its edges included; null when there is none. */
   readonly anyInside: (a: number, b: number, c: number) => number | null;
   readonly remove: (vertex: number) => void;

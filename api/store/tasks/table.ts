@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Store } from '../database.ts';
 import { isDead, OWNER } from '../owner.ts';
 import { param, prepare } from '../prepare.ts';
@@ -237,4 +237,15 @@ async function moveTimes(rows: Transaction<Database>, { name, now_ms, step_ms, l
 /** The process that a lease names: the part before the last blank. A lease of an earlier version names none. */
 function ownerOf(lease: string): string {
   return lease.slice(0, Math.max(0, lease.lastIndexOf(' ')));
+}
+
+/** Number of tasks whose lease ended before an instant and that no process has taken again. */
+export async function countExpiredLeases(rows: Kysely<Database>, before_ms: number): Promise<number> {
+  const found = await rows
+    .selectFrom('tasks')
+    .select('id')
+    .where('lease', 'is not', null)
+    .where('lease_until_ms', '<', before_ms)
+    .execute();
+  return found.length;
 }

@@ -25,14 +25,12 @@ import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../
 import { openEngine } from '../../../api/duckdb.ts';
 import { makeExport, servedParams, writeExport } from '../../../api/jobs/export.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
-import { FILE_NAME } from '../../../api/jobs/job.ts';
-import { REPORT } from '../../../api/jobs/kinds.ts';
+import { FILE_NAME, REPORT } from '../../../api/jobs/kinds.ts';
 import { findPolled } from '../../../api/jobs/poll.ts';
+import { addJobTask } from '../../../api/jobs/queue.ts';
 import { type Retention, retention } from '../../../api/jobs/retention.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
-import { RUN_DEFAULTS, runJobTask } from '../../../api/jobs/run.ts';
-import { startJobs } from '../../../api/jobs/start-jobs.ts';
-import { addJobTask } from '../../../api/jobs/task.ts';
+import { RUN_DEFAULTS, runJobTask, startJobs } from '../../../api/jobs/run.ts';
 import { verifyLedger } from '../../../api/metering/verify.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';

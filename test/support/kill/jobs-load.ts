@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
-import type { MadeFile } from '../../../api/jobs/job.ts';
-import type { JobHandlers } from '../../../api/jobs/kinds.ts';
+import type { JobHandlers, MadeFile } from '../../../api/jobs/kinds.ts';
 import { jobBacklog } from '../../../api/jobs/rows.ts';
-import { startJobs } from '../../../api/jobs/start-jobs.ts';
+import { startJobs } from '../../../api/jobs/run.ts';
 import type { Services } from '../../../api/services.ts';
 import type { ReportSummary } from '../../../schemas/resources/report-job.ts';
 

@@ -1,7 +1,7 @@
 import type { Alert } from '../../../api/alerts/alerts.ts';
 import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from '../../../api/routes/alerts.ts';
-import { instant } from '../../../api/store/instant.ts';
 import { newId } from '../../../schemas/ids.ts';
+import { instant } from '../../../schemas/time.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
 import { RECEIVER, type Receivers, receivers } from './webhooks.ts';
 

@@ -1,10 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino, { type Logger } from 'pino';
-import type { JobToMake } from '../../../api/jobs/job.ts';
-import type { JobHandlers } from '../../../api/jobs/kinds.ts';
+import type { JobHandlers, JobToMake } from '../../../api/jobs/kinds.ts';
 import type { RunSettings } from '../../../api/jobs/run.ts';
-import { startJobs } from '../../../api/jobs/start-jobs.ts';
+import { startJobs } from '../../../api/jobs/run.ts';
 import { createExport, getExport } from '../../../api/routes/exports.ts';
 import { files } from '../../../api/routes/files.ts';
 import { createReport, getReport } from '../../../api/routes/verify-report.ts';

@@ -1,14 +1,38 @@
+import type { Transaction } from 'kysely';
+import { z } from 'zod';
 import type { Caller } from '../accounts/keyring.ts';
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import type { Writer } from '../store/database.ts';
+import type { Database } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { insertJob } from './rows.ts';
-import { addJobTask } from './task.ts';
 
-/** Jobs of a business that may wait or run: enough for a batch, and few enough that others get their turn. */
-export const PENDING_MAX = 20;
+/** Name of the tasks that run a job. */
+export const JOB_TASK = 'job';
+
+/** Payload of a task. A second task of a job is harmless: the job's row shows whether it is still to run. */
+export const JobTask = z.object({
+  job_id: z.string(),
+  /** Sum of its waits for a missing data root, milliseconds, independent of the clock; absent: none. */
+  data_waited_ms: z.number().optional(),
+});
+export type JobTask = z.infer<typeof JobTask>;
+
+/** Queues a job, in the caller's transaction. Jobs of one business take turns with those of others. */
+export async function addJobTask(
+  rows: Transaction<Database>,
+  queue: Pick<Queue, 'add'>,
+  { id, business_id }: { readonly id: string; readonly business_id: string },
+  due_ms = Date.now(),
+  waits: Omit<JobTask, 'job_id'> = {},
+): Promise<void> {
+  await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id, ...waits }, due_ms });
+}
+
+/** Pending jobs of a business at most: enough for a batch, and few enough that other businesses get their turn. */
+const PENDING_MAX = 20;
 
 /** Writes a job and queues it, in the transaction of its charge; returns its id. Throws ApiError resource_exhausted. */
 export async function acceptJob<Name extends keyof typeof KINDS>(
