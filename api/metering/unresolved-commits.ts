@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
+import { EARLIER_COMMIT } from '../store/migrate.ts';
 import { type Charge, REQUEST_ID, refundAll, refundId } from './ledger.ts';
 import { wasCommitted } from './outcome.ts';
 
@@ -12,7 +13,7 @@ const REASON = 'the answer to its commit was lost, and nothing was served';
 
 /** A commit whose outcome is not known; no answer was served for its charges. */
 const UnresolvedCommit = z.object({
-  /** Request id of its first charge; without charges, the number of its transaction. */
+  /** Request id of its first charge; without charges, the number of its transaction. Earlier versions: a UUID. */
   id: z.string(),
   charges: z.array(
     z.object({
@@ -64,14 +65,39 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
     }
   }
 
-  async function resolve({ id, charges }: UnresolvedCommit): Promise<boolean> {
-    if (!(await wasCommitted(store, id))) return false;
+  /** By any of its charges: the ledger rows of a business that was deleted meanwhile are gone. */
+  async function wasMade({ id, charges }: UnresolvedCommit): Promise<boolean> {
+    for (const each of new Set([id, ...charges.map(({ request_id = id }) => request_id)]))
+      if (await wasCommitted(store, each)) return true;
+    return false;
+  }
+
+  async function resolve(commit: UnresolvedCommit): Promise<boolean> {
+    const { id, charges } = commit;
+    if (charges.length > 0 && !REQUEST_ID.test(id)) return await resolveEarlier(commit);
+    if (!(await wasMade(commit))) return false;
+    if (charges.length === 0) return true;
     await store.writer.transaction().execute(async (rows) => {
+      // Another process may have read the same journal: its refund ends first.
+      const businesses = charges.map(({ business_id }) => business_id);
+      const months = rows.selectFrom('periods').select('used').where('business_id', 'in', businesses);
+      await months.orderBy('business_id').orderBy('period').modifyEnd(store.forUpdate).execute();
       // The answer to the COMMIT of a refund may be lost too: it is not given twice.
-      const refund = rows.selectFrom('ledger').select('id').where('request_id', '=', refundId(id));
+      const ids = charges.map(({ request_id = id }) => refundId(request_id));
+      const refund = rows.selectFrom('ledger').select('id').where('request_id', 'in', ids);
       if ((await refund.executeTakeFirst()) === undefined) await refundAll(rows, charges, REASON);
     });
     return true;
+  }
+
+  /** Commits of an earlier version are settings, removed with the refund. */
+  async function resolveEarlier({ id, charges }: UnresolvedCommit): Promise<boolean> {
+    return await store.writer.transaction().execute(async (rows) => {
+      const made = rows.deleteFrom('settings').where('name', '=', `${EARLIER_COMMIT}${id}`);
+      if ((await made.executeTakeFirst()).numDeletedRows === 0n) return false;
+      await refundAll(rows, charges, REASON);
+      return true;
+    });
   }
 
   async function resolveAll(): Promise<void> {
@@ -99,8 +125,7 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
   }
 
   for (const doubt of readJournal(journal))
-    if (REQUEST_ID.test(doubt.id)) open.set(doubt.id, { doubt, resolved: () => {} });
-    else report(`records: commit ${doubt.id} in ${journal} is of an earlier version, and cannot be looked up`);
+    if (doubt.charges.length > 0) open.set(doubt.id, { doubt, resolved: () => {} });
   if (open.size > 0) later();
 
   return {

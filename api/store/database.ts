@@ -97,6 +97,7 @@ const OPENING_WAIT_MS = 5_000;
 const READING_WAIT_MS = 10;
 /** Any number will do, as long as it is always the same. */
 const MIGRATION_LOCK = 7_241_901;
+const INVALID_PARAMETER_VALUE = '22023';
 
 const NUMBERS = { whole: sql`bigint`, real: sql`double precision` } as const;
 
@@ -221,7 +222,12 @@ export function postgresStore(
     },
     wasCommitted: async (id) => {
       const query = sql<{ status: string | null }>`select pg_xact_status(cast(${id} as xid8)) as status`;
-      const status = (await query.execute(outOfBandRows)).rows[0]?.status;
+      const { rows } = await query.execute(outOfBandRows).catch((error: { readonly code?: unknown }) => {
+        // The number is ahead of those of a standby that took over: it never saw the transaction.
+        if (error.code === INVALID_PARAMETER_VALUE) return { rows: [] };
+        throw error;
+      });
+      const status = rows[0]?.status;
       if (status === 'in progress') throw new RecordsUnavailable(`transaction ${id} is open, expected its end`);
       return status === 'committed';
     },

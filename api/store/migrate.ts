@@ -25,8 +25,12 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
     await renameTable(rows, store, 'pushes', 'messages');
     await renameTable(rows, store, 'deliveries', 'attempts');
   },
-  '011-ledger-outcome': async (rows) => {
-    await rows.schema.dropTable('commits').ifExists().execute();
+  '011-ledger-outcome': async (rows, store) => {
+    if (!(await store.hasTable(rows, 'commits'))) return;
+    // The ledger is locked by its new column: no charge is under way that would still insert its id.
+    await sql`insert into settings (name, value, noted_at)
+      select ${sql.lit(EARLIER_COMMIT)} || id, 'true', at from commits`.execute(rows);
+    await rows.schema.dropTable('commits').execute();
   },
   '012-key-columns': async (rows, store) => {
     await createIndex(rows, 'usage', 'usage_by_key', ['key_id', 'day']);
@@ -42,6 +46,9 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
   '013-receiver-formats': setReceiverFormats,
   '014-one-task-table': moveOldQueue,
 };
+
+/** Before the id of a commit that an earlier version made, in the name of its setting: a journal may have it in doubt. */
+export const EARLIER_COMMIT = 'commit ';
 
 /** How long one process waits for another that is migrating. */
 const MIGRATION_WAIT_MS = 60_000;

@@ -19,6 +19,8 @@ import type { JobHandlers } from '../../api/jobs/kinds.ts';
 import { acceptJob } from '../../api/jobs/queue.ts';
 import { filedJobs, pendingSince } from '../../api/jobs/rows.ts';
 import { startJobs } from '../../api/jobs/run.ts';
+import { withRequestId } from '../../api/metering/ledger.ts';
+import { wasCommitted } from '../../api/metering/outcome.ts';
 import { type Records, recordsOver } from '../../api/metering/records.ts';
 import { readUsage } from '../../api/metering/usage.ts';
 import { verifyLedger } from '../../api/metering/verify.ts';
@@ -323,6 +325,33 @@ if (hasPostgres) {
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
     },
   );
+
+  onPostgres(
+    'a commit whose number the server has not reached, as after a failover, was not made',
+    async (t, world) => {
+      const records = await world.open();
+      const id = await records.store.writer.transaction().execute((rows) => records.store.transactionId(rows));
+      t.true(await wasCommitted(records.store, String(id)));
+      t.false(await wasCommitted(records.store, '999999999999'));
+    },
+  );
+
+  onPostgres('two services that read one journal take the charges of its commit back once', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    await records.charge(chargeOf(tenant, 1, world));
+    const charge = withRequestId(chargeOf(tenant, 3, world));
+    await records.charge(charge);
+    const folder = mkdtempSync(join(tmpdir(), 'hail-doubt-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const starts = Array.from({ length: 6 }, async (_, k) => {
+      const journal = join(folder, `${k}.jsonl`);
+      await writeFile(journal, `${JSON.stringify({ id: charge.request_id, charges: [charge] })}\n`);
+      return await world.open({ journal });
+    });
+    await Promise.all((await Promise.all(starts)).map((started) => started.close()));
+    await isTakenBack(t, records, tenant, world);
+  });
 
   onPostgres('a charge in doubt is taken back by the next start when this one ends before it can', async (t, world) => {
     const { proxy, records, tenant, said, again } = await behindProxy(t, world);

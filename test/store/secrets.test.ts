@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
+import { purgeBusiness } from '../../api/accounts/businesses.ts';
 import { orphans } from '../../api/accounts/integrity.ts';
 import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key-text.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { isScope } from '../../api/accounts/scopes.ts';
+import { withRequestId } from '../../api/metering/ledger.ts';
 import { openRecords, type Records, recordsOver } from '../../api/metering/records.ts';
 import { verifyLedger } from '../../api/metering/verify.ts';
 import { openDatabase } from '../../api/store/database.ts';
@@ -381,6 +383,66 @@ test('records of an earlier version keep the variants and caps of their keys, an
     left.filter((name) => name.startsWith('key_') || name === 'commits'),
     [],
   );
+});
+
+test('a charge that an earlier version left in doubt is taken back after the migration where its commit was made', async (t) => {
+  const { records, path } = await open(t);
+  const world = { now_ms: 0 } as World;
+  const tenant = await makeTenant(records, world, 'acme');
+  const [made, other] = [chargeOf(tenant, 7, world), chargeOf(tenant, 3, world)];
+  await records.charge(made);
+  await records.close();
+  const shell = new DatabaseSync(path);
+  shell.exec(`drop index ledger_by_request_id; alter table ledger drop column request_id;
+    create table commits (id text primary key, at text not null); insert into commits values ('uuid-made', '');
+    delete from migrations where name = '011-ledger-outcome'`);
+  shell.close();
+  const journal = `${path}.jsonl`;
+  const lines = [
+    { id: 'uuid-made', charges: [made] },
+    { id: 'uuid-other', charges: [other] },
+    { id: 'uuid-notes', charges: [] },
+  ];
+  writeFileSync(journal, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  // A command may migrate before the service starts.
+  await (await recordsOver(openDatabase({ path }), { now: () => 0 })).close();
+  const said: string[] = [];
+  await (
+    await recordsOver(openDatabase({ path }), { now: () => 0, journal, report: (line) => said.push(line) })
+  ).close();
+  t.deepEqual(said, [
+    'records: commit uuid-made was made, and its charges are refunded',
+    'records: commit uuid-other was not made',
+  ]);
+  t.is(readFileSync(journal, 'utf8'), '');
+  const after = await recordsOver(openDatabase({ path }), { now: () => 0 });
+  t.teardown(after.close);
+  const rows = await after.reader.selectFrom('ledger').select('credits').orderBy('id').execute();
+  t.deepEqual(rows, [{ credits: 7 }, { credits: -7 }]);
+  t.deepEqual(await after.reader.selectFrom('settings').selectAll().where('name', 'like', 'commit %').execute(), []);
+  t.deepEqual((await verifyLedger(after.reader)).faults, []);
+});
+
+test('a commit in doubt is taken back for the others when the business of its first charge was deleted meanwhile', async (t) => {
+  const { records, path } = await open(t);
+  const world = { now_ms: 0 } as World;
+  const first = await makeTenant(records, world, 'first');
+  const second = await makeTenant(records, world, 'second');
+  const charges = [first, second].map((tenant) => withRequestId(chargeOf(tenant, 5, world)));
+  for (const charge of charges) await records.charge(charge);
+  const business = { id: first.caller.business_id, name: 'first' };
+  await records.transaction((rows) => purgeBusiness(rows, records.store, business, 0));
+  await records.close();
+  const journal = `${path}.jsonl`;
+  for (let start = 0; start < 2; start++) {
+    writeFileSync(journal, `${JSON.stringify({ id: charges[0]?.request_id, charges })}\n`);
+    await (await recordsOver(openDatabase({ path }), { now: () => 0, journal })).close();
+  }
+  const after = await recordsOver(openDatabase({ path }), { now: () => 0 });
+  t.teardown(after.close);
+  const rows = await after.reader.selectFrom('ledger').select('credits').orderBy('id').execute();
+  t.deepEqual(rows, [{ credits: 5 }, { credits: -5 }]);
+  t.deepEqual((await verifyLedger(after.reader)).faults, []);
 });
 
 /** Tables whose rows need neither a business nor a key. */
