@@ -1,4 +1,4 @@
-import Router from '@koa/router';
+import Router, { type Layer } from '@koa/router';
 import compose from 'koa-compose';
 import type { Endpoint } from '../endpoint.ts';
 import { allowHeader, hasParams, noRouteError, pathPattern } from '../http/routes.ts';
@@ -51,21 +51,26 @@ function strictRouter(): Router<State> {
 }
 
 /**
- * Runs the routes of a router. A route with a literal path is found in a map, and the router does the rest: it composes the
- * middleware of a route anew for each call, which costs a tenth of a repeated read.
+ * Runs the routes of a router. A route with a literal path is found in a map, and a path that no route has goes on at once: the
+ * router logs each search, and composes the middleware of a route anew for each call, which costs a tenth of a repeated read.
  */
 export function routes(router: Router<State>): Middleware {
   const search = router.routes() as unknown as Middleware; // typed for contexts that the router itself extends
-  const literal = new Map(
-    router.stack
-      .filter(({ path }) => typeof path === 'string' && !/[{:*]/.test(path))
-      .flatMap((layer) => layer.methods.map((method) => [`${method} ${layer.path}`, layer])),
+  const isLiteral = ({ path }: Layer) => typeof path === 'string' && !/[{:*]/.test(path);
+  const literals = router.stack.filter(isLiteral);
+  const patterns = router.stack.filter((layer) => !isLiteral(layer));
+  const paths = new Set(literals.map(({ path }) => String(path)));
+  const routeOf = new Map(
+    literals.flatMap((layer) => layer.methods.map((method) => [`${method} ${layer.path}`, layer] as const)),
   );
   return (ctx, next) => {
-    const layer = literal.get(`${ctx.method} ${ctx.path}`);
-    if (layer === undefined) return search(ctx, next);
-    ctx.routerName = layer.name ?? '';
-    return (layer.stack[0] as unknown as Middleware)(ctx, next);
+    const { path } = ctx.state;
+    const layer = routeOf.get(`${ctx.req.method} ${path}`);
+    if (layer !== undefined) {
+      ctx.routerName = layer.name ?? '';
+      return (layer.stack[0] as unknown as Middleware)(ctx, next);
+    }
+    return paths.has(path) || patterns.some((pattern) => pattern.match(ctx.path)) ? search(ctx, next) : next();
   };
 }
 
