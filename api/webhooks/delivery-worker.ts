@@ -10,7 +10,7 @@ import type { Secrets } from '../store/secrets.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
 import type { WebhookClient } from './client.ts';
 import { MESSAGE_TASK, MessageTask } from './events.ts';
-import type { EventFormats } from './formats.ts';
+import { type EventFormats, formatOf } from './formats.ts';
 import { deleteMessages, dropMessage, findMessage, type Message, sweepMessages } from './messages.ts';
 import { postSigned } from './post-signed.ts';
 import { findReceiver, lockReceiver } from './receivers.ts';
@@ -101,6 +101,8 @@ export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Tas
     queue.wake(MESSAGE_TASK);
     return;
   }
+  // Throws before the message is sent: an attempt that cannot be recorded would be repeated without an end.
+  formatOf(parts.formats, receiver);
   const first = first_attempt ?? { owner: OWNER, at_ms: performance.now() };
   const result = await postSigned(webhookClient, receiver, message);
   // Monotonic clocks of two processes have different origins.

@@ -149,6 +149,16 @@ test('a task that comes again finds its attempt made, and sends and records noth
   t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1 } });
 });
 
+test('an event for a receiver of an unknown format is not sent', async (t) => {
+  const service = await startWebhookService();
+  t.teardown(service.close);
+  const { webhook_id } = await makeWebhook(service);
+  await happen(service, [webhook_id]);
+  await service.records.transaction((rows) => setReceiverFormat(rows, webhook_id, 'unknown' as 'current'));
+  await t.throwsAsync(runTasks(service), { message: 'event format unknown: expected one of current,earlier' });
+  t.is(service.receivers.received.length, 0);
+});
+
 test('what is written for a receiver that was just paused or deleted is given up, and leaves nothing that waits', async (t) => {
   const service = await startWebhookService();
   t.teardown(service.close);
