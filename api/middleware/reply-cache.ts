@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Edition } from '../catalog.ts';
 import type { Price, ReadEndpoint } from '../endpoint.ts';
@@ -65,14 +66,17 @@ export function replyFromCache(
     const { body } = ctx;
     if (!Buffer.isBuffer(body)) return;
     const { price, tag } = state;
-    const headers = Object.fromEntries(
-      HEADERS.filter((name) => res.hasHeader(name)).map((name) => [name, ctx.response.get(name)]),
-    );
     const until_ms = monotonic_ms() + CACHED_MS;
     const holds = state.version === null ? withinSecond(state, () => monotonic_ms() < until_ms) : sameVersion(state);
-    cache.set(target, { headers, body, price, tag, holds });
+    cache.set(target, { headers: headersOf(res), body, price, tag, holds });
   };
 
+  // A function of its own: a closure over `res` in the scope of `holds` would keep the whole call in memory as long as its answer.
+  function headersOf(res: ServerResponse): Headers {
+    return Object.fromEntries(
+      HEADERS.flatMap((name) => (res.hasHeader(name) ? [[name, String(res.getHeader(name))]] : [])),
+    );
+  }
   function withinSecond({ edition, now_ms }: CallState, isYoung: () => boolean): CachedReply['holds'] {
     const second = Math.floor(now_ms / 1000);
     return (now, at_ms) => now === edition && Math.floor(at_ms / 1000) === second && isYoung();
