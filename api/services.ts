@@ -131,7 +131,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   let renewing = Promise.resolve();
   let newest: Edition = NOTHING_PUBLISHED;
   catalog.afterEdition({
-    // In the background: whoever else reacts to an edition does not wait for rows that nobody may ask for.
+    // In the background: other observers of an edition do not wait for rows that may never be asked for.
     react: async (edition) => {
       newest = edition;
       renewing = renewing
@@ -142,7 +142,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
     },
     failed: (error) => log.warn({ err: error }, 'Data:Renew:Failed'),
   });
-  // What is read for questions to come ends with the engine: it would wait behind statements that nobody wants any more.
+  // What is read for questions to come ends with the engine: it would wait behind statements whose results are no longer needed.
   opened.defer(async () => {
     closing = true;
     await Promise.all([engine.close(), files.close(), renewing]);

@@ -57,7 +57,7 @@ function planFault(row: Record<string, unknown>): string | null {
   return cap === expected ? null : `has a plan with cap ${cap ?? 'none'}, expected ${expected ?? 'none'} by its limits`;
 }
 
-/** Rows that belong to nobody. `passing`: they run out by themselves within a day. */
+/** Rows without an owner. `passing`: they expire within a day. */
 interface Orphans {
   readonly table: string;
   readonly rows: number;

@@ -99,7 +99,7 @@ export async function archiveResponse(
     ...CORS,
     'Cache-Control': cache_control,
     'X-Data-Source': manifest.source,
-    // Open to anyone: shared caches keep one copy, whoever asks.
+    // Public: shared caches may keep one copy for all clients.
     Vary: 'Accept-Encoding',
     'X-Content-Type-Options': 'nosniff',
   };

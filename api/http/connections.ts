@@ -3,7 +3,7 @@ import { type Socket, Server as TcpServer } from 'node:net';
 
 /**
  * Requests that may wait on a connection while an earlier one is answered. Node reads 64 KB at a time, which may hold thousands;
- * whoever sends more than this in advance is answered so far, and the connection ends with the last of those answers.
+ * a client that sends more than this in advance is answered so far, and the connection ends with the last of those answers.
  */
 export const WAITING_MAX = 100;
 

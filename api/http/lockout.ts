@@ -19,7 +19,7 @@ const PUBLIC_ID = /^hs_(?:live|test)_([A-Za-z0-9]{8})/;
 
 /**
  * Whose attempts failed. Locks have their own map: a lock takes many failures, so that a flood of single ones, which is
- * cheap to whoever has many addresses, pushes none of them out.
+ * cheap to a client with many addresses, pushes none of them out.
  */
 interface Offenders {
   /** Monotonic times of the last failures, oldest first. */
@@ -37,7 +37,7 @@ export interface Lockout {
 
 /**
  * Locks out guessing, separately by the address it comes from and by the key that is guessed. Only failures count: a
- * valid key is served from anywhere, so that one bad client locks nobody else out. Bounded: the oldest entry is dropped.
+ * valid key is served from anywhere, so that one bad client locks no other one out. Bounded: the oldest entry is dropped.
  */
 export function lockout(monotonic_ms: () => number): Lockout {
   const addresses = offenders();

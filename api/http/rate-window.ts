@@ -3,7 +3,7 @@ import type { Headers } from './reply.ts';
 /** The window of the rate, seconds. */
 export const RATE_WINDOW_S = 60;
 const WINDOW_MS = RATE_WINDOW_S * 1000;
-/** Windows of addresses that are kept: anybody can choose an address, so their number is bounded and the oldest are dropped. */
+/** Windows of addresses that are kept: a client can choose its address, so their number is bounded and the oldest are dropped. */
 export const ADDRESS_WINDOWS = 20_000;
 const FIRST_CAPACITY = 64;
 
@@ -20,7 +20,7 @@ interface Bucket {
   length: number;
 }
 
-/** What became of a request in its window. */
+/** Outcome of one request in its window. */
 export interface Consumed {
   /** Both header families. */
   readonly headers: Headers;

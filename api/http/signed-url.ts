@@ -14,7 +14,7 @@ type Signing = Pick<Secrets, 'signatures'>;
 /** The query as it is given out, and no other way of writing it. */
 const QUERY = /^exp=(\d{1,12})&sig=([A-Za-z0-9_-]{43})$/;
 
-/** Address that opens a file to whoever has it, for so many seconds from now; GET and HEAD alone. */
+/** Address that opens a file without a key for a number of seconds from now; GET and HEAD only. */
 export function signedUrl(base_url: string, signing: Signing, signed: Signed, now_ms: number, seconds: number): string {
   const exp = String(Math.floor(now_ms / 1000) + seconds);
   return `${base_url}${signed.path}?exp=${exp}&sig=${signing.signatures(textOf(signed, exp))[0]}`;

@@ -53,7 +53,7 @@ function csv({ params }: ExportFile, fields: readonly Column[]) {
 }
 
 function harmless(name: string): string {
-  // Letters and digits, nearly every text, are told apart sooner by their order than by their first character.
+  // Nearly every text begins with a letter or digit: comparing their order is faster than looking up the first character.
   const isSuspect = `("${name}" < '0' OR "${name}" BETWEEN '=' AND 'A' OR "${name}" >= '＀')`;
   return `CASE WHEN ${isSuspect} AND "${name}"[1] IN (${FORMULA_STARTS}) THEN '''' || "${name}" ELSE "${name}" END AS "${name}"`;
 }

@@ -109,7 +109,7 @@ export async function sweepClaims(
   return Number(numDeletedRows);
 }
 
-/** Claims that nobody works on any more and nobody has taken over. */
+/** Claims whose owner has ended and that no other request has taken over. */
 export async function abandonedClaims(
   rows: Kysely<Database>,
   machine_ms: number,

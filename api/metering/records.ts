@@ -157,7 +157,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     SWEEP_EVERY_MS,
   ).unref();
 
-  opening.move(); // from here on, whoever asked for the records closes them
+  opening.move(); // from here on, the caller closes the records
 
   let closing: Promise<void> | null = null;
   let looking: Promise<boolean> | null = null;
@@ -312,7 +312,7 @@ function ignoreUnreachable(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-/** Whether reads work: the one that failed last tells, else any. */
+/** Whether reads work: repeats the one that failed last, else reads anything. */
 async function isReadable({ reader, health }: Store): Promise<boolean> {
   const failed = health.failedRead;
   try {

@@ -78,7 +78,7 @@ async function ledgerSums(rows: Kysely<Database>) {
       'operation',
       fn.sum<number>('credits').as('credits'),
       fn.sum<number>('count').as('count'),
-      // An adjustment and a refund with a line of its own are nobody's call; any other refund takes one back.
+      // An adjustment and a refund with a line of its own are no calls; any other refund takes one back.
       sql<number>`sum(case when key_id is null or operation like '%.refund' then 0 when count < 0 then -1 else 1 end)`.as(
         'calls',
       ),

@@ -66,12 +66,12 @@ export function authenticate(
   };
 }
 
-/** The refusal of a key that nobody owns. */
+/** The refusal of an unknown key. */
 export function keyInvalid(options?: ErrorOptions): ApiError {
   return new ApiError('unauthorized', KEY_INVALID, CHALLENGE, options);
 }
 
-/** The text of the key, null in a malformed header, and the fault if nobody owns it. Throws when there is no header. */
+/** The text of the key, null in a malformed header, and the fault if the key is unknown. Throws when there is no header. */
 function bearerOf({ req }: Context): { keyText: string | null; fault: string } {
   const header = req.headers.authorization;
   if (header === undefined)

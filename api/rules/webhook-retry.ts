@@ -7,7 +7,7 @@ export const WINDOW_MS = 3_600_000;
 /** Answers whose Retry-After counts. */
 export const BUSY: readonly number[] = [429, 503];
 
-/** Distinct events in a row whose first attempt failed: so many are told by mail, and so many end the deliveries. */
+/** Distinct events in a row whose first attempt failed: the number after which the team is mailed, and the number that ends the deliveries. */
 export const WARN_AFTER = 5;
 export const GIVE_UP_AFTER = 10;
 

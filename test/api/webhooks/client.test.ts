@@ -429,7 +429,7 @@ test('names of this machine are refused before anybody is asked for them', async
   t.deepEqual(resolver.asked, []);
 });
 
-test('a network or a file of authorities that cannot be read keeps the webhookClient closed', (t) => {
+test('a network or a file of authorities that cannot be read keeps the webhook client closed', (t) => {
   t.throws(() => open(t, { allow_cidrs: ['127.0.0.1'] }));
   t.throws(() => open(t, { ca_file: join('no', 'such', 'file.pem') }), { code: 'ENOENT' });
 });
@@ -443,7 +443,7 @@ for (const [what, text, reason] of [
     /^HAIL_WEBHOOK_CA_FILE: certificate 2 of .* malformed$/,
   ],
 ] as const)
-  test(`a file of authorities that holds ${what} keeps the webhookClient closed`, async (t) => {
+  test(`a file of authorities that holds ${what} keeps the webhook client closed`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'hail-authorities-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
     const ca_file = join(folder, 'ca.pem');
