@@ -205,8 +205,8 @@ async function deliveries({ reader }: Records): Promise<Finding> {
 }
 
 /** Tasks whose process died are taken again within a second, while the service runs. */
-async function leases({ reader }: Records): Promise<Finding> {
-  const left = await countExpiredLeases(reader, Date.now() - LEASE_PASSES_MS);
+async function leases({ store }: Records): Promise<Finding> {
+  const left = await countExpiredLeases(store, LEASE_PASSES_MS);
   const status = left === 0 ? 'ok' : 'fault';
   return { check: 'leases', status, message: `${counted(left, 'task')} left by processes that died` };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Store } from '../database.ts';
 import { isDead, OWNER } from '../owner.ts';
 import { param, prepare } from '../prepare.ts';
@@ -239,9 +239,10 @@ function ownerOf(lease: string): string {
   return lease.slice(0, Math.max(0, lease.lastIndexOf(' ')));
 }
 
-/** Number of tasks whose lease ended before an instant and that no process has taken again. */
-export async function countExpiredLeases(rows: Kysely<Database>, before_ms: number): Promise<number> {
-  const found = await rows
+/** Number of tasks whose lease ended `over_ms` ago or earlier, by the clock of the tasks, and that no process has taken again. */
+export async function countExpiredLeases(store: Store, over_ms: number): Promise<number> {
+  const before_ms = (await statementsOf(store, Date.now).clock_ms()) - over_ms;
+  const found = await store.reader
     .selectFrom('tasks')
     .select('id')
     .where('lease', 'is not', null)
