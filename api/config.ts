@@ -9,7 +9,7 @@ export interface WebhookSettings {
   readonly allow_cidrs: readonly string[];
   /** Certificates of further authorities; null: the usual ones alone. */
   readonly ca_file: string | null;
-  /** Waits between attempts are so many times as long. */
+  /** Factor of the waits between attempts. */
   readonly time_scale: number;
 }
 

@@ -171,7 +171,7 @@ export function optionalWordQuery<const Word extends string>(
   });
 }
 
-/** Text of 1 to so many characters (code points), without NUL; absent: null. */
+/** Text of 1 to a number of characters (code points), without NUL; absent: null. */
 export function textQuery(options: Documented & { readonly max: number }): Parameter<string | null> {
   return parameter<string | null>({
     ...options,

@@ -54,7 +54,7 @@ export interface Services {
   /** Encrypts the secrets that are stored. */
   readonly secrets: Secrets;
   readonly mailer: Mailer;
-  /** Waits between attempts of a delivery are so many times as long. */
+  /** Factor of the waits between attempts of a delivery. */
   readonly webhook_time_scale: number;
   readonly storm_day_start_hour: number;
   /** Data clock, epoch milliseconds. */

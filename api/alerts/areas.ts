@@ -254,8 +254,8 @@ export async function selectAreas(
 }
 
 /**
- * Place in the list of the area that a cursor names: as it was when this holder got the cursor, else as it is now, or was when the
- * area was deleted within the last day. Null: unknown.
+ * Place in the list where a cursor continues: the one stored for this holder of the cursor, else the present place of the area,
+ * else its place when it was deleted, for a day. Null: unknown.
  */
 export async function areaCursor(
   rows: Kysely<Database>,

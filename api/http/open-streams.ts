@@ -13,7 +13,7 @@ export interface OpenStreams {
   readonly open: (address: string, make: () => Promise<Readable>) => Promise<Readable>;
 }
 
-/** No more than so many streams at once, in all and for each address. */
+/** Bounds of concurrent streams, in all and for each address. */
 export function openStreams(total_max = TOTAL_MAX, per_address_max = PER_ADDRESS_MAX): OpenStreams {
   const perAddress = new Map<string, number>();
   let total = 0;

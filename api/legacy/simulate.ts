@@ -63,7 +63,7 @@ export function whole(draw: Draw, least: number, most: number): number {
   return least + Math.floor(draw() * (most - least + 1));
 }
 
-/** A number between two with so many decimals. */
+/** A number between two, rounded to `decimals`. */
 export function between(draw: Draw, least: number, most: number, decimals: number): number {
   return rounded(least + draw() * (most - least), decimals);
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer, Endpoint } from '../endpoint.ts';
 import type { Telemetry } from './telemetry.ts';
 
-/** One reply in so many is checked against its schema where not all are. */
+/** One reply in this number is checked against its schema where not all are. */
 const SAMPLE = 256;
 
 /** Checks a reply against its schema. `all`: a mismatch throws; `sample`: one in 256 is checked, a mismatch is logged. */

@@ -114,8 +114,8 @@ interface LocationPlace {
 }
 
 /**
- * Place in the list of the location that a cursor names: as it was when this holder got the cursor, else as it is now, or was when
- * the location was deleted within the last day. Null: unknown.
+ * Place in the list where a cursor continues: the one stored for this holder of the cursor, else the present place of the location,
+ * else its place when it was deleted, for a day. Null: unknown.
  */
 export async function locationCursor(
   rows: Kysely<Database>,

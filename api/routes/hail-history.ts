@@ -92,14 +92,14 @@ export const getHailHistory = readEndpoint({
   },
 });
 
-/** Price of a history of so many storm dates. */
+/** Price of a history by its number of storm dates. */
 export function historyPrice(days: number, detail: Detail): Price {
   const band = BANDS.find((one) => days <= one.days) ?? BANDS[3];
   const advanced = detail === 'advanced' ? '.advanced' : '';
   return { operation: `hail.history.${band.days}d${advanced}`, credits: band[detail], count: 1 };
 }
 
-/** The last so many storm dates, today included. */
+/** The last storm dates up to today; `days` counts them. */
 function datesOf(days: number, now_ms: number, startHour: number): { first: string; last: string } {
   const last = stormDate(now_ms, startHour);
   return { first: addDays(last, 1 - days), last };

@@ -1,6 +1,6 @@
 import type { Position } from '../../schemas/geo/position.ts';
 
-/** A number as answers show it, rounded half up to so many decimals; never -0. Null stays null. */
+/** Rounds a number of an answer half up to `decimals`; never -0. Null stays null. */
 export function rounded(value: number, decimals: number): number;
 export function rounded(value: number | null, decimals: number): number | null;
 export function rounded(value: number | null, decimals: number): number | null {

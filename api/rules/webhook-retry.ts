@@ -1,4 +1,4 @@
-/** A failed delivery is sent again so many times. */
+/** Number of retries of a failed delivery. */
 export const RETRIES_MAX = 5;
 const FIRST_WAIT_MS = 10_000;
 export const LONGEST_WAIT_MS = 600_000;
