@@ -25,7 +25,9 @@ import {
 } from '../schemas/manifest.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
 import { dayMax } from '../schemas/tables/day-max.ts';
+import { forecast } from '../schemas/tables/forecast.ts';
 import { TABLES } from '../schemas/tables/index.ts';
+import { outlook } from '../schemas/tables/outlook.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
 import { type DataRoot, openDataRoot } from './data-root.ts';
 import { createObservers, type Observer } from './observers.ts';
@@ -333,8 +335,10 @@ function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shap
 interface Partitions {
   readonly dates: ReadonlyMap<string, Head>;
   readonly months: ReadonlyMap<string, Head>;
-  /** By the name of the collection. */
+  /** Newest, by the name of the collection. */
   readonly collections: ReadonlyMap<string, Head>;
+  /** The collections as they are read: hours and days of one making, see `pairedForecast`. */
+  readonly read_collections: ReadonlyMap<string, Head>;
   readonly feedStates: readonly FeedState[];
   /** Head of the static tables; null while none is published. */
   readonly staticHead: Head | null;
@@ -411,6 +415,15 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
       const found = loaded.get(layout.head(partition));
       if (found !== undefined) collections.set(name, found.partition);
     }
+    const paired = pairedForecast(collections);
+    const path =
+      paired === null || paired === 0 ? null : layout.manifest(layout.collectionPartition('forecast'), paired);
+    const hours = path === null ? null : await load(path);
+    if (path !== null && hours !== null) loaded.set(path, hours);
+    const read_collections = new Map(collections);
+    if (hours !== null) read_collections.set('forecast', hours.partition);
+    // A first forecast whose outlook is still to come. It is not held back for an outlook that fails to be made.
+    else if (paired === 0 && (await store.mark(layout.pending)) !== null) read_collections.delete('forecast');
     const hasNewStates = await loadStates();
     const changed =
       hasNewStates ||
@@ -418,8 +431,19 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
       [...loaded].some(([path, { mark }]) => known.get(path)?.mark !== mark);
     known = loaded;
     const staticHead = loaded.get(layout.head(layout.staticPartition))?.partition ?? null;
-    return { dates, months, collections, feedStates: states.feeds, staticHead, changed };
+    return { dates, months, collections, read_collections, feedStates: states.feeds, staticHead, changed };
   };
+}
+
+/**
+ * Commit of the forecast that belongs to the outlook, 0 for none; null where the newest does. The two are committed together, but
+ * their heads move one after the other: in between, and after a kill there, one is newer than the other, and the hours would
+ * contradict the days. The list of that commit is gone hours after it was replaced: then the newest is read.
+ */
+function pairedForecast(collections: ReadonlyMap<string, Head>): number | null {
+  const made_from = collections.get('outlook')?.made_from?.[outlook.name]?.[forecast.name];
+  const newest = collections.get('forecast')?.table_commits[forecast.name] ?? 0;
+  return made_from === undefined || made_from === newest ? null : made_from;
 }
 
 /**
@@ -477,7 +501,7 @@ export const NOTHING_PUBLISHED: Edition = {
 function makeEdition(
   store: DataRoot,
   current: Current | null,
-  { dates: partitions, months, collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
+  { dates: partitions, months, read_collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
 ): Edition {
   const dates = [...partitions.keys()];
@@ -581,7 +605,7 @@ function makeEdition(
         return date === undefined ? newest : Math.max(newest ?? 0, Date.parse(ingestedAt(date)));
       }, null),
     collection: (name) => {
-      const head = collections.get(name);
+      const head = read_collections.get(name);
       return head === undefined ? null : collectionEdition(store, name, head, feedStates);
     },
     feedStates,

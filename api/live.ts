@@ -3,7 +3,7 @@ import KDBush from 'kdbush';
 import type { z } from 'zod';
 import { columns, type Table } from '../schemas/columns.ts';
 import { boxAround } from '../schemas/geo/around.ts';
-import { distanceKm } from '../schemas/geo/distance.ts';
+import { distanceKm, isWithinKm } from '../schemas/geo/distance.ts';
 import type { Position } from '../schemas/geo/position.ts';
 import { cells } from '../schemas/tables/cells.ts';
 import { detections } from '../schemas/tables/detections.ts';
@@ -60,8 +60,15 @@ export interface LiveSnapshot {
   readonly version: string;
   readonly detections: LiveTable<z.infer<typeof detections.row>>;
   readonly cells: LiveTable<z.infer<typeof cells.row>>;
+  /** Every published track that continues. */
+  readonly storms: readonly Storm[];
   readonly placesWithin: (position: Position, radius_km: number, since_ms: number) => Found<Place>[];
   readonly stormsWithin: (position: Position, radius_km: number, since_ms: number) => Found<Storm>[];
+  /** Indices of the detections of the newest scan: all, and those within a distance of a point, in no order. */
+  readonly newestHail: readonly number[];
+  readonly newestHailWithin: (position: Position, radius_km: number) => readonly number[];
+  /** True for a detection in a storm cell that is the newest of a storm. */
+  readonly isTracked: (detection: number) => boolean;
   /** Oldest scan with hail or storms that is not older than an instant; null without one. Answers change when it does. */
   readonly oldestSince: (since_ms: number) => number | null;
   /** Storm of a track while it lives; undefined for any other name. */
@@ -121,6 +128,9 @@ async function snapshotOf(
   const ofCell = groupBy(detectionRows, (index) => cellKey(detectionRows, index));
   const trackIds = detectionRows.column('track_id');
   const ofTrack = groupBy(detectionRows, (index) => trackIds[index] ?? null);
+  const newestHail = rowsOfScan(detectionRows, newest_scan_ms);
+  const nearNewest = pixelsNear(detectionRows, newestHail);
+  const stormCells = new Set(storms.map(({ seen }) => `${seen.scan_time} ${seen.cell_index}`));
   const nearPlaces = nearby(places, ({ lat, lon, geohash5 }) => ({ lat, lon, name: geohash5 }));
   const nearStorms = nearby(storms, ({ seen: { lat, lon, track_id } }) => ({ lat, lon, name: track_id }));
   return {
@@ -128,10 +138,14 @@ async function snapshotOf(
     version: files === null ? `none ${newest_scan_ms}` : `${files.detections} ${files.cells} ${files.tracks}`,
     detections: detectionRows,
     cells: cellRows,
+    storms,
     placesWithin: (position, radius_km, since_ms) =>
       nearPlaces(position, radius_km).filter(({ item }) => item.last_detected >= since_ms),
     stormsWithin: (position, radius_km, since_ms) =>
       nearStorms(position, radius_km).filter(({ item }) => item.seen.scan_time >= since_ms),
+    newestHail,
+    newestHailWithin: nearNewest,
+    isTracked: (detection) => stormCells.has(cellKey(detectionRows, detection) ?? ''),
     oldestSince: (since_ms) => scanTimes.find((scan_time) => scan_time >= since_ms) ?? null,
     storm: (track_id) => byTrack.get(track_id),
     cellIndex: (scan_time, cell_index) => cellAt().get(`${scan_time} ${cell_index}`)?.[0],
@@ -139,6 +153,14 @@ async function snapshotOf(
     detectionsOfCell: (scan_time, cell_index) => ofCell().get(`${scan_time} ${cell_index}`) ?? [],
     detectionsOfTrack: (track_id) => ofTrack().get(track_id) ?? [],
   };
+}
+
+/** Indices of the rows of one scan; rows come scan by scan. */
+function rowsOfScan(rows: LiveTable<{ readonly scan_time: number }>, scan_ms: number | null): number[] {
+  const times = rows.column('scan_time');
+  const indices: number[] = [];
+  for (let index = rows.length - 1; index >= 0 && times[index] === scan_ms; index--) indices.push(index);
+  return indices.reverse();
 }
 
 function unique(rows: LiveTable<{ readonly scan_time: number }>): Set<number> {
@@ -268,6 +290,24 @@ function groupBy(rows: { readonly length: number }, key: (index: number) => stri
       else group.push(index);
     }
     return groups;
+  };
+}
+
+/** Those of some detections that lie within a distance of a point, the distance included; indexed at the first call. */
+function pixelsNear(rows: LiveTable<Position>, pixels: readonly number[]) {
+  const [lats, lons] = [rows.column('lat'), rows.column('lon')];
+  let index: KDBush | null = null;
+  return (position: Position, radius_km: number): number[] => {
+    if (pixels.length === 0) return [];
+    if (index === null) {
+      index = new KDBush(pixels.length);
+      for (const pixel of pixels) index.add(lons[pixel] as number, lats[pixel] as number);
+      index.finish();
+    }
+    return index
+      .range(...boxAround(position, radius_km))
+      .map((at) => pixels[at] as number)
+      .filter((pixel) => isWithinKm(position, { lat: lats[pixel] as number, lon: lons[pixel] as number }, radius_km));
   };
 }
 

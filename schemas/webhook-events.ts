@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from './assumptions.ts';
 import { SIZE_CATEGORIES } from './size.ts';
 
 /** Threat levels of an alert by hail size: inclusive lower bounds in mm, smallest first. */
@@ -45,7 +46,7 @@ export const AlertCreatedData = z.object({
   threat_level: z.enum(THREAT_LEVELS).meta({ description: 'By the size.' }),
   estimated_size_mm: number('Size of the detection that raised the alert.', 'mm'),
   size_category: z.enum(SIZE_CATEGORIES).nullable().meta({ description: 'Name of that size; null below 19 mm.' }),
-  confidence: number('How sure the detection is.', '1'),
+  confidence: number(`How sure the detection is. ${ASSUMPTIONS.confidence}`, '1'),
   location: z
     .object({ lat: number('Latitude.', 'deg'), lon: number('Longitude.', 'deg') })
     .meta({ description: 'Where the detection lies.' }),
@@ -136,7 +137,7 @@ export const EarlierHailData = z.object({
   subscription_id: text('Subscription in whose circle it is.'),
   storm_id: text('Storm cell that the hail belongs to; null when there is none.').nullable(),
   mesh_size_mm: number('Size of the detection; of what is over, the largest.', 'mm'),
-  probability: number('How sure the detection is.', '1'),
+  probability: number(`How sure the detection is. ${ASSUMPTIONS.confidence}`, '1'),
   coordinates,
 });
 export type EarlierHailData = z.infer<typeof EarlierHailData>;

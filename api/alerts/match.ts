@@ -1,10 +1,9 @@
-import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { isWithinKm } from '../../schemas/geo/distance.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
 import { type RingTree, ringTree } from '../rules/ring-tree.ts';
 import { HALF_PIXEL_DEG, type PlaceIndex } from './place-index.ts';
-import type { WatchedCircle } from './places.ts';
 
 /** Detections of one scan, as columns; row k of each is detection k. */
 export interface ScanHail {
@@ -27,8 +26,6 @@ interface Tile {
 
 /** Side of a tile, degrees: a few pixels, so that a large storm is a few hundred tiles, not thousands of pixels. */
 const TILE_DEG = 0.05;
-/** Relative error of the distance on a sphere. */
-const SLACK = 0.01;
 /** Tiles between two yields to the event loop. */
 const TILES_PER_TURN = 200;
 /** Rings in memory at a time, up to 20,000 positions each: about 20 MB. */
@@ -51,6 +48,7 @@ export async function matchScan(
   /** Tiles that may hit a polygon, by its place. */
   const near = new Map<number, Tile[]>();
 
+  const at = (detection: number): Position => ({ lat: hail.lat[detection], lon: hail.lon[detection] });
   const take = (place: number, { members }: Tile, inside: (detection: number) => boolean) => {
     for (const detection of members) {
       const size_mm = hail.size_mm[detection];
@@ -67,7 +65,7 @@ export async function matchScan(
     tree.search(...tile.box, (place) => {
       if (min_size_mm[place] > tile.max_mm || best_mm[place] >= tile.max_mm) return false;
       const { shape } = places[place];
-      if (shape.kind === 'circle') take(place, tile, (detection) => isWithin(shape, hail, detection));
+      if (shape.kind === 'circle') take(place, tile, (detection) => isWithinKm(shape, at(detection), shape.radius_km));
       else if (near.get(place)?.push(tile) === undefined) near.set(place, [tile]);
       return false;
     });
@@ -81,8 +79,7 @@ export async function matchScan(
       const ring = rings.get(places[place].id);
       if (ring === undefined) continue;
       const tree = ringTree(ring);
-      for (const tile of tilesNear)
-        take(place, tile, (detection) => isOver(tree, { lat: hail.lat[detection], lon: hail.lon[detection] }));
+      for (const tile of tilesNear) take(place, tile, (detection) => isOver(tree, at(detection)));
       await yieldToEventLoop();
     }
   }
@@ -109,14 +106,6 @@ function tilesOf({ length, lat, lon, size_mm }: ScanHail): Tile[] {
     box[3] = Math.max(box[3], lat[k]);
   }
   return [...tiles.values()];
-}
-
-/** True within the geodesic distance; computed only where the distance on a sphere is not decisive. */
-function isWithin(circle: WatchedCircle, { lat, lon }: ScanHail, detection: number): boolean {
-  const at = { lat: lat[detection], lon: lon[detection] };
-  const rough_km = roughDistanceKm(circle, at);
-  if (rough_km < circle.radius_km * (1 - SLACK)) return true;
-  return rough_km <= circle.radius_km * (1 + SLACK) && distanceKm(circle, at) <= circle.radius_km;
 }
 
 /** True when the pixel around a position overlaps an area; a shared edge is no overlap. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../../schemas/assumptions.ts';
 import * as wire from '../../schemas/resources/fields.ts';
 import { Health } from '../../schemas/resources/health.ts';
 import { SUBSCRIPTION_LIMITS } from '../../schemas/resources/subscription.ts';
@@ -27,10 +28,14 @@ const EarlierHour = z
   .object({
     time: wire.time('End of the hour.'),
     probability: wire
-      .probability('Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known.')
+      .probability(
+        `Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known. ${ASSUMPTIONS.hourly_steps}`,
+      )
       .nullable(),
     max_size_mm: wire.mm('Median of the largest stone, given hail; null below a probability of .02.').nullable(),
-    confidence: wire.probability('0.9 for the first hour, falling evenly to 0.4 for the 48th.'),
+    confidence: wire.probability(
+      `0.9 for the first hour, falling evenly to 0.4 for the 48th. ${ASSUMPTIONS.confidence}`,
+    ),
   })
   .meta({ id: 'EarlierHour' });
 export const EarlierForecast = z.array(EarlierHour).meta({ id: 'EarlierForecast', description: 'In order.' });

@@ -12,7 +12,7 @@ export const getHailForecast = readEndpoint({
   group: 'Hail detection',
   summary: 'Hail of the next hours at a point',
   description:
-    'Probability of hail >= 25 mm within 40 km in each of the next hours, ten to twenty times that at the point itself, for the geohash4 cell of the point. The first hour is the one that is running; each is told by its end. Nothing is told beyond the reach of the runs, nor outside the area of the model: the list is then shorter than asked, or empty, which is no statement that there is no hail. model.run_time is the start of the newest run that was used, however old; where there is no hour, that of the newest run there is. All of model is null while no run was ever published. The name of a simulated model begins with `simulated-`.',
+    'The event is hail >= 25 mm within 40 km of the centre of the geohash4 cell of the point in one hour: ten to twenty times as likely as at the point itself. The hours of a day, 12 to 12 UTC, are shifted together to agree with the day of GET /v1/hail/outlook for the cell: no hour is likelier than its day, nor a day of which all hours are told likelier than these together. The first hour is the one that is running; each is told by its end. Nothing is told beyond the reach of the runs, nor outside the area of the model: the list is then shorter than asked, or empty, which is no statement that there is no hail. model.run_time is the start of the newest run that was used, however old; where there is no hour, that of the newest run there is. All of model is null while no run was ever published. The name of a simulated model begins with `simulated-`.',
   scope: 'hail:read',
   params: null,
   query: z.object({

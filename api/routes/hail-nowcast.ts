@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  fitFor,
-  type NowcastStorm,
-  nowcast,
-  nowcastStorm,
-  REACH_KM,
-  STRIKE_MM,
-} from '../../schemas/nowcast/probability.ts';
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { fitFor, type HailSource, nowcast, REACH_KM, STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -14,6 +8,8 @@ import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { flatPrice, readEndpoint } from '../endpoint.ts';
 import type { Found, LiveSnapshot, Storm } from '../live.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
+import { hailNow, hailWithoutStorm, hasHailCell, noteOf, type Vicinity } from '../rules/hail-in-range.ts';
+import { hailSources } from '../rules/hail-sources.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
 
@@ -31,13 +27,13 @@ export const getHailNowcast = readEndpoint({
   path: '/v1/hail/nowcast',
   group: 'Hail detection',
   summary: 'Probability that hail strikes a point within 15, 30 and 45 minutes',
-  description: `Hail of 19 mm or more within 1 km of the point at any time from now up to the lead, from all tracked storms. Answered only while a tracked storm is in range; without one nowcast is null, because a zero would be a forecast. Probabilities weigh where the hail of storms is, where it goes if it keeps its course, how uncertain that course is, and how long hail of its size lasts. ${fittedOn()}`,
+  description: `Hail of 19 mm or more within ${STRIKE_KM} km of the point at any time from now up to the lead, from all tracked storms and all hail of the newest scan. Answered only while a tracked storm, or hail of 10 mm or more in the newest scan, is in range; without them nowcast is null, because a zero would be a forecast. Hail without a track, in its first scan or too small for a storm cell, moves with the storms around it; nearest_storm is null while no tracked storm is in range, and note says why. Probabilities weigh where the hail is, where it goes if it keeps its course, how uncertain that course is, and how fast hail comes and goes; they do not foresee that small hail grows. ${fittedOn()}`,
   scope: 'hail:read',
   params: null,
   query: z.object({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
-    radius_km: radiusQuery({ max: 50, default: 15, description: 'How near a storm must be for an answer.' }),
+    radius_km: radiusQuery({ max: 50, default: 15, description: 'How near a storm or hail must be for an answer.' }),
   }),
   body: null,
   reply: Nowcast,
@@ -45,34 +41,61 @@ export const getHailNowcast = readEndpoint({
   price: flatPrice('hail.nowcast', 10),
   plan: ({ now_ms, edition }) => ({ dates: edition.liveDates(lookbackStart(now_ms)) }),
   answer: async ({ query, now_ms, edition, services: { live } }) => {
-    const { radius_km } = query;
     const snapshot = live.snapshot(edition);
-    const since_ms = lookbackStart(now_ms);
-    const storms = snapshot.stormsWithin(query, REACH_KM, since_ms);
-    const dates = storms.length === 0 ? edition.liveDates(since_ms) : storms.map(({ item }) => item.seen.storm_date);
-    const nearest = storms[0] !== undefined && storms[0].distance_km <= radius_km ? storms[0] : null;
-    const fit = fitFor(edition.provenanceOf([...new Set(dates)]));
+    const near = { ...query, since_ms: lookbackStart(now_ms) };
+    const storms = snapshot.stormsWithin(near, near.radius_km, near.since_ms);
+    const nearest = storms[0] ?? null;
+    const now = hailNow(snapshot, near);
+    const active = nearest !== null || now.length > 0;
+    // A nowcast is of one kind of data, that of the newest scan: its weights were fitted on that kind alone.
+    const fit = fitFor(edition.newest_provenance);
     const at_ms = Math.floor(now_ms / STEP_MS) * STEP_MS;
     const body: Nowcast = {
-      active: nearest !== null,
+      active,
       location: roundedPosition(query),
       nearest_storm: nearest && nearestStorm(nearest),
-      nowcast:
-        nearest &&
-        leads(
-          nowcast(
-            query,
-            storms.map(({ item }) => stormOf(snapshot, item)),
-            at_ms,
-            fit,
-          ),
-        ),
+      nowcast: active ? leads(nowcast(query, inReach(hailSources(edition, snapshot), near), at_ms, fit)) : null,
+      note: noteOf([
+        ...(nearest === null ? hailAlone(snapshot, near, now) : []),
+        ...(active && isSmall(snapshot, storms, now) ? [TOO_SMALL_TO_COUNT] : []),
+        ...(active && !hasHailCell(snapshot, near) ? [BEYOND_CELLS] : []),
+      ]),
       model_version: fit.version,
       data_timestamp: timestamp(snapshot.newest_scan_ms),
     };
     return { body };
   },
 });
+
+/** Note of an active answer whose radius holds no cell of GET /v1/hail/current. */
+const BEYOND_CELLS =
+  'GET /v1/hail/current lists no cell in this radius: a cell stands where the hail of its place is largest, which is beyond the radius.';
+
+const ITSELF = 'The nowcast follows from the hail itself.';
+const TOO_SMALL_TO_COUNT = `All hail in range is below ${STRIKE_MM} mm, the smallest size that the nowcast counts; it does not foresee growth.`;
+
+/** Storms, and hail without a track, that may arrive within the longest lead. */
+function inReach(sources: readonly HailSource[], near: Vicinity): HailSource[] {
+  return sources.filter(({ seen }) => seen.scan_time >= near.since_ms && roughDistanceKm(seen, near) <= REACH_KM);
+}
+
+/** Note of an answer without a storm in range: why hail has none, and what the nowcast makes of it. */
+function hailAlone(snapshot: LiveSnapshot, near: Vicinity, now: readonly number[]): string[] {
+  const counts = now.some((index) => isLarge(snapshot, index) && !snapshot.isTracked(index));
+  return [...hailWithoutStorm(snapshot, near, now), ...(counts ? [ITSELF] : [])];
+}
+
+/** True where neither a storm in range nor hail there is of a size that counts. */
+function isSmall(snapshot: LiveSnapshot, storms: readonly Found<Storm>[], now: readonly number[]): boolean {
+  return (
+    storms.every(({ item }) => item.seen.estimated_size_mm < STRIKE_MM) &&
+    !now.some((index) => isLarge(snapshot, index))
+  );
+}
+
+function isLarge({ detections }: LiveSnapshot, index: number): boolean {
+  return detections.column('estimated_size_mm')[index] >= STRIKE_MM;
+}
 
 function nearestStorm({ item: { seen }, distance_km }: Found<Storm>): NonNullable<Nowcast['nearest_storm']> {
   return {
@@ -82,20 +105,6 @@ function nearestStorm({ item: { seen }, distance_km }: Found<Storm>): NonNullabl
     data_timestamp: timestamp(seen.scan_time),
     motion: motionOf(seen),
   };
-}
-
-/** A storm with its cell's detections >= 19 mm. */
-function stormOf({ detections, detectionsOfCell }: LiveSnapshot, { seen }: Storm): NowcastStorm {
-  const { scan_time, cell_index } = seen;
-  const [sizes, lats, lons] = [
-    detections.column('estimated_size_mm'),
-    detections.column('lat'),
-    detections.column('lon'),
-  ];
-  const pixels = (cell_index === null ? [] : detectionsOfCell(scan_time, cell_index))
-    .filter((index) => sizes[index] >= STRIKE_MM)
-    .map((index) => ({ lat: lats[index], lon: lons[index] }));
-  return nowcastStorm(seen, pixels);
 }
 
 function leads(probabilities: Readonly<Record<LeadKey, number>>): NonNullable<Nowcast['nowcast']> {

@@ -17,6 +17,7 @@ import { ApiError } from '../errors.ts';
 import type { LiveSnapshot } from '../live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
+import { hailNow, hailWithoutStorm, noteOf } from '../rules/hail-in-range.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
@@ -30,7 +31,7 @@ export const listStorms = readEndpoint({
   group: 'Storms',
   summary: 'Tracked storm cells around a point',
   description:
-    'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. A storm leaves the list with the scan that ends or merges its track, however short ago that was; lookback_minutes is how long ago a track that goes on may have been seen, which counts when no scans arrive. GET /v1/storms/{track_id} answers for all of them. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
+    'Storm cells that at least two scans saw and whose track goes on, as the newest scan that saw them shows them, nearest first. A storm leaves the list with the scan that ends or merges its track, however short ago that was; lookback_minutes is how long ago a track that goes on may have been seen, which counts when no scans arrive. A storm that the newest scan missed stays listed for a scan or two, with the older scan_time that saw it. Hail that no tracked storm accounts for, in its first scan or too small for a storm cell, is not listed: note says so where the list is empty, and GET /v1/hail/current lists it. GET /v1/storms/{track_id} answers for all of them. direction_deg is the direction towards which a storm moves; meteorologists often give the direction it comes from, which differs by 180.',
   scope: 'storms:read',
   params: null,
   query: z.object({
@@ -49,6 +50,7 @@ export const listStorms = readEndpoint({
     const { radius_km, detail } = query;
     const snapshot = live.snapshot(edition);
     const since_ms = lookbackStart(now_ms);
+    const near = { ...query, since_ms };
     const storms = snapshot.stormsWithin(query, radius_km, since_ms);
     const largest_mm = Math.max(0, ...storms.map(({ item }) => item.seen.estimated_size_mm));
     const body: Storms = {
@@ -64,6 +66,7 @@ export const listStorms = readEndpoint({
         ...stormCell(seen, distance_km),
         ...(detail === 'advanced' ? { radar_signals: liveSignals(snapshot, seen) } : {}),
       })),
+      note: storms.length > 0 ? null : noteOf(hailWithoutStorm(snapshot, near, hailNow(snapshot, near))),
       query: {
         ...roundedPosition(query),
         radius_km,

@@ -38,7 +38,8 @@ function dayOf(row: OutlookRow): OutlookDay {
     day: row.day,
     forecast_date: row.forecast_date,
     hail_probability: rounded(row.hail_probability_pct, 1),
-    confidence: { score: rounded(row.confidence_score, 3), state: row.confidence_state },
+    // Earlier files have no word for climatology alone.
+    confidence: { score: rounded(row.confidence_score, 3), state: row.confidence_state ?? 'low' },
     primary_source: row.primary_source,
     components: {
       spc_pct: rounded(row.spc_pct, 1),

@@ -4,10 +4,10 @@ import { SIZE_BANDS } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { labelComponents } from '../detect/label.ts';
-import { BadInput, NotFound, PipelineError, Unreadable, UsageError } from '../error.ts';
-import { readBounded } from '../read/file.ts';
+import { BadInput, UsageError } from '../error.ts';
 import { type FieldHead, type Layer, MAX_INSPECTED_BYTES, type OpenedFile, openFile } from '../read/layers.ts';
 import type { FileObject, ProbSevereFile } from '../read/probsevere.ts';
+import { readNamedFile } from './read-named-file.ts';
 
 export interface InspectOptions {
   /** Positions to sample. */
@@ -30,23 +30,13 @@ export type ObjectSummary = ReturnType<typeof summariseObjects>;
 
 /** Opens a file and works out everything the options ask for. */
 export async function inspectFile(path: string, options: InspectOptions): Promise<Report> {
-  const bytes = await readInspected(path);
+  const bytes = await readNamedFile(path, MAX_INSPECTED_BYTES, 'inspect');
   const opened = await openFile(bytes, path);
   const file = { file: path, bytes: bytes.length };
   if (opened.format !== 'ProbSevere')
     return { ...file, format: opened.format, fields: opened.heads, detail: fieldDetail(opened, options) };
   if (options.field !== null) throw new UsageError('--field is for GRIB2 files, expected none with a ProbSevere file');
   return { ...file, format: 'ProbSevere', bbox: options.bbox, objects: summariseObjects(opened.file, options) };
-}
-
-async function readInspected(path: string): Promise<Uint8Array> {
-  try {
-    return await readBounded(path, MAX_INSPECTED_BYTES);
-  } catch (cause) {
-    if (!(cause instanceof Unreadable)) throw cause;
-    if (cause.is_gone) throw new NotFound('inspect', path, 'no such file', { cause });
-    throw new PipelineError('inspect', path, cause.reason, { cause });
-  }
 }
 
 /** The report on one field; null when the file has several and none was asked for, so that their list is the answer. */

@@ -2,7 +2,6 @@
 export interface Predictors {
   readonly mesh_mm: number;
   readonly posh_pct: number | null;
-  readonly vil_density_g_m3: number | null;
   /** Echo top 50 dBZ minus the 0 C level, both above sea level. */
   readonly echo_top_50_above_freezing_km: number | null;
   /** Area of the storm cell. */
@@ -12,15 +11,7 @@ export interface Predictors {
   readonly duration_min: number | null;
 }
 
-export const FEATURES = [
-  'ln_mesh',
-  'posh',
-  'vil_density',
-  'echo_top_50_above_freezing',
-  'ln_area',
-  'growth',
-  'ln_duration',
-] as const;
+export const FEATURES = ['ln_mesh', 'posh', 'echo_top_50_above_freezing', 'ln_area', 'growth', 'ln_duration'] as const;
 export type Feature = (typeof FEATURES)[number];
 
 /** One term of the logistic: weight x (value - mean) / scale, with the value clamped to low .. high. */
@@ -44,23 +35,17 @@ export interface HailModel {
   readonly size_law?: { readonly base: number; readonly slope: number };
 }
 
-/** The seven features of a case; null where unknown. */
+/** The six features of a case; null where unknown. */
 export function features(predictors: Predictors): Readonly<Record<Feature, number | null>> {
   const { area_km2, duration_min, posh_pct } = predictors;
   return {
     ln_mesh: Math.log(predictors.mesh_mm),
     posh: posh_pct === null ? null : posh_pct / 100,
-    vil_density: predictors.vil_density_g_m3,
     echo_top_50_above_freezing: predictors.echo_top_50_above_freezing_km,
     ln_area: area_km2 === null ? null : Math.log(area_km2),
     growth: predictors.growth_mm_per_min,
     ln_duration: duration_min === null ? null : Math.log(duration_min + 1),
   };
-}
-
-/** VIL density, g m-3, from VIL in kg m-2 and the 18 dBZ echo top in km; null unless both are known and positive. */
-export function vilDensity(vil_kg_m2: number | null, echo_top_18_km: number | null): number | null {
-  return vil_kg_m2 === null || echo_top_18_km === null || echo_top_18_km <= 0 ? null : vil_kg_m2 / echo_top_18_km;
 }
 
 export function within(value: number, low: number, high: number): number {
@@ -77,6 +62,8 @@ export function modelScore(
   let out_of_range = false;
   for (const feature of FEATURES) {
     const { weight, mean, scale, low, high, missing } = model.terms[feature];
+    // A predictor that was left out has no range to leave.
+    if (weight === 0) continue;
     const value = known[feature];
     const held = within(value ?? missing.base + missing.slope * (known.ln_mesh as number), low, high);
     if (value !== null && value !== held) out_of_range = true;

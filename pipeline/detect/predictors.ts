@@ -1,7 +1,7 @@
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { CellShape } from './cells.ts';
 import type { DetectionShape } from './detections.ts';
-import { type Predictors, vilDensity } from './hail-model.ts';
+import type { Predictors } from './hail-model.ts';
 import { placeQuality } from './quality.ts';
 
 /** Growth and age of a cell by its track. */
@@ -27,7 +27,6 @@ export function cellPredictors(cell: CellShape, scan_time: number, history: Cell
   return {
     mesh_mm: cell.estimated_size_mm,
     posh_pct: cell.posh_pct,
-    vil_density_g_m3: vilDensity(cell.vil_kg_m2, cell.echo_top_18_km),
     echo_top_50_above_freezing_km: aboveFreezing(cell.echo_top_50_km, latRow(cell.lat), lonCol(cell.lon), scan_time),
     area_km2: cell.area_km2,
     ...history,
@@ -40,7 +39,6 @@ export function detectionPredictors(detection: DetectionShape, area_km2: number)
   return {
     mesh_mm: detection.estimated_size_mm,
     posh_pct: detection.posh_pct,
-    vil_density_g_m3: vilDensity(detection.vil_kg_m2, detection.echo_top_18_km),
     echo_top_50_above_freezing_km: aboveFreezing(detection.echo_top_50_km, row, col, scan_time),
     area_km2,
     growth_mm_per_min: null,

@@ -39,7 +39,7 @@ export type Components = Readonly<Record<OutlookSource, number | null>>;
 export interface BlendedDay {
   readonly probability_pct: number;
   readonly confidence_score: number;
-  readonly confidence_state: ConfidenceState | null;
+  readonly confidence_state: ConfidenceState;
   readonly primary_source: OutlookSource;
 }
 
@@ -64,12 +64,11 @@ export function blendDay(day: number, components: Components): BlendedDay | null
       OUTLOOK_SOURCES.indexOf(a.source) - OUTLOOK_SOURCES.indexOf(b.source),
   );
   const primary_source = primary?.source ?? 'climatology';
-  const climatology_alone = primary_source === 'climatology';
-  const score = climatology_alone ? CLIMATOLOGY_SCORE : confidence(day, pcts);
+  const score = primary_source === 'climatology' ? CLIMATOLOGY_SCORE : confidence(day, pcts);
   return {
     probability_pct: Math.min(Math.max(...pcts), Math.max(Math.min(...pcts), blended)),
     confidence_score: score,
-    confidence_state: climatology_alone ? null : confidenceState(score),
+    confidence_state: confidenceState(score),
     primary_source,
   };
 }

@@ -45,38 +45,35 @@ export function hourProbability(
 
 /** UTC hour at which a day of the outlook begins. */
 const FIRST_HOUR = 12;
-/** Halvings that bring the scale below the precision of floating point. */
-const ROUNDS = 60;
-/** Part of the model's mean in an hour where the model has no hail: models are early or late. */
-const TIMING_FLOOR = 0.25;
-/** Largest probability of an hour. */
-const MOST = 0.999;
+/** Largest probability that is dealt out. */
+const MOST = 0.99999;
 
 /**
- * Hourly probabilities of a day, percent, from 12 UTC on; the product of their 24 complements is the complement of `day_pct`.
- * They follow the diurnal climatology at the longitude, times the model's own timing in the hours that it reaches (`hours`,
- * 0 to 1, null elsewhere).
+ * A day dealt out over its hours as if they were independent: percentages from 12 UTC on, of which the product of the 24
+ * complements is the complement of `day_pct`. The hours of the forecast (`hours`, 0 to 1, null elsewhere) share it in proportion
+ * to their rates, none above its own; the hours that it lacks share the rest by the diurnal climatology at the longitude. Where it
+ * lacks none, the day is no likelier than its hours together.
  */
 export function hourlyDisaggregation(day_pct: number, lon: number, hours: readonly (number | null)[]): number[] {
-  const known = hours.filter((p) => p !== null);
-  const mean = known.reduce((sum, p) => sum + p, 0) / Math.max(1, known.length);
-  const shape = Array.from({ length: HOURS }, (_, k) => {
-    const p = hours[k] ?? null;
-    const timing = p === null || mean === 0 ? 1 : (p + TIMING_FLOOR * mean) / ((1 + TIMING_FLOOR) * mean);
-    return diurnalShare((FIRST_HOUR + k) % HOURS, lon) * timing;
-  });
-  const day = Math.min(1 - (1 - MOST) ** HOURS, day_pct / 100);
-  let low = 0;
-  let high = MOST / Math.min(...shape);
-  for (let round = 0; round < ROUNDS; round++) {
-    const middle = (low + high) / 2;
-    if (union(shape, middle) < day) low = middle;
-    else high = middle;
-  }
-  return shape.map((share) => 100 * Math.min(MOST, high * share));
+  const shares = Array.from({ length: HOURS }, (_, k) => diurnalShare((FIRST_HOUR + k) % HOURS, lon));
+  const rates = hours.map((p) => (p === null ? null : rate(p)));
+  const day = rate(day_pct / 100);
+  const told = sum(rates.map((each) => each ?? 0));
+  const told_share = sum(shares.filter((_, k) => rates[k] !== null));
+  const other_share = sum(shares) - told_share;
+  const is_whole = rates.every((each) => each !== null);
+  // What the whole day would have if the hours that the forecast lacks were like the others.
+  const like_told = is_whole ? told : (told * (told_share + other_share)) / told_share;
+  const scale = like_told > 0 ? Math.min(1, day / like_told) : 0;
+  const other = is_whole ? 0 : (day - scale * told) / other_share;
+  return shares.map((share, k) => 100 * (1 - Math.exp(-(rates[k] === null ? other * share : scale * rates[k]))));
 }
 
-/** Probability that at least one of the hours has hail, when each has `scale` times its share. */
-function union(shape: readonly number[], scale: number): number {
-  return 1 - shape.reduce((product, share) => product * (1 - Math.min(MOST, scale * share)), 1);
+/** Expected number of events, from the probability of at least one. */
+function rate(p: number): number {
+  return -Math.log(1 - Math.min(MOST, p));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

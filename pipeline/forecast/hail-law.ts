@@ -9,9 +9,14 @@ export interface Predictors {
   readonly ship: number | null;
 }
 
-/** Reflectivity and updraft helicity at which a hailing storm has a probability of 0.5, and the width of the logistic step. */
-const STORM_DBZ = { middle: 45, width: 4 } as const;
-const STORM_M2_S2 = { middle: 60, width: 12 } as const;
+/**
+ * Reflectivity and updraft helicity at which a hailing storm has a probability of 0.5, the width of the logistic step of the
+ * one and the power of the other: p = u^power / (u^power + middle^power), because most of a country has no rotation at all and
+ * a probability above 0 there would add up to circles of hail on a quiet day. Judgement, anchored to the climatology of
+ * reports: SCIENCE.md, "Hourly forecast".
+ */
+const STORM_DBZ = { middle: 64, width: 2 } as const;
+const STORM_M2_S2 = { middle: 150, power: 2.5 } as const;
 
 /** Sizes of the hail in the model from which hail is likelier. */
 const SEVERE_MM = 25;
@@ -22,16 +27,16 @@ const SIZE_MM = { low: 10, high: 110 } as const;
 
 /**
  * Probability that a hailing storm passes within 40 km in the hour: the larger of those by the model's strongest echo and by its
- * strongest rotation; null when the model has neither. The steps are initial values, not yet fitted to a season of reports.
+ * strongest rotation; null when the model has neither.
  */
 export function stormProbability(
   predictors: Pick<Predictors, 'reflectivity_dbz' | 'updraft_helicity_m2_s2'>,
 ): number | null {
   const { reflectivity_dbz, updraft_helicity_m2_s2 } = predictors;
   if (reflectivity_dbz === null && updraft_helicity_m2_s2 === null) return null;
-  const echo = reflectivity_dbz === null ? 0 : step(reflectivity_dbz, STORM_DBZ);
-  const rotation = updraft_helicity_m2_s2 === null ? 0 : step(updraft_helicity_m2_s2, STORM_M2_S2);
-  return Math.max(echo, rotation);
+  const echo = reflectivity_dbz === null ? 0 : logistic((reflectivity_dbz - STORM_DBZ.middle) / STORM_DBZ.width);
+  const turning = Math.max(0, updraft_helicity_m2_s2 ?? 0) ** STORM_M2_S2.power;
+  return Math.max(echo, turning / (turning + STORM_M2_S2.middle ** STORM_M2_S2.power));
 }
 
 /**
@@ -59,10 +64,6 @@ export function conditionalSizeMm({ hail_mm, ship }: Pick<Predictors, 'hail_mm' 
   if (hail_mm === null && environment_mm === null) return null;
   const size_mm = Math.sqrt((hail_mm ?? environment_mm ?? 0) * (environment_mm ?? hail_mm ?? 0));
   return Math.min(SIZE_MM.high, Math.max(SIZE_MM.low, size_mm));
-}
-
-function step(value: number, { middle, width }: { readonly middle: number; readonly width: number }): number {
-  return logistic((value - middle) / width);
 }
 
 export function logistic(x: number): number {

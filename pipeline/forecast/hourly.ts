@@ -46,8 +46,8 @@ export interface ForecastRequest {
 }
 
 /**
- * Rows of each hour for the cells that the model covers, hour by hour. An hour that no run reaches has no rows: nothing is
- * extrapolated. Throws PipelineError when observed and simulated runs are mixed.
+ * Rows of each hour for the cells that the model covers, hour by hour, not yet shifted to agree with their day. An hour that no
+ * run reaches has no rows: nothing is extrapolated. Throws PipelineError when observed and simulated runs are mixed.
  */
 export function* hourlyForecast(request: ForecastRequest): Generator<Forecast[]> {
   const { hours, after, count } = request;
@@ -114,6 +114,7 @@ function rowsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunH
         ? null
         : rounded(climatological === null ? forecast : forecast + weight * (climatological - forecast), 4);
     const { geohash4, lat, lon } = cell;
+    const model_size_mm = sizes[k] > 0 ? rounded(sizes[k], 1) : null;
     return [
       {
         ...shared,
@@ -121,7 +122,9 @@ function rowsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunH
         lat,
         lon,
         ship: ship === null ? null : rounded(ship, 2),
-        ...riskOf(hail_probability, sizes[k] > 0 ? rounded(sizes[k], 1) : null, ship),
+        model_probability: hail_probability,
+        model_size_mm,
+        ...riskOf(hail_probability, model_size_mm, ship),
       },
     ];
   });
@@ -129,7 +132,8 @@ function rowsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunH
 
 type Risk = Pick<Forecast, 'hail_probability' | 'estimated_size_mm' | 'risk_category' | 'risk_score'>;
 
-function riskOf(hail_probability: number | null, size_mm: number | null, ship: number | null): Risk {
+/** Columns of a row that follow from its probability. */
+export function riskOf(hail_probability: number | null, size_mm: number | null, ship: number | null): Risk {
   if (hail_probability === null)
     return { hail_probability, estimated_size_mm: null, risk_category: null, risk_score: null };
   const estimated_size_mm = publishedSize(hail_probability, size_mm);

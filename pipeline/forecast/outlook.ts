@@ -6,12 +6,14 @@ import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/ta
 import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
+import { coherentHours, type DayHours, publishedHour } from './coherence.ts';
 import { dayProbabilityPct, hourlyDisaggregation } from './diurnal-climatology.ts';
+import { forecastRow, type HourColumns, modelProbability } from './hour-columns.ts';
 import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
 const DAY_HOURS = 24;
-/** Hours of a day that the model must cover to forecast it. */
-const ENOUGH_HOURS = 12;
+/** Share of the hours of a day that the model must cover to forecast it; of a running day, of the hours that are not over. */
+const ENOUGH_SHARE = 0.5;
 /** A storm raises the probability of its hour and of those before and after. */
 const HOURS_PER_STORM = 3;
 
@@ -22,17 +24,22 @@ export interface Climatology {
   readonly provenance: MixedProvenance;
 }
 
-/** Columns of the hourly forecast that the outlook uses. */
-export type ForecastHour = Pick<Forecast, 'geohash4' | 'valid_time' | 'hail_probability' | 'data_source'>;
-
 export interface OutlookInput {
-  /** Date of the 12 UTC at which day 1 began. */
-  readonly first_date: string;
+  /** Day 1 is the one that is running then. */
+  readonly now_ms: number;
   /** Newest SPC outlook of each layer. */
   readonly spc: readonly SpcOutlook[];
-  /** Rows of the hourly forecast. */
-  readonly forecast: Iterable<ForecastHour>;
+  /** Hours of the model. */
+  readonly hours: readonly HourColumns[];
   readonly climatology: Climatology | null;
+}
+
+/** Rows of one cell. */
+export interface CellOutlook {
+  /** The seven days; a day without any component has no row. */
+  readonly days: Outlook[];
+  /** The hours of the forecast, shifted to agree with the days. */
+  readonly hours: Forecast[];
 }
 
 /** First date of an outlook made at an instant: that of the last 12 UTC. */
@@ -40,21 +47,47 @@ export function firstOutlookDate(now: number): string {
   return new Date(now - 12 * MS_PER_HOUR).toISOString().slice(0, 10);
 }
 
-/** Rows of the seven days for every cell of CONUS, cell by cell. A day without any component has no row. */
-export function* outlookRows({ first_date, spc, forecast, climatology }: OutlookInput): Generator<Outlook[]> {
-  const days = Array.from({ length: OUTLOOK_DAYS }, (_, k) => {
-    const date = addDays(first_date, k);
-    return { day: k + 1, date, spc: spcDay(spc, date), ...calendarOf(date) };
-  });
+/** Makes the rows of cell k of CONUS, days and hours together, so that no hour contradicts its day. */
+export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput): (k: number) => CellOutlook {
+  const first_date = firstOutlookDate(now_ms);
   const start = Date.parse(`${first_date}T12:00:00Z`);
-  const model = modelHours(forecast, start);
-  for (const cell of CONUS_CELLS) {
+  const places = hours.map(({ facts }) => placeOf(facts.valid_time, start));
+  const days = Array.from({ length: OUTLOOK_DAYS }, (_, k): Day => {
+    const date = addDays(first_date, k);
+    const hours_over = k === 0 ? Math.floor((now_ms - start) / MS_PER_HOUR) : 0;
+    return { day: k + 1, date, spc: spcDay(spc, date), hours_ahead: DAY_HOURS - hours_over, ...calendarOf(date) };
+  });
+  const model = combineProvenances(hours.map(({ facts }) => facts.data_source));
+  return (k) => {
+    const cell = CONUS_CELLS[k];
     const isForecast = isInOutlookDomain(cell);
-    yield days.flatMap((day) => {
-      const row = rowOf(cell, isForecast ? day : { ...day, spc: null }, model, climatology);
-      return row === null ? [] : [row];
+    const strips = days.map(() => new Array<number | null>(DAY_HOURS).fill(null));
+    for (const [index, hour] of hours.entries()) {
+      const place = places[index];
+      if (place !== null) strips[place.day][place.hour] = modelProbability(hour, k);
+    }
+    const made = days.map((day, index) => {
+      const of = isForecast ? day : { ...day, spc: null };
+      return dayOf(cell, of, strips[index], { model, climatology });
     });
-  }
+    return {
+      days: made.flatMap(({ row }) => (row === null ? [] : [row])),
+      hours: hours.flatMap((hour, index) => {
+        if (hour.covered[k] === 0) return [];
+        const place = places[index];
+        const p = place === null ? publishedHour(modelProbability(hour, k)) : made[place.day].hours[place.hour];
+        return [forecastRow(hour, k, p)];
+      }),
+    };
+  };
+}
+
+/** Day (from 0) and hour (from 0) of an outlook that an hour belongs to; null for one outside of the outlook. */
+function placeOf(valid_time: number, start: number): { readonly day: number; readonly hour: number } | null {
+  // The hour that ends at 13 UTC is the first of its day.
+  const hour = Math.round((valid_time - start) / MS_PER_HOUR) - 1;
+  if (hour < 0 || hour >= OUTLOOK_DAYS * DAY_HOURS) return null;
+  return { day: Math.floor(hour / DAY_HOURS), hour: hour % DAY_HOURS };
 }
 
 interface Day {
@@ -62,6 +95,7 @@ interface Day {
   readonly date: string;
   readonly month: number;
   readonly days_in_month: number;
+  readonly hours_ahead: number;
   readonly spc: SpcDay | null;
 }
 
@@ -71,12 +105,17 @@ function calendarOf(date: string): { month: number; days_in_month: number } {
   return { month, days_in_month: new Date(Date.UTC(year, month, 0)).getUTCDate() };
 }
 
-function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Climatology | null): Outlook | null {
+interface Others {
+  readonly model: MixedProvenance | null;
+  readonly climatology: Climatology | null;
+}
+
+/** The row of a day and its published hours, from the hours of the model. */
+function dayOf(cell: Geohash4Cell, of: Day, hours: DayHours, { model, climatology }: Others) {
   const { day, date } = of;
   const monthly = climatology?.monthly(cell, of.month) ?? null;
   const climo_pct = monthly === null ? null : tenths(dayProbabilityPct(monthly, of.days_in_month));
-  const hours = model.of(cell, day);
-  const hrrr_pct = modelDayPct(hours);
+  const hrrr_pct = modelDayPct(hours, of.hours_ahead);
   const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell);
   const components = {
     spc: raw_spc === null ? null : tenths(raw_spc),
@@ -84,18 +123,19 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     climatology: climo_pct,
   };
   const blended = blendDay(day, components);
-  if (blended === null) return null;
+  if (blended === null) return { row: null, hours: hours.map(publishedHour) };
+  const published = coherentHours(blended.probability_pct / 100, hours);
   const used = usedSources(day, components);
   const provenances: Readonly<Record<OutlookSource, MixedProvenance | null>> = {
     spc: of.spc?.provenance ?? null,
-    hrrr: model.provenance,
+    hrrr: model,
     climatology: climatology?.provenance ?? null,
   };
   // The row shows the climatology next to the forecasts, and the primary source depends on it.
   const shown = climo_pct === null ? used : new Set<OutlookSource>([...used, 'climatology']);
   const known = [...shown].map((source) => provenances[source]).filter((provenance) => provenance !== null);
   const { geohash4, lat, lon } = cell;
-  return {
+  const row: Outlook = {
     forecast_date: date,
     day,
     geohash4,
@@ -105,9 +145,10 @@ function rowOf(cell: Geohash4Cell, of: Day, model: ModelHours, climatology: Clim
     spc_pct: used.includes('spc') ? components.spc : null,
     hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
     climo_pct,
-    hourly_pct: day === 1 ? hourlyText(hourlyDisaggregation(blended.probability_pct, lon, hours)) : null,
+    hourly_pct: day === 1 ? hourlyText(hourlyDisaggregation(blended.probability_pct, lon, published)) : null,
     data_source: combineProvenances(known) ?? 'mixed',
   };
+  return { row, hours: published };
 }
 
 function fieldsOf({ probability_pct, ...confidence }: BlendedDay) {
@@ -127,38 +168,9 @@ function tenths(pct: number): number {
  * Probability of hail on a day from those of its hours, percent; null when too few are known. Every storm counts in three hours,
  * so the product of the hours' complements is the third power of the day's; never below the likeliest hour.
  */
-function modelDayPct(hours: readonly (number | null)[]): number | null {
+function modelDayPct(hours: DayHours, hours_ahead: number): number | null {
   const known = hours.filter((p) => p !== null);
-  if (known.length < ENOUGH_HOURS) return null;
+  if (known.length < Math.max(1, ENOUGH_SHARE * hours_ahead)) return null;
   const none = known.reduce((product, p) => product * (1 - p), 1);
   return 100 * Math.max(1 - none ** (1 / HOURS_PER_STORM), ...known);
-}
-
-interface ModelHours {
-  /** Probabilities of the 24 hours of a day at a cell; null for unknown hours. */
-  readonly of: (cell: Geohash4Cell, day: number) => readonly (number | null)[];
-  readonly provenance: MixedProvenance | null;
-}
-
-const NO_HOURS: readonly (number | null)[] = new Array(DAY_HOURS).fill(null);
-
-/** Hours of the forecast by cell and day. `start` is the start of day 1. */
-function modelHours(rows: Iterable<ForecastHour>, start: number): ModelHours {
-  const cells = new Map<string, (number | null)[][]>();
-  const provenances = new Set<MixedProvenance>();
-  for (const { geohash4, valid_time, hail_probability, data_source } of rows) {
-    // The hour that ends at 13 UTC is the first of its day.
-    const hour = Math.round((valid_time - start) / MS_PER_HOUR) - 1;
-    if (hour < 0 || hour >= OUTLOOK_DAYS * DAY_HOURS) continue;
-    const days = cells.get(geohash4) ?? [];
-    const day = Math.floor(hour / DAY_HOURS);
-    days[day] ??= [...NO_HOURS];
-    days[day][hour % DAY_HOURS] = hail_probability;
-    cells.set(geohash4, days);
-    provenances.add(data_source);
-  }
-  return {
-    of: ({ geohash4 }, day) => cells.get(geohash4)?.[day - 1] ?? NO_HOURS,
-    provenance: combineProvenances(provenances),
-  };
 }

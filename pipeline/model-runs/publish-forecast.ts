@@ -1,23 +1,22 @@
-import { WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Provenance } from '../../schemas/provenance.ts';
-import { MONTHS } from '../../schemas/risk.ts';
-import { climatology } from '../../schemas/tables/climatology.ts';
 import { type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
 import { sqlList } from '../duckdb.ts';
 import { hourProbability } from '../forecast/diurnal-climatology.ts';
+import { hourColumns } from '../forecast/hour-columns.ts';
 import { type HourlyClimatology, hourlyForecast } from '../forecast/hourly.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Climatology } from '../forecast/outlook.ts';
 import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
+import { publishDays, readClimatology } from './publish-outlook.ts';
 
 /** Hours of the interface. */
 const HOURS = 48;
 
 /**
- * Publishes the coming hours from the runs of a model, in place of the previous forecast. Returns whether anything changed; hours
- * that no run reaches have no rows. Throws PipelineError when observed and simulated runs are mixed.
+ * Publishes the coming hours from the runs of a model, in place of the previous forecast, and the outlook of their days with them.
+ * Returns whether the forecast changed; hours that no run reaches have no rows. Throws PipelineError when observed and simulated
+ * runs are mixed.
  */
 export async function publishForecast(
   root: Root,
@@ -28,13 +27,14 @@ export async function publishForecast(
   const published = await readClimatology(root);
   const climatology = published === null ? null : hourlyClimatology(published);
   const rowsByHour = hourlyForecast({ model, hours, after: now_ms, count: HOURS, climatology });
-  const segment = {
-    segment: WHOLE_COLLECTION,
-    table: forecast,
-    rows: rowsByHour.flatMap((rows) => rows.values()),
-    provenance: hours.some(({ simulated }) => simulated) ? ('simulated' as const) : ('observed' as const),
-  };
-  return (await root.publishUndated('forecast', [segment], now_ms)).changed;
+  const provenance = hours.some(({ simulated }) => simulated) ? 'simulated' : 'observed';
+  const made = {
+    hours: hourColumns(rowsByHour.flatMap((rows) => rows.values())),
+    provenance,
+    published: null,
+    is_new: true,
+  } as const;
+  return (await publishDays(root, made, now_ms)).includes('forecast');
 }
 
 /** Latest published hour of a model and provenance; minus infinity when none is published. */
@@ -50,21 +50,6 @@ export async function publishedReach(
      WHERE model = '${model}' AND data_source = '${is_simulated ? 'simulated' : 'observed'}'`,
   );
   return found.reach_ms ?? Number.NEGATIVE_INFINITY;
-}
-
-/** Published probabilities of severe hail by place and month; null while no climatology is published. */
-export async function readClimatology(root: Pick<Root, 'engine' | 'path'>): Promise<Climatology | null> {
-  const paths = await publishedPaths(root.path, layout.staticPartition, climatology);
-  if (paths.length === 0) return null;
-  const months = MONTHS.map((month) => `severe_${month}`).join(', ');
-  const rows = await root.engine.rows<Record<string, number> & { geohash4: string; data_source: Provenance }>(
-    `SELECT geohash4, data_source, ${months} FROM read_parquet(${sqlList(paths)})`,
-  );
-  const byCell = new Map(rows.map((row) => [row.geohash4, MONTHS.map((month) => row[`severe_${month}`] ?? null)]));
-  return {
-    monthly: ({ geohash4 }, month) => byCell.get(geohash4)?.[month - 1] ?? null,
-    provenance: rows[0]?.data_source ?? 'observed',
-  };
 }
 
 /** Probabilities of single hours from those of the months. */

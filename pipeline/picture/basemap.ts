@@ -1,6 +1,7 @@
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
+import { boxOf } from './frame.ts';
 import { fits } from './labels.ts';
 import type { MapView, Rectangle } from './map-view.ts';
 import type { State, States } from './states.ts';
@@ -14,8 +15,8 @@ const NAMED_SHARE = 0.01;
 const NAME_PX_PER_LETTER = 8.6;
 const SAMPLES = { across: 48, down: 32 };
 
-/** Land, graticule and state lines, drawn under the hail. */
-export function drawBasemap(view: MapView, { states, borders, coasts }: States): string {
+/** Land, then `shade`, graticule and state lines, drawn under the hail. */
+export function drawBasemap(view: MapView, { states, borders, coasts }: States, shade: string): string {
   const land = states.filter((state) => meets(boxOf(state.polygons.flat()), view.visible));
   const lines = (rings: readonly Ring[], stroke: string, width: number) =>
     element('path', {
@@ -31,18 +32,23 @@ export function drawBasemap(view: MapView, { states, borders, coasts }: States):
   return [
     element('rect', { ...view.area, fill: BASEMAP.outside }),
     element('path', { d: land.map((state) => polygonPath(view, state.polygons)).join(''), fill: BASEMAP.land }),
+    shade,
     drawGraticule(view),
     lines(borders, BASEMAP.border, 1),
     lines(coasts, BASEMAP.outline, 1.1),
-  ].join('\n');
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
 }
 
-/** Names of the states in view, at the centre of the visible part of each, clear of the obstacles. */
+/** Names of the states in view, in the visible part of each, as near to its centre as they are clear of the obstacles. */
 export function drawStateNames(view: MapView, states: readonly State[], obstacles: readonly Rectangle[]): string {
-  return stateMiddles(view, states)
-    .filter(({ name, x, y }) => {
+  const kept = [...obstacles, ...graticuleMargins(view.area)];
+  return statePlaces(view, states)
+    .flatMap(({ name, places }) => {
       const width = name.length * NAME_PX_PER_LETTER;
-      return fits({ x: x - width / 2, y: y - 11, width, height: 14 }, view.area, obstacles);
+      const free = places.find(({ x, y }) => fits({ x: x - width / 2, y: y - 11, width, height: 14 }, view.area, kept));
+      return free ? [{ name, ...free }] : [];
     })
     .map(({ name, x, y }) =>
       text(name.toUpperCase(), x, y, {
@@ -56,7 +62,8 @@ export function drawStateNames(view: MapView, states: readonly State[], obstacle
     .join('\n');
 }
 
-function stateMiddles(view: MapView, states: readonly State[]): { name: string; x: number; y: number }[] {
+/** Possible places of the name of each state in view, nearest to the centre of its visible part first. */
+function statePlaces(view: MapView, states: readonly State[]) {
   const { area } = view;
   const samples = Array.from({ length: SAMPLES.across * SAMPLES.down }, (_, i) => {
     const x = area.x + (((i % SAMPLES.across) + 0.5) / SAMPLES.across) * area.width;
@@ -72,7 +79,9 @@ function stateMiddles(view: MapView, states: readonly State[]): { name: string; 
     if (inside.length < NAMED_SHARE * samples.length || width < name.length * NAME_PX_PER_LETTER) return [];
     const mean = (pick: (sample: { x: number; y: number }) => number) =>
       inside.reduce((sum, sample) => sum + pick(sample), 0) / inside.length;
-    return [{ name, x: mean(({ x }) => x), y: mean(({ y }) => y) }];
+    const middle = { x: mean(({ x }) => x), y: mean(({ y }) => y) };
+    const off = ({ x, y }: { x: number; y: number }) => Math.hypot(x - middle.x, y - middle.y);
+    return [{ name, places: [middle, ...inside.toSorted((a, b) => off(a) - off(b))] }];
   });
 }
 
@@ -99,6 +108,14 @@ function drawGraticule(view: MapView): string {
       text(label, x, y, { 'font-size': 9.5, fill: BASEMAP.faint, opacity: 0.8 }),
     ),
   ].join('\n');
+}
+
+/** Strips of the map that hold the labels of the graticule. */
+function graticuleMargins({ x, y, width, height }: Rectangle): Rectangle[] {
+  return [
+    { x, y, width: 44, height },
+    { x, y: y + height - 20, width, height: 20 },
+  ];
 }
 
 /** Labels of latitudes along the left edge and of longitudes along the lower edge, where there is room. */
@@ -137,18 +154,6 @@ function degrees(deg: number): string {
 function fine(from: number, to: number): number[] {
   const pieces = 32;
   return Array.from({ length: pieces + 1 }, (_, i) => from + ((to - from) * i) / pieces);
-}
-
-function boxOf(rings: readonly Ring[]): Bbox {
-  let [west, south, east, north] = [180, 90, -180, -90];
-  for (const ring of rings)
-    for (const [lon, lat] of ring as [number, number][]) {
-      west = Math.min(west, lon);
-      south = Math.min(south, lat);
-      east = Math.max(east, lon);
-      north = Math.max(north, lat);
-    }
-  return [west, south, east, north];
 }
 
 function meets(a: Bbox, b: Bbox): boolean {

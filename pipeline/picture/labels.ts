@@ -1,3 +1,4 @@
+import type { Pixel } from './clip.ts';
 import type { Rectangle } from './map-view.ts';
 
 /** A label to be placed next to the point `x`, `y`. */
@@ -15,21 +16,31 @@ export interface PlacedLabel extends Rectangle {
 const MARGIN_PX = 3;
 
 /**
- * Labels placed greedily in the order of `wishes`: each at the first of eight positions around its point where it lies within
- * `area` and overlaps neither a placed label nor an obstacle. A label without such a position is omitted.
+ * Labels placed greedily in the order of `wishes`: each at one of eight positions around its point where it lies within
+ * `area` and overlaps neither a placed label nor an obstacle: at the one that hides the fewest of the points `seen`, the first
+ * of several. A label without such a position is omitted.
  */
 export function placeLabels(
   wishes: readonly LabelWish[],
   area: Rectangle,
   obstacles: readonly Rectangle[],
+  seen: readonly Pixel[] = [],
 ): PlacedLabel[] {
   const taken = [...obstacles];
   return wishes.flatMap((wish) => {
-    const box = candidates(wish).find((place) => fits(place, area, taken));
+    const [box] = candidates(wish)
+      .filter((place) => fits(place, area, taken))
+      .map((place) => ({ ...place, hidden: seen.filter((point) => holds(place, point)).length }))
+      .sort((a, b) => a.hidden - b.hidden);
     if (!box) return [];
-    taken.push(box);
-    return [{ ...box, text: wish.text }];
+    const { hidden, ...place } = box;
+    taken.push(place);
+    return [{ ...place, text: wish.text }];
   });
+}
+
+function holds({ x, y, width, height }: Rectangle, [px, py]: Pixel): boolean {
+  return px >= x && px <= x + width && py >= y && py <= y + height;
 }
 
 /** True when a box lies within an area and clear of obstacles. */

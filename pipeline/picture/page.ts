@@ -1,30 +1,29 @@
 import { BASEMAP, type SizeColor } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { drawHatch } from './coverage.ts';
 import type { MapView, Rectangle } from './map-view.ts';
 import { drawArrow, drawDot } from './storm-layer.ts';
 import { element, text } from './svg.ts';
-import { inches } from './words.ts';
+import { inches, thousands } from './words.ts';
 
 /** Size of the picture, pixels, and the rectangle of its map between header and legend. */
-export const PAGE = { width: 1200, height: 920 } as const;
+export const PAGE = { width: 1200, height: 932 } as const;
 export const MAP: Rectangle = { x: 24, y: 96, width: PAGE.width - 48, height: 720 };
 
 /** Content of the header. */
 export interface Heading {
   readonly title: string;
   readonly summary: string;
-  readonly data_time: number | null;
+  /** Time of the data in words. */
+  readonly time: string;
   readonly attribution: string;
   readonly simulated: boolean;
 }
 
 /** Title, summary, time and source of the data; a badge when they are simulated. */
-export function drawHeader({ title, summary, data_time, attribution, simulated }: Heading): string {
-  const until =
-    data_time === null ? 'no scans' : `data until ${timestamp(data_time).replace('T', ' ').slice(0, 16)} UTC`;
-  const caution = ['Radar estimate, not a ground measurement', until, `source: ${attribution}`].join('  ·  ');
+export function drawHeader({ title, summary, time, attribution, simulated }: Heading): string {
+  const caution = ['Radar estimate, not a ground measurement', time, `source: ${attribution}`].join('  ·  ');
   return [
     text(title, MAP.x, 42, { 'font-size': 27, 'font-weight': 700, fill: BASEMAP.ink }),
     text(summary, MAP.x, 64, { 'font-size': 13.5, fill: BASEMAP.ink }),
@@ -75,8 +74,15 @@ export function drawNote(message: string): string {
 /** A mark at the left end of a line of the legend, and its label. */
 export type LegendMark = readonly [draw: (x: number, y: number) => string, label: string];
 
-/** Swatches with inches and millimetres, then the marks with their labels. */
-export function drawLegend(steps: readonly SizeColor[], marks: readonly LegendMark[]): string {
+/**
+ * Swatches with inches, millimetres and the area at or above each size, then the marks with their labels.
+ * `areas_km2`: by size in millimetres; a size without an entry was not reached.
+ */
+export function drawLegend(
+  steps: readonly SizeColor[],
+  areas_km2: ReadonlyMap<number, number>,
+  marks: readonly LegendMark[],
+): string {
   const top = MAP.y + MAP.height + 34;
   const step = 92;
   const swatches = steps.map(({ mm_min, category, color, ink }, i) => {
@@ -100,11 +106,16 @@ export function drawLegend(steps: readonly SizeColor[], marks: readonly LegendMa
         fill: BASEMAP.faint,
         'text-anchor': 'middle',
       }),
+      text(`${thousands(areas_km2.get(mm_min) ?? 0)} km²`, x + (step - 2) / 2, top + 68, {
+        'font-size': 10.5,
+        fill: BASEMAP.ink,
+        'text-anchor': 'middle',
+      }),
     ].join('');
   });
   const x = MAP.x + steps.length * step + 44;
   return [
-    text('Estimated hail size, this much or more', MAP.x, top - 9, {
+    text('Estimated hail size, this much or more, and its area', MAP.x, top - 9, {
       'font-size': 11.5,
       'font-weight': 600,
       fill: BASEMAP.faint,
@@ -117,11 +128,12 @@ export function drawLegend(steps: readonly SizeColor[], marks: readonly LegendMa
   ].join('\n');
 }
 
-/** Marks of the legend: a line, an arrow and a dot. */
+/** Marks of the legend: a line, an arrow, a dot and a hatched field. */
 export const MARKS = {
   path: (x: number, y: number) => element('path', { d: `M${x} ${y}h34`, stroke: BASEMAP.track, 'stroke-width': 1.6 }),
   arrow: (x: number, y: number) => drawArrow(x, y, x + 34, y),
   dot: (x: number, y: number) => drawDot(x + 17, y, 38),
+  hatch: drawHatch,
 } as const;
 
 const SCALE_STEPS_KM = [5, 10, 20, 25, 50, 100, 200, 250, 500, 1000];

@@ -1,3 +1,5 @@
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
@@ -7,10 +9,13 @@ import type { Cell } from '../../schemas/tables/cells.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { Swath } from '../../schemas/tables/swaths.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
-import { timestamp } from '../../schemas/time.ts';
+import type { UncoveredBlocks } from '../grid.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead, stormPaths } from '../storm-paths.ts';
 import { drawBasemap, drawStateNames } from './basemap.ts';
-import { fitView, type MapView } from './map-view.ts';
+import type { Pixel } from './clip.ts';
+import { drawUncovered, HATCHING } from './coverage.ts';
+import { boxOf, mainHail, polygonAreaKm2 } from './frame.ts';
+import { fitView, type MapView, type Rectangle } from './map-view.ts';
 import {
   drawHeader,
   drawLegend,
@@ -26,7 +31,20 @@ import {
 import { loadStates } from './states.ts';
 import { drawLabel, drawPath, drawStorm, labelStorms, type Storm } from './storm-layer.ts';
 import { element, polygonPath } from './svg.ts';
-import { counted, dateInWords, inches, largestInWords, thousands } from './words.ts';
+import {
+  counted,
+  dateInWords,
+  inches,
+  instantInWords,
+  joined,
+  largestInWords,
+  minuteInDigits,
+  periodInWords,
+  positionInWords,
+  sizeInWords,
+  thousands,
+  untilInWords,
+} from './words.ts';
 
 interface PictureBasics {
   /** Time of the newest scan included; null on a date without scans. */
@@ -34,16 +52,18 @@ interface PictureBasics {
   readonly simulated: boolean;
   /** Source of the data, for example `NOAA MRMS`. */
   readonly attribution: string;
-  /** Track rows of the storm date; for a scan, up to the scan. */
-  readonly tracks: readonly TrackPoint[];
   /** Bounds of the grid: shown when there is no hail. */
   readonly bounds: Bbox;
 }
+
+type SizedPixel = Pick<Detection, 'row' | 'col' | 'estimated_size_mm'>;
 
 /** Rows of one storm date. */
 export interface DayPicture extends PictureBasics {
   readonly kind: 'day';
   readonly storm_date: string;
+  /** Track rows of the date. */
+  readonly tracks: readonly TrackPoint[];
   readonly swaths: readonly Swath[];
 }
 
@@ -51,22 +71,40 @@ export interface DayPicture extends PictureBasics {
 export interface ScanPicture extends PictureBasics {
   readonly kind: 'scan';
   readonly scan_time: number;
-  readonly detections: readonly Pick<Detection, 'row' | 'col' | 'estimated_size_mm'>[];
+  /** Track rows of the storm date up to the scan. */
+  readonly tracks: readonly TrackPoint[];
+  readonly detections: readonly SizedPixel[];
   readonly cells: readonly Cell[];
 }
 
-export type PictureData = DayPicture | ScanPicture;
+/** One grid of hail sizes from a file. */
+export interface GridPicture extends PictureBasics {
+  readonly kind: 'grid';
+  /** Product name as in the public bucket, for example `MESH_Max_1440min`. */
+  readonly product: string;
+  /** Minutes up to `data_time` that the sizes are the maximum of; null for sizes of that instant. */
+  readonly period_min: number | null;
+  readonly data_time: number;
+  /** Pixels of at least the smallest size of the legend. */
+  readonly pixels: readonly SizedPixel[];
+  readonly uncovered: UncoveredBlocks;
+}
+
+export type PictureData = DayPicture | ScanPicture | GridPicture;
 
 /** Area at or above a size. */
 interface Band {
   readonly mm_min: number;
   readonly polygons: MultiPolygon;
+  readonly area_km2: number;
 }
 
-/** Content of a picture of either kind. */
+/** Content of a picture of any kind. */
 interface Scene {
   readonly title: string;
   readonly summary: string;
+  /** Time of the data in words. */
+  readonly time: string;
   readonly bands: readonly Band[];
   readonly paths: readonly (readonly Position[])[];
   readonly storms: readonly Storm[];
@@ -75,6 +113,11 @@ interface Scene {
 }
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
+/** Colours of the size bands, and with those of weaker detections. */
+const BAND_COLORS = SIZE_COLORS.filter(({ category }) => category !== null);
+const DETECTION_COLORS = SIZE_COLORS.filter(({ mm_min }) => mm_min >= DETECTION_MIN_MM);
+/** Peaks of a grid are this far apart; the smaller of two closer ones is left out. */
+const PEAK_GAP_KM = 30;
 /** Margin around the hail as a share of its extent, and smallest extent of a map, degrees. */
 const MARGIN = 0.14;
 const MIN_SPAN_DEG = 1.4;
@@ -83,18 +126,24 @@ const WIDE_KM_PER_PX = 1.2;
 const FONT = "'Inter', 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif";
 
 /**
- * An SVG map of a storm date (tiers, tracks, peaks) or of a scan (detections by size, storms, their motion over 15 minutes) over
- * state outlines, fitted to the hail or to `bbox`, with a legend in inches and millimetres, time and source.
+ * An SVG map of a storm date (tiers, tracks, peaks), of a scan (detections by size, storms, their motion over 15 minutes) or of
+ * a grid from a file (sizes, peaks, area without radar) over state outlines, fitted to nine tenths of the hail or to `bbox`,
+ * with a legend in inches and millimetres, time and source. Hail outside the map is stated in the header.
  * A picture of simulated data is marked in the header and across the map. Same rows, same text.
  */
 export function drawPicture(data: PictureData, bbox?: Bbox): string {
-  const scene = data.kind === 'day' ? dayScene(data) : scanScene(data);
+  const scene = sceneOf(data);
   const view = fitView(bbox ?? around(scene, data.bounds), MAP);
   const outlines = loadStates();
-  const labels = labelStorms(view, scene.storms, [scaleBox(MAP)]);
+  const outline = hailOutline(view, scene);
+  const labels = labelStorms(view, scene.storms, [scaleBox(MAP)], outline);
   const map = [
-    drawBasemap(view, outlines),
-    drawStateNames(view, outlines.states, [scaleBox(MAP), ...labels]),
+    drawBasemap(view, outlines, data.kind === 'grid' ? drawUncovered(view, data.uncovered, data.bounds) : ''),
+    drawStateNames(view, outlines.states, [
+      scaleBox(MAP),
+      ...labels,
+      ...outline.map(([x, y]) => ({ x, y, width: 0, height: 0 })),
+    ]),
     ...scene.paths.map((path) => drawPath(view, path)),
     ...scene.bands.map((band) => drawBand(view, band)),
     ...scene.storms.map((storm) => drawStorm(view, storm)),
@@ -116,13 +165,21 @@ export function drawPicture(data: PictureData, bbox?: Bbox): string {
     [
       element('title', {}, `${scene.title}${data.simulated ? ' (simulated)' : ''}`),
       element('clipPath', { id: 'map' }, element('rect', { ...MAP, rx: 6 })),
+      data.kind === 'grid' ? HATCHING : '',
       element('rect', { ...PAGE, fill: '#ffffff' }),
-      drawHeader({ ...data, title: scene.title, summary: bbox ? `Whole grid  ·  ${scene.summary}` : scene.summary }),
+      drawHeader({ ...data, ...scene, summary: joined([scene.summary, outsideInWords(view, scene)]) }),
       element('g', { 'clip-path': 'url(#map)' }, `\n${map.filter((part) => part !== '').join('\n')}\n`),
       element('rect', { ...MAP, rx: 6, fill: 'none', stroke: BASEMAP.border }),
-      drawLegend(scene.legend, scene.marks),
-    ].join('\n'),
+      drawLegend(scene.legend, new Map(scene.bands.map(({ mm_min, area_km2 }) => [mm_min, area_km2])), scene.marks),
+    ]
+      .filter((part) => part !== '')
+      .join('\n'),
   )}\n`;
+}
+
+function sceneOf(data: PictureData): Scene {
+  if (data.kind === 'day') return dayScene(data);
+  return data.kind === 'scan' ? scanScene(data) : gridScene(data);
 }
 
 function dayScene(data: DayPicture): Scene {
@@ -130,21 +187,20 @@ function dayScene(data: DayPicture): Scene {
   const bands = data.swaths.map((tier) => ({
     mm_min: tier.threshold_mm,
     polygons: multiPolygonFromWkt(tier.geometry),
+    area_km2: tier.area_km2,
   }));
   const lowest = data.swaths[0];
   const largest_mm = Math.max(lowest?.max_size_mm ?? 0, paths.at(-1)?.peak_mm ?? 0);
-  const area = lowest ? `${thousands(lowest.area_km2)} km² with ${inches(SEVERE_MM, 2)} (${SEVERE_MM} mm) or more` : '';
   return {
     title: `Hail of ${dateInWords(data.storm_date)}`,
-    summary: [largestInWords(largest_mm), area, counted(paths.length, 'tracked storm')]
-      .filter((part) => part !== '')
-      .join('  ·  '),
+    summary: joined([largestInWords(largest_mm), severeArea(bands), counted(paths.length, 'tracked storm')]),
+    time: untilInWords(data.data_time),
     bands,
     paths: paths.map((path) => path.line),
     storms: paths
       .filter((path) => path.peak_mm >= SEVERE_MM)
       .map((path) => ({ ...path.peak, mm: path.peak_mm, ahead: null })),
-    legend: SIZE_COLORS.filter(({ category }) => category !== null),
+    legend: BAND_COLORS,
     marks: [
       [MARKS.path, 'storm track'],
       [MARKS.dot, 'largest hail of the storm'],
@@ -159,17 +215,11 @@ function scanScene(data: ScanPicture): Scene {
       .map((point) => [point.track_id, point]),
   );
   const largest_mm = data.detections.reduce((largest, pixel) => Math.max(largest, pixel.estimated_size_mm), 0);
-  const shown = SIZE_COLORS.filter(({ mm_min }) => mm_min >= DETECTION_MIN_MM && mm_min <= largest_mm);
   return {
-    title: `Hail at ${timestamp(data.scan_time).slice(11, 16)} UTC, ${dateInWords(timestamp(data.scan_time).slice(0, 10))}`,
-    summary: [largestInWords(largest_mm), counted(data.cells.length, 'storm cell')]
-      .filter((part) => part !== '')
-      .join('  ·  '),
-    bands: shown.map(({ mm_min }) => {
-      const pixels = data.detections.filter((pixel) => pixel.estimated_size_mm >= mm_min);
-      const polygons = traceMultiPolygon({ rows: pixels.map(({ row }) => row), cols: pixels.map(({ col }) => col) });
-      return { mm_min, polygons };
-    }),
+    title: `Hail at ${instantInWords(data.scan_time)}`,
+    summary: joined([largestInWords(largest_mm), counted(data.cells.length, 'storm cell')]),
+    time: untilInWords(data.data_time),
+    bands: pixelBands(data.detections, DETECTION_COLORS),
     paths: stormPaths(data.tracks)
       .filter((path) => tracks.has(path.track_id))
       .map((path) => path.line),
@@ -180,7 +230,7 @@ function scanScene(data: ScanPicture): Scene {
         const { lat, lon, estimated_size_mm: mm } = cell;
         return { lat, lon, mm, ahead: track ? positionAhead(cell, track) : null };
       }),
-    legend: SIZE_COLORS.filter(({ mm_min }) => mm_min >= DETECTION_MIN_MM),
+    legend: DETECTION_COLORS,
     marks: [
       [MARKS.arrow, `storm motion, ${MOTION_LEAD_MIN} minutes`],
       [MARKS.dot, 'storm cell'],
@@ -188,22 +238,92 @@ function scanScene(data: ScanPicture): Scene {
   };
 }
 
-/** Bounding box of the hail with a margin; of the storms without a band; of the grid without both. */
+function gridScene({ pixels, period_min, ...data }: GridPicture): Scene {
+  const legend = period_min === null ? DETECTION_COLORS : BAND_COLORS;
+  const bands = pixelBands(pixels, legend);
+  const largest_mm = pixels.reduce((largest, pixel) => Math.max(largest, pixel.estimated_size_mm), 0);
+  const instant = instantInWords(data.data_time);
+  const from = period_min === null ? '' : `${minuteInDigits(data.data_time - period_min * 60_000)} to `;
+  return {
+    title: period_min === null ? `Hail at ${instant}` : `Hail of the ${periodInWords(period_min)} to ${instant}`,
+    summary: joined([largestInWords(largest_mm), severeArea(bands)]),
+    time: `${data.product}, ${from}${minuteInDigits(data.data_time)} UTC`,
+    bands,
+    paths: [],
+    storms: peaksOf(pixels),
+    legend,
+    marks: [
+      [MARKS.dot, `largest hail within ${PEAK_GAP_KM} km`],
+      [MARKS.hatch, 'not seen by radar'],
+    ],
+  };
+}
+
+/** Area of pixels at or above each size that one of them reaches. */
+function pixelBands(pixels: readonly SizedPixel[], steps: readonly SizeColor[]): Band[] {
+  return steps.flatMap(({ mm_min }) => {
+    const reached = pixels.filter((pixel) => pixel.estimated_size_mm >= mm_min);
+    if (reached.length === 0) return [];
+    const polygons = traceMultiPolygon({ rows: reached.map(({ row }) => row), cols: reached.map(({ col }) => col) });
+    return { mm_min, polygons, area_km2: reached.reduce((sum, { row }) => sum + pixelAreaKm2(row), 0) };
+  });
+}
+
+/** Severe pixels that are the largest within `PEAK_GAP_KM`, smallest first. */
+function peaksOf(pixels: readonly SizedPixel[]): Storm[] {
+  const severe = pixels.filter(({ estimated_size_mm: mm }) => mm >= SEVERE_MM);
+  const peaks: Storm[] = [];
+  for (const { row, col, estimated_size_mm: mm } of severe.toSorted(
+    (a, b) => b.estimated_size_mm - a.estimated_size_mm,
+  )) {
+    const at = { lat: rowLat(row), lon: colLon(col) };
+    if (peaks.every((peak) => roughDistanceKm(peak, at) > PEAK_GAP_KM)) peaks.push({ ...at, mm, ahead: null });
+  }
+  return peaks.reverse();
+}
+
+function severeArea(bands: readonly Band[]): string {
+  const severe = bands.find(({ mm_min }) => mm_min === SEVERE_MM);
+  return severe ? `${thousands(severe.area_km2)} km² with ${inches(SEVERE_MM, 2)} (${SEVERE_MM} mm) or more` : '';
+}
+
+/** Box of the largest outbreaks of hail with a margin; of storms and paths without hail; of the grid without any. */
 function around({ bands, paths, storms }: Scene, bounds: Bbox): Bbox {
-  const hail = bands.flatMap((band) => band.polygons.flat(2));
-  const severe = storms.filter((storm) => storm.mm >= SEVERE_MM || hail.length === 0);
-  const points = [...hail, ...severe.map(({ lat, lon }) => [lon, lat])];
-  if (hail.length === 0) points.push(...paths.flat().map(({ lat, lon }) => [lon, lat]));
-  if (points.length === 0) return bounds;
-  const span = (axis: 0 | 1): [number, number] => {
-    const low = points.reduce((least, point) => Math.min(least, point[axis]), Number.POSITIVE_INFINITY);
-    const high = points.reduce((most, point) => Math.max(most, point[axis]), Number.NEGATIVE_INFINITY);
+  const hail = mainHail(bands[0]?.polygons ?? []);
+  const shown = hail.length > 0 ? hail : [...storms, ...paths.flat()];
+  if (shown.length === 0) return bounds;
+  const [west, south, east, north] = boxOf([shown.map(({ lat, lon }) => [lon, lat])]);
+  const span = (low: number, high: number): [number, number] => {
     const half = Math.max(((high - low) / 2) * (1 + 2 * MARGIN), MIN_SPAN_DEG / 2);
     return [(low + high) / 2 - half, (low + high) / 2 + half];
   };
-  const [west, east] = span(0);
-  const [south, north] = span(1);
-  return [west, south, east, north];
+  const lons = span(west, east);
+  const lats = span(south, north);
+  return [lons[0], lats[0], lons[1], lats[1]];
+}
+
+/** Area of the hail that lies outside the map, with the largest storm there; '' when all of it is shown. */
+function outsideInWords(view: MapView, { bands, storms }: Scene): string {
+  const isOutside = (lon: number, lat: number) => !isWithin(view.area, view.project(lon, lat));
+  const hidden = (bands[0]?.polygons ?? []).filter((polygon) =>
+    polygon.flat().every(([lon, lat]) => isOutside(lon as number, lat as number)),
+  );
+  if (hidden.length === 0) return '';
+  const area = `outside this map ${thousands(hidden.reduce((sum, polygon) => sum + polygonAreaKm2(polygon), 0))} km²`;
+  const largest = storms.findLast(({ lat, lon }) => isOutside(lon, lat));
+  return largest ? `${area}, up to ${sizeInWords(largest.mm)} at ${positionInWords(largest)}` : area;
+}
+
+/** Corners of the outline of the hail, in the map. */
+function hailOutline({ project, area }: MapView, { bands }: Scene): Pixel[] {
+  return (bands[0]?.polygons ?? [])
+    .flat(2)
+    .map(([lon, lat]) => project(lon as number, lat as number))
+    .filter((corner) => isWithin(area, corner));
+}
+
+function isWithin({ x, y, width, height }: Rectangle, [px, py]: Pixel): boolean {
+  return px >= x && py >= y && px <= x + width && py <= y + height;
 }
 
 /** A band in its colour. A stroke of the same colour keeps single pixels visible on a map of the whole country. */

@@ -1,6 +1,7 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { BASEMAP, sizeColor } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
+import type { Pixel } from './clip.ts';
 import { fits, type LabelWish, type PlacedLabel, placeLabels } from './labels.ts';
 import type { MapView, Rectangle } from './map-view.ts';
 import { element, linePath, text } from './svg.ts';
@@ -77,10 +78,15 @@ export function drawArrow(x: number, y: number, tipX: number, tipY: number): str
 }
 
 /**
- * Size labels of the largest storms in view that reach the smallest size band, as many as fit clear of the obstacles.
- * `storms`: smallest first.
+ * Size labels of the largest storms in view that reach the smallest size band, as many as fit clear of the obstacles,
+ * off the outline of the hail where there is room. `storms`: smallest first.
  */
-export function labelStorms(view: MapView, storms: readonly Storm[], kept: readonly Rectangle[]): PlacedLabel[] {
+export function labelStorms(
+  view: MapView,
+  storms: readonly Storm[],
+  kept: readonly Rectangle[],
+  outline: readonly Pixel[],
+): PlacedLabel[] {
   const severe = storms
     .filter((storm) => storm.mm >= SIZE_BANDS[0].threshold_mm)
     .map((storm) => ({ storm, dot: dotBox(view, storm) }))
@@ -98,7 +104,7 @@ export function labelStorms(view: MapView, storms: readonly Storm[], kept: reado
     };
   });
   const obstacles = severe.slice(0, 3 * MAX_LABELS).flatMap(({ storm, dot }) => [dot, ...arrowTip(view, storm)]);
-  return placeLabels(wishes, view.area, [...kept, ...obstacles]).slice(0, MAX_LABELS);
+  return placeLabels(wishes, view.area, [...kept, ...obstacles], outline).slice(0, MAX_LABELS);
 }
 
 function dotBox(view: MapView, storm: Storm): Rectangle {

@@ -19,6 +19,8 @@ export interface DerivedTable extends TablePlace {
   readonly inputs: readonly TablePlace[];
   /** Inputs of which one suffices for a first table; when empty, the command that owns the table decides when to make it. */
   readonly made_with: readonly TablePlace[];
+  /** Input that is made again with it, to agree with it: one of an earlier version of its schema may not. */
+  readonly agrees_with?: TablePlace;
 }
 
 const CLIMATOLOGY: TablePlace = { partition: layout.staticPartition, table: climatology };
@@ -36,12 +38,13 @@ export const DERIVED_OUTLOOK: DerivedTable = {
   table: outlook,
   inputs: [SPC_OUTLOOKS, FORECAST, CLIMATOLOGY],
   made_with: [SPC_OUTLOOKS, FORECAST],
+  agrees_with: FORECAST,
 };
 /** Derived tables, each after its inputs. */
 const DERIVED_TABLES: readonly DerivedTable[] = [DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK];
 
-/** Versions of the tables of a manifest, and of the tables that they were made from. */
-type Versions = Pick<Manifest, 'table_commits' | 'made_from'>;
+/** Versions of the tables of a manifest, of the tables that they were made from, and of the schemas of their files. */
+type Versions = Pick<Manifest, 'table_commits' | 'made_from' | 'files'>;
 /** Versions of a partition; null when nothing is published for it. */
 type HeadOf = (partition: string) => Versions | null;
 
@@ -50,14 +53,25 @@ export async function readInputVersions(dataRoot: string, { inputs }: DerivedTab
   return versionsIn(await headsOf(dataRoot, inputs), inputs);
 }
 
-/** Why a published table is outdated; null when its inputs are the published ones. A table that states no inputs is outdated. */
+/**
+ * Why a published table is outdated; null when its inputs are the published ones. A table that states no inputs is outdated, and
+ * one beside a table of an earlier version that it has to agree with.
+ */
 export async function readOutdated(dataRoot: string, derived: DerivedTable): Promise<string | null> {
   const headOf = await headsOf(dataRoot, [derived, ...derived.inputs]);
-  const { partition, table } = derived;
+  const { partition, table, agrees_with } = derived;
   const head = headOf(partition);
   if (versionOf(head, table) > 0 && head?.made_from?.[table.name] === undefined)
     return 'does not say what it was made from';
-  return outdated(headOf, derived);
+  return outdated(headOf, derived) ?? (agrees_with === undefined ? null : earlierVersion(headOf, agrees_with));
+}
+
+/** How the files of a table are older than its schema; null when they are not. */
+function earlierVersion(headOf: HeadOf, { partition, table: { name, schema_version } }: TablePlace): string | null {
+  const older = headOf(partition)?.files.find((file) => file.table === name && file.schema_version < schema_version);
+  return older === undefined
+    ? null
+    : `has to agree with ${name} of version ${older.schema_version}, expected ${schema_version}`;
 }
 
 /** Outdated tables, with the path of their manifest and the reason; without tables that state no inputs. */

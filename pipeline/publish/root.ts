@@ -19,7 +19,7 @@ import { newestScan, openPublishedDates, type PublishedDates } from './published
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
-import { publishUndated } from './undated.ts';
+import { publishTogether, publishUndated } from './undated.ts';
 
 /** An operation on an open root; the lock is checked before it. */
 type Operation<Work> = Work extends (publisher: Publisher, ...order: infer Order) => infer Result
@@ -44,6 +44,7 @@ export interface Root {
   readonly compactDay: Operation<typeof compactDay>;
   readonly compactMonth: Operation<typeof compactMonth>;
   readonly publishUndated: Operation<typeof publishUndated>;
+  readonly publishTogether: Operation<typeof publishTogether>;
   readonly clear: Operation<typeof clearDate>;
   readonly expireReflectivity: Operation<typeof expireReflectivity>;
   /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
@@ -116,6 +117,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     compactDay: guarded(compactDay),
     compactMonth: guarded(compactMonth),
     publishUndated: guarded(publishUndated),
+    publishTogether: guarded(publishTogether),
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
     sweep: guarded((_, ...order) => sweep(...order)),

@@ -6,7 +6,7 @@ import { type InputVersions, ingestedAt, type Manifest, type PublishedFile } fro
 import { combineProvenances, MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { commitEdits, editOf, isMadeFrom, type StagedFile } from './commit.ts';
+import { type Change, commitEdits, editOf, isMadeFrom, nextManifest, type StagedFile } from './commit.ts';
 import { readNewest } from './manifests.ts';
 import type { Publisher } from './publisher.ts';
 import { stageState, stageTable } from './stage.ts';
@@ -25,18 +25,64 @@ export interface UndatedSegment {
   readonly made_from?: InputVersions;
 }
 
+/** Segments of one partition that holds no storm dates: `static` for tables that are replaced as a whole, or a collection. */
+export interface UndatedPart {
+  readonly name: 'static' | CollectionName;
+  readonly segments: readonly UndatedSegment[];
+  /** False for rows that are made anew of published ones: they are as old as before. */
+  readonly brings_data: boolean;
+}
+
+/** What publishing a part came to: its files, and whether its rows were not published already. */
+export interface PublishedPart {
+  readonly changed: boolean;
+  readonly files: readonly PublishedFile[];
+}
+
 /**
- * Publishes segments of a partition that holds no storm dates, in place of those of the same names and in one commit:
- * `static` for tables that are replaced as a whole, or a collection. A segment whose files have the bytes that are published
- * costs no commit unless it was made from other versions. Returns the files of the segments; `changed` is false when the same rows
- * were published already.
+ * Publishes segments of one partition in place of those of the same names. A segment whose files have the bytes that are
+ * published costs no commit unless it was made from other versions.
  */
 export async function publishUndated(
   publisher: Publisher,
-  name: 'static' | CollectionName,
+  name: UndatedPart['name'],
   segments: readonly UndatedSegment[],
   now_ms: number,
-): Promise<{ readonly changed: boolean; readonly files: readonly PublishedFile[] }> {
+): Promise<PublishedPart> {
+  const [published] = await publishTogether(publisher, [{ name, segments, brings_data: true }], now_ms);
+  return published;
+}
+
+/**
+ * Publishes parts like `publishUndated`, all in one commit. They are staged in their order: the rows of a later one may be filled
+ * while those of an earlier one are read. A part that is made from an earlier one is made from the version that this commit gives it.
+ */
+export async function publishTogether(
+  publisher: Publisher,
+  parts: readonly UndatedPart[],
+  now_ms: number,
+): Promise<PublishedPart[]> {
+  const { path, lock } = publisher;
+  const versions: Record<string, number> = {};
+  const published: PublishedPart[] = [];
+  const changes: Change[] = [];
+  for (const part of parts) {
+    const { change, ...outcome } = await preparePart(publisher, part, versions);
+    published.push(outcome);
+    if (change !== null) changes.push(change);
+    const { table_commits = {} } = change === null ? {} : nextManifest(change.previous, change.edit, now_ms);
+    Object.assign(versions, table_commits);
+  }
+  if (changes.length > 0) await commitEdits(path, changes, now_ms, lock.check);
+  return published;
+}
+
+/** Stages a part, and the change that it takes; null when nothing differs from what is published. */
+async function preparePart(
+  publisher: Publisher,
+  { name, segments, brings_data }: UndatedPart,
+  versions: InputVersions,
+): Promise<PublishedPart & { readonly change: Change | null }> {
   const partition = name === 'static' ? layout.staticPartition : layout.collectionPartition(name);
   const previous = await readNewest(publisher.path, partition);
   const published = new Set(previous?.files.map((file) => file.path));
@@ -54,12 +100,16 @@ export async function publishUndated(
     add_files.push(...staged);
   }
   const made_from = Object.fromEntries(
-    segments.flatMap((content) => (content.made_from === undefined ? [] : [[content.table.name, content.made_from]])),
+    segments.flatMap(({ table, made_from: stated }) =>
+      stated === undefined ? [] : [[table.name, { ...stated, ...pick(versions, stated) }]],
+    ),
   );
   const isChanged = changed.length > 0 || previous === null;
-  if (!isChanged && isMadeFrom(previous, made_from)) return { changed: false, files };
-  const { path, storm_day_start_hour, lock } = publisher;
+  if (!isChanged && isMadeFrom(previous, made_from)) return { changed: false, files, change: null };
+  const { storm_day_start_hour } = publisher;
   const provenance = isChanged ? await provenanceAfter(publisher, previous, changed) : previous.source;
+  // The times for which reports were collected are no rows that came in.
+  const isAsOld = !brings_data || changed.every(({ segment }) => segment === COLLECTED_TIMES);
   const edit = editOf(
     { partition, provenance, storm_day_start_hour, closed: true },
     {
@@ -67,13 +117,15 @@ export async function publishUndated(
       add_files,
       changed_tables: [...changed_tables],
       made_from,
-      // The times for which reports were collected are no rows that came in.
-      ingested_at:
-        previous !== null && changed.every(({ segment }) => segment === COLLECTED_TIMES) ? ingestedAt(previous) : null,
+      ingested_at: previous !== null && isAsOld ? ingestedAt(previous) : null,
     },
   );
-  await commitEdits(path, [{ previous, edit }], now_ms, lock.check);
-  return { changed: isChanged, files };
+  return { changed: isChanged, files, change: { previous, edit } };
+}
+
+/** The known versions of the inputs that are asked for. */
+function pick(versions: InputVersions, asked: InputVersions): InputVersions {
+  return Object.fromEntries(Object.entries(versions).filter(([table]) => table in asked));
 }
 
 async function stageSegment(

@@ -17,6 +17,7 @@ import { addressedTiles, isPmtiles } from '../tiles/pmtiles.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { readBack, readNotes } from './tables.ts';
+import { verifyHours } from './verify-hours.ts';
 import { verifyTables } from './verify-tables.ts';
 
 /** One difference between a manifest and the files that it names. */
@@ -35,7 +36,7 @@ export interface Verification {
 
 /**
  * Re-reads everything that the newest manifests name and returns the faults found: missing files, other bytes than
- * published, rows, schema versions, times and dates that do not fit, tables that contradict each other, tables made of others
+ * published, rows, schema versions, times and dates that do not fit, tables that contradict each other, hours that contradict their days, tables made of others
  * that have changed since, a current pointer to a missing manifest.
  * `onFile` is called with the number of files read and of all files.
  */
@@ -71,7 +72,10 @@ export async function verifyRoot(
     faults.push(...named(layout.head(manifest.partition), await verifyTables(engine, dataRoot, manifest)));
   }
   if (only === null) {
-    faults.push(...outdatedTables((partition) => manifests.find((one) => one.partition === partition) ?? null));
+    const outdated = outdatedTables((partition) => manifests.find((one) => one.partition === partition) ?? null);
+    faults.push(...outdated);
+    // Hours and days that are not of one making are named already.
+    if (outdated.length === 0) faults.push(...(await verifyHours(engine, dataRoot, manifests)));
     faults.push(...(await verifyCurrent(dataRoot, manifests)));
   }
   return { partitions: manifests.length, files, rows, bytes, faults };

@@ -20,7 +20,7 @@ import {
   surfaceWords,
   valueReader,
 } from './grib2/index.ts';
-import { SIMULATED_STATUS } from './mrms.ts';
+import { readGrid, SIMULATED_STATUS } from './mrms.ts';
 import { type ProbSevereFile, readProbSevere } from './probsevere.ts';
 import { listedProduct } from './products.ts';
 
@@ -100,16 +100,27 @@ export const MAX_INSPECTED_BYTES = 256 * 1024 * 1024;
  */
 export async function openFile(bytes: Uint8Array, name: string): Promise<OpenedFile> {
   const content = gunzip(bytes, name, MAX_INSPECTED_BYTES);
-  const start = String.fromCharCode(...content.subarray(0, 4));
-  if (start.startsWith('II') || start.startsWith('MM')) {
+  if (isTiff(content)) {
     const layer = geotiffLayer(await readGeotiff(content, name, originOf(name)));
     return { format: 'GeoTIFF', heads: [layer.head], layer: () => layer };
   }
+  const start = String.fromCharCode(...content.subarray(0, 4));
   if (start.trimStart().startsWith('{')) return { format: 'ProbSevere', file: readProbSevere(content, name) };
   const fields = parseGrib2(content, name);
   const heads = fields.map(fieldHead);
   const layer = (field: number) => fieldLayer(fields[field - 1], heads[field - 1]);
   return { format: 'GRIB2', heads, layer };
+}
+
+/** The one grid of an MRMS file: GRIB2, gzipped or not, or a GeoTIFF with product and time in its name. Throws as their readers do. */
+export async function readAnyGrid(bytes: Uint8Array, name: string): Promise<Grid> {
+  const content = gunzip(bytes, name);
+  return isTiff(content) ? readGeotiff(content, name, originOf(name)) : readGrid(content, name);
+}
+
+function isTiff(content: Uint8Array): boolean {
+  const start = String.fromCharCode(...content.subarray(0, 2));
+  return start === 'II' || start === 'MM';
 }
 
 /** Product and time from a file name such as `MESH_Max_1440min_20240228-100000.tif`: a GeoTIFF states neither. */

@@ -62,7 +62,7 @@ export function outlookFeed(): Feed {
         const changed = await publishOutlook(root, now_ms);
         // A new root has no components yet. A success would delay the next poll by hours.
         const failure = changed === null ? 'outlook: none of its components is published, expected at least one' : null;
-        return { failure, files: [], changed: changed === true ? ['outlook'] : [] };
+        return { failure, files: [], changed: changed ?? [] };
       },
     }),
   };

@@ -13,13 +13,17 @@ interface RefreshedTables {
   readonly failed: readonly { readonly table: string; readonly reason: string }[];
 }
 
-/** Publishes a table. Returns whether its rows changed. */
-type Make = (root: Root, now_ms: number, log: Log) => Promise<boolean>;
+/** Publishes a table. Returns the names of the tables whose rows changed. */
+type Make = (root: Root, now_ms: number, log: Log) => Promise<readonly string[]>;
 
 /** The derived tables in the order of their dependencies. */
 const MAKERS: readonly (readonly [DerivedTable, Make])[] = [
-  [DERIVED_CLIMATOLOGY, async (root, now_ms, log) => (await refreshClimatology(root, now_ms, log))?.changed === true],
-  [DERIVED_OUTLOOK, async (root, now_ms) => (await publishOutlook(root, now_ms)) === true],
+  [
+    DERIVED_CLIMATOLOGY,
+    async (root, now_ms, log) =>
+      (await refreshClimatology(root, now_ms, log))?.changed === true ? [DERIVED_CLIMATOLOGY.table.name] : [],
+  ],
+  [DERIVED_OUTLOOK, async (root, now_ms) => (await publishOutlook(root, now_ms)) ?? []],
 ];
 
 /**
@@ -34,7 +38,7 @@ export async function refreshDerived(root: Root, now_ms: number, log: Log): Prom
     try {
       const reason = await readOutdated(root.path, derived);
       if (reason === null) continue;
-      if (await make(root, now_ms, log)) changed.push(table);
+      changed.push(...(await make(root, now_ms, log)));
       log.info('Table:Refresh:Done', { table, reason });
     } catch (error) {
       if (!isIsolated(error)) throw error;

@@ -5,7 +5,6 @@ import { writeSimulatedStates } from '../feeds/feed-states.ts';
 import { type CellHour, cellHour } from '../forecast/model-cells.ts';
 import { modelFeedName } from '../model-runs/model-feed.ts';
 import { publishForecast } from '../model-runs/publish-forecast.ts';
-import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import type { Root } from '../publish/root.ts';
 import { readModelHour } from '../read/model-hour.ts';
 import { modelGridOf, simulatedHours, simulatedModelFile } from '../simulate/model-grid.ts';
@@ -22,10 +21,9 @@ function simulatedModelHours(scenario: Scenario, now_ms: number): CellHour[] {
   });
 }
 
-/** Publishes the hourly forecast of the simulated model, and the outlook derived from it and the other published components. */
+/** Publishes the hourly forecast of the simulated model, and the outlook made with it from the other published components. */
 export async function publishSimulatedForecast(root: Root, seed: number, now_ms: number): Promise<void> {
   const hours = simulatedModelHours(defaultScenario(seed, WSR88D), now_ms);
   await publishForecast(root, 'hrrr', hours, now_ms);
-  await publishOutlook(root, now_ms);
   await writeSimulatedStates(root, [modelFeedName('hrrr'), OUTLOOK_FEED], now_ms);
 }

@@ -16,6 +16,7 @@ import type { ScanOfDay } from '../swath/accumulate.ts';
 import { advectBetween } from '../swath/advect-between.ts';
 import { drawScanTiles } from '../tiles/scan-tiles.ts';
 import { advanceTracks } from '../track/advance.ts';
+import { cutCells } from '../track/edge.ts';
 import { motionsSince } from '../track/live-tracks.ts';
 import { patternMotion } from '../track/pattern-motion.ts';
 import { previousField, type TrackingState, toPreviousScan } from './tracking-state.ts';
@@ -58,9 +59,12 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
   const found = findDetections(input, { labels, cells: shapes, matches }, before.detect, context.terrain);
 
   // Track: the live tracks move on and take the cells.
+  const tracked = trackedCells(mesh, shapes, matches);
+  const unseen = uncoveredPatches(input);
   const step = advanceTracks(before.tracks, {
     scan_time,
-    cells: trackedCells(mesh, shapes, matches),
+    cells: tracked,
+    cut: cutCells(tracked, mesh.window, unseen ?? []),
     pattern_motion: previous && patternMotion(previous.mesh, mesh, (scan_time - previous.scan_time) / MS_PER_MIN),
   });
 
@@ -108,7 +112,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
       cells,
       tracks,
       probsevere,
-      uncovered: uncoveredPatches(input),
+      uncovered: unseen,
       archive,
       frame: frameRow(input, storm_date, { detections, cells, tracks }),
     },

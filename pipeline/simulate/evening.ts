@@ -23,7 +23,7 @@ const TRUTH_FILE = 'truth.csv';
 export const EVENING_NOTES: readonly string[] = [EVENING_FILE, TRUTH_FILE];
 
 /** Version of the simulator. Raise it when the same seed would give other weather or other bytes. */
-const SIMULATOR_VERSION = 2;
+const SIMULATOR_VERSION = 3;
 
 export interface EveningOptions {
   /** Scans in [from_ms, to_ms). */

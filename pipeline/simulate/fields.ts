@@ -1,10 +1,20 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
+import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
 import { coverageOf } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
-import { boxAround, coreDistance, coreFall, coreReach, SKEW, type StormCore, stormCore } from './storm-core.ts';
-import { type StormState, stormAt, stormsBetween } from './storms.ts';
+import {
+  boxAround,
+  coreFall,
+  coreReach,
+  coresOf,
+  distanceFrom,
+  SKEW,
+  type StormCore,
+  seenByRadar,
+} from './storm-core.ts';
+import { type Storm, type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
 
 export const SIMULATED_PRODUCTS = [
@@ -34,6 +44,8 @@ export interface SimulatedScan {
 const SMALLEST_TENTHS = 8;
 /** Standard deviation of the texture of hail, natural logarithm, and of rain, dB. */
 const TEXTURE_LN = 0.18;
+/** Growth of the texture of hail per core length from the middle of a core: edges are ragged. */
+const TEXTURE_GROWTH = 0.6;
 const TEXTURE_DB = 2.5;
 /** Largest texture, standard deviations, that the extent of a storm allows for. */
 const TEXTURE_MOST = 3.2;
@@ -80,7 +92,7 @@ function tileAt(canvas: Canvas, number: number): Tile {
   return tile;
 }
 
-/** Hail and echo profile of a storm around its centre. */
+/** Hail and echo profile around the middle of a core. */
 interface Brush {
   readonly core: StormCore;
   /** Distance at which MESH reaches its smallest value, in core lengths, and the echo there. */
@@ -91,52 +103,67 @@ interface Brush {
   readonly reach_km: number;
 }
 
-function brushOf(scenario: Scenario, state: StormState, tables: ColumnTables): Brush {
-  const core = stormCore(scenario, state);
+function brushOf(core: StormCore, storm: Storm, tables: ColumnTables): Brush {
   const smallest_mm = SMALLEST_TENTHS / 10;
   const edge = coreReach(core.peak_mm, smallest_mm);
   const edge_dbz =
     tables.core.dbz_tenths[SMALLEST_TENTHS] / 10 - 1 + Math.min(0, 8 * Math.log(core.peak_mm / smallest_mm));
-  const fall_db = (state.storm.kind === 'ordinary' ? 3.5 : 3) * core.core_km;
+  const fall_db = (storm.kind === 'ordinary' ? 3.5 : 3) * core.core_km;
   const farthest = edge + Math.max(0, edge_dbz + TEXTURE_DB * TEXTURE_MOST - SKIRT_MIN_DBZ) / fall_db;
   return { core, edge, edge_dbz, fall_db, reach_km: (1 + SKEW) * core.along_km * farthest };
+}
+
+/** One storm on its way onto the canvas: its cores, and the texture around its centre. */
+interface Painting {
+  readonly state: StormState;
+  readonly brushes: readonly Brush[];
+  readonly texture: Texture;
 }
 
 function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_ms: number): void {
   const { storm } = state;
   const depth_km = 2 + 2 * Math.min(1, storm.peak_mm / 60);
   const tables = columnTables(storm.freezing_level_km, depth_km);
-  const brush = brushOf(scenario, state, tables);
-  const box = boxAround(brush.core, brush.reach_km, canvas.window);
+  const brushes = coresOf(state, time_ms).map((core) => brushOf(seenByRadar(scenario, core), storm, tables));
+  const reach_km = Math.max(0, ...brushes.map(({ core, reach_km }) => distanceKm(core, state) + reach_km));
+  const box = boxAround(state, reach_km, canvas.window);
   if (box === null) return;
   canvas.columns.push(tables);
   // The corners of the box are farther away than the reach.
-  const texture = textureAt(storm.key, time_ms, 1.5 * brush.reach_km);
-  for (let r = box.top; r <= box.bottom; r += 1) paintRow(canvas, brush, texture, r, box.left, box.right);
+  const painting = { state, brushes, texture: textureAt(storm.key, time_ms, 1.5 * reach_km) };
+  for (let r = box.top; r <= box.bottom; r += 1) paintRow(canvas, painting, r, box.left, box.right);
 }
 
 /** Hot loop: paints hail and echo of one storm along one row, keeping the maximum at each pixel. */
-function paintRow(canvas: Canvas, brush: Brush, texture: Texture, r: number, left: number, right: number): void {
+function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: number, left: number, right: number): void {
   const { window } = canvas;
-  const { core } = brush;
   const owner = canvas.columns.length - 1;
   const lat = rowLat(window.row0 + r);
-  const north_km = (lat - core.lat) * KM_PER_DEG;
-  const km_per_col = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180) * 0.01;
+  const km_per_degree = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
   const first_tile = Math.floor(r / TILE) * tilesAcross(window);
+  // The echo of other cores does not reach the row.
+  const near = brushes.filter(({ core, reach_km }) => Math.abs(lat - core.lat) * KM_PER_DEG <= reach_km);
+  if (near.length === 0) return;
   let tile: Tile | undefined;
   let tile_number = -1;
   for (let c = left; c <= right; c += 1) {
-    const east_km = (colLon(window.col0 + c) - core.lon) * 100 * km_per_col;
-    const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
-    const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
-    const distance = coreDistance(along, across);
-    const echo = brush.edge_dbz - Math.max(0, distance - brush.edge) * brush.fall_db;
+    const lon = colLon(window.col0 + c);
+    let echo = Number.NEGATIVE_INFINITY;
+    let smooth_mm = 0;
+    let middle = 0;
+    for (const { core, edge, edge_dbz, fall_db } of near) {
+      const distance = distanceFrom(core, (lon - core.lon) * km_per_degree, (lat - core.lat) * KM_PER_DEG);
+      echo = Math.max(echo, edge_dbz - Math.max(0, distance - edge) * fall_db);
+      const mm = core.peak_mm * coreFall(distance);
+      if (mm > smooth_mm) {
+        smooth_mm = mm;
+        middle = distance;
+      }
+    }
     if (echo < SKIRT_MIN_DBZ - TEXTURE_DB * TEXTURE_MOST) continue;
-    const noise = textureValue(texture, east_km, north_km);
+    const noise = textureValue(texture, (lon - state.lon) * km_per_degree, (lat - state.lat) * KM_PER_DEG);
     const dbz = Math.min(SKIRT_MAX_DBZ, echo + TEXTURE_DB * noise);
-    const fall = coreFall(distance);
-    const mesh_mm = fall === 0 ? 0 : core.peak_mm * fall * Math.exp(TEXTURE_LN * noise);
+    const mesh_mm = smooth_mm * Math.exp(TEXTURE_LN * (1 + TEXTURE_GROWTH * middle) * noise);
     const number = first_tile + (c >> 6);
     if (number !== tile_number) {
       tile = tileAt(canvas, number);

@@ -2,6 +2,7 @@ import { KM_PER_DEG, RAD_PER_DEG } from '../../schemas/geo/constants.ts';
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
+import { columnTables, MAX_TENTHS } from './column.ts';
 import { HRRR_MAP, type LambertSpec, type ModelFieldSpec, writeModelField } from './model-grib2.ts';
 import { drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import type { Scenario } from './scenario.ts';
@@ -181,9 +182,8 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
       const place = onMap(offsetPosition(state, error.east_km, error.north_km));
       raise(hail_mm, shape, place, storm.core_km, peak_mm, 0);
       raise(rotation, shape, place, 2 * storm.core_km, ROTATION_PER_MM[storm.kind] * peak_mm, 0);
-      const peak_dbz = Math.min(70, 38 + 0.55 * peak_mm);
       if (look === LOOKS_PER_HOUR)
-        raise(reflectivity_dbz, shape, place, 3 * storm.core_km, peak_dbz - CLEAR_DBZ, CLEAR_DBZ);
+        raise(reflectivity_dbz, shape, place, 3 * storm.core_km, echoDbz(storm, peak_mm) - CLEAR_DBZ, CLEAR_DBZ);
     }
   }
   return [
@@ -192,6 +192,15 @@ function stormFields(scenario: Scenario, grid: ModelGridSpec, run_time: number, 
     { ...HAIL, is_maximum: true, decimals: 4, values: hail_mm.map((mm) => mm / 1000) },
   ];
 }
+
+/** Echo of a core of this MESH, as the radar of the simulation shows it. */
+function echoDbz(storm: Storm, peak_mm: number): number {
+  const { core } = columnTables(storm.freezing_level_km, CORE_DEPTH_KM);
+  return core.dbz_tenths[Math.min(MAX_TENTHS, Math.round(10 * peak_mm))] / 10;
+}
+
+/** Depth of a core above the 0 C level: the middle of those the radar paints. */
+const CORE_DEPTH_KM = 3;
 
 /** Updraft helicity per millimetre of hail, m2/s2. */
 const ROTATION_PER_MM = { ordinary: 0.3, multicell: 1, supercell: 3 } as const;

@@ -5,7 +5,7 @@ import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
 import { windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
 import { isInWindow, type Scenario } from './scenario.ts';
-import { coreDistance, coreFall, coreReach } from './storm-core.ts';
+import { coreFall, coreReach, coresOf, distanceFrom, type StormCore } from './storm-core.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { offsetPosition } from './weather.ts';
 
@@ -89,26 +89,24 @@ function hitsOf(storm: Storm): Hit[] {
   return [...hits.values()];
 }
 
-/** Raises the squares around a storm's centre to the MESH at their centres. */
+/** Raises the squares around the cores of a storm to the MESH at their centres. */
 function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void {
-  const state = stormAt(storm, time_ms);
-  const reach_km =
-    1.4 * storm.core_km * Math.sqrt(storm.aspect) * coreReach(LARGEST_OF_SQUARE * state.peak_mm, SMALLEST_MESH_MM);
+  for (const core of coresOf(stormAt(storm, time_ms), time_ms)) hitAround(core, time_ms, hits);
+}
+
+function hitAround(core: StormCore, time_ms: number, hits: Map<number, Hit>): void {
+  const reach_km = 1.4 * core.along_km * coreReach(LARGEST_OF_SQUARE * core.peak_mm, SMALLEST_MESH_MM);
   if (reach_km === 0) return;
-  const heading = (state.course_deg * Math.PI) / 180;
-  const km_per_lon = KM_PER_DEG_EQUATOR * Math.cos((state.lat * Math.PI) / 180);
+  const km_per_lon = KM_PER_DEG_EQUATOR * Math.cos((core.lat * Math.PI) / 180);
   const rows = reach_km / KM_PER_DEG / SQUARE_LAT_DEG;
   const cols = reach_km / km_per_lon / SQUARE_LON_DEG;
-  const row = state.lat / SQUARE_LAT_DEG;
-  const col = state.lon / SQUARE_LON_DEG;
+  const row = core.lat / SQUARE_LAT_DEG;
+  const col = core.lon / SQUARE_LON_DEG;
   for (let square_row = Math.floor(row - rows); square_row <= row + rows; square_row += 1)
     for (let square_col = Math.floor(col - cols); square_col <= col + cols; square_col += 1) {
-      const north = ((square_row + 0.5) * SQUARE_LAT_DEG - state.lat) * KM_PER_DEG;
-      const east = ((square_col + 0.5) * SQUARE_LON_DEG - state.lon) * km_per_lon;
-      const along = (east * Math.sin(heading) + north * Math.cos(heading)) / Math.sqrt(storm.aspect);
-      const across = (north * Math.sin(heading) - east * Math.cos(heading)) * Math.sqrt(storm.aspect);
-      const mesh_mm =
-        LARGEST_OF_SQUARE * state.peak_mm * coreFall(coreDistance(along / storm.core_km, across / storm.core_km));
+      const north_km = ((square_row + 0.5) * SQUARE_LAT_DEG - core.lat) * KM_PER_DEG;
+      const east_km = ((square_col + 0.5) * SQUARE_LON_DEG - core.lon) * km_per_lon;
+      const mesh_mm = LARGEST_OF_SQUARE * core.peak_mm * coreFall(distanceFrom(core, east_km, north_km));
       if (mesh_mm < SMALLEST_MESH_MM) continue;
       const square = hashOf(square_row, square_col);
       const hit = hits.get(square);

@@ -1,8 +1,12 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import type { Position } from '../../schemas/geo/position.ts';
 import { nearestSiteKm } from './coverage.ts';
+import { windTowards } from './hodograph.ts';
+import { PULSE_WIDTH, pulsesAt } from './pulses.ts';
 import type { Scenario } from './scenario.ts';
 import type { StormState } from './storms.ts';
+import { offsetPosition } from './weather.ts';
 
 /** Exponent of the decay of the core with distance: exp(-(r / core)^1.3). */
 const STEEPNESS = 1.3;
@@ -20,7 +24,7 @@ const FALL = Float32Array.from({ length: REACH * STEPS + 1 }, (_, i) => Math.exp
  * Distance from a storm's centre in core lengths, for a place `along` and `across` (to the left) the motion, each in units of
  * its own axis. The right rear is steep, the left front has a tail.
  */
-export function coreDistance(along: number, across: number): number {
+function coreDistance(along: number, across: number): number {
   const plain = Math.sqrt(along * along + across * across);
   if (plain === 0) return 0;
   return (plain * plain) / (plain + SKEW * (along * SKEW_FORWARD + across * SKEW_LEFT));
@@ -36,7 +40,7 @@ export function coreReach(peak_mm: number, to_mm: number): number {
   return peak_mm > to_mm ? Math.log(peak_mm / to_mm) ** (1 / STEEPNESS) : 0;
 }
 
-/** The core of a storm as the radar shows it: position, orientation, axes and MESH. */
+/** One core of a storm: position, orientation, axes and MESH. */
 export interface StormCore {
   readonly lat: number;
   readonly lon: number;
@@ -50,31 +54,49 @@ export interface StormCore {
   readonly peak_mm: number;
 }
 
-/** Core of a storm after beam broadening: with distance from the radar the core becomes weaker and wider. */
-export function stormCore({ sites }: Scenario, state: StormState): StormCore {
+/** Cores of a storm at an instant as they are, before the radar sees them. */
+export function coresOf(state: StormState, time_ms: number): StormCore[] {
   const { storm } = state;
-  const beam_km = Math.min(4, (nearestSiteKm(sites, state) * Math.PI) / 180);
-  const core_km = Math.hypot(storm.core_km, 0.3 * beam_km);
-  const heading = (state.course_deg * Math.PI) / 180;
-  return {
-    lat: state.lat,
-    lon: state.lon,
-    forward_east: Math.sin(heading),
-    forward_north: Math.cos(heading),
+  const core_km = storm.core_km * PULSE_WIDTH;
+  const { east, north } = windTowards(state.direction_deg, 1);
+  return pulsesAt(storm, time_ms).map(({ along_km, left_km, share }) => ({
+    ...offsetPosition(state, along_km * east - left_km * north, along_km * north + left_km * east),
+    forward_east: east,
+    forward_north: north,
     along_km: core_km * Math.sqrt(storm.aspect),
     across_km: core_km / Math.sqrt(storm.aspect),
     core_km,
-    peak_mm: state.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2),
+    peak_mm: state.peak_mm * share,
+  }));
+}
+
+/** A core after beam broadening: with distance from the radar it becomes weaker and wider. */
+export function seenByRadar({ sites }: Scenario, core: StormCore): StormCore {
+  const beam_km = Math.min(4, (nearestSiteKm(sites, core) * Math.PI) / 180);
+  const wider = Math.hypot(core.core_km, 0.3 * beam_km) / core.core_km;
+  return {
+    ...core,
+    along_km: wider * core.along_km,
+    across_km: wider * core.across_km,
+    core_km: wider * core.core_km,
+    peak_mm: core.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2),
   };
 }
 
-/** First and last row and column within a distance of a core, counted within the window; null without any. */
-export function boxAround(core: StormCore, reach_km: number, window: Window) {
+/** Distance of a place from the middle of a core, in its lengths. */
+export function distanceFrom(core: StormCore, east_km: number, north_km: number): number {
+  const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
+  const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
+  return coreDistance(along, across);
+}
+
+/** First and last row and column within a distance of a place, counted within the window; null without any. */
+export function boxAround(place: Position, reach_km: number, window: Window) {
   const rows_reach = reach_km / KM_PER_DEG;
-  const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((core.lat + rows_reach) * Math.PI) / 180));
-  const top = Math.max(0, latRow(core.lat + rows_reach) - window.row0);
-  const bottom = Math.min(window.rows - 1, latRow(core.lat - rows_reach) - window.row0);
-  const left = Math.max(0, lonCol(core.lon - cols_reach) - window.col0);
-  const right = Math.min(window.cols - 1, lonCol(core.lon + cols_reach) - window.col0);
+  const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((place.lat + rows_reach) * Math.PI) / 180));
+  const top = Math.max(0, latRow(place.lat + rows_reach) - window.row0);
+  const bottom = Math.min(window.rows - 1, latRow(place.lat - rows_reach) - window.row0);
+  const left = Math.max(0, lonCol(place.lon - cols_reach) - window.col0);
+  const right = Math.min(window.cols - 1, lonCol(place.lon + cols_reach) - window.col0);
   return top > bottom || left > right ? null : { top, bottom, left, right };
 }

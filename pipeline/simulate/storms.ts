@@ -1,11 +1,11 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { bearingOf, type Wind, windTowards } from './hodograph.ts';
+import { bearingOf, type Wind } from './hodograph.ts';
 import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from './random.ts';
 import type { Scenario } from './scenario.ts';
-import { courseAt, motionAt, originThrough, positionAt, type StormPath } from './storm-path.ts';
-import { intensityAt, type Walk } from './walk.ts';
+import { motionAt, originThrough, positionAt, type StormPath } from './storm-path.ts';
+import { strengthAt } from './strength.ts';
 import {
   type Boundary,
   boundariesAt,
@@ -30,15 +30,13 @@ const KEPT_SLOTS = 48;
  * Largest pixel over the life of a storm divided by its `peak_mm`: the walk of strength and texture raise it. Medians below are
  * those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by this factor.
  */
-const OBSERVED_OVER_PEAK = { ordinary: 1.32, organised: 1.65 } as const;
-/** Speed along the course over that of the wind: a storm with a random walk advances more slowly than it moves. */
-const COURSE_SHARE = 0.88;
+const OBSERVED_OVER_PEAK = { ordinary: 1.22, organised: 1.4 } as const;
 /**
  * Standard deviation of the intensity walk of organised storms, natural logarithm: `small` up to the first bound of `peak_mm`,
  * decreasing linearly to `large` at the second. Large hail is persistent, small hail intermittent.
  */
-const STRENGTH_LN = { small: 1.05, large: 0.1 } as const;
-const STRENGTH_MM = { small: 17, large: 38 } as const;
+const STRENGTH_LN = { small: 1.15, large: 0.08 } as const;
+const STRENGTH_MM = { small: 18, large: 32 } as const;
 /** Intensity follows a bounded random walk: at most +1 SD above its mean (smooth limit by tanh), unbounded below. */
 const STRENGTH_MOST = 1;
 /** Typical intensity below the peak intensity, standard deviations. */
@@ -49,7 +47,17 @@ const ORDINARY_STRENGTH_LN = 0.1;
 const LIFE_SHARE = { small: 0.6, large: 1 } as const;
 const LIFE_MM = { small: 12, large: 32 } as const;
 /** Factor on the width of a core, which is 2.4 km for the smallest and 3.8 km for the largest hail. */
-const WIDTH = { ordinary: 1.18, organised: 1.15 } as const;
+const WIDTH = { ordinary: 1.25, organised: 1.15 } as const;
+
+/**
+ * A steady scenario of supercells bears a long-lived one in its middle every second slot, so that three hours at any time have a
+ * swath of 60 km and more. Its least life, and its least `peak_mm`.
+ */
+const LEADING = { every_slots: 2, life_min: 330, peak_mm: 34 } as const;
+/** Supercells among organised storms from which a steady scenario is one of supercells. */
+const LEADING_SHARE = 0.5;
+/** Least life of other supercells, minutes. */
+const SHORTEST_SUPERCELL = { life_min: 40, peak_mm: 0 } as const;
 
 export type StormKind = 'ordinary' | 'multicell' | 'supercell';
 
@@ -66,8 +74,7 @@ export interface Storm extends StormPath {
   readonly merges_into: string | null;
   /** Largest MESH before the walk of its strength and texture, mm. */
   readonly peak_mm: number;
-  /** Walk of its intensity, and the standard deviation of that, natural logarithm. */
-  readonly strength: Walk;
+  /** Standard deviation of its strength, natural logarithm. */
   readonly strength_ln: number;
   /** Distance in which the core falls to 1/e, geometric mean of both axes, km. */
   readonly core_km: number;
@@ -79,9 +86,7 @@ export interface Storm extends StormPath {
 /** A storm at one instant. */
 export interface StormState extends Position {
   readonly storm: Storm;
-  /** Direction of the course without the walk: the orientation of the storm. */
-  readonly course_deg: number;
-  /** Motion at the instant. */
+  /** Motion at the instant, which is also the orientation of the storm. */
   readonly direction_deg: number;
   readonly speed_ms: number;
   /** MESH in the core before texture, mm. */
@@ -108,7 +113,6 @@ export function stormAt(storm: Storm, time_ms: number): StormState {
   return {
     storm,
     ...positionAt(storm, time_ms),
-    course_deg: bearingOf(courseAt(storm, time_ms)),
     direction_deg: bearingOf(motion),
     speed_ms: Math.hypot(motion.east, motion.north),
     peak_mm: storm.peak_mm * lifeCurve(age) * pulsation(storm, time_ms),
@@ -125,7 +129,7 @@ export function lifeCurve(age: number): number {
 
 /** Factor of the intensity walk. */
 function pulsation(storm: Storm, time_ms: number): number {
-  const strength = intensityAt(storm.strength, time_ms);
+  const strength = strengthAt(storm, time_ms);
   const bounded = strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST);
   return Math.exp(storm.strength_ln * (bounded - STRENGTH_USUAL));
 }
@@ -161,6 +165,10 @@ function drawSlot(scenario: Scenario, number: number): Storm[] {
     : { organised: character.organised_per_day * cycle, ordinary: character.ordinary_per_day * cycle };
   drawClusters(slot, boundaries, organised, 2, bearOrganised);
   drawClusters(slot, boundaries, ordinary, 4, bearOrdinary);
+  if (scenario.steady && character.supercell_share > LEADING_SHARE && number % LEADING.every_slots === 0) {
+    const middle = boundaries[boundaries.length >> 1];
+    bearSupercell(slot, middle, middle.centre, (number + slot.draw()) * SLOT_MS, LEADING);
+  }
   return slot.storms;
 }
 
@@ -190,23 +198,27 @@ function bearOrganised(slot: Slot, line: Boundary, origin: Position, birth_ms: n
   else bearMulticell(slot, line, origin, birth_ms);
 }
 
-function bearSupercell(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
+function bearSupercell(
+  slot: Slot,
+  line: Boundary,
+  origin: Position,
+  birth_ms: number,
+  least: { readonly life_min: number; readonly peak_mm: number } = SHORTEST_SUPERCELL,
+): void {
   const { draw } = slot;
-  const peak_mm = observedPeak(slot, 48 * slot.character.size_factor, 0.32);
+  const peak_mm = Math.max(least.peak_mm, observedPeak(slot, 48 * slot.character.size_factor, 0.28));
   const parent = bear(slot, {
     kind: 'supercell',
     birth_ms,
-    life_ms: Math.min(480, Math.max(40, lifeShare(peak_mm) * lognormal(draw, 110, 0.55))) * MS_PER_MIN,
+    life_ms: Math.min(480, Math.max(least.life_min, lifeShare(peak_mm) * lognormal(draw, 130, 0.5))) * MS_PER_MIN,
     origin,
-    direction_deg: bearingOf(line.right) + 4 * normal(draw) - 8,
-    turn_deg: between(draw, 12, 28),
-    speed_ms: courseSpeed(line.right) * Math.exp(0.06 * normal(draw)),
+    ...near(draw, line.right, 3, between(draw, 4, 12)),
     peak_mm,
   });
   const splits = draw() < (slot.scenario.steady ? 0.35 : 0.2);
   const split_min = between(draw, 30, 60);
   if (splits && parent.life_ms > 1.5 * split_min * MS_PER_MIN) bearLeftMover(slot, line, parent, split_min);
-  if (draw() < 0.3) bearFeeder(slot, parent);
+  if (draw() < 0.3) bearFeeder(slot, line, parent);
 }
 
 /** The left mover of a split: it separates from the parent's left flank at 30-60 minutes of age. */
@@ -219,31 +231,18 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
     birth_ms,
     life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MIN,
     origin: shifted(positionAt(parent, birth_ms), parent.direction_deg - 70, 1.3 * parent.core_km),
-    direction_deg: bearingOf(line.left) + 4 * normal(draw),
-    turn_deg: between(draw, -12, 0),
-    speed_ms: courseSpeed(line.left),
+    ...near(draw, line.left, 4, between(draw, -8, 0)),
     peak_mm: parent.peak_mm * between(draw, 0.55, 0.9),
   });
 }
 
-/** A younger storm on the flank that merges into its target. */
-function bearFeeder(slot: Slot, target: Storm): void {
+/** A younger storm on the right flank of a right mover: it goes with the mean wind, across which its target moves, and merges. */
+function bearFeeder(slot: Slot, line: Boundary, target: Storm): void {
   const { draw } = slot;
   const meeting_ms = target.birth_ms + between(draw, 0.35, 0.65) * target.life_ms;
   const life_ms = between(draw, 26, 44) * MS_PER_MIN;
   const birth_ms = meeting_ms - 0.85 * life_ms;
-  const carried = courseAt(target, meeting_ms);
-  const closing = windTowards(bearingOf(carried) + 180 + between(draw, 20, 130), between(draw, 4, 7));
-  const east = carried.east + closing.east;
-  const north = carried.north + closing.north;
-  const path = {
-    birth_ms,
-    life_ms,
-    direction_deg: bearingOf({ east, north }),
-    turn_deg: 0,
-    speed_ms: clampedSpeed('multicell', Math.hypot(east, north)),
-    walk: target.walk,
-  };
+  const path = { birth_ms, life_ms, ...near(draw, line.mean, 4, 0) };
   bear(slot, {
     kind: 'multicell',
     merges_into: target.storm_id,
@@ -256,17 +255,14 @@ function bearFeeder(slot: Slot, target: Storm): void {
 function bearMulticell(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
   const { draw } = slot;
   const peak_mm = observedPeak(slot, 27 * slot.character.size_factor, 0.34);
-  const parent = bear(slot, {
+  bear(slot, {
     kind: 'multicell',
     birth_ms,
     life_ms: Math.min(180, Math.max(20, lifeShare(peak_mm) * gamma2(draw, 50))) * MS_PER_MIN,
     origin,
-    direction_deg: bearingOf(line.mean) + 8 + 10 * normal(draw),
-    turn_deg: between(draw, 0, 10),
-    speed_ms: 0.9 * courseSpeed(line.mean) * Math.exp(0.1 * normal(draw)),
+    ...near(draw, line.mean, 6, between(draw, 0, 4)),
     peak_mm,
   });
-  if (draw() < 0.15) bearFeeder(slot, parent);
 }
 
 function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: number): void {
@@ -276,20 +272,18 @@ function bearOrdinary(slot: Slot, line: Boundary, origin: Position, birth_ms: nu
     birth_ms,
     life_ms: Math.min(120, Math.max(6, gamma2(draw, 24))) * MS_PER_MIN,
     origin,
-    direction_deg: bearingOf(line.mean) + 10 * normal(draw),
-    turn_deg: 0,
-    speed_ms: courseSpeed(line.mean) * Math.exp(0.12 * normal(draw)),
+    ...near(draw, line.mean, 14, 0),
     peak_mm: lognormal(draw, 9 / OBSERVED_OVER_PEAK.ordinary, 0.53),
   });
 }
 
-/** Speed along the course of a storm in a mean wind; the walk adds the rest. */
-function courseSpeed(wind: Wind): number {
-  return COURSE_SHARE * Math.hypot(wind.east, wind.north);
-}
-
-function clampedSpeed(kind: StormKind, speed_ms: number): number {
-  return Math.min(25, Math.max(kind === 'ordinary' ? 5 : 7, speed_ms));
+/** Motion that differs from a wind by at most some degrees and 10 % in speed, and turns by some degrees over the life of the storm. */
+function near(draw: Draw, wind: Wind, most_deg: number, turn_deg: number) {
+  return {
+    direction_deg: bearingOf(wind) + between(draw, -most_deg, most_deg) - turn_deg / 2,
+    turn_deg,
+    speed_ms: Math.min(25, Math.max(5, Math.hypot(wind.east, wind.north) * between(draw, 0.9, 1.1))),
+  };
 }
 
 /** Factor on the life of an organised storm: storms with large hail live longer. */
@@ -313,32 +307,21 @@ type Birth = Pick<
   Storm,
   'kind' | 'birth_ms' | 'life_ms' | 'origin' | 'direction_deg' | 'turn_deg' | 'speed_ms' | 'peak_mm'
 > &
-  Partial<Pick<Storm, 'split_from' | 'merges_into' | 'walk'>>;
+  Partial<Pick<Storm, 'split_from' | 'merges_into'>>;
 
-/** Completes a storm with id, key, shape and walk, and adds it to the slot. */
+/** Completes a storm with id, key and shape, and adds it to the slot. */
 function bear(slot: Slot, birth: Birth): Storm {
   const { draw, scenario } = slot;
   const number = slot.storms.length;
   const peak_mm = Math.min(105, birth.peak_mm);
   const isOrdinary = birth.kind === 'ordinary';
   const key = hashOf(scenario.seed, 0x5707, slot.number, number);
-  const speed_ms = clampedSpeed(birth.kind, birth.speed_ms);
-  const own: Walk = {
-    key,
-    from_ms: birth.birth_ms,
-    to_ms: birth.birth_ms + birth.life_ms,
-    bearing_deg: birth.direction_deg + birth.turn_deg / 2,
-    speed_ms,
-  };
   const storm: Storm = {
     split_from: null,
     merges_into: null,
-    walk: own,
-    strength: own,
     ...birth,
     storm_id: `${slot.number.toString(36)}-${number}`,
     key,
-    speed_ms,
     peak_mm,
     strength_ln: isOrdinary ? ORDINARY_STRENGTH_LN : bySize(STRENGTH_LN, STRENGTH_MM, peak_mm),
     // Distance in which the core falls to 1/e: wider where the hail is larger.
@@ -346,7 +329,7 @@ function bear(slot: Slot, birth: Birth): Storm {
       (2.4 + 1.4 * Math.min(1, peak_mm / 50)) *
       WIDTH[isOrdinary ? 'ordinary' : 'organised'] *
       Math.exp(0.12 * normal(draw)),
-    aspect: between(draw, 1.2, 1.7),
+    aspect: isOrdinary ? between(draw, 1.5, 2.4) : between(draw, 1.3, 2),
     freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICE.north, birth.origin.lat)),
   };
   slot.storms.push(storm);

@@ -50,7 +50,7 @@ export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> =
     ordinary_per_day: 1000,
     steady_per_hour: { organised: 1.5, ordinary: 20 },
     supercell_share: 0.2,
-    size_factor: 0.54,
+    size_factor: 0.8,
     boundaries: 3,
     shear_ms: [12, 22],
     mean_wind_ms: [9, 16],
@@ -115,6 +115,10 @@ const HOMELANDS: readonly (Position & { readonly spread_km: number; readonly wei
   { lat: 41.0, lon: -77.0, spread_km: 220, weight: [0, 0, 1, 2, 3, 4, 4, 3, 1, 1, 0, 0] },
 ];
 
+/** Direction towards which the mean wind blows at the middle longitude of the country, and its turn per degree of longitude. */
+const FLOW_DEG = [35, 95] as const;
+const VEER_DEG = [-0.3, 1] as const;
+const MIDDLE_LON = -97;
 /** Interval at which steady scenarios renew their boundaries, so that a day has different evenings. */
 const STEADY_BLOCK_H = 6;
 /** Month of the conditions of a steady scenario at any date: May. */
@@ -162,23 +166,38 @@ export interface Boundary extends SupercellMotion {
 export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
   const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : convectiveDay(time_ms);
   const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, time_ms)];
-  return Array.from({ length: character.boundaries }, (_, i) => boundary(scenario, character, period, i));
+  return Array.from({ length: character.boundaries }, (_, i) =>
+    boundary(scenario, character, period, convectiveDay(time_ms), i),
+  );
 }
 
-function boundary(scenario: Scenario, character: DayTypeParameters, period: number, i: number): Boundary {
+function boundary(scenario: Scenario, character: DayTypeParameters, period: number, day: number, i: number): Boundary {
   const draw = drawsOf(scenario.seed, 0xb0d, period, i);
   const centre = scenario.steady
     ? placeInWindow(scenario, draw, i, character.boundaries)
     : placeInCountry(period, draw);
-  const towards_deg = between(draw, 20, 110);
-  const speed = between(draw, ...character.mean_wind_ms);
-  const shear = windTowards(towards_deg + between(draw, 10, 45), between(draw, ...character.shear_ms));
+  const flow = steeringFlow(scenario, character, day);
+  const towards_deg = flow.towards_deg + flow.veer_deg * (centre.lon - MIDDLE_LON);
+  const shear = windTowards(towards_deg + flow.shear_angle_deg, flow.shear_ms);
   return {
     key: i,
     centre,
     bearing_deg: towards_deg + between(draw, -75, 15),
     length_km: between(draw, 220, 480),
-    ...supercellMotion(hodograph(windTowards(towards_deg, speed), shear)),
+    ...supercellMotion(hodograph(windTowards(towards_deg, flow.speed_ms), shear)),
+  };
+}
+
+/** Wind that steers the storms of a convective day; it veers evenly from west to east, as behind and ahead of a trough. */
+function steeringFlow({ seed }: Scenario, character: DayTypeParameters, day: number) {
+  const draw = drawsOf(seed, 0xf10, day);
+  return {
+    /** Direction towards which the mean wind blows at the middle longitude, and its turn per degree of longitude. */
+    towards_deg: between(draw, ...FLOW_DEG),
+    veer_deg: between(draw, ...VEER_DEG),
+    speed_ms: between(draw, ...character.mean_wind_ms),
+    shear_angle_deg: between(draw, 10, 45),
+    shear_ms: between(draw, ...character.shear_ms),
   };
 }
 

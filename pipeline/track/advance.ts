@@ -4,25 +4,27 @@ import type { MotionSource, TrackState } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
-import { branchMotion, centroidVariance, firstMotion, predictMotion, updateMotion } from './kalman.ts';
+import { extendTrail, hindcast, motionShare } from './hindcast.ts';
+import { branchMotion, centroidVariance, firstMotion, type Motion, predictMotion, updateMotion } from './kalman.ts';
 import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
 import type { Vector } from './local-plane.ts';
-import { maskOf } from './mask.ts';
-import { type Matches, matchParts, strength } from './match.ts';
-import { type Heading, headingOf, type Mover, regionalVelocity, velocityOf } from './motion.ts';
+import { type CellAtPixel, cellAtPixel, maskOf } from './mask.ts';
+import { type Matches, matchParts, PARTING_VELOCITY_SD_KM_MIN, strength } from './match.ts';
+import { type Heading, headingOf, inRegion, type Mover, regionalVelocity, velocityOf } from './motion.ts';
 import { partitionCells } from './partition-cells.ts';
 import type { CellPart, TrackCell } from './track-cell.ts';
 import { trackId } from './track-id.ts';
 import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
 
-/** Longest time that a track coasts through missing scans. */
-const COAST_MAX_MIN = 10;
-/** Consecutive arriving scans without a cell that end a track. */
-const MISSED_SCANS_MAX = 2;
+/** Longest time that a track coasts through missing scans: ten minutes, and the half by which scans come early or late. */
+const COAST_MAX_MIN = 10.5;
+/** Longest time from one cell of a track to its next, whatever lies between them: two missed scans of five minutes. */
+const UNSEEN_MAX_MIN = 15;
+/** Consecutive arriving scans without a cell that end a track, and those that end it in the track that covers it. */
+const MISSED_SCANS_MAX = 3;
+const COVERED_SCANS_MAX = 2;
 const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
 const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
-/** Spread of a branch's velocity about that of the whole: 30 km/h, the deviation of a supercell from the mean wind. */
-const PARTING_VELOCITY_SD_KM_MIN = 30 / 60;
 
 /** Input of the tracker for one scan. */
 export interface TrackScan {
@@ -30,6 +32,8 @@ export interface TrackScan {
   readonly cells: readonly TrackCell[];
   /** Motion of the whole field since the previous scan; null while unknown. */
   readonly pattern_motion: Heading | null;
+  /** Indices of the cells that an edge cuts (`cutCells`); none when left out. */
+  readonly cut?: ReadonlySet<number>;
 }
 
 /** Outcome of one scan: the live tracks for the next scan, the rows to publish by track_id, and the track of each cell. */
@@ -59,7 +63,7 @@ interface Missed {
  * Tracks after one more scan: predicted, matched to its cells, split, merged, opened and ended.
  *
  * Pure. Scans come in order of time; throws for a scan that is not after the last one. A track whose cell is missing
- * coasts for one arriving scan, or up to ten minutes without scans. At most one row per track and scan.
+ * coasts for two arriving scans, or up to ten minutes without scans. At most one row per track and scan.
  * Sources: the constant-velocity filter of Rossi et al. 2015 (J. Atmos. Oceanic Technol. 32, 461-475), overlap and
  * assignment after Dixon & Wiener 1993 (J. Atmos. Oceanic Technol. 10, 785-797).
  */
@@ -72,13 +76,17 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
       `the scan before is ${scanId(known.scan_time)}, expected an earlier one`,
     );
 
+  const gap = (scan_time - (known.scan_time ?? scan_time)) / MS_PER_MIN;
   const all = known.tracks.map((track) => predictTrack(track, scan_time));
-  const live = all.filter((prediction) => prediction.minutes <= COAST_MAX_MIN);
-  const lost = all.filter((prediction) => prediction.minutes > COAST_MAX_MIN);
-  const movers = live.filter(isMature).map(mover);
+  const isLive = ({ minutes }: Prediction) => gap <= COAST_MAX_MIN && minutes <= UNSEEN_MAX_MIN;
+  const live = all.filter(isLive);
+  const lost = all.filter((prediction) => !isLive(prediction));
+  const movers = live.flatMap(moverOf);
   const flows = cells.map((cell) => flowAt(cell, movers, scan.pattern_motion));
+  const owner = cellAtPixel(cells);
   const parts = partitionCells(
     cells,
+    owner,
     live,
     flows.map((flow) => flow.velocity),
   );
@@ -89,13 +97,14 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     parts.map((part) => flowOf(part).velocity),
   );
 
-  const seen = parts.map((part, index) => {
+  const linked = parts.map((part, index) => {
     const at = matches.trackOfPart[index];
     const before: Prediction | undefined = live[at];
-    if (before) return continueTrack(before, part, scan_time, flowOf(part), linkKind(matches, at));
+    if (before) return continueTrack(before, part, scan_time, flowOf(part), kindOf(matches, at, part, scan.cut));
     const parent: Prediction | undefined = live[matches.parentOfPart[index]];
     return openTrack(part, scan_time, flowOf(part), parent);
   });
+  const seen = judgeMotions(linked, scan_time, owner);
   const missed = live.flatMap((prediction, index) =>
     matches.partOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
@@ -114,12 +123,17 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
   };
 }
 
-/** How a track is linked to its part. Only a straight link measures motion: the centroid jumps in the other two. */
-type LinkKind = 'straight' | 'branch' | 'shape';
+/**
+ * How a track is linked to its part. Only a straight link measures motion: the centroid jumps in a branch and a new shape, and
+ * where storms cross nobody sees which pixels are whose. Of a mature storm that an edge cuts, the centroid stays behind.
+ */
+type LinkKind = 'straight' | 'branch' | 'shape' | 'crossing' | 'cut';
 
-function linkKind({ branched, reshaped }: Matches, track: number): LinkKind {
-  if (branched[track] === 1) return 'branch';
-  return reshaped[track] === 1 ? 'shape' : 'straight';
+function kindOf(matches: Matches, track: number, part: CellPart, cut: TrackScan['cut']): LinkKind {
+  if (part.crossing) return 'crossing';
+  if (matches.branched[track] === 1) return 'branch';
+  if (cut?.has(part.cell)) return 'cut';
+  return matches.reshaped[track] === 1 ? 'shape' : 'straight';
 }
 
 /** Track of each cell; where several tracks share a cell, the one with the largest area x size. */
@@ -137,10 +151,10 @@ function byId(a: { readonly track_id: string }, b: { readonly track_id: string }
   return a.track_id < b.track_id ? -1 : Number(a.track_id > b.track_id);
 }
 
-/** A track predicted to the time of a scan, at most COAST_MAX_MIN ahead. */
+/** A track predicted to the time of a scan, at most UNSEEN_MAX_MIN ahead. */
 function predictTrack(track: LiveTrack, scan_time: number): Prediction {
   const minutes = (scan_time - track.last_seen) / MS_PER_MIN;
-  const motion = predictMotion(track.motion, Math.min(minutes, COAST_MAX_MIN));
+  const motion = predictMotion(track.motion, Math.min(minutes, UNSEEN_MAX_MIN));
   return {
     track,
     minutes,
@@ -150,12 +164,11 @@ function predictTrack(track: LiveTrack, scan_time: number): Prediction {
   };
 }
 
-function isMature({ track }: Prediction): boolean {
-  return track.scan_count >= MATURE_SCANS;
-}
-
-function mover({ motion }: Prediction): Mover {
-  return { lat: motion.lat, lon: motion.lon, velocity: { east: motion.east_km_min, north: motion.north_km_min } };
+/** A mature track as it moves by its published motion. */
+function moverOf({ track, motion }: Prediction): Mover[] {
+  const { speed_kmh, direction_deg } = track;
+  if (track.scan_count < MATURE_SCANS || speed_kmh === null || direction_deg === null) return [];
+  return [{ lat: motion.lat, lon: motion.lon, velocity: velocityOf({ speed_kmh, direction_deg }) }];
 }
 
 function flowAt(cell: TrackCell, movers: readonly Mover[], pattern_motion: Heading | null): Flow {
@@ -179,6 +192,26 @@ function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
   return { ...headingOf(flow.velocity), motion_source: flow.source };
 }
 
+/**
+ * The tracks of a scan with the motions that are published: as much of them as moves the storms of the last half hour onto the
+ * cells of this scan at least as well as if they had stayed where they were.
+ */
+function judgeMotions(tracks: readonly LiveTrack[], scan_time: number, owner: CellAtPixel): LiveTrack[] {
+  const judged = tracks.map(({ lat, lon, trail }) => ({ lat, lon, past: hindcast(trail, scan_time, owner) }));
+  return tracks.map((track, index) => {
+    const { speed_kmh, direction_deg, mask } = track;
+    if (speed_kmh === null || direction_deg === null) return track;
+    const own = judged[index];
+    const around = judged.filter((other) => other !== own && inRegion(own, other)).map(({ past }) => past);
+    const velocity = velocityOf({ speed_kmh, direction_deg });
+    return {
+      ...track,
+      speed_kmh: speed_kmh * motionShare(own.past, around),
+      trail: extendTrail(track.trail, { scan_time, velocity, mask }),
+    };
+  });
+}
+
 function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Prediction | undefined): LiveTrack {
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
@@ -199,6 +232,7 @@ function openTrack(cell: CellPart, scan_time: number, flow: Flow, parent: Predic
     ...lastCell(cell),
     peak_area_km2: cell.area_km2,
     peak_estimated_size_mm: cell.estimated_size_mm,
+    trail: [],
     sizes: [{ scan_time, size_mm: cell.estimated_size_mm }],
     trend: STEADY,
     size_growth_rate_mm_per_min: null,
@@ -215,10 +249,7 @@ function continueTrack(
 ): LiveTrack {
   const at = { lat: cell.centroid_lat, lon: cell.centroid_lon };
   const variance_km2 = centroidVariance(equivalentRadius(cell.area_km2));
-  const corrected =
-    kind === 'straight'
-      ? updateMotion(motion, at, variance_km2)
-      : branchMotion(motion, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN);
+  const corrected = correctedMotion(kind, track, motion, at, variance_km2);
   const scan_count = track.scan_count + 1;
   const sizes = [...recentSizes(track.sizes, scan_time), { scan_time, size_mm: cell.estimated_size_mm }];
   const growth = growthRate(sizes);
@@ -240,12 +271,32 @@ function continueTrack(
 }
 
 /**
+ * The predicted state with what a link says about it. A crossing storm goes straight on, no less surely than before; so does a
+ * mature one that an edge cuts, from where the rest of it is.
+ */
+function correctedMotion(
+  kind: LinkKind,
+  track: LiveTrack,
+  predicted: Motion,
+  at: Position,
+  variance_km2: number,
+): Motion {
+  const { pp, pv, vv } = track.motion;
+  if (kind === 'crossing') return { ...predicted, pp, pv, vv };
+  if (kind === 'cut' && track.scan_count >= MATURE_SCANS) return { ...predicted, lat: at.lat, lon: at.lon, pp, pv, vv };
+  if (kind === 'straight' || kind === 'cut') return updateMotion(predicted, at, variance_km2);
+  return branchMotion(predicted, at, variance_km2, PARTING_VELOCITY_SD_KM_MIN);
+}
+
+/**
  * State and predicted position of a track without a part in this scan. It coasts in its first such scan, also when another
- * track's part covers it: cores that touch often separate again in the next scan.
+ * track's part covers it: cores that touch often separate again in the next scan. Where nothing covers it, it coasts in its
+ * second one, too: storms dip below the threshold.
  */
 function coastTrack({ track, motion }: Prediction, survivor: Prediction | undefined): Missed {
   const missed = { ...track, missed_scans: track.missed_scans + 1 };
-  if (missed.missed_scans < MISSED_SCANS_MAX) return { track: missed, state: 'coasted', at: motion, merged_into: null };
+  if (missed.missed_scans < (survivor ? COVERED_SCANS_MAX : MISSED_SCANS_MAX))
+    return { track: missed, state: 'coasted', at: motion, merged_into: null };
   if (survivor) return { track: missed, state: 'merged', at: motion, merged_into: survivor.track.track_id };
   return { track: missed, state: 'ended', at: motion, merged_into: null };
 }

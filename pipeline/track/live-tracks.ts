@@ -1,5 +1,6 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { TrailStep } from './hindcast.ts';
 import type { Motion } from './kalman.ts';
 import type { SizeAt, TrendState } from './trend.ts';
 
@@ -21,6 +22,8 @@ export interface LiveTrack
   readonly centroid_lon: number;
   /** Runs of the last cell's pixels, see `Mask`. */
   readonly mask: readonly number[];
+  /** Earlier masks and motions, by which its motion is judged. */
+  readonly trail: readonly TrailStep[];
   /** Largest sizes of the last ten minutes. */
   readonly sizes: readonly SizeAt[];
   readonly trend: TrendState;

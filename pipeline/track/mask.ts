@@ -5,7 +5,7 @@
 export type Mask = readonly number[];
 
 /** Pixels of a scan's cells, looked up by lattice position. */
-type CellAtPixel = ReadonlyMap<number, number>;
+export type CellAtPixel = ReadonlyMap<number, number>;
 
 const KEY_STEP = 1 << 16; // wider than the lattice, also for a mask moved beyond its edge
 
@@ -51,17 +51,28 @@ export function eachPixel(mask: Mask, rows_south: number, cols_east: number, vis
   }
 }
 
-/** Number of pixels that a mask, moved by whole rows and columns, shares with each cell it touches. */
+/** Number of pixels within `reach_px` of a mask, moved by whole rows and columns, that belong to each cell. */
 export function sharedPixels(
   mask: Mask,
   rows_south: number,
   cols_east: number,
   owner: CellAtPixel,
+  reach_px = 0,
 ): Map<number, number> {
   const shared = new Map<number, number>();
-  eachPixel(mask, rows_south, cols_east, (key) => {
+  const count = (key: number) => {
     const cell = owner.get(key);
     if (cell !== undefined) shared.set(cell, (shared.get(cell) ?? 0) + 1);
-  });
+  };
+  if (reach_px === 0) eachPixel(mask, rows_south, cols_east, count);
+  else for (const key of pixelsAround(mask, rows_south, cols_east, reach_px)) count(key);
   return shared;
+}
+
+function pixelsAround(mask: Mask, rows_south: number, cols_east: number, reach_px: number): Set<number> {
+  const wide = mask.map((value, i) => value + [0, -reach_px, 2 * reach_px][i % 3]);
+  const keys = new Set<number>();
+  for (let south = -reach_px; south <= reach_px; south++)
+    eachPixel(wide, rows_south + south, cols_east, (key) => keys.add(key));
+  return keys;
 }

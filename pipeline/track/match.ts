@@ -22,6 +22,12 @@ const SAME_SHARE_OF_LARGER = 0.2;
  */
 const BRANCH_STRENGTH_SHARE = 0.2;
 const BRANCHES_COVER_SHARE = 0.6;
+/** Spread of a branch's velocity about that of the whole: 30 km/h, the deviation of a supercell from the mean wind. */
+export const PARTING_VELOCITY_SD_KM_MIN = 30 / 60;
+/** Where no scan came for longer than that, branches have left the mask of the whole: they are looked for that much around it. */
+const BRANCHES_STAY_MIN = 5;
+/** A track that missed so many scans goes on only in a cell that its moved mask touches: elsewhere it is another storm's. */
+const MISSED_SCANS_FREE = 2;
 /** Cost of leaving a track without a part. */
 const ALONE_COST = 9;
 const MISMATCH_WEIGHT = 2;
@@ -53,6 +59,8 @@ interface Pair {
 /** Pixels of each moved mask, and pixels that it shares with each part. */
 interface Overlaps {
   readonly shared: readonly ReadonlyMap<number, number>[];
+  /** The same for all that branches of it may have reached. */
+  readonly reached: readonly ReadonlyMap<number, number>[];
   readonly pixels: readonly number[];
 }
 
@@ -66,8 +74,14 @@ export function matchParts(
   flow: readonly Vector[],
 ): Matches {
   const owner = cellAtPixel(parts);
+  const shared = predictions.map((p) => sharedPixels(p.track.mask, p.rows_south, p.cols_east, owner));
   const overlaps: Overlaps = {
-    shared: predictions.map((p) => sharedPixels(p.track.mask, p.rows_south, p.cols_east, owner)),
+    shared,
+    reached: predictions.map((p, track) => {
+      if (p.track.missed_scans > 0 || p.minutes <= BRANCHES_STAY_MIN) return shared[track];
+      const reach_px = Math.round(PARTING_VELOCITY_SD_KM_MIN * p.minutes);
+      return sharedPixels(p.track.mask, p.rows_south, p.cols_east, owner, reach_px);
+    }),
     pixels: predictions.map((p) => maskPixels(p.track.mask)),
   };
   const matches: Matches = {
@@ -114,6 +128,7 @@ function candidatePairs(
       const part = parts[index];
       if (part.held_by !== null || !mayContinue(prediction, part, flow[index])) return [];
       const common = overlaps.shared[track]?.get(index) ?? 0;
+      if (common === 0 && prediction.track.missed_scans >= MISSED_SCANS_FREE) return [];
       const iou = common / (overlaps.pixels[track] + part.rows.length - common);
       return [{ track, part: index, cost: linkCost(prediction, part, iou) }];
     });
@@ -199,7 +214,9 @@ function followBranches(
 ): void {
   const { partOfTrack, trackOfPart, parentOfPart, branched } = matches;
   const strengthOf = (part: number) => strength(parts[part]);
-  branchesOf(parts, overlaps).forEach((branches, track) => {
+  const near = branchesOf(parts, overlaps.shared);
+  branchesOf(parts, overlaps.reached).forEach((far, track) => {
+    const branches = breaksInto(predictions[track], track, far, parts, flow, overlaps) ? far : near[track];
     const free = branches.filter((part) => trackOfPart[part] === -1);
     const [first] = free;
     if (first === undefined) return;
@@ -219,7 +236,7 @@ function followBranches(
 }
 
 /** Branches of each track, ascending: the parts of which its moved mask covers ANCESTRY_SHARE, and more than any other mask. */
-function branchesOf(parts: readonly CellPart[], { shared }: Overlaps): number[][] {
+function branchesOf(parts: readonly CellPart[], shared: Overlaps['shared']): number[][] {
   const most = new Int32Array(parts.length);
   const from = new Int32Array(parts.length).fill(-1);
   shared.forEach((of, track) => {
@@ -243,12 +260,12 @@ function breaksInto(
   branches: readonly number[],
   parts: readonly CellPart[],
   flow: readonly Vector[],
-  { shared, pixels }: Overlaps,
+  { reached, pixels }: Overlaps,
 ): boolean {
   const own = branches.map((part) => parts[part]);
   const strong = own.filter((part) => strength(part) >= BRANCH_STRENGTH_SHARE * strength(prediction.track));
   if (strong.length < 2) return false;
-  const covered = branches.reduce((sum, part) => sum + (shared[track]?.get(part) ?? 0), 0);
+  const covered = branches.reduce((sum, part) => sum + (reached[track]?.get(part) ?? 0), 0);
   if (covered < BRANCHES_COVER_SHARE * pixels[track]) return false;
   return mayContinue(prediction, together(own), flow[branches[0]]);
 }

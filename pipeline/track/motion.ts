@@ -36,12 +36,14 @@ export interface Mover extends Position {
   readonly velocity: Vector;
 }
 
+/** True for two places in one region: within 100 km of each other. */
+export function inRegion(a: Position, b: Position): boolean {
+  if (Math.abs(a.lat - b.lat) > REGION_DEG) return false;
+  const off = offsetKm(a, b);
+  return Math.hypot(off.east, off.north) <= REGION_KM;
+}
+
 /** Median velocity of the movers within 100 km of a place, km/min; null without any. */
 export function regionalVelocity(at: Position, movers: readonly Mover[]): Vector | null {
-  const near = movers.filter((mover) => {
-    if (Math.abs(at.lat - mover.lat) > REGION_DEG) return false;
-    const off = offsetKm(at, mover);
-    return Math.hypot(off.east, off.north) <= REGION_KM;
-  });
-  return medianVelocity(near.map((mover) => mover.velocity));
+  return medianVelocity(movers.filter((mover) => inRegion(at, mover)).map((mover) => mover.velocity));
 }

@@ -103,7 +103,7 @@ function pixelsOf(frames: readonly ObjectFrame[], extrapolated_min: readonly num
 }
 
 /** Displacement of an object in whole rows and columns, at its latitude. */
-function pixelsMoved(mask: Mask, velocity: Vector | null, minutes: number) {
+export function pixelsMoved(mask: Mask, velocity: Vector | null, minutes: number) {
   if (velocity === null || minutes === 0 || mask.length === 0) return { rows_south: 0, cols_east: 0 };
   const middle_row = Math.round((mask[0] + mask[mask.length - 3]) / 2);
   const km = kmPerDegree(rowLat(middle_row));

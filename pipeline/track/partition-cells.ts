@@ -1,14 +1,18 @@
 import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
-import { equivalentRadius, mayContinue, type Prediction } from './gate.ts';
+import { equivalentRadius, MATURE_SCANS, mayContinue, type Prediction } from './gate.ts';
 import type { Vector } from './local-plane.ts';
 import { offsetKm } from './local-plane.ts';
-import { cellAtPixel, eachPixel, maskPixels, pixelKey, sharedPixels } from './mask.ts';
+import { type CellAtPixel, eachPixel, maskPixels, pixelKey, sharedPixels } from './mask.ts';
 import type { CellPart, TrackCell } from './track-cell.ts';
 
 /** A track claims a cell that covers this share of its moved mask. */
 const CLAIM_SHARE = 0.4;
 /** Cores nearer than this are one core: the smallest distance of two peaks when a cell is split. */
 const CORES_APART_MIN_KM = 5;
+/** Two storms cross when their velocities differ by more than so many standard deviations of the difference. */
+const CROSSING_SDS = 2;
+/** A storm smaller than this share of the other one is absorbed, it does not cross. */
+const CROSSING_AREA_SHARE = 0.5;
 /** Smallest area of a part, that of the smallest cell. */
 const PART_AREA_MIN_KM2 = 4;
 /** A part below this share of its track's last area has been absorbed. */
@@ -17,26 +21,26 @@ const PART_AREA_SHARE_MIN = 0.3;
 /**
  * The cells of a scan, partitioned among the tracks whose moved masks they cover.
  *
- * Cores that touch at the threshold for some scans stay two storms. Each pixel goes to the track whose moved mask contains it, the
- * remaining pixels to the nearest track. A track whose part is too small, too far away or too near to a larger one gets no part and
- * merges. `flow`: steering flow at each cell, km/min.
+ * Cores that touch at the threshold for some scans stay two storms. Each pixel goes to the track whose moved mask contains it, to
+ * both where two storms cross, the remaining pixels to the nearest track. A track whose part is too small, too far away or too
+ * near to a larger one gets no part and merges. `owner`: `cellAtPixel` of the cells; `flow`: steering flow at each cell, km/min.
  */
 export function partitionCells(
   cells: readonly TrackCell[],
+  owner: CellAtPixel,
   predictions: readonly Prediction[],
   flow: readonly Vector[],
 ): CellPart[] {
-  const claims = claimsOn(cells, predictions);
+  const claims = claimsOn(cells, owner, predictions);
   return cells.flatMap((cell, index) => {
-    const whole: CellPart = { ...cell, cell: index, part: 0, held_by: null };
+    const whole: CellPart = { ...cell, cell: index, part: 0, held_by: null, crossing: false };
     const claimants = apart(claims[index], predictions);
     return claimants.length < 2 ? [whole] : divide(whole, claimants, predictions, flow[index]);
   });
 }
 
 /** Predictions that claim each cell, the one with the largest area first. */
-function claimsOn(cells: readonly TrackCell[], predictions: readonly Prediction[]): number[][] {
-  const owner = cellAtPixel(cells);
+function claimsOn(cells: readonly TrackCell[], owner: CellAtPixel, predictions: readonly Prediction[]): number[][] {
   const claims: number[][] = cells.map(() => []);
   predictions.forEach(({ track, rows_south, cols_east }, index) => {
     const enough = CLAIM_SHARE * maskPixels(track.mask);
@@ -48,18 +52,27 @@ function claimsOn(cells: readonly TrackCell[], predictions: readonly Prediction[
   return claims;
 }
 
-/** The claimants at least CORES_APART_MIN_KM from every larger one. */
+/** The claimants that are at least CORES_APART_MIN_KM from every larger one, or cross it. */
 function apart(claimants: readonly number[], predictions: readonly Prediction[]): number[] {
   const kept: number[] = [];
   for (const index of claimants) {
     const at = predictions[index].motion;
     const free = kept.every((other) => {
       const off = offsetKm(at, predictions[other].motion);
-      return Math.hypot(off.east, off.north) >= CORES_APART_MIN_KM;
+      return Math.hypot(off.east, off.north) >= CORES_APART_MIN_KM || cross(predictions[index], predictions[other]);
     });
     if (free) kept.push(index);
   }
   return kept;
+}
+
+/** True for two storms whose known motions are too different for one storm: each goes straight on through the other. */
+function cross(a: Prediction, b: Prediction): boolean {
+  if (Math.min(a.track.settled_scans, b.track.settled_scans) < MATURE_SCANS) return false;
+  const [one_km2, other_km2] = [a.track.area_km2, b.track.area_km2];
+  if (Math.min(one_km2, other_km2) < CROSSING_AREA_SHARE * Math.max(one_km2, other_km2)) return false;
+  const apart = Math.hypot(a.motion.east_km_min - b.motion.east_km_min, a.motion.north_km_min - b.motion.north_km_min);
+  return apart > CROSSING_SDS * Math.sqrt(a.motion.vv + b.motion.vv);
 }
 
 /** Parts of one cell. A claimant whose part is too small leaves its pixels to the others. */
@@ -79,7 +92,9 @@ function divide(
   }
   return parts.map((part, k) => {
     const holds = mayContinue(holders[k], part, flow);
-    return holds ? { ...part, held_by: claimants[k] } : part;
+    return holds
+      ? { ...part, held_by: claimants[k], crossing: holders.some((other) => cross(holders[k], other)) }
+      : part;
   });
 }
 
@@ -96,6 +111,15 @@ function shareOut(cell: TrackCell, holders: readonly Prediction[]): number[][] {
   const shares: number[][] = holders.map(() => []);
   holder.forEach((k, i) => {
     shares[k]?.push(i);
+  });
+  holders.forEach((own, k) => {
+    const crossed = holders.map((other) => other !== own && cross(own, other));
+    if (!crossed.includes(true)) return;
+    eachPixel(own.track.mask, own.rows_south, own.cols_east, (key) => {
+      const i = indexAt.get(key);
+      if (i !== undefined && crossed[holder[i]]) shares[k]?.push(i);
+    });
+    shares[k]?.sort((a, b) => a - b);
   });
   return shares;
 }

@@ -1,7 +1,7 @@
-import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { type HailField, lowerBound } from '../grid.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
-import { type Heading, headingOf, medianVelocity } from './motion.ts';
+import { type Heading, headingOf, type Mover, medianVelocity } from './motion.ts';
 
 /** Side of the blocks that are matched independently, pixels. */
 const BLOCK_PX = 100;
@@ -20,21 +20,25 @@ interface Patch {
   readonly side: number;
 }
 
+/** Motion of the pattern of a whole field between two scans, the median over its blocks; null when no block qualifies. */
+export function patternMotion(before: HailField, after: HailField, minutes: number): Heading | null {
+  const velocity = medianVelocity(blockMotions(before, after, minutes).map((block) => block.velocity));
+  return velocity && headingOf(velocity);
+}
+
 /**
- * Motion of the pattern of a whole field between two scans; null when no block qualifies.
+ * Motion of each block of a field between two scans, at the centre of the block, km/min; none when the scans lie too far apart.
  *
  * Block matching: each block of 100 x 100 pixels is shifted against the earlier field. Its best shift has the largest
- * 2 sum(ab) / (sum(aa) + sum(bb)), refined to sub-pixels by a parabola. Returns the median over the blocks.
+ * 2 sum(ab) / (sum(aa) + sum(bb)), refined to sub-pixels by a parabola.
  */
-export function patternMotion(before: HailField, after: HailField, minutes: number): Heading | null {
-  if (minutes <= 0 || minutes > INTERVAL_MAX_MIN) return null;
+export function blockMotions(before: HailField, after: HailField, minutes: number): Mover[] {
+  if (minutes <= 0 || minutes > INTERVAL_MAX_MIN) return [];
   const reach = Math.ceil((SPEED_MAX_KM_MIN * minutes) / PIXEL_MIN_KM);
-  const velocities = busyBlocks(after).flatMap(({ row, col }) => {
+  return busyBlocks(after).flatMap(({ row, col }) => {
     const velocity = blockVelocity(before, after, row, col, reach, minutes);
-    return velocity ? [velocity] : [];
+    return velocity ? [{ lat: rowLat(row + BLOCK_PX / 2), lon: colLon(col + BLOCK_PX / 2), velocity }] : [];
   });
-  const velocity = medianVelocity(velocities);
-  return velocity && headingOf(velocity);
 }
 
 /** North-west corners of the blocks with enough pixels, from north, then from west. */

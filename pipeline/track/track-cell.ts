@@ -23,4 +23,6 @@ export interface CellPart extends TrackCell {
   readonly part: number;
   /** Index of the prediction that holds the part; null for a whole cell and for a part that moved too far. */
   readonly held_by: number | null;
+  /** The storm that holds the part crosses another one that shares the cell. */
+  readonly crossing: boolean;
 }

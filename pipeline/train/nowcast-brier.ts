@@ -1,33 +1,33 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { fitFor, type NowcastStorm, nowcast, REACH_KM } from '../../schemas/nowcast/probability.ts';
+import { fitFor, type HailSource, nowcast, REACH_KM } from '../../schemas/nowcast/probability.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { type HailPixel, knownStorms, pointsAround, strikesOf } from './nowcast-points.ts';
+import { type HailPixel, knownSources, pointsAround, strikesOf } from './nowcast-points.ts';
 
 /** Interval of the forecasts: storms change little within it. */
 const ASK_EVERY_MS = 20 * MS_PER_MIN;
-/** Most storms with points at a time, spread over all storms: bounds the work of an outbreak. */
-const STORMS_AT_A_TIME = 40;
+/** Most storms and clumps of hail with points at a time, spread over all: bounds the work of an outbreak. */
+const SOURCES_AT_A_TIME = 40;
 /** Longest gap between scans over which the absence of hail counts as observed. */
-const GAP_MAX_MS = 10 * MS_PER_MIN;
+export const GAP_MAX_MS = 10 * MS_PER_MIN;
 
 /** Scans of a date in order, with their tracks and detections. */
 export interface NowcastDay {
   readonly source: Provenance;
   readonly scan_times: readonly number[];
   readonly tracks: readonly TrackPoint[];
-  readonly detections: readonly (HailPixel & { readonly scan_time: number })[];
+  readonly detections: readonly HailPixel[];
 }
 
 type BrierScore = Pick<Score, 'kind' | 'score' | 'lead_min' | 'n' | 'value' | 'baseline'>;
 
 /**
- * Brier scores of the service's probabilities within 15 km of storms, computed from the data available at the time: the mean square
+ * Brier scores of the service's probabilities within 15 km of hail, computed from the data available at the time: the mean square
  * of probability minus outcome, 1 or 0. The baseline is persistence: 1 where it hails now, else 0. A lead without cases has no row.
  */
 export function nowcastBrier({ source, scan_times, tracks, detections }: NowcastDay): BrierScore[] {
@@ -42,16 +42,17 @@ export function nowcastBrier({ source, scan_times, tracks, detections }: Nowcast
     const known_ms = knownUntil(scan_times, scan);
     const leads = NOWCAST_LEADS.filter(({ minutes }) => now_ms + minutes * MS_PER_MIN <= known_ms);
     const known = scan_times.filter((time_ms) => time_ms <= now_ms && time_ms >= now_ms - LOOKBACK_MIN * MS_PER_MIN);
-    const storms = knownStorms(
+    const sources = knownSources(
+      now_ms,
       known.flatMap((time_ms) => tracksAt.get(time_ms) ?? []),
       (time_ms) => pixelsAt.get(time_ms) ?? [],
     );
-    if (leads.length === 0 || storms.length === 0) continue;
+    if (leads.length === 0 || sources.length === 0) continue;
     asked_ms = now_ms;
-    const around = pointsAround(someOf(storms), points, 0);
+    const around = pointsAround(someOf(sources), points, 0);
     points += around.length;
     for (const point of around) {
-      const forecast = nowcast(point, near(storms, point), now_ms, fit);
+      const forecast = nowcast(point, near(sources, point), now_ms, fit);
       const first_ms = firstStrike(point, scan_times, strikes, scan);
       const stays = first_ms === now_ms;
       for (const [lead, { key, minutes }] of leads.entries()) {
@@ -100,13 +101,13 @@ function firstStrike(
   return Number.POSITIVE_INFINITY;
 }
 
-function near(storms: readonly NowcastStorm[], point: Position): NowcastStorm[] {
-  return storms.filter(({ seen }) => roughDistanceKm(seen, point) <= REACH_KM);
+function near(sources: readonly HailSource[], point: Position): HailSource[] {
+  return sources.filter(({ seen }) => roughDistanceKm(seen, point) <= REACH_KM);
 }
 
-/** At most STORMS_AT_A_TIME storms, evenly spread over all. */
-function someOf(storms: readonly NowcastStorm[]): NowcastStorm[] {
-  const step = Math.max(1, storms.length / STORMS_AT_A_TIME);
-  const count = Math.min(storms.length, STORMS_AT_A_TIME);
-  return Array.from({ length: count }, (_, k) => storms[Math.floor(k * step)]);
+/** At most SOURCES_AT_A_TIME sources, evenly spread over all. */
+function someOf(sources: readonly HailSource[]): HailSource[] {
+  const step = Math.max(1, sources.length / SOURCES_AT_A_TIME);
+  const count = Math.min(sources.length, SOURCES_AT_A_TIME);
+  return Array.from({ length: count }, (_, k) => sources[Math.floor(k * step)]);
 }

@@ -2,18 +2,24 @@ import KDBush from 'kdbush';
 import { boxAround } from '../../schemas/geo/around.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { type NowcastStorm, nowcastStorm, STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
+import {
+  type HailSource,
+  STRIKE_KM,
+  STRIKE_MM,
+  stormSource,
+  untrackedSources,
+} from '../../schemas/nowcast/probability.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 
 /** Largest distance of scored points from a storm: the default radius of the interface. */
 export const NEAR_KM = 15;
-const NEAR_POINTS_PER_STORM = 12;
+const NEAR_POINTS = { storm: 12, untracked: 4 } as const;
 /** Largest distance of further points, which are reported separately: the largest radius of the interface. */
 export const FAR_KM = 50;
 
 /** Columns of a detection that the nowcast reads. */
-export type HailPixel = Pick<Detection, 'lat' | 'lon' | 'estimated_size_mm' | 'cell_index'>;
+export type HailPixel = Pick<Detection, 'scan_time' | 'lat' | 'lon' | 'estimated_size_mm' | 'cell_index'>;
 
 /** Predicate over points: true where a scan has hail >= 19 mm within 1 km. */
 export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => boolean {
@@ -26,47 +32,55 @@ export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => bo
     index.range(...boxAround(point, STRIKE_KM)).some((pixel) => distanceKm(hail[pixel], point) <= STRIKE_KM);
 }
 
-/** Storms observed in one scan, with their hail: tracks of at least two scans. */
-export function liveStorms(tracks: readonly TrackPoint[], pixels: readonly HailPixel[]): NowcastStorm[] {
-  const ofCell = Map.groupBy(pixels.filter(isHail), ({ cell_index }) => cell_index);
-  return tracks
-    .filter(({ state, scan_count }) => state === 'tracked' && scan_count > 1)
-    .map((seen) => nowcastStorm(seen, ofCell.get(seen.cell_index) ?? []));
+/** Hail of one scan as the service has it: of storms observed in it, which are tracks of at least two scans, and hail without a track. */
+export function liveSources(tracks: readonly TrackPoint[], pixels: readonly HailPixel[]): HailSource[] {
+  const scan_time = tracks[0]?.scan_time ?? pixels[0]?.scan_time;
+  return scan_time === undefined ? [] : knownSources(scan_time, tracks, () => pixels);
 }
 
 /**
- * Storms that the service has after a scan: the observed ones, and coasting ones at their last observed position. `rows`: track rows
- * of the look-back, in order of time.
+ * Hail that the service knows of after a scan: of storms observed in it, of coasting ones where they were observed last, and hail of
+ * the scan without a track. `rows`: track rows of the look-back, in order of time.
  */
-export function knownStorms(
+export function knownSources(
+  scan_time: number,
   rows: readonly TrackPoint[],
   pixelsAt: (time_ms: number) => readonly HailPixel[],
-): NowcastStorm[] {
-  const storms = [...Map.groupBy(rows, ({ track_id }) => track_id).values()];
-  const seen = storms.flatMap((track) => {
+): HailSource[] {
+  const live = [...Map.groupBy(rows, ({ track_id }) => track_id).values()].flatMap((track) => {
     const goesOn = track.at(-1)?.state === 'tracked' || track.at(-1)?.state === 'coasted';
-    return goesOn ? (track.findLast(({ state }) => state === 'tracked') ?? []) : [];
+    const seen = goesOn ? track.findLast(({ state }) => state === 'tracked') : undefined;
+    return seen !== undefined && seen.scan_count > 1 ? [seen] : [];
   });
-  const byScan = Map.groupBy(seen, ({ scan_time }) => scan_time);
-  return [...byScan].flatMap(([scan_time, points]) => liveStorms(points, pixelsAt(scan_time)));
+  const storms = [...Map.groupBy(live, (seen) => seen.scan_time)].flatMap(([time_ms, points]) => {
+    const ofCell = Map.groupBy(pixelsAt(time_ms).filter(isHail), ({ cell_index }) => cell_index);
+    return points.map((seen) => stormSource(seen, ofCell.get(seen.cell_index) ?? []));
+  });
+  const cells = new Set(live.flatMap((seen) => (seen.scan_time === scan_time ? [seen.cell_index] : [])));
+  const untracked = pixelsAt(scan_time).filter((pixel) => isHail(pixel) && !cells.has(pixel.cell_index));
+  return [...storms, ...untrackedSources(untracked, scan_time, storms)];
 }
 
 /**
- * Points around storms, uniform in area over each distance band; a low-discrepancy sequence (R2, the golden ratio's counterpart in
- * two dimensions). Points uniform in distance would crowd near the storms, where persistence is hard to beat.
+ * Points around hail, uniform in area over each distance band; a low-discrepancy sequence (R2, the golden ratio's counterpart in
+ * two dimensions). Points uniform in distance would crowd near the hail, where persistence is hard to beat. Hail without a track
+ * has a third of the points of a storm: its clumps are many and small.
  * `from`: number of the first point; `far_points`: points of each storm beyond 15 km.
  */
-export function pointsAround(storms: readonly NowcastStorm[], from: number, far_points: number): Position[] {
-  const perStorm = NEAR_POINTS_PER_STORM + far_points;
-  return storms.flatMap(({ seen }, storm) =>
-    Array.from({ length: perStorm }, (_, index) => {
-      const number = from + storm * perStorm + index + 1;
+export function pointsAround(sources: readonly HailSource[], from: number, far_points: number): Position[] {
+  let number = from;
+  return sources.flatMap(({ seen }) => {
+    const isStorm = seen.scan_count > 1;
+    const near_points = isStorm ? NEAR_POINTS.storm : NEAR_POINTS.untracked;
+    const count = near_points + (isStorm ? far_points : Math.floor(far_points / 3));
+    return Array.from({ length: count }, (_, index) => {
+      number += 1;
       const share = (number * 0.569840291) % 1;
       const far2 = NEAR_KM ** 2 + share * (FAR_KM ** 2 - NEAR_KM ** 2);
-      const km = index < NEAR_POINTS_PER_STORM ? NEAR_KM * Math.sqrt(share) : Math.sqrt(far2);
+      const km = index < near_points ? NEAR_KM * Math.sqrt(share) : Math.sqrt(far2);
       return destination(seen, 360 * ((number * 0.7548776662) % 1), km);
-    }),
-  );
+    });
+  });
 }
 
 function isHail({ estimated_size_mm }: HailPixel): boolean {

@@ -7,7 +7,7 @@ import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type CellShape, findCells } from '../detect/cells.ts';
-import { type Predictors, vilDensity } from '../detect/hail-model.ts';
+import type { Predictors } from '../detect/hail-model.ts';
 import { cellPredictors } from '../detect/predictors.ts';
 import { PipelineError } from '../error.ts';
 import { MAX_PROBSEVERE_BYTES, readProbSevere } from '../read/probsevere.ts';
@@ -82,13 +82,13 @@ export async function probsevereSamples(folder: string): Promise<TrainingSample[
     if (bytes.length > MAX_PROBSEVERE_BYTES)
       throw new PipelineError('train', path, `${bytes.length} bytes, expected at most ${MAX_PROBSEVERE_BYTES}`);
     const { valid_time, objects } = readProbSevere(bytes, path);
-    for (const { mesh_mm, flag_distrusted, prob_hail, vil_density_g_m3 } of objects) {
+    for (const { mesh_mm, flag_distrusted, prob_hail } of objects) {
       if (mesh_mm === null || mesh_mm < OBJECT_MIN_MM || flag_distrusted) continue;
       samples.push({
         source: 'probsevere',
         group: new Date(valid_time).toISOString().slice(0, 10),
         target: prob_hail,
-        predictors: { ...meshAlone(mesh_mm), vil_density_g_m3 },
+        predictors: meshAlone(mesh_mm),
       });
     }
   }
@@ -100,7 +100,6 @@ export function meshAlone(mesh_mm: number): Predictors {
   return {
     mesh_mm,
     posh_pct: null,
-    vil_density_g_m3: null,
     echo_top_50_above_freezing_km: null,
     area_km2: null,
     growth_mm_per_min: null,
@@ -179,7 +178,6 @@ export function publishedSamples(
         predictors: {
           ...meshAlone(cell.estimated_size_mm),
           posh_pct: cell.posh_pct,
-          vil_density_g_m3: vilDensity(cell.vil_kg_m2, cell.echo_top_18_km),
           area_km2: cell.area_km2,
           growth_mm_per_min: track?.size_growth_rate_mm_per_min ?? null,
           duration_min: track?.duration_min ?? null,

@@ -23,7 +23,7 @@ const KNOTS = 30;
 /** Fewest cases with a known value for a predictor to be used. */
 const KNOWN_MIN = 50;
 /** Predictors with a non-negative weight: one whose fitted weight is negative is redundant and left out. */
-const RISING: readonly Feature[] = ['posh', 'vil_density', 'echo_top_50_above_freezing', 'ln_area', 'growth'];
+const RISING: readonly Feature[] = ['posh', 'echo_top_50_above_freezing', 'ln_area', 'growth'];
 /** Reference size of the one-variable law, mm. */
 const LAW_SCALE_MM = MM_PER_INCH;
 /** Folds of the cross-validation, over groups. */
@@ -69,7 +69,7 @@ interface UnseenDate {
 }
 
 /**
- * Fits the hail model: a logistic regression of the seven predictors, then a calibration curve.
+ * Fits the hail model: a logistic regression of the six predictors, then a calibration curve.
  *
  * A missing predictor is imputed by its mean at the case's MESH. The probability is non-decreasing in MESH with the other predictors
  * fixed or missing; throws otherwise. The same samples and seed give the same model.

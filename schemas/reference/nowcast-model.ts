@@ -3,16 +3,10 @@ import type { Provenance } from '../provenance.ts';
 
 type LeadKey = 't15' | 't30' | 't45';
 
-/**
- * Logistic of a lead. Its score is `base` + `raw` x logit of the raw probability + `path` where hail that keeps its course
- * passes + `now` where it is by now + `distance` x ln(1 + km to its path).
- */
+/** Logistic of a lead: its score is `base` + `raw` x logit of the raw probability. */
 export interface NowcastWeights {
   readonly base: number;
   readonly raw: number;
-  readonly path: number;
-  readonly now: number;
-  readonly distance: number;
 }
 
 /** Weights for data of a provenance, and the material they were fitted on. */
@@ -22,13 +16,21 @@ export interface NowcastFit {
   readonly leads: Readonly<Record<LeadKey, NowcastWeights>>;
 }
 
+/** How a lead did on an evening of real frames, by weights and baselines fitted on the other evenings. */
+export interface EveningQuality {
+  /** Date of the evening. */
+  readonly evening: string;
+  /** The baseline with the lowest Brier score on it. */
+  readonly rival: string;
+  /** Skill over that baseline: 5 and 95 % of draws of regions; null where the blocks are too few for an interval. */
+  readonly low: number | null;
+  readonly high: number | null;
+  /** Of the logistic recalibration, where 0.02 or more was said; null where too little was said for one. */
+  readonly intercept: number | null;
+}
+
 /** The strike nowcast as fitted by `npm run bench -- nowcast --fit`. A fit on simulations never judges observed data. */
 export const NOWCAST_MODEL: Readonly<Record<Provenance, NowcastFit>> & {
-  /** Hail >= 19 mm persists: logit = base + size ln(M / 19) + lead L. */
-  readonly survival: (typeof model)['survival'];
-  /**
-   * Skill over advection, measured on real frames of regions outside the training data: 5 and 95 % of draws of regions. Null
-   * for leads beyond the frames.
-   */
-  readonly skill_over_advection: Readonly<Record<LeadKey, { readonly low: number; readonly high: number } | null>>;
+  /** What each evening of real frames says of a lead; none for a lead that no evening was judged on. */
+  readonly quality: Readonly<Record<LeadKey, readonly EveningQuality[]>>;
 } = model;

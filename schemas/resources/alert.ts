@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { THREAT_LEVELS } from '../webhook-events.ts';
 import * as wire from './fields.ts';
 
@@ -16,10 +17,13 @@ export const Alert = z.object({
   resolved_at: wire.time('Half an hour after the last detection; null unless it is resolved.').nullable(),
   estimated_size_mm: wire.mm('Size of the detection that raised the alert.'),
   max_size_mm: wire.mm('Largest size while it was open.'),
-  confidence: wire.probability('How sure that detection is.'),
+  confidence: wire.probability(`How sure that detection is. ${ASSUMPTIONS.confidence}`),
   location: z
     .object({ lat: wire.lat(), lon: wire.lon() })
     .meta({ description: 'Where the detection that raised the alert lies.' }),
-  track_id: z.string().nullable().meta({ description: 'Storm that it belongs to; null outside any.' }),
+  track_id: z.string().nullable().meta({
+    description:
+      'Storm cell that it belongs to, null outside any; GET /v1/storms/{track_id} answers from the second scan of that storm on.',
+  }),
 });
 export type Alert = z.infer<typeof Alert>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { RISK_CATEGORIES } from '../tables/forecast.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
@@ -6,7 +7,7 @@ import * as wire from './fields.ts';
 const hailProbability = () =>
   wire
     .probability(
-      'Probability, 0 to 1, of hail >= 25 mm within 40 km of the point in the hour: ten to twenty times that at the point itself. Null where the model gives nothing.',
+      `Probability, 0 to 1, of hail >= 25 mm within 40 km of the centre of the cell in the hour: ten to twenty times that at the point itself; never above that of its day in GET /v1/hail/outlook. Null where the model gives nothing. ${ASSUMPTIONS.hourly_steps}`,
     )
     .nullable();
 const size = () => wire.mm('Median of the largest stone, given hail. Null below a probability of .02.').nullable();

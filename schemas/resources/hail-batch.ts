@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
@@ -24,7 +25,7 @@ export const BatchResult = z.object({
   active: wire.active('a cell'),
   max_size_mm: wire.mm('Largest estimated size.').optional(),
   max_size_category: wire.category('Category of max_size_mm.').optional(),
-  max_confidence: wire.probability('Largest confidence.').optional(),
+  max_confidence: wire.probability(`Largest confidence. ${ASSUMPTIONS.confidence}`).optional(),
   cell_count: wire.count('Cells in range.').optional(),
   closest_km: wire.km('Distance of the nearest cell.').optional(),
 });

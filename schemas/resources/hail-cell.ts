@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { TREND_WORDS } from '../tables/tracks.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import type { Example } from './example.ts';
@@ -56,9 +57,9 @@ export const HailCell = z.object({
   scan_count: wire.count('Distinct scans with a detection in the place in the look-back.'),
   hail: z.object({
     estimated_size_mm: wire.mm('Largest MESH in the look-back.'),
-    ml_predicted_size_mm: wire.mm('Largest median size a report would give, by the small model.'),
+    ml_predicted_size_mm: wire.mm(`Largest median size a ground report would give. ${ASSUMPTIONS.predicted_size}`),
     size_category: wire.category('Category of estimated_size_mm.'),
-    confidence: wire.probability('Largest confidence of the detections in the look-back.'),
+    confidence: wire.probability(`Largest confidence of the detections in the look-back. ${ASSUMPTIONS.confidence}`),
   }),
   radar: RadarBlock.optional().meta({ description: 'Products at the largest detection of the look-back (advanced).' }),
   storm: StormBlock.optional().meta({ description: 'Storm cell of the newest detection (advanced).' }),

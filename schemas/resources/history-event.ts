@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
@@ -21,7 +22,7 @@ export const HistoryEvent = z.object({
   hail: z.object({
     estimated_size_mm: wire.mm('Largest MESH of the day in the radius.'),
     size_category: wire.category('Category of estimated_size_mm.'),
-    confidence: wire.probability('Confidence of that detection.'),
+    confidence: wire.probability(`Confidence of that detection. ${ASSUMPTIONS.confidence}`),
   }),
   radar: RadarBlock.optional().meta({ description: 'Products at that detection (advanced).' }),
   detection_quality: DetectionQualityBlock.optional().meta({ description: 'Radar geometry there (advanced).' }),

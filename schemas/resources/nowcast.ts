@@ -1,26 +1,49 @@
 import { z } from 'zod';
-import { NOWCAST_MODEL } from '../reference/nowcast-model.ts';
+import { type EveningQuality, NOWCAST_MODEL } from '../reference/nowcast-model.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { Motion } from './storm.ts';
 
-const NOT_REACHED =
-  'Beyond 30 minutes skill is limited by the growth and decay of storms; no real scans have been scored this far ahead.';
-const NOT_SHOWN = 'Not shown on real scans to be better than moving the hail along its course.';
+/** A lead is judged on so many evenings at least, each by weights that did not learn from it. */
+const EVENINGS_MIN = 2;
+/** What is said comes true: the intercept of the logistic recalibration stays within this. */
+const INTERCEPT_MAX = 0.15;
+const GROWTH_AND_DECAY = 'Beyond 30 minutes skill is limited by the growth and decay of storms.';
 
-/** A lead is trusted while its skill over hail that keeps its course is above zero on real scans, 95 times in 100; null: not scored. */
-export function leadQuality(skill: { readonly low: number } | null) {
-  if (skill !== null && skill.low > 0) return { quality: 'production', note: null } as const;
-  return { quality: 'experimental', note: skill === null ? NOT_REACHED : NOT_SHOWN } as const;
+/**
+ * A lead is trusted where it did better than the best baseline on every evening, 95 times in 100, and what it said came true as
+ * often; otherwise the note says why not. 45 minutes are never trusted.
+ */
+export function leadQuality(key: 't15' | 't30' | 't45', evenings: readonly EveningQuality[]) {
+  const note = key === 't45' ? GROWTH_AND_DECAY : weakness(evenings);
+  return note === null ? ({ quality: 'production', note } as const) : ({ quality: 'experimental', note } as const);
 }
 
-const { t15, t30, t45 } = NOWCAST_MODEL.skill_over_advection;
+function weakness(evenings: readonly EveningQuality[]): string | null {
+  if (evenings.length < EVENINGS_MIN) return 'Not yet tested on radar data of two evenings.';
+  const noBetter = evenings.filter(({ low }) => low === null || low <= 0);
+  const misjudged = evenings.filter(({ intercept }) => intercept === null || Math.abs(intercept) > INTERCEPT_MAX);
+  const notes = [
+    ...(noBetter.length > 0 ? [`Not shown to be better than the best simple forecast on ${namesOf(noBetter)}.`] : []),
+    ...(misjudged.length > 0 ? [`Hail did not come as often as forecast on ${namesOf(misjudged)}.`] : []),
+  ];
+  return notes.length === 0 ? null : notes.join(' ');
+}
+
+function namesOf(evenings: readonly EveningQuality[]): string {
+  const names = evenings.map(({ evening }) => evening);
+  return names.length === 1
+    ? `the evening of ${names[0]}`
+    : `the evenings of ${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+const { t15, t30, t45 } = NOWCAST_MODEL.quality;
 
 /** Leads of the nowcast, minutes, and how far each may be trusted. */
 export const NOWCAST_LEADS = [
-  { key: 't15', minutes: 15, ...leadQuality(t15) },
-  { key: 't30', minutes: 30, ...leadQuality(t30) },
-  { key: 't45', minutes: 45, ...leadQuality(t45) },
+  { key: 't15', minutes: 15, ...leadQuality('t15', t15) },
+  { key: 't30', minutes: 30, ...leadQuality('t30', t30) },
+  { key: 't45', minutes: 45, ...leadQuality('t45', t45) },
 ] as const;
 export type LeadKey = (typeof NOWCAST_LEADS)[number]['key'];
 
@@ -43,13 +66,19 @@ export const NearestStorm = z.object({
 
 /** Probability that hail strikes a point soon. */
 export const Nowcast = z.object({
-  active: wire.active('a tracked storm'),
+  active: wire.active('a tracked storm, or hail of 10 mm or more in the newest scan,'),
   location: z.object({ lat: wire.lat(), lon: wire.lon() }),
-  nearest_storm: NearestStorm.nullable().meta({ description: 'Nearest tracked storm in range; null without one.' }),
+  nearest_storm: NearestStorm.nullable().meta({
+    description: 'Nearest tracked storm in range; null without one, even where hail is: note says why.',
+  }),
   nowcast: z
     .object({ t15: Lead, t30: Lead, t45: Lead })
     .nullable()
-    .meta({ description: 'Null without a storm in range: a zero would be a forecast.' }),
+    .meta({ description: 'Null without a storm or hail in range: a zero would be a forecast.' }),
+  note: z.string().nullable().meta({
+    description:
+      'Why nearest_storm is null although hail is in range, that all hail in range is too small to count, or why active differs from that of GET /v1/hail/current with the same radius; null where there is nothing to explain.',
+  }),
   model_version: z.string().meta({
     description:
       'Version of the model, and after the plus what its weights were fitted on: mrms for real radar, sim for simulated evenings.',
@@ -71,10 +100,11 @@ export const NOWCAST_EXAMPLE: Example<typeof Nowcast> = {
       motion: { speed_kmh: 52.3, direction_deg: 71 },
     },
     nowcast: {
-      t15: { minutes: 15, probability: 0.231, quality: 'production', note: null },
-      t30: { minutes: 30, probability: 0.264, quality: 'production', note: null },
-      t45: { minutes: 45, probability: 0.266, quality: 'experimental', note: NOWCAST_LEADS[2].note },
+      t15: { minutes: 15, probability: 0.231, ...leadQuality('t15', t15) },
+      t30: { minutes: 30, probability: 0.264, ...leadQuality('t30', t30) },
+      t45: { minutes: 45, probability: 0.266, ...leadQuality('t45', t45) },
     },
+    note: null,
     model_version: NOWCAST_MODEL.observed.version,
     data_timestamp: '2026-05-01T20:12:38Z',
   },

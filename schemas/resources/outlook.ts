@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/outlook.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
@@ -12,16 +13,15 @@ export const OutlookDay = z
       .meta({ description: 'Day of the outlook; day 1 had begun when it was made. Days that are over are left out.' }),
     forecast_date: z.string().meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.' }),
     hail_probability: wire.percent(
-      'Probability in percent of hail >= 25 mm within 40 km on the day, one decimal: between what SPC and the model say; where neither speaks, the climatology.',
+      `Probability in percent of hail >= 25 mm within 40 km on the day, one decimal: between what SPC and the model say; where neither speaks, the climatology. ${ASSUMPTIONS.pool_weights}`,
     ),
     confidence: z.object({
       score: wire.probability(
-        'How well SPC and the model agree (1 within one contour of SPC, falling to .5 at three; .75 for one alone), times .9, .8, .7, .5, .4, .3, .25 by day; .2 for climatology alone.',
+        `How well SPC and the model agree (1 within one contour of SPC, falling to .5 at three; .75 for one alone), times .9, .8, .7, .5, .4, .3, .25 by day; .2 for climatology alone. ${ASSUMPTIONS.confidence}`,
       ),
       state: z
         .enum(CONFIDENCE_STATES)
-        .nullable()
-        .meta({ description: 'Below .4, below .65, above. Null when climatology alone is available.' }),
+        .meta({ description: 'The score in a word: below .4, below .65, above; low for climatology alone.' }),
     }),
     primary_source: z
       .enum(OUTLOOK_SOURCES)
@@ -34,16 +34,18 @@ export const OutlookDay = z
           )
           .nullable(),
         hrrr_pct: wire
-          .percent('Forecast model, days 1 and 2; null where it covers less than half of the day.')
+          .percent(
+            'Forecast model, days 1 and 2; null where it covers less than half of the hours of the day, on the running day of those that are not over.',
+          )
           .nullable(),
         climo_pct: wire.percent('Climatology of the month: the answer where neither of the others speaks.').nullable(),
       })
       .meta({
         description: 'SPC and the model make the blend; one that is null is left out, and the other stands alone.',
       }),
-    hourly: z.array(wire.percent('Share of one hour.')).length(24).nullable().meta({
+    hourly: z.array(wire.percent('Share of one hour in the day.')).length(24).nullable().meta({
       description:
-        'Day 1: 24 percentages from 12 UTC on, whose complements multiply to the complement of the day. Null on later days.',
+        'Day 1 dealt out over its 24 hours from 12 UTC on as if they were independent: percentages whose complements multiply to the complement of the day, none above the same hour of GET /v1/hail/forecast, whose timing they follow. The hours there are each the whole probability of that hour: one storm counts in several of them, so that they add up to more than the day. Null on later days.',
     }),
   })
   .meta({
@@ -81,9 +83,9 @@ const EXAMPLE_DAYS = [
   [11.8, 0.8, 'high', 'spc', 15, 6.2, 3.1],
   [8.3, 0.525, 'medium', 'spc', 8.3, null, 3.1],
   [8.3, 0.375, 'low', 'spc', 8.3, null, 3.1],
-  [3.1, 0.2, null, 'climatology', null, null, 3.1],
-  [3.1, 0.2, null, 'climatology', null, null, 3.1],
-  [3.1, 0.2, null, 'climatology', null, null, 3.1],
+  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
+  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
+  [3.1, 0.2, 'low', 'climatology', null, null, 3.1],
 ] as const;
 
 const EXAMPLE_HOURS = [

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { DateSeenInPart, RadarGaps } from './radar-gaps.ts';
@@ -16,7 +17,7 @@ export const PortfolioImpact = z.object({
   }),
   max_size_mm: wire.mm('Largest detection within the radius.'),
   ml_confidence: wire.probability(
-    'Confidence that hail fell at the location, from size, number of detections and radar geometry.',
+    `Confidence that hail fell at the location, from size, number of detections and radar geometry. ${ASSUMPTIONS.confidence}`,
   ),
   n_detections: z
     .int()

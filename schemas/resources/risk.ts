@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { PROVENANCES } from '../provenance.ts';
 import { RISK_TIER_WORDS } from '../risk.ts';
 import type { Example } from './example.ts';
@@ -32,7 +33,9 @@ export const RiskBasis = z.object({
   storm_dates: wire.count('Storm dates that were counted.'),
   first_date: z.string().meta({ description: 'First of them.' }),
   last_date: z.string().meta({ description: 'Last of them.' }),
-  prior_share: wire.probability('Share of built-in rates in the rate of hail >= 19 mm; the rest was counted.'),
+  prior_share: wire.probability(
+    `Share of built-in rates in the rate of hail >= 19 mm; the rest was counted. ${ASSUMPTIONS.climatology}`,
+  ),
 });
 
 /** Climatological risk of hail at a point. */
@@ -44,7 +47,7 @@ export const HailRisk = z.object({
     description:
       'False where no climatology is published for the cell, which says nothing about hail; the note tells why.',
   }),
-  annual: AnnualRisk.nullable().meta({ description: 'Null when not covered.' }),
+  annual: AnnualRisk.nullable().meta({ description: `Null when not covered. ${ASSUMPTIONS.climatology}` }),
   monthly: z.array(MonthlyRisk).meta({ description: 'Twelve months, January first; empty when not covered.' }),
   basis: RiskBasis.nullable().meta({ description: 'What the probabilities rest on; null when not covered.' }),
   note: z.string().meta({ description: 'What the probabilities are and how far they may be trusted.' }),

@@ -59,6 +59,10 @@ export const Storms = z.object({
     max_size_category: wire.category('Category of the largest estimated size.'),
   }),
   cells: z.array(StormCell).meta({ description: 'Nearest first.' }),
+  note: z.string().nullable().meta({
+    description:
+      'Why the list is empty although hail was detected in range in the last 30 minutes; null where it is not empty or no hail was.',
+  }),
   query: PointQuery,
 });
 export type Storms = z.infer<typeof Storms>;
@@ -120,6 +124,7 @@ export const LIST_STORMS_EXAMPLE: Example<typeof Storms> = {
         track: { duration_min: 46.2, peak_estimated_size_mm: 48.2 },
       },
     ],
+    note: null,
     query: { lat: 35.22, lon: -97.44, radius_km: 50, lookback_minutes: 30 },
   },
 };

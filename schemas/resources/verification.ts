@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { MixedProvenance } from '../provenance.ts';
 import { REPORT_FEEDS } from '../tables/ground-reports.ts';
 import { DETECTION_QUALITY_EXAMPLE, DetectionQualityBlock } from './detection-quality.ts';
@@ -60,7 +61,7 @@ export const VerificationEvent = z.object({
     unit: 'mm',
   }),
   ml_confidence: wire.probability(
-    'Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry.',
+    `Confidence that hail fell at the point, from size, distance, number of detections, reports and radar geometry. ${ASSUMPTIONS.confidence}`,
   ),
   n_detections: wire.count('Detections (pixels times scans of 10 mm and more) within the radius.'),
   first_detected: z.string().nullable().meta({ description: 'First scan with a detection; null without one.' }),

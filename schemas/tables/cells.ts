@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import * as column from '../units.ts';
 import { ADDED_COMPANIONS, companionFields } from './detections.ts';
@@ -21,11 +22,11 @@ export const Cell = z.object({
   major_axis_km: column.kilometres('Major axis of the ellipse with the same second moments, 4 sqrt(eigenvalue).'),
   minor_axis_km: column.kilometres('Minor axis of that ellipse.'),
   orientation_deg: column.degrees('Direction of the major axis, 0 = north, clockwise, 0..180.'),
-  ml_predicted_size_mm: column.millimetres('Median size a ground report would give, by the small model.'),
+  ml_predicted_size_mm: column.millimetres(`Median size a ground report would give. ${ASSUMPTIONS.predicted_size}`),
   ml_probability: column.probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.'),
   model_version: column.text('Where ml_probability comes from.'),
   probsevere_id: column.text('ProbSevere object the cell lies in.').nullable(),
-  confidence: column.probability('Confidence at the largest pixel.'),
+  confidence: column.probability(`Confidence at the largest pixel. ${ASSUMPTIONS.confidence}`),
   ...companionFields,
   row_min: column.latticeIndex('Northernmost row.'),
   row_max: column.latticeIndex('Southernmost row.'),

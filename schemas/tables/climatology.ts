@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
 import { MONTHS, type Month, RISK_TIER_WORDS } from '../risk.ts';
@@ -27,7 +28,7 @@ export const ClimatologyCell = z.object({
   peak_month: column.wholeNumber('Month with the largest probability of severe hail, 1 to 12.'),
   years_of_data: column.count('Years, counted back from the last date, of which at least 90 % of the scans are there.'),
   prior_share: column.plainNumber(
-    'Share of the built-in rate in the annual rate of hail >= 19 mm; the rest is data.',
+    `Share of the built-in rate in the annual rate of hail >= 19 mm; the rest is data. ${ASSUMPTIONS.climatology}`,
     '1',
   ),
   storm_dates: column.count('Storm dates that were read.'),

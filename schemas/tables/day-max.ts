@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import { DETECTION_MIN_MM } from '../size.ts';
 import * as column from '../units.ts';
@@ -25,7 +26,9 @@ export const DayMax = z.object({
   last_detected: column.instant('Last scan >= 10 mm.').nullable(),
   detection_scans: column.count('Scans >= 10 mm.'),
   severe_scans: column.count('Scans >= 19 mm.'),
-  confidence: column.probability('Confidence of the largest detection; null below 10 mm.').nullable(),
+  confidence: column
+    .probability(`Confidence of the largest detection; null below 10 mm. ${ASSUMPTIONS.confidence}`)
+    .nullable(),
   ...companionFields,
   place_first_detected: column
     .instant('First scan with a detection in the geohash5 of the pixel; set when the day is closed.')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import * as column from '../units.ts';
 
@@ -31,11 +32,11 @@ export const Detection = z.object({
   lon: column.longitude('Centre of the pixel.'),
   geohash5: column.text('Five-character geohash of the centre.'),
   estimated_size_mm: column.millimetres('MRMS MESH of the pixel as NOAA publishes it; above 150 mm stored as 150.'),
-  ml_predicted_size_mm: column.millimetres('Median size a ground report would give, by the small model.'),
+  ml_predicted_size_mm: column.millimetres(`Median size a ground report would give. ${ASSUMPTIONS.predicted_size}`),
   ml_probability: column.probability(
     'Probability of hail >= 25.4 mm with this storm within 60 minutes; by the small model outside any storm cell.',
   ),
-  confidence: column.probability('Confidence that hail of about this size fell here.'),
+  confidence: column.probability(`Confidence that hail of about this size fell here. ${ASSUMPTIONS.confidence}`),
   scan_count: column.count('Distinct scans with a detection in the same geohash5 in the 30 minutes up to this scan.'),
   cell_index: column.count('Index of the storm cell of this scan that holds the pixel; null outside any.').nullable(),
   track_id: column.text('Track of that cell.').nullable(),

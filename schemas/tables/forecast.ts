@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
 import * as column from '../units.ts';
@@ -22,7 +23,7 @@ export const Forecast = z.object({
   lon: column.longitude('Centre of the geohash.'),
   hail_probability: column
     .probability(
-      'Probability of hail >= 25 mm within 40 km in the hour; null where the model has neither echoes nor updraft helicity.',
+      `Probability of hail >= 25 mm within 40 km in the hour, shifted with the other hours of its outlook day until they agree with the day; null where the model has neither echoes nor updraft helicity. ${ASSUMPTIONS.hourly_steps}`,
     )
     .nullable(),
   estimated_size_mm: column
@@ -31,8 +32,21 @@ export const Forecast = z.object({
   ship: column.plainNumber('Largest significant hail parameter within 40 km in the newest run.', '1').nullable(),
   risk_category: column.word('Risk in a word.', RISK_CATEGORIES).nullable(),
   risk_score: column.plainNumber('Risk from 0 to 100, rising with probability and size.', '1').nullable(),
+  model_probability: column
+    .probability(
+      'The probability of the hour before the shift: that of the model, drawn to the climatology of the hour.',
+    )
+    .nullable(),
+  model_size_mm: column.millimetres('Median of the largest stone, given hail, at any probability.').nullable(),
   data_source: provenanceColumn('Who made the runs.'),
 });
 export type Forecast = z.infer<typeof Forecast>;
 
-export const forecast = table({ name: 'forecast', row: Forecast, schema_version: 1, order: 'geohash4, valid_time' });
+export const forecast = table({
+  name: 'forecast',
+  row: Forecast,
+  schema_version: 2,
+  // Hours of version 1 are the model's own: they were not shifted.
+  older: { readable_from: 1, without: ['model_probability', 'model_size_mm'] },
+  order: 'geohash4, valid_time',
+});

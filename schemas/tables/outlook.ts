@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import { PROVENANCES } from '../provenance.ts';
 import * as column from '../units.ts';
@@ -22,7 +23,7 @@ export const Outlook = z.object({
   lat: column.latitude('Centre of the geohash.'),
   lon: column.longitude('Centre of the geohash.'),
   hail_probability_pct: column.percent(
-    'Probability of hail >= 25 mm within 40 km on the day: between what SPC and the model say; where neither speaks, the climatology.',
+    `Probability of hail >= 25 mm within 40 km on the day: between what SPC and the model say; where neither speaks, the climatology. ${ASSUMPTIONS.pool_weights}`,
   ),
   spc_pct: column
     .percent(
@@ -36,15 +37,18 @@ export const Outlook = z.object({
     )
     .nullable(),
   confidence_score: column.probability(
-    'How well SPC and the model agree, times what the lead of the day is worth; 0.2 for climatology alone.',
+    `How well SPC and the model agree, times what the lead of the day is worth; 0.2 for climatology alone. ${ASSUMPTIONS.confidence}`,
   ),
   confidence_state: column
-    .word('The score in a word; null when climatology alone is available.', CONFIDENCE_STATES)
+    .word(
+      'The score in a word: low below .4, medium below .65, else high. Null in earlier files for climatology alone: low.',
+      CONFIDENCE_STATES,
+    )
     .nullable(),
   primary_source: column.word('Component that moves the blend furthest from the climatology.', OUTLOOK_SOURCES),
   hourly_pct: column
     .text(
-      'Day 1: 24 percentages from 12 UTC on, separated by spaces, whose complements multiply to that of the day; null later.',
+      'Day 1 dealt out over its 24 hours from 12 UTC on as if they were independent: percentages separated by spaces, whose complements multiply to that of the day; none above the same hour of the forecast. Null later.',
     )
     .nullable(),
   data_source: column.word('Who made the components.', [...PROVENANCES, 'mixed']),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
 import * as column from '../units.ts';
 
@@ -38,7 +39,7 @@ export const TrackPoint = z.object({
   motion_source: z.enum(MOTION_SOURCES).meta({ description: 'Where the motion comes from.', column: 'VARCHAR' }),
   estimated_size_mm: column.millimetres('Largest MESH of the cell in this scan; the last one seen unless tracked.'),
   ml_probability: column.probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.'),
-  confidence: column.probability('Confidence at the largest pixel of the cell.'),
+  confidence: column.probability(`Confidence at the largest pixel of the cell. ${ASSUMPTIONS.confidence}`),
   trend: z.enum(TREND_WORDS).meta({ description: 'Trend word of the maximum size.', column: 'VARCHAR' }),
   size_growth_rate_mm_per_min: column
     .plainNumber('Theil-Sen slope of the maximum size over ten minutes; null before four scans.', 'mm/min')

@@ -14,13 +14,16 @@ import { openTerrain } from '../../api/terrain.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import type { FeedState } from '../../schemas/collections.ts';
+import type { UndatedPart } from '../../pipeline/publish/undated.ts';
+import { type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { forecast } from '../../schemas/tables/forecast.ts';
+import { outlook } from '../../schemas/tables/outlook.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
-import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
+import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../support/data/model-rows.ts';
 import { copyFolder } from '../support/data/prepared.ts';
 import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import { ingest, midnight, NOW_MS, onRoot, preparedMonth, publishedRoot, scratch } from '../support/data/world.ts';
@@ -601,7 +604,9 @@ test('storms are the tracks that go on and were seen twice, with the newest row 
 test('cells and their detections are found by scan and index', async (t) => {
   const { live } = await openLiveOn(t, await publishedRoot(t, await midnight()));
   const snapshot = live.snapshot();
-  const [storm] = snapshot.stormsWithin(EVERYWHERE, 1000, 0) as [Found<Storm>];
+  const storm = snapshot
+    .stormsWithin(EVERYWHERE, 1000, 0)
+    .find(({ item: { seen } }) => !snapshot.isShared(seen.scan_time, seen.cell_index as number)) as Found<Storm>;
   const { scan_time, cell_index, track_id, estimated_size_mm } = storm.item.seen;
   const cell = snapshot.cells.at(snapshot.cellIndex(scan_time, cell_index as number) as number);
   t.like(cell, { scan_time, cell_index, track_id, estimated_size_mm });
@@ -705,6 +710,80 @@ test('the one file of a collection that is replaced as a whole is there without 
   const collection = (await catalogOf(t, path)).edition().collection('forecast');
   t.is(collection?.paths().length, 1);
   t.regex(collection?.paths()[0] ?? '', /collection=forecast\/newest-/);
+});
+
+const headFile = (path: string, name: CollectionName) => join(path, layout.head(layout.collectionPartition(name)));
+
+/** Publishes hours and days of one making; the function returned puts the head of one of them back to it. */
+async function publishMaking(path: string, hail_probability: number) {
+  const hours = forecastRows({ geohash4: '9y68', hail_probability }, '2026-05-01T18:00:00Z', 2);
+  const days = outlookRows({ geohash4: '9y68', hail_probability_pct: 100 * hail_probability }, '2026-05-01');
+  const segment = { segment: WHOLE_COLLECTION, provenance: 'observed' } as const;
+  const parts: UndatedPart[] = [
+    { name: 'forecast', brings_data: true, segments: [{ ...segment, table: forecast, rows: hours }] },
+    {
+      ...{ name: 'outlook', brings_data: true },
+      segments: [{ ...segment, table: outlook, rows: days, made_from: { [forecast.name]: 0 } }],
+    },
+  ];
+  await onRoot(path, {}, ({ root }) => root.publishTogether(parts, NOW));
+  const texts = { forecast: '', outlook: '' };
+  for (const name of ['forecast', 'outlook'] as const) texts[name] = readFileSync(headFile(path, name), 'utf8');
+  return (name: 'forecast' | 'outlook') => writeFileSync(headFile(path, name), texts[name]);
+}
+
+/** Commits of the hours and the days that an edition reads; null for none. */
+function pairOf(edition: Edition): (string | null)[] {
+  return (['forecast', 'outlook'] as const).map((name) => edition.collection(name)?.version ?? null);
+}
+
+const PAIRS = [
+  ['observed 1', 'observed 1'],
+  ['observed 2', 'observed 2'],
+];
+
+for (const first of ['forecast', 'outlook'] as const)
+  test(`while only the head of the ${first} has moved, hours and days of one making are read, also after a start`, async (t) => {
+    const path = folder(t);
+    const restoreEarlier = await publishMaking(path, 0.1);
+    const catalog = await catalogOf(t, path);
+    t.deepEqual(pairOf(catalog.edition()), PAIRS[0]);
+    const restoreLater = await publishMaking(path, 0.2);
+    const second = first === 'forecast' ? 'outlook' : 'forecast';
+    restoreEarlier(second);
+    await catalog.refresh();
+    const read = first === 'forecast' ? PAIRS[0] : PAIRS[1];
+    t.deepEqual(pairOf(catalog.edition()), read);
+    t.deepEqual(pairOf((await catalogOf(t, path)).edition()), read);
+    restoreLater(second);
+    await catalog.refresh();
+    t.deepEqual(pairOf(catalog.edition()), PAIRS[1]);
+  });
+
+test('a first forecast is read with its outlook, and alone where no outlook is to come', async (t) => {
+  const path = folder(t);
+  await publishOutlook(path, outlookRows({ geohash4: '9y68' }, '2026-05-01'), NOW);
+  const head = JSON.parse(readFileSync(headFile(path, 'outlook'), 'utf8'));
+  const made = { ...head, made_from: { [outlook.name]: { [forecast.name]: 0 } } };
+  writeFileSync(headFile(path, 'outlook'), JSON.stringify(made));
+  await publishForecast(path, forecastRows({ geohash4: '9y68' }, '2026-05-01T18:00:00Z', 2), NOW);
+  writeFileSync(join(path, layout.pending), '[]');
+  const catalog = await catalogOf(t, path);
+  t.deepEqual(pairOf(catalog.edition()), [null, 'observed 1']);
+  rmSync(join(path, layout.pending));
+  t.deepEqual(pairOf((await catalogOf(t, path)).edition()), PAIRS[0]);
+});
+
+test('an outlook that stays behind holds the hours back only as long as theirs are kept', async (t) => {
+  const path = folder(t);
+  const restoreEarlier = await publishMaking(path, 0.1);
+  await publishMaking(path, 0.2);
+  restoreEarlier('outlook');
+  const catalog = await catalogOf(t, path);
+  t.deepEqual(pairOf(catalog.edition()), PAIRS[0]);
+  rmSync(join(path, layout.manifest(layout.collectionPartition('forecast'), 1)));
+  await catalog.refresh();
+  t.deepEqual(pairOf(catalog.edition()), ['observed 2', 'observed 1']);
 });
 
 test('a collection is complete until the oldest last success of its feeds', async (t) => {

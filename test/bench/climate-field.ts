@@ -3,10 +3,19 @@ import { MAX_TENTHS } from '../../pipeline/simulate/column.ts';
 import { coverageOf } from '../../pipeline/simulate/coverage.ts';
 import { uniformOf } from '../../pipeline/simulate/random.ts';
 import type { Scenario } from '../../pipeline/simulate/scenario.ts';
-import { boxAround, coreDistance, coreFall, coreReach, SKEW, stormCore } from '../../pipeline/simulate/storm-core.ts';
-import { type StormState, stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
+import {
+  boxAround,
+  coreFall,
+  coreReach,
+  coresOf,
+  distanceFrom,
+  SKEW,
+  type StormCore,
+  seenByRadar,
+} from '../../pipeline/simulate/storm-core.ts';
+import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 
 /** Amplitude of the pixel noise of hail, as a share of the core's value. */
 const GRAIN = 0.15;
@@ -26,7 +35,9 @@ export function climateField(
   for (const scenario of scenarios)
     for (const storm of stormsBetween(scenario, time_ms, time_ms)) {
       const state = stormAt(storm, time_ms);
-      if (state.peak_mm * (1 + GRAIN) >= min_mm) paintCore(tenths, covered, scenario, state, min_mm);
+      for (const core of coresOf(state, time_ms))
+        if (core.peak_mm * (1 + GRAIN) >= min_mm)
+          paintCore(tenths, covered, window, seenByRadar(scenario, core), storm.key, min_mm);
     }
   const pixels = Uint32Array.from(tenths.keys()).sort();
   const rowStart = new Uint32Array(window.rows + 1);
@@ -42,16 +53,15 @@ export function climateField(
   };
 }
 
-/** Raises the pixels of a storm's core; keys are row x cols + col in the window. */
+/** Raises the pixels of a core; keys are row x cols + col in the window. */
 function paintCore(
   tenths: Map<number, number>,
   covered: Uint8Array,
-  scenario: Scenario,
-  state: StormState,
+  window: Window,
+  core: StormCore,
+  key: number,
   min_mm: number,
 ): void {
-  const { window } = scenario;
-  const core = stormCore(scenario, state);
   const reach_km = (1 + SKEW) * core.along_km * coreReach(core.peak_mm * (1 + GRAIN), min_mm);
   const box = boxAround(core, reach_km, window);
   if (box === null) return;
@@ -62,12 +72,10 @@ function paintCore(
     const km_per_degree = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
     for (let c = left; c <= right; c++) {
       const east_km = (colLon(window.col0 + c) - core.lon) * km_per_degree;
-      const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
-      const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
-      const smooth_mm = core.peak_mm * coreFall(coreDistance(along, across));
+      const smooth_mm = core.peak_mm * coreFall(distanceFrom(core, east_km, north_km));
       if (smooth_mm * (1 + GRAIN) < min_mm) continue;
       const pixel = r * window.cols + c;
-      const grain = 1 + GRAIN * (2 * uniformOf(state.storm.key, pixel) - 1);
+      const grain = 1 + GRAIN * (2 * uniformOf(key, pixel) - 1);
       const value = Math.min(MAX_TENTHS, Math.round(10 * smooth_mm * grain));
       if (value >= 10 * min_mm && covered[pixel] === 1 && value > (tenths.get(pixel) ?? 0)) tenths.set(pixel, value);
     }

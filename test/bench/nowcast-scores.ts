@@ -68,7 +68,7 @@ export function scoresOf({ block, came, said, rivals }: Forecasts): Scores {
     );
   const model = squares(said);
   const rival = Object.entries(rivals).map(([name, forecast]) => [name, squares(forecast)] as const);
-  const draws = drawsOfBlocks(names.length);
+  const draws = names.length > 1 ? drawsOfBlocks(names.length) : []; // one block drawn again and again is no interval
   const told = said.flatMap((p, n) => (p >= SAID_MIN ? [n] : []));
   const tallies = talliesOf(
     told.map((n) => said[n]),
@@ -150,15 +150,6 @@ export function crossValidated<Forecast>(
     learnt(folds.flatMap((other, index) => (other === fold ? [] : [index]))),
   );
   return block.map((_, index) => models[folds[index]]?.(index) as Forecast);
-}
-
-/** How often it came true where something held and where it did not: the two probabilities of a yes-or-no forecast. */
-export function twoProbabilities(holds: readonly boolean[], came: readonly number[]) {
-  return (learn: readonly number[]) => {
-    const shareOf = (value: boolean) => mean(learn.filter((n) => holds[n] === value).map((n) => came[n]));
-    const [yes, no] = [shareOf(true), shareOf(false)];
-    return (index: number) => (holds[index] ? yes : no);
-  };
 }
 
 /** A logistic in the logit of a forecast. */

@@ -2,10 +2,10 @@ import { simulateScan } from '../../pipeline/simulate/fields.ts';
 import { scanInput } from '../../pipeline/simulate/scan-input.ts';
 import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
 import { type DayType, defaultScenario } from '../../pipeline/simulate/scenario.ts';
-import type { NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { casesOf } from './nowcast-cases.ts';
+import { type BenchCase, casesOf } from './nowcast-cases.ts';
+import { SCAN_AGE_MAX_MIN } from './nowcast-frames.ts';
 
 const DAY_TYPES: readonly DayType[] = ['pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'];
 /** An evening: storms gather a past, cases are taken, and the longest lead comes true. */
@@ -14,18 +14,16 @@ const CASES_MIN = 65;
 const CASE_EVERY_MIN = 10;
 const TIMES_PER_EVENING = 1 + Math.floor(CASES_MIN / CASE_EVERY_MIN);
 const LONGEST_LEAD_MIN = 45;
-/** An answer goes by a scan that is up to so old: radar reaches the service typically within 5 minutes. */
-export const SCAN_AGE_MAX_MIN = 5;
 const FIRST_EVENING_MS = Date.UTC(2025, 4, 1, 21);
 /** Golden ratio less one: its multiples spread over 0..1 evenly, whatever their number. */
 const GOLDEN = 0.6180339887;
 
 /** Cases of so many simulated evenings, with seeds from this one on; every evening is a block. */
-export function simulatedCases(seed: number, evenings: number): NowcastCase[] {
+export function simulatedCases(seed: number, evenings: number): BenchCase[] {
   return Array.from({ length: evenings }, (_, evening) => eveningCases(seed + evening, evening)).flat();
 }
 
-function eveningCases(seed: number, evening: number): NowcastCase[] {
+function eveningCases(seed: number, evening: number): BenchCase[] {
   const scenario = {
     ...defaultScenario(seed, WSR88D),
     day_type: DAY_TYPES[evening % DAY_TYPES.length] as DayType,
@@ -36,9 +34,11 @@ function eveningCases(seed: number, evening: number): NowcastCase[] {
   const end_ms = last_ms + (SCAN_AGE_MAX_MIN + LONGEST_LEAD_MIN + 3) * MS_PER_MIN;
   let times = 0;
   return casesOf({
-    scans: scanTimes(scenario.seed, start_ms, end_ms)
+    frames: scanTimes(scenario.seed, start_ms, end_ms)
       .values()
-      .map((time_ms) => scanInput(simulateScan(scenario, time_ms))),
+      .map((time_ms) => scanInput(simulateScan(scenario, time_ms)))
+      .map((input) => ({ input, pattern: input.mesh })),
+    evening: String(evening),
     ages_min: (time_ms) => {
       if (time_ms < start_ms + (PAST_MIN + times * CASE_EVERY_MIN) * MS_PER_MIN || time_ms > last_ms) return [];
       const age_min = SCAN_AGE_MAX_MIN * (((TIMES_PER_EVENING * evening + times) * GOLDEN) % 1);

@@ -3,80 +3,90 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { UsageError } from '../../pipeline/error.ts';
 import { nowcastModelText } from '../../pipeline/train/nowcast-fit.ts';
-import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
-import { rainFrames } from './nowcast-frames.ts';
-import { forecastsBy, leadScores, type Material, type RealMaterial, realMaterials } from './nowcast-material.ts';
+import {
+  cadenceMin,
+  type Evening,
+  eveningsOf,
+  rainFrames,
+  SCAN_AGE_MAX_MIN,
+  standInsOf,
+  thinned,
+} from './nowcast-frames.ts';
+import { leadScores, readingsOf, realMaterial, simulatedMaterial } from './nowcast-material.ts';
 import { fitModel } from './nowcast-model-file.ts';
-import { SCAN_AGE_MAX_MIN, simulatedCases } from './nowcast-simulated.ts';
-import { leadTable } from './nowcast-table.ts';
+import { simulatedCases } from './nowcast-simulated.ts';
+import { LEGEND, leadTable } from './nowcast-table.ts';
 import { reliabilityDiagram } from './reliability-diagram.ts';
 
 /** Seeds of the evenings that weights are fitted on, and of those they are scored on, never meet. */
 const FIT_SEEDS = 5000;
 const SCORE_SEEDS = 9000;
-/** The stand-in that marks hail: weights for observed data are fitted on it. */
-const FIT_STAND_IN = 'hail';
+/** Shared sequences: an evening over the United States, and an afternoon over Switzerland. */
+const SEQUENCES = ['mrms-sequence', 'mch-sequence'] as const;
 
 /**
- * The strike nowcast on simulated evenings and on real frames, side by side: Brier score and skill against persistence and
- * against the storms' own hail moved along, reliability, sharpness. On simulated evenings the weights come from others, on
- * real frames from other regions. `--real DIR` names the frames; `--fit FILE` first fits the model and writes it;
- * `--diagrams DIR` writes a reliability diagram of every lead.
+ * The strike nowcast on real evenings and on simulated ones: Brier score and skill against four baselines, reliability, sharpness.
+ * The published weights come first, then those that learnt from the other evenings, and from other regions of an evening.
+ * `--real DIR` names folders of frames, any number of times, and `--every MIN` thins them; `--fit FILE` first fits the model and
+ * writes it; `--diagrams DIR` writes a reliability diagram of every lead.
  */
 export async function nowcast(args: string[]): Promise<void> {
-  const { evenings, seed, fit, real, diagrams } = options(args);
-  const frames = real === null ? [] : rainFrames(real);
-  const reals = real === null ? [] : realMaterials(frames);
+  const { evenings, seed, fit, real, every_min, diagrams } = options(args);
+  const realEvenings = eveningsOf(real.flatMap((folder) => thinned(rainFrames(folder), every_min)));
+  const readings = readingsOf(realEvenings);
   let model: typeof NOWCAST_MODEL = NOWCAST_MODEL;
   if (fit !== null) {
-    const fitted = fitModel(
-      frames,
-      reals.find(({ standIn }) => standIn === FIT_STAND_IN) as RealMaterial,
+    model = fitModel(
+      realEvenings,
+      readings,
       simulatedCases(FIT_SEEDS, 2 * evenings),
       `${2 * evenings} simulated evenings`,
     );
-    model = fitted.model;
     await writeFile(fit, nowcastModelText(model));
     console.log(`nowcast: model written to ${fit}`);
-    if (fitted.is_survival_new)
-      console.log('nowcast: its survival differs from the one in use, put the file in its place and fit again');
   }
-  const materials: Material[] = [];
-  const simulated = simulatedCases(seed, evenings);
-  const told = forecastsBy(simulated, model.simulated);
-  materials.push({ name: 'simulated', cases: simulated, said: told, published: told });
-  for (const { name, cases, said } of reals)
-    materials.push({ name, cases, said, published: forecastsBy(cases, model.observed) });
   console.log(
     [
-      `nowcast: ${evenings} simulated evenings, seeds from ${seed}, newest scan up to ${SCAN_AGE_MAX_MIN} min old, a block each`,
-      real === null
-        ? 'real frames need ../shared/data, which is absent'
-        : `${frames.length} frames of ${real}, regions of 3 degrees are blocks; hail: rate of 53.8 mm/h exactly;`,
-      'rain: every rate / 2.63, so that 50 mm/h stands for 19 mm of hail; cores: the same of rates from 50 mm/h on',
-      `points spread evenly within ${NEAR_KM} km of a storm; [5 %, 95 %] over draws of whole blocks; weights and the two`,
-      'probabilities of advection (the hail of storms moved along their course) were learnt on other blocks',
+      `nowcast: weights ${model.observed.version}, learnt from ${model.observed.material.source}`,
+      ...(real.length === 0 ? ['real frames need ../shared/data, which is absent'] : realEvenings.map(described)),
+      'hail: rate of 53.8 mm/h exactly; cores: rates from 50 mm/h on, / 2.63, so that 50 mm/h stands for 19 mm of hail; rain: every',
+      'rate / 2.63; blocks are regions of 3 degrees; other weights and baselines learn from hail where an evening has it, else cores',
+      `simulated: a closed loop, ${evenings} evenings, seeds from ${seed}, newest scan up to ${SCAN_AGE_MAX_MIN} min old, a block each`,
+      ...LEGEND,
     ].join('\n  '),
   );
   if (diagrams !== null) await mkdir(diagrams, { recursive: true });
+  const materials = [
+    ...readings.map((reading) => realMaterial(reading, readings, model.observed)),
+    simulatedMaterial(simulatedCases(seed, evenings), model.simulated),
+  ];
   for (const { key, minutes } of NOWCAST_LEADS) {
-    const columns = materials.map((material) => ({ name: material.name, ...leadScores(key, material) }));
-    console.log(leadTable(key, columns));
+    const rows = materials.map((material) => ({ name: material.name, ...leadScores(key, material) }));
+    console.log(`\n${leadTable(key, rows)}`);
     if (diagrams === null) continue;
     const file = join(diagrams, `nowcast-${key}.svg`);
-    await writeFile(file, reliabilityDiagram(minutes, columns));
+    await writeFile(file, reliabilityDiagram(minutes, rows));
     console.log(`  reliability of ${key} drawn to ${file}`);
   }
+}
+
+/** Frames of an evening, and what it lacks. */
+function described(evening: Evening): string {
+  const frames = evening.sequences.flat();
+  const cadences = evening.sequences.map((sequence) => `${Math.round(cadenceMin(sequence))}-minute`);
+  const lacks = standInsOf(evening).includes('hail') ? '' : ', no mask of hail: read as cores and rain only';
+  return `${evening.name}: ${frames.length} ${[...new Set(cadences)].join(' and ')} frames${lacks}`;
 }
 
 interface Options {
   readonly evenings: number;
   readonly seed: number;
   readonly fit: string | null;
-  readonly real: string | null;
+  readonly real: readonly string[];
+  readonly every_min: number;
   readonly diagrams: string | null;
 }
 
@@ -85,26 +95,35 @@ function options(args: string[]): Options {
     .option('--evenings <n>', 'evenings to score; --fit learns from twice as many others', '20')
     .option('--seed <n>', 'seed of the first evening to score', String(SCORE_SEEDS))
     .option('--fit <file>', 'fit the model and write it')
-    .option('--real <dir>', 'folder of real PrecipRate frames')
+    .option(
+      '--real <dir>',
+      'folder of real PrecipRate frames, any number of times',
+      (folder, before: string[]) => [...before, folder],
+      [],
+    )
+    .option('--every <min>', 'use frames so many minutes apart', '0')
     .option('--diagrams <dir>', 'folder to write reliability diagrams to');
   command.parse(args, { from: 'user' });
-  const { evenings, seed, fit, real, diagrams } = command.opts<{
+  const { evenings, seed, fit, real, every, diagrams } = command.opts<{
     evenings: string;
     seed: string;
     fit?: string;
-    real?: string;
+    real: string[];
+    every: string;
     diagrams?: string;
   }>();
   if (!/^[1-9]\d{0,2}$/.test(evenings))
     throw new UsageError(`--evenings is '${evenings}', expected a whole number from 1 to 999`);
   if (!/^\d{1,6}$/.test(seed)) throw new UsageError(`--seed is '${seed}', expected a whole number from 0 to 999999`);
+  if (!/^\d{1,2}$/.test(every)) throw new UsageError(`--every is '${every}', expected whole minutes from 0 to 99`);
   if (fit !== undefined && !hasSharedData)
     throw new UsageError('--fit needs the real files of ../shared/data, which are absent');
   return {
     evenings: Number(evenings),
     seed: Number(seed),
     fit: fit ?? null,
-    real: real ?? (hasSharedData ? sharedData('mrms-sequence') : null),
+    real: real.length > 0 ? real : hasSharedData ? SEQUENCES.map((name) => sharedData(name)) : [],
+    every_min: Number(every),
     diagrams: diagrams ?? null,
   };
 }

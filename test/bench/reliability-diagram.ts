@@ -2,8 +2,9 @@ import { element, text } from '../../pipeline/picture/svg.ts';
 import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
+import type { Rival } from './nowcast-rivals.ts';
 import { type Bin, type Interval, SAID_MIN, type Scores } from './nowcast-scores.ts';
-import { type Column, shown } from './nowcast-table.ts';
+import { type Row, shown } from './nowcast-table.ts';
 
 /** Of a panel: the square of the diagram, the strip of counts beneath it, and what is left around them. */
 const SIDE = 250;
@@ -11,23 +12,28 @@ const STRIP = 46;
 const LEFT = 58;
 const GAP = 34;
 const TOP = 96;
-const BELOW = 104;
+const BELOW = 153;
+const BETWEEN = 34;
 const MARGIN = 26;
+const PANELS_A_ROW = 3;
 const FONT = 'Inter, Helvetica, Arial, sans-serif';
 const GRID = '#e4e8eb';
-const MODEL = '#1f5f8b';
-const RAW = '#c9803a';
+const PUBLISHED = '#1f5f8b';
+const OTHERS = '#c9803a';
 const TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1];
 const RADIUS_MIN = 2.6;
 const RADIUS_MAX = 7.5;
 
 /**
- * Reliability of a lead as SVG, a panel for each material: how often forecasts of a bin came true over their mean, with what
- * 5 and 95 % of draws of whole blocks say; how many there are beneath. Materials without scores have a panel that says why.
+ * Reliability of a lead as SVG, a panel for each material: how often forecasts of a bin by the published weights came true over
+ * their mean, with what 5 and 95 % of draws of whole blocks say, and the same by weights that did not learn from the evening; how
+ * many there are beneath. Materials without scores have a panel that says why.
  */
-export function reliabilityDiagram(minutes: number, columns: readonly Column[]): string {
-  const width = 2 * MARGIN + columns.length * (LEFT + SIDE) + (columns.length - 1) * GAP;
-  const height = TOP + SIDE + STRIP + BELOW;
+export function reliabilityDiagram(minutes: number, rows: readonly Row[]): string {
+  const across = Math.min(PANELS_A_ROW, rows.length);
+  const panelHeight = SIDE + STRIP + BELOW + BETWEEN;
+  const width = 2 * MARGIN + across * (LEFT + SIDE) + (across - 1) * GAP;
+  const height = TOP + Math.ceil(rows.length / PANELS_A_ROW) * panelHeight - BETWEEN;
   return `${element(
     'svg',
     {
@@ -50,13 +56,12 @@ export function reliabilityDiagram(minutes: number, columns: readonly Column[]):
         },
       ),
       ...legend(MARGIN, 58),
-      ...columns.map((column, n) =>
-        element(
-          'g',
-          { transform: `translate(${MARGIN + LEFT + n * (LEFT + SIDE + GAP)} ${TOP})` },
-          panel(column, n === 0),
-        ),
-      ),
+      ...rows.map((row, n) => {
+        const column = n % PANELS_A_ROW;
+        const left = MARGIN + LEFT + column * (LEFT + SIDE + GAP);
+        const top = TOP + Math.floor(n / PANELS_A_ROW) * panelHeight;
+        return element('g', { transform: `translate(${left} ${top})` }, panel(row, column === 0));
+      }),
     ].join('\n'),
   )}\n`;
 }
@@ -64,16 +69,16 @@ export function reliabilityDiagram(minutes: number, columns: readonly Column[]):
 function legend(x: number, y: number): string[] {
   const words = { 'font-size': 12, fill: BASEMAP.ink };
   return [
-    element('circle', { cx: x + 6, cy: y - 4, r: 5, fill: MODEL }),
-    text('nowcast, bars: 5 to 95 % of draws of blocks', x + 18, y, words),
-    element('path', { d: `M${x + 330} ${y - 4}h26`, stroke: RAW, 'stroke-width': 1.6, 'stroke-dasharray': '4 3' }),
-    text('raw probability, not weighed', x + 362, y, words),
-    element('path', { d: `M${x + 570} ${y}l14 -10`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
-    text(`as often as forecast (from ${SAID_MIN}, within ${NEAR_KM} km of a storm)`, x + 590, y, words),
+    element('circle', { cx: x + 6, cy: y - 4, r: 5, fill: PUBLISHED }),
+    text('published weights, 5 to 95 % of draws of blocks', x + 18, y, words),
+    element('path', { d: `M${x + 312} ${y - 4}h26`, stroke: OTHERS, 'stroke-width': 1.6, 'stroke-dasharray': '4 3' }),
+    text('weights of the other evenings', x + 344, y, words),
+    element('path', { d: `M${x + 540} ${y}l14 -10`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
+    text(`as often as forecast (${SAID_MIN} or more, within ${NEAR_KM} km of a storm)`, x + 560, y, words),
   ];
 }
 
-function panel({ name, scores, why }: Column, isFirst: boolean): string {
+function panel({ name, byWeights, best, why }: Row, isFirst: boolean): string {
   const frame = element('rect', {
     x: 0,
     y: 0,
@@ -84,22 +89,24 @@ function panel({ name, scores, why }: Column, isFirst: boolean): string {
     'stroke-width': 1,
   });
   const title = text(name, 0, -10, { 'font-size': 14, 'font-weight': 600, fill: BASEMAP.ink });
-  if (scores === null)
+  const published = byWeights.find(({ weights }) => weights === 'published')?.scores;
+  const others = byWeights.find(({ weights }) => weights === 'other evenings')?.scores;
+  if (published === undefined)
     return [
       frame,
       title,
-      text(why ?? '', SIDE / 2, SIDE / 2, { 'font-size': 12, fill: BASEMAP.faint, 'text-anchor': 'middle' }),
+      text(why[0] ?? '', SIDE / 2, SIDE / 2, { 'font-size': 11, fill: BASEMAP.faint, 'text-anchor': 'middle' }),
     ].join('\n');
   return [
     ...axes(isFirst),
     element('path', { d: `M0 ${SIDE}L${SIDE} 0`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
-    baseRate(scores),
-    rawLine(scores.rival_bins['not weighed'] ?? []),
-    ...scores.bins.map((bin) => dot(bin, Math.max(...scores.bins.map(({ cases }) => cases)))),
+    baseRate(published),
+    others === undefined ? '' : lineOf(others.bins),
+    ...published.bins.map((bin) => dot(bin, Math.max(...published.bins.map(({ cases }) => cases)))),
     frame,
     title,
-    ...counts(scores.bins, isFirst),
-    ...figures(scores),
+    ...counts(published.bins, isFirst),
+    ...figures(published, others, best),
   ].join('\n');
 }
 
@@ -136,12 +143,12 @@ function baseRate({ base_rate }: Scores): string {
   );
 }
 
-function rawLine(bins: readonly Bin[]): string {
+function lineOf(bins: readonly Bin[]): string {
   const points = bins.map(({ said, came }) => `${x(said).toFixed(1)} ${y(came.value).toFixed(1)}`);
   return element('path', {
     d: `M${points.join('L')}`,
     fill: 'none',
-    stroke: RAW,
+    stroke: OTHERS,
     'stroke-width': 1.6,
     'stroke-dasharray': '4 3',
     'stroke-linejoin': 'round',
@@ -156,11 +163,13 @@ function dot({ cases, said, came: { value, low, high } }: Bin, most: number): st
       ? ''
       : element('path', {
           d: `M${x(said).toFixed(1)} ${y(low).toFixed(1)}V${y(high).toFixed(1)}`,
-          stroke: MODEL,
+          stroke: PUBLISHED,
           'stroke-width': 1.6,
           opacity: 0.55,
         });
-  return bar + element('circle', { cx: x(said), cy: y(value), r, fill: MODEL, stroke: '#ffffff', 'stroke-width': 1 });
+  return (
+    bar + element('circle', { cx: x(said), cy: y(value), r, fill: PUBLISHED, stroke: '#ffffff', 'stroke-width': 1 })
+  );
 }
 
 /** How many forecasts each bin has, as bars of a logarithmic height. */
@@ -170,7 +179,7 @@ function counts(bins: readonly Bin[], isFirst: boolean): string[] {
   return [
     ...bins.map(({ cases, said }) => {
       const height = ((STRIP - 14) * Math.log10(1 + cases)) / decades;
-      return element('rect', { x: x(said) - 4, y: foot - height, width: 8, height, fill: MODEL, opacity: 0.35 });
+      return element('rect', { x: x(said) - 4, y: foot - height, width: 8, height, fill: PUBLISHED, opacity: 0.35 });
     }),
     element('path', { d: `M0 ${foot}H${SIDE}`, stroke: BASEMAP.faint, 'stroke-width': 1 }),
     ...TICKS.map((tick) =>
@@ -181,25 +190,22 @@ function counts(bins: readonly Bin[], isFirst: boolean): string[] {
   ];
 }
 
-function figures({ cases, blocks, brier, skill, slope }: Scores): string[] {
+function figures(published: Scores, others: Scores | undefined, best: Rival): string[] {
+  const { cases, blocks, brier, skill, slope, intercept, rival_brier } = published;
   const rows = [
+    ['points, blocks', `${cases}, ${blocks}`],
     ['Brier score', brier.toFixed(4)],
-    ['skill over advection', shown(skill.advection as Interval)],
-    ['skill over persistence', shown(skill.persistence as Interval)],
-    ['slope', shown(slope)],
+    ['… of other evenings’ weights', others?.brier.toFixed(4) ?? '-'],
+    [`… of the best baseline, ${best}`, (rival_brier[best] as number).toFixed(4)],
+    ['skill over it', shown(skill[best] as Interval, 2)],
+    ['slope', shown(slope, 2)],
+    ['intercept', shown(intercept, 2)],
   ] as const;
   const from = SIDE + STRIP + 50;
-  return [
-    ...rows.flatMap(([label, value], n) => [
-      text(label, 0, from + 15 * n, { 'font-size': 11.5, fill: BASEMAP.faint }),
-      text(value, SIDE, from + 15 * n, { 'font-size': 11.5, fill: BASEMAP.ink, 'text-anchor': 'end' }),
-    ]),
-    text(`${cases} points, ${blocks} blocks`, SIDE, -10, {
-      'font-size': 11,
-      fill: BASEMAP.faint,
-      'text-anchor': 'end',
-    }),
-  ];
+  return rows.flatMap(([label, value], n) => [
+    text(label, 0, from + 15 * n, { 'font-size': 11.5, fill: BASEMAP.faint }),
+    text(value, SIDE, from + 15 * n, { 'font-size': 11.5, fill: BASEMAP.ink, 'text-anchor': 'end' }),
+  ]);
 }
 
 function x(probability: number): number {

@@ -5,13 +5,14 @@ import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
 import { processScan } from '../../pipeline/scans/scan.ts';
 import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
+import { maskOf } from '../../pipeline/track/mask.ts';
 import { headingOf } from '../../pipeline/track/motion.ts';
 import { standInField, standInScan } from '../support/data/hail-mask.ts';
 import { START } from '../support/data/parting.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
 import { square } from '../support/data/square.ts';
 import { peerFrames, readPeerTracks } from './peer-tracks.ts';
-import { trackingOptions } from './tracking.ts';
+import { isPeersRun, leadsOf, overlaps, trackingOptions } from './tracking.ts';
 
 const ARGUMENTS = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox', '-107,28.5,-97,36.5'];
 
@@ -39,6 +40,43 @@ for (const [name, args, message] of [
   test(`the tracking bench refuses ${name} before it reads anything`, (t) => {
     t.throws(() => trackingOptions([...args]), { instanceOf: UsageError, message });
   });
+
+/** Frames some minutes apart. */
+function times(step_min: number, count = 20) {
+  const first = Date.parse('2019-06-10T00:00:00Z');
+  return Array.from({ length: count }, (_, k) => ({ scan_time: first + k * step_min * 60_000 }));
+}
+
+test('the figures of TINT and tobac are shown for the frames and arguments that they were run on, and for no others', (t) => {
+  const options = trackingOptions(['--from', 'x', ...ARGUMENTS]);
+  t.true(isPeersRun(options, times(2)));
+  for (const [flag, value] of [
+    ['--product', 'MESH'],
+    ['--threshold', '40'],
+    ['--min-pixels', '9'],
+    ['--bbox', '-107,28.5,-97,36.4'],
+  ] as const) {
+    const others = ARGUMENTS.with(ARGUMENTS.indexOf(flag) + 1, value);
+    t.false(isPeersRun(trackingOptions(['--from', 'x', ...others]), times(2)), flag);
+  }
+  t.false(isPeersRun(options, times(5)));
+  t.false(isPeersRun(options, times(2, 19)));
+  t.false(
+    isPeersRun(
+      options,
+      times(2).map(({ scan_time }) => ({ scan_time: scan_time + 120_000 })),
+    ),
+  );
+});
+
+test('overlaps are of leads that the frames have, and null where no frame lies within a minute', (t) => {
+  t.deepEqual(leadsOf(times(2)), [4, 8, 14, 20]);
+  t.deepEqual(leadsOf(times(5)), [5, 10, 15, 20]);
+  t.deepEqual(leadsOf(times(10)), [10, 20]);
+  const { rows, cols } = square(1500, 3500);
+  const frames = times(5, 6).map((frame) => ({ ...frame, objects: [{ mask: maskOf(rows, cols), velocity: null }] }));
+  t.deepEqual(overlaps(frames), [1, 1, null, null]); // from 12 minutes on: frames at 15, 20 and 25
+});
 
 const TINT = `scan,uid,time,grid_x,grid_y,lon,lat,area
 0,7,2019-06-10 00:00:00,1,2,-97.5,36.1,20

@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { Command, CommanderError } from 'commander';
 import { findObjects } from '../../pipeline/detect/cells.ts';
 import { UsageError } from '../../pipeline/error.ts';
@@ -14,6 +15,7 @@ import {
 } from '../../pipeline/track/live-tracks.ts';
 import type { Vector } from '../../pipeline/track/local-plane.ts';
 import { maskOf } from '../../pipeline/track/mask.ts';
+import { median } from '../../pipeline/track/median.ts';
 import { velocityOf } from '../../pipeline/track/motion.ts';
 import { csi, type ObjectFrame, overlapAt } from '../../pipeline/track/overlap.ts';
 import { patternMotion } from '../../pipeline/track/pattern-motion.ts';
@@ -32,8 +34,17 @@ const STORM_EVENINGS = ['20211011', '20220720'];
 
 /**
  * What other trackers do on the 20 frames of shared/data/mrms-sequence with the arguments of the project's goal, with the
- * straightness of scores.ts. Their tables, given by --peer, are scored here.
+ * straightness of scores.ts: printed for these frames and arguments alone. Their tables, given by --peer, are scored here.
  */
+const PEERS_RUN = {
+  product: 'PrecipRate',
+  min_tenths: 500,
+  min_pixels: 8,
+  window: windowOf('-107,28.5,-97,36.5'),
+  first: Date.parse('2019-06-10T00:00:00Z'),
+  frames: 20,
+  step_min: 2,
+} as const;
 const PEERS = [
   'TINT   17 tracks >= 10 min, median 16 min, straightness .84-.87 km, largest step 4.6 km (p90 10.6), 850 ms per frame',
   'tobac  13 tracks >= 10 min, median 14 min, straightness .5-.8 km, largest step 2.6 km (p90  3.7),  70 ms per frame',
@@ -42,6 +53,7 @@ const PEER_OVERLAPS = [
   'TINT                    .434  .306  .202  .151',
   'tobac                   .464  .317  .187  .111',
 ];
+/** Leads of frames of two minutes; of others the multiples of their step that are nearest. */
 const LEADS_MIN = [4, 8, 14, 20];
 /** Overlaps are of frames from here on, as the peers' are: a tracker needs some scans before it knows a motion. */
 const OVERLAP_FROM_MIN = 12;
@@ -91,8 +103,9 @@ export async function tracking(args: string[]): Promise<void> {
   const options = trackingOptions(args);
   const frames = await readFrames(options);
   const run = trackFrames(frames, options.min_pixels);
-  console.log(report(frames.length, run));
-  console.log(overlapReport(run));
+  const asPeers = isPeersRun(options, frames);
+  console.log(report(frames.length, run, asPeers));
+  console.log(overlapReport(run, asPeers));
   for (const { name, file } of options.peers) {
     const points = readPeerTracks(await readFile(file, 'utf8'), file);
     console.log(`${name}: ${scoreLine(trackScores(points))}`);
@@ -271,11 +284,32 @@ function scoredPoint({ point, lat, lon, reshaped }: TrackRow): ScoredPoint {
   return { track_id, scan_time, lat, lon, size: estimated_size_mm, reshaped };
 }
 
-/** Overlaps of a run's frames that the peers' figures are of; by lead, null where no frame is late enough. */
+/** True for the frames and arguments that the figures of the peers are of. */
+export function isPeersRun(options: TrackingOptions, frames: readonly Pick<Frame, 'scan_time'>[]): boolean {
+  const { product, min_tenths, min_pixels, window, first, frames: count, step_min } = PEERS_RUN;
+  return (
+    options.product === product &&
+    options.min_tenths === min_tenths &&
+    options.min_pixels === min_pixels &&
+    isDeepStrictEqual(options.window, window) &&
+    frames.length === count &&
+    frames.every(({ scan_time }, k) => scan_time === first + k * step_min * 60_000)
+  );
+}
+
+/** Leads that frames have, minutes, ascending: the multiples of their usual step that are nearest to LEADS_MIN. */
+export function leadsOf(frames: readonly Pick<Frame, 'scan_time'>[]): number[] {
+  const steps = frames.slice(1).map(({ scan_time }, k) => (scan_time - (frames[k]?.scan_time ?? 0)) / 60_000);
+  if (steps.length === 0) return LEADS_MIN;
+  const step_min = Math.max(1, Math.round(median(steps)));
+  return [...new Set(LEADS_MIN.map((lead) => step_min * Math.max(1, Math.round(lead / step_min))))];
+}
+
+/** Overlaps of a run's frames from OVERLAP_FROM_MIN on, by lead; null where no frame lies within a minute of the lead. */
 export function overlaps(frames: readonly ObjectFrame[]): (number | null)[] {
   const first = frames[0]?.scan_time ?? 0;
   const late = frames.filter(({ scan_time }) => scan_time >= first + OVERLAP_FROM_MIN * 60_000);
-  return LEADS_MIN.map((lead) => csi(overlapAt(late, lead)));
+  return leadsOf(frames).map((lead) => csi(overlapAt(late, lead)));
 }
 
 function overlapLine(name: string, frames: readonly ObjectFrame[]): string {
@@ -284,33 +318,36 @@ function overlapLine(name: string, frames: readonly ObjectFrame[]): string {
     .join(' ')}`;
 }
 
-function overlapReport({ whole, parts }: TrackingRun): string {
+function overlapReport({ whole, parts }: TrackingRun, asPeers: boolean): string {
   const still = whole.map(({ scan_time, objects }) => ({
     scan_time,
     objects: objects.map(({ mask }) => ({ mask, velocity: null })),
   }));
   return [
-    `Overlap (CSI) of objects moved forward, frames from ${OVERLAP_FROM_MIN} min on, at ${LEADS_MIN.join(', ')} min:`,
+    `Overlap (CSI) of objects moved forward, frames from ${OVERLAP_FROM_MIN} min on, at ${leadsOf(whole).join(', ')} min:`,
     overlapLine('ours, whole objects', whole),
     overlapLine('ours, parts', parts),
     overlapLine('no motion', still),
-    ...PEER_OVERLAPS,
+    ...(asPeers ? PEER_OVERLAPS : []),
   ].join('\n');
 }
 
-function report(frames: number, { scores, whole_scores, track_ms, label_and_track_ms }: TrackingRun): string {
+function report(
+  frames: number,
+  { scores, whole_scores, track_ms, label_and_track_ms }: TrackingRun,
+  asPeers: boolean,
+): string {
   const both = `${track_ms.toFixed(1)} ms per frame (${label_and_track_ms.toFixed(1)} with labelling)`;
   return [
     `${frames} frames, ${scores.tracks} tracks, ${scores.points} positions in ${whole_scores.points} objects`,
     `ours   ${scoreLine(scores)}, ${both}`,
-    ...PEERS,
+    ...(asPeers ? PEERS : ['TINT and tobac were not run on these frames with these arguments.']),
     `ours with whole objects: ${scoreLine(whole_scores)}`,
     'Where tracks share an object, `ours` scores the part of each, `whole objects` gives the object to the strongest.',
     `Straightness and steps: medians over ${scores.scored_tracks} tracks of >= 6 positions; orthogonal RMSE about the best`,
     'straight line; steps between consecutive positions, also over a missed frame, but not over changes of shape, which',
     'the straightness has; positions are value-weighted centroids.',
-    `Mismatch (SD of the maximum along a track, median) ${shown(scores.mismatch_sd_median, 1)}. Peers' figures are for`,
-    'mrms-sequence, PrecipRate >= 50 mm/h, >= 8 pixels, bbox -107,28.5,-97,36.5, on two shared cores.',
+    `Mismatch (SD of the maximum along a track, median) ${shown(scores.mismatch_sd_median, 1)}.`,
   ].join('\n');
 }
 

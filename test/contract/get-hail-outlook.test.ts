@@ -109,12 +109,13 @@ test('GET /v1/hail/outlook has 24 hours on day 1, whose complements multiply to 
   t.deepEqual(later, [null, null, null, null, null, null]);
 });
 
-test('GET /v1/hail/outlook passes on a component that is not known and a state without agreement as null', async (t) => {
-  const alone = { spc_pct: null, hrrr_pct: null, confidence_state: null, primary_source: 'climatology' } as const;
+test('GET /v1/hail/outlook passes on a component that is not known as null, and calls climatology alone low in files of earlier versions, too', async (t) => {
+  const words = { primary_source: 'climatology', confidence_state: null } as const;
+  const alone = { ...words, spc_pct: null, hrrr_pct: null, confidence_score: 0.2 };
   const { outlook } = await ask(await serve(t, outlookRows({ ...CELL, ...alone }, TODAY)));
   t.like(outlook[0], {
     components: { spc_pct: null, hrrr_pct: null, climo_pct: 2.5 },
-    confidence: { score: 0.7, state: null },
+    confidence: { score: 0.2, state: 'low' },
     primary_source: 'climatology',
   });
 });

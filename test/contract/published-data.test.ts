@@ -381,11 +381,13 @@ test('products beside the usual ones are carried from their files to every advan
   t.deepEqual(await faultsOf(root), []);
   const { blocks, impacts } = await radarBlocks(await serve(t, root));
   for (const [answer, radars] of Object.entries(blocks)) {
-    t.true(radars.length > 0, answer);
-    for (const radar of radars) {
-      const dbz = radar?.max_reflectivity_dbz ?? Number.NaN;
-      t.is(radar?.reflectivity_minus20c_dbz, dbz, answer);
-      t.is(radar?.azshear_0_2km_per_s, Math.round(dbz * 10) / 10_000, answer);
+    // A cell that several storms share gives none of them its products.
+    const own = radars.flatMap((radar) => (typeof radar?.max_reflectivity_dbz === 'number' ? [radar] : []));
+    t.true(own.length > 0, answer);
+    for (const radar of own) {
+      const dbz = radar.max_reflectivity_dbz as number;
+      t.is(radar.reflectivity_minus20c_dbz, dbz, answer);
+      t.is(radar.azshear_0_2km_per_s, Math.round(dbz * 10) / 10_000, answer);
     }
   }
   t.true(impacts.every((impact) => (impact?.kinetic_energy_j_m2 ?? 0) > 0));

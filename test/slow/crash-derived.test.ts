@@ -1,10 +1,12 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { readNewest } from '../../pipeline/publish/manifests.ts';
+import { openCatalog } from '../../api/catalog.ts';
+import { readManifest, readNewest } from '../../pipeline/publish/manifests.ts';
 import type { CollectionName } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import { layerFile, ringOf } from '../support/data/feeds.ts';
+import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { NOW_MS, scratch } from '../support/data/world.ts';
 import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
 
@@ -81,3 +83,52 @@ for (const [what, hasEarlier] of [
     t.log(`${tried.length} kills, ${between} of them between the two commits`);
     t.true(between >= 2);
   });
+
+/** Commits of the published hours and days that the service reads on a root, and of the hours that those days were made from. */
+async function readPair(root: string) {
+  const catalog = await openCatalog(root, 0);
+  const [hours, days] = (['forecast', 'outlook'] as const).map((name) => catalog.edition().collection(name)?.version);
+  await catalog.close();
+  const commit = Number(days?.split(' ').at(-1));
+  const made = await readManifest(root, layout.collectionPartition('outlook'), commit);
+  return { hours: Number(hours?.split(' ').at(-1)), made_from: made?.made_from?.outlook?.forecast };
+}
+
+test('feeds killed in the one commit of days and of the hours shifted to agree with them: the service reads a pair, and the next run finishes it', async (t) => {
+  const prepared = await scratch(t, 'prepared');
+  await publishForecast(
+    prepared,
+    forecastRows({ geohash4: '9y68', hail_probability: 0.3 }, '2026-05-01T20:00:00Z', 12),
+    NOW_MS,
+  );
+  await command(prepared, ['feeds', '--from', await outlookFolder(t, '1630', '0.30')]);
+  const args = ['feeds', '--from', await outlookFolder(t, '2000', '0.05')];
+  const undisturbed = await copyOf(t, prepared);
+  const points = await pointsOf(t, undisturbed, args);
+  const contents = async (root: string) => [await contentOf(root, 'forecast'), await contentOf(root, 'outlook')];
+  const [before, expected] = [await contents(prepared), await contents(undisturbed)];
+  for (const [k, content] of expected.entries()) t.not(content, before[k] ?? '');
+  const reports = await folderOf(t, '260501_rpts_hail.csv', 'Time,Size,Location,County,State,Lat,Lon,Comments\n');
+  const first = points.findIndex((what) => /rename .*pending/.test(what)) + 1;
+  const heads = /rename .*(?:pending|collection-(?:forecast|outlook)\/head)\.json$/;
+  const tried = points.flatMap((what, index) => (index + 1 >= first && heads.test(what) ? [index + 1] : []));
+  tried.push(Math.max(...tried) + 1);
+  let between = 0;
+  for (const point of tried) {
+    const where = `${point}: ${points[point - 1]}`;
+    const root = await copyOf(t, prepared);
+    const killed = await killedAt(root, args, point);
+    t.is(killed.signal, 'SIGKILL', `${where} ${killed.stderr}`);
+    const found = await contents(root);
+    if (found[0] === expected[0] && found[1] === before[1]) between++;
+    const { hours, made_from } = await readPair(root);
+    t.true(hours === made_from, `${where}: hours ${hours}, days made from ${made_from}`);
+    const next = await command(root, ['feeds', '--from', reports]);
+    t.is(next.code, 0, next.stderr);
+    t.deepEqual(await faultsOf(root), [], where);
+    t.deepEqual(await contents(root), expected, where);
+    await fs.rm(root, { recursive: true });
+  }
+  t.log(`${tried.length} kills, ${between} of them between the two heads`);
+  t.is(between, 1);
+});

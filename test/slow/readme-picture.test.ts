@@ -8,8 +8,8 @@ import { scratch } from '../support/data/world.ts';
 
 const PICTURE = 'data/examples/hail-2026-05-01.svg';
 
-test('the commands printed beside the picture of the README draw it again, byte for byte', async (t) => {
-  const [printed = ''] = codeBlocks(sectionOf(readDocument('data/README.md'), '### The picture in the README'), 'sh');
+test('the commands printed with the simulated picture of the README draw it again, byte for byte', async (t) => {
+  const [printed = ''] = codeBlocks(sectionOf(readDocument('data/README.md'), '### The pictures in the README'), 'sh');
   t.true(printed.includes(`--out ${PICTURE}`));
   const out = await scratch(t, 'picture.svg');
   const commands = printed.replaceAll('npx hail-pipeline', 'node pipeline/start.js').replace(PICTURE, out);

@@ -149,6 +149,8 @@ const CARD = '.maplibregl-popup-content';
 const HEADLINE = `${CARD} .headline`;
 const MIDDLE = { x: 330, y: 130, width: 380, height: 430 };
 const NICKEL = '244,191,69';
+/** The radar coverage of the newest scan, above the legend of sizes. */
+const COVERED = { x: 535, y: 80, width: 510, height: 450 };
 
 browserTest(
   'the newest date opens as a whole day: hail, legend, caution, time and origin of the data',
@@ -375,7 +377,7 @@ browserTest(
   { reflectivity: true, hash: `#view=scan&date=${SECOND_DATE}` },
   async (t, { page, complaints, service, picture }) => {
     const isEcho = () => ECHO.some((color) => seen.has(color));
-    let seen = await colorsOf(page, MIDDLE);
+    let seen = await colorsOf(page, COVERED);
     t.false(isEcho());
     t.false(
       service.requests.some((line) => line.includes('/tiles/reflectivity/')),
@@ -386,7 +388,7 @@ browserTest(
     await drawn(page);
     await page.waitForTimeout(400);
     await picture('reflectivity');
-    seen = await colorsOf(page, MIDDLE);
+    seen = await colorsOf(page, COVERED);
     t.true(isEcho());
     t.true(seen.has(NICKEL), 'hail lies on top');
     t.deepEqual(await page.locator('#reflectivity-legend li').allTextContents(), [
@@ -408,7 +410,7 @@ browserTest(
     await page.locator('#view-day').click();
     await drawn(page);
     t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
-    seen = await colorsOf(page, MIDDLE);
+    seen = await colorsOf(page, COVERED);
     t.false(isEcho());
     t.deepEqual(complaints, []);
   },
@@ -419,7 +421,7 @@ browserTest(
   { hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
   async (t, { page, complaints }) => {
     t.is(await said(page, REFLECTIVITY_NOTE), 'none kept for this scan');
-    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.true((await colorsOf(page, COVERED)).has(NICKEL));
     t.deepEqual(complaints, []);
   },
 );

@@ -11,7 +11,7 @@ export const earlierHailCurrent = earlierRead(listStorms, {
   path: '/hail/current',
   summary: 'Storms with hail around a point',
   description:
-    'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. An empty list says nothing about now while no scans come: GET /legacy/v1/health tells. direction_deg is the direction towards which a storm moves.',
+    'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. Hail without a tracked storm, in its first scan or too small, is not listed. An empty list says nothing about now while no scans come: GET /legacy/v1/health tells. direction_deg is the direction towards which a storm moves.',
   params: null,
   query: z.object({
     lat: latitudeQuery(),

@@ -109,13 +109,16 @@ function followStorms(tally: Tally, scenario: Scenario, time_ms: number): void {
   }
 }
 
-/** Largest value within 4 pixels of a position, tenths. */
+/** Pixels from the centre of a storm within which its cores lie. */
+const CORES_PX = 7;
+
+/** Largest value within the cores of a storm at a position, tenths. */
 function largestAround(dense: Int16Array, window: Window, lat: number, lon: number): number {
   const row = latRow(lat) - window.row0;
   const col = lonCol(lon) - window.col0;
   let largest = 0;
-  for (let r = Math.max(0, row - 4); r <= Math.min(window.rows - 1, row + 4); r += 1)
-    for (let c = Math.max(0, col - 4); c <= Math.min(window.cols - 1, col + 4); c += 1)
+  for (let r = Math.max(0, row - CORES_PX); r <= Math.min(window.rows - 1, row + CORES_PX); r += 1)
+    for (let c = Math.max(0, col - CORES_PX); c <= Math.min(window.cols - 1, col + CORES_PX); c += 1)
       largest = Math.max(largest, dense[r * window.cols + c]);
   return largest;
 }

@@ -1,5 +1,6 @@
 import { pixelAreaKm2, type Window } from '../../../schemas/geo/lattice.ts';
 import { patchesOf } from './patches.ts';
+import { axesApart, streaksOf } from './streaks.ts';
 
 /** Smallest swath, km2. */
 const SWATH_MIN_KM2 = 10;
@@ -25,15 +26,20 @@ export interface FieldStatistics {
   readonly weibull_scale_mm: number;
   /** e-folding scale of the area between 10 and 25 mm: increase of the threshold over which the area decreases by e. */
   readonly area_e_folding_mm: number;
-  /** Area of at least 25 and 38 mm over that of at least 19 mm. */
+  /** Area of at least 25, 38 and 50.8 mm over that of at least 19 mm. */
   readonly area_ratio_25_19: number;
   readonly area_ratio_38_19: number;
+  readonly area_ratio_50_19: number;
   /** Swaths of at least 19 mm and 10 km2: 8-connected pixels of one field. */
   readonly swaths: number;
   readonly swath_length_median_km: number;
   readonly swath_length_p90_km: number;
   readonly swath_width_median_km: number;
   readonly swath_width_p90_km: number;
+  readonly swath_length_most_km: number;
+  /** Median difference of the axes of neighbouring streaks, and median distance of a streak from its axis, share of its length. */
+  readonly axes_apart_deg: number;
+  readonly off_axis: number;
 }
 
 /** Statistics of the pixels and swaths of one field, or of several together. */
@@ -47,6 +53,7 @@ export function fieldStatistics(fields: readonly MaximumField[]): FieldStatistic
     .filter((patch) => patch.area_km2 >= SWATH_MIN_KM2);
   const lengths = sorted(swaths.map((swath) => swath.length_km));
   const widths = sorted(swaths.map((swath) => swath.width_km));
+  const streaks = fields.map(streaksOf);
   return {
     pixels: positive.length,
     quantiles_mm: [0.5, 0.9, 0.99, 0.999].map(quantile),
@@ -56,11 +63,15 @@ export function fieldStatistics(fields: readonly MaximumField[]): FieldStatistic
     area_e_folding_mm: 15 / Math.log(area(10) / area(25)),
     area_ratio_25_19: area(25) / area(19),
     area_ratio_38_19: area(38) / area(19),
+    area_ratio_50_19: area(50.8) / area(19),
     swaths: swaths.length,
     swath_length_median_km: quantileOf(lengths, 0.5),
     swath_length_p90_km: quantileOf(lengths, 0.9),
     swath_width_median_km: quantileOf(widths, 0.5),
     swath_width_p90_km: quantileOf(widths, 0.9),
+    swath_length_most_km: quantileOf(lengths, 1),
+    axes_apart_deg: quantileOf(sorted(streaks.flatMap(axesApart)), 0.5),
+    off_axis: quantileOf(sorted(streaks.flat().map((streak) => streak.off_axis)), 0.5),
   };
 }
 

@@ -3,6 +3,8 @@ import { pixelAreaKm2, rowLat, type Window } from '../../../schemas/geo/lattice.
 /** A connected patch of pixels. */
 export interface Patch {
   readonly pixels: number;
+  /** Their positions. */
+  readonly members: readonly number[];
   readonly area_km2: number;
   /** Length and width of the rectangle with the same second moments, km: sqrt(12 x eigenvalue). */
   readonly length_km: number;
@@ -54,6 +56,7 @@ function measure(pixels: readonly number[], window: Window): Patch {
   const root = Math.hypot((a - b) / 2, c);
   return {
     pixels: n,
+    members: pixels,
     area_km2,
     length_km: Math.sqrt(12 * Math.max(0, (a + b) / 2 + root)),
     width_km: Math.sqrt(12 * Math.max(0, (a + b) / 2 - root)),

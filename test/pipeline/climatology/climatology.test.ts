@@ -333,6 +333,17 @@ test('the shares of the months sum to 1 at every place, and May and June have mo
   t.true(months[5] > months[6] && months[6] > months[3]);
 });
 
+test('no month has most hail nearly everywhere: May in two cells of five, June and July in half of them', (t) => {
+  const { cells } = conusCells();
+  const peaks = Map.groupBy(cells, (cell) => peakOf(priorRates(cell, SEVERE)));
+  const counts = [3, 4, 5, 6, 7].map((month) => peaks.get(month)?.length ?? 0);
+  t.deepEqual(counts, [943, 695, 5859, 3804, 3252]);
+  t.is(
+    counts.reduce((sum, count) => sum + count),
+    cells.length,
+  );
+});
+
 test('hail that fell where radar sees too little counts no more than the days without it', (t) => {
   const blind = Float64Array.from(SEEN, (_, cell) => (cell === OKLAHOMA ? 0 : 1));
   const days = Array.from({ length: 50 }, (_, n) => ({ cell: OKLAHOMA, day_of_year: 100 + n, mm: 60 }));

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -6,6 +6,7 @@ import { pictureCommand } from '../../../pipeline/commands/picture.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import type { PictureData } from '../../../pipeline/picture/picture.ts';
 import type { PictureSubject } from '../../../pipeline/picture/read-picture.ts';
+import { gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 import { DAY } from '../../support/data/rows.ts';
 
 const EMPTY_DAY: PictureData = {
@@ -23,6 +24,8 @@ const EMPTY_DAY: PictureData = {
 async function run(t: ExecutionContext, ...args: string[]): Promise<{ asked: unknown[]; folder: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'picture-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
+  const grid = { columns: 2, rows: 1 };
+  writeFileSync(join(folder, 'mesh.grib2'), gribFile(simplePacking([230, 20], 8), grid));
   const asked: unknown[] = [];
   const load = async (dataRoot: string, subject: PictureSubject) => {
     asked.push([dataRoot, subject]);
@@ -54,9 +57,20 @@ test('picture --bbox shows that box', async (t) => {
   t.regex(readFileSync(join(folder, 'day.svg'), 'utf8'), /COLORADO/);
 });
 
+test('picture --from draws a file without asking a data root', async (t) => {
+  const { asked, folder } = await run(t, '--from', 'OUT/mesh.grib2', '--out', 'OUT/scan.svg');
+  t.deepEqual(asked, []);
+  t.regex(readFileSync(join(folder, 'scan.svg'), 'utf8'), /^<svg .*Hail at 20:12 UTC, 1 May 2024/s);
+});
+
 for (const [args, message] of [
-  [['--out', 'OUT/a.svg'], /neither --date nor --scan was given, expected one of them/],
-  [['--date', DAY, '--scan', '20260501T201200Z', '--out', 'OUT/a.svg'], /both --date and --scan were given/],
+  [['--out', 'OUT/a.svg'], /none was given, expected one of --date, --scan and --from/],
+  [
+    ['--date', DAY, '--scan', '20260501T201200Z', '--out', 'OUT/a.svg'],
+    /--date and --scan were given, expected one of/,
+  ],
+  [['--date', DAY, '--from', 'mesh.grib2', '--out', 'OUT/a.svg'], /--date and --from were given, expected one of/],
+  [['--from', 'OUT/none.grib2', '--out', 'OUT/a.svg'], /none\.grib2: no such file/],
   [['--date', '2026-02-30', '--out', 'OUT/a.svg'], /2026-02-30/],
   [['--scan', '2026-05-01', '--out', 'OUT/a.svg'], /--scan is '2026-05-01', expected a scan time/],
   [['--date', DAY, '--bbox', '-97,33,-99,37', '--out', 'OUT/a.svg'], /--bbox is '-97,33,-99,37', expected W,S,E,N/],

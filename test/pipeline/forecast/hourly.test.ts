@@ -35,7 +35,7 @@ interface EchoHour {
 }
 
 /** An hour in which the air is the same everywhere and one cell has an echo; hours count from the evening. */
-function hourOf({ run_h, valid_h, dbz = 60, ship = 1, simulated = false, wide = false }: EchoHour): CellHour {
+function hourOf({ run_h, valid_h, dbz = 70, ship = 1, simulated = false, wide = false }: EchoHour): CellHour {
   const everywhere = (value: number) => new Float32Array(CONUS_CELLS.length).fill(value);
   const reflectivity_dbz = dbz === null ? null : everywhere(wide ? dbz : -20);
   if (reflectivity_dbz !== null && dbz !== null) reflectivity_dbz[STORMY] = dbz;
@@ -113,7 +113,7 @@ test('runs that disagree make hail less likely than runs that agree', (t) => {
 
 test('a storm an hour early or late in the model counts, two hours off does not', (t) => {
   const at = (storm_h: number) => {
-    const hours = [0, 1, 2, 3].map((valid_h) => hourOf({ run_h: -1, valid_h, dbz: valid_h === storm_h ? 60 : -20 }));
+    const hours = [0, 1, 2, 3].map((valid_h) => hourOf({ run_h: -1, valid_h, dbz: valid_h === storm_h ? 70 : -20 }));
     return stormy(hours).hail_probability ?? 0;
   };
   t.is(at(0), at(1));
@@ -177,7 +177,7 @@ test('cells that the model does not cover have no row', (t) => {
 
 test('the air of significant hail lifts the category, not the chance', (t) => {
   const [plain, significant] = [1, 2].map((ship) =>
-    stormy([hourOf({ run_h: 0, valid_h: 1, dbz: 46, wide: true, ship })]),
+    stormy([hourOf({ run_h: 0, valid_h: 1, dbz: 64, wide: true, ship })]),
   );
   t.true((significant?.hail_probability ?? 0) > 0.1);
   t.true((significant?.risk_score ?? 0) >= (plain?.risk_score ?? 0));

@@ -1,17 +1,20 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
+import { type BlendedDay, blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
 import {
   dayProbabilityPct,
   diurnalShare,
   hourlyDisaggregation,
   hourProbability,
 } from '../../../pipeline/forecast/diurnal-climatology.ts';
-import { firstOutlookDate, type OutlookInput, outlookRows } from '../../../pipeline/forecast/outlook.ts';
+import { hourColumns, type ModelRow } from '../../../pipeline/forecast/hour-columns.ts';
+import { firstOutlookDate, type OutlookInput, outlookMaker } from '../../../pipeline/forecast/outlook.ts';
 import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
-import type { Forecast } from '../../../schemas/tables/forecast.ts';
-import { Outlook } from '../../../schemas/tables/outlook.ts';
+import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
+import type { Provenance } from '../../../schemas/provenance.ts';
+import { Forecast } from '../../../schemas/tables/forecast.ts';
+import { OUTLOOK_DAYS, Outlook } from '../../../schemas/tables/outlook.ts';
 import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 
@@ -168,7 +171,28 @@ test('confidence is between 0 and 1, never higher on a later day, and above that
   );
 });
 
-test('confidence is low below .4, medium below .65, else high, and has no word for climatology alone', (t) => {
+test('confidence and its word never fall as the two forecasts come closer, on any day', (t) => {
+  const half_percents = Array.from({ length: 201 }, (_, k) => k / 2);
+  const falls: string[] = [];
+  for (let d = 1; d <= OUTLOOK_DAYS; d++)
+    for (const fixed of half_percents)
+      for (const moving of ['spc', 'hrrr'] as const) {
+        const others = { ...NONE, climatology: 5, spc: fixed, hrrr: fixed };
+        const scores = half_percents.map((pct) => {
+          const { confidence_score: score, confidence_state } = blendDay(d, { ...others, [moving]: pct }) as BlendedDay;
+          if (confidence_state !== (score < 0.4 ? 'low' : score < 0.65 ? 'medium' : 'high'))
+            falls.push(`day ${d}: ${score} is ${confidence_state}`);
+          return score;
+        });
+        const best = half_percents.indexOf(fixed);
+        for (let k = 1; k < scores.length; k++)
+          if (k <= best ? scores[k] < scores[k - 1] : scores[k] > scores[k - 1])
+            falls.push(`day ${d}: ${moving} at ${half_percents[k]} beside ${fixed}`);
+      }
+  t.deepEqual(falls, []);
+});
+
+test('confidence is low below .4, medium below .65, else high; climatology alone is low', (t) => {
   const stateOf = (d: number, components: Partial<Components>) =>
     blendDay(d, { ...NONE, ...components })?.confidence_state;
   t.is(stateOf(1, { spc: 15, climatology: 5 }), 'high');
@@ -176,7 +200,7 @@ test('confidence is low below .4, medium below .65, else high, and has no word f
   t.is(stateOf(2, { spc: 15, climatology: 5 }), 'medium');
   t.is(stateOf(2, { spc: 60, hrrr: 0 }), 'medium');
   t.is(stateOf(4, { spc: 15, climatology: 5 }), 'low');
-  t.is(stateOf(1, { climatology: 5 }), null);
+  for (let d = 1; d <= 7; d++) t.is(stateOf(d, { climatology: 5 }), 'low');
 });
 
 test('the complements of the 24 hours multiply to that of the day', (t) => {
@@ -189,8 +213,13 @@ test('the complements of the 24 hours multiply to that of the day', (t) => {
           minLength: 24,
           maxLength: 24,
         }),
-        (whole, lon, hours) => {
-          const strip = hourlyDisaggregation(whole, lon, hours);
+        (day, lon, told) => {
+          // A day is no likelier than all of its hours together.
+          const most = told.includes(null)
+            ? 99.9
+            : 100 * (1 - told.reduce((none: number, p) => none * (1 - (p ?? 0)), 1));
+          const whole = Math.min(day, most, 99.9);
+          const strip = hourlyDisaggregation(whole, lon, told);
           const none = strip.reduce((product, hour) => product * (1 - hour / 100), 1);
           return (
             strip.length === 24 &&
@@ -225,10 +254,24 @@ test('the usual chance of a day grows with that of its month, and its hours lie 
   t.true(Math.abs(100 * union - dayProbabilityPct(0.3, 31)) < 1e-6);
 });
 
+test('the days of a month together are never less likely than hail within 10 km in the month, but for rounding', (t) => {
+  t.notThrows(() =>
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 0.995, noNaN: true }), fc.integer({ min: 28, max: 31 }), (month, days) => {
+        const together = 1 - (1 - dayProbabilityPct(month, days) / 100) ** days;
+        return together >= month - 1e-9;
+      }),
+    ),
+  );
+});
+
 test('the chance of a day from a model is at least that of its likeliest hour, and needs half of its hours', (t) => {
   const quiet: number[] = new Array(24).fill(0);
   const modelDayPct = (hours: readonly (number | null)[]) =>
-    rowsAt('9y6e', { forecast: hours.map((p, hour) => forecastRow('9y6e', hour, p, 'observed')) })[0]?.hrrr_pct ?? null;
+    rowsAt(
+      '9y6e',
+      hours.map((p, hour) => modelRow(hour, p)),
+    )[0]?.hrrr_pct ?? null;
   t.is(modelDayPct(quiet), 0);
   t.is(modelDayPct(quiet.map((_, k) => (k === 5 ? 0.3 : 0))), 30);
   t.true((modelDayPct(quiet.map((_, k) => (k < 12 ? 0.3 : 0))) ?? 0) > 70);
@@ -312,42 +355,87 @@ test('hail itself comes before a combined value, and the shortest lead before an
 
 const START = Date.parse('2026-05-01T12:00:00Z');
 
-function forecastRow(
-  geohash4: string,
-  hour: number,
-  hail_probability: number | null,
-  data_source: 'observed' | 'simulated',
-): Forecast {
-  return {
-    model: 'hrrr',
-    run_time: START,
-    runs: '',
-    valid_time: START + (hour + 1) * MS_PER_HOUR,
-    geohash4,
-    lat: 0,
-    lon: 0,
-    hail_probability,
-    estimated_size_mm: null,
-    ship: null,
-    risk_category: null,
-    risk_score: null,
-    data_source,
-  };
+/** An hour of the model at 9y6e. */
+function modelRow(hour: number, model_probability: number | null, data_source: Provenance = 'observed'): ModelRow {
+  const valid_time = START + (hour + 1) * MS_PER_HOUR;
+  const facts = { model: 'hrrr', run_time: START, runs: '', valid_time, data_source } as const;
+  return { ...facts, geohash4: '9y6e', model_probability, model_size_mm: 30, ship: 0.5 };
 }
 
-function rowsAt(geohash4: string, input: Partial<OutlookInput>): Outlook[] {
-  const whole = { first_date: '2026-05-01', spc: [], forecast: [], climatology: null, ...input };
-  for (const rows of outlookRows(whole)) if (rows[0]?.geohash4 === geohash4) return rows;
-  return [];
+/** Rows of a cell, its model hours given. */
+function cellAt(geohash4: string, rows: readonly ModelRow[], input: Partial<OutlookInput> = {}) {
+  const index = CONUS_CELLS.findIndex((cell) => cell.geohash4 === geohash4);
+  const whole = { now_ms: START, spc: [], hours: hourColumns(rows), climatology: null, ...input };
+  return outlookMaker(whole)(index);
 }
+
+const rowsAt = (geohash4: string, rows: readonly ModelRow[], input: Partial<OutlookInput> = {}): Outlook[] =>
+  cellAt(geohash4, rows, input).days;
 
 const CLIMATOLOGY = { monthly: () => 0.2, provenance: 'observed' } as const;
-const DAY_OF_HOURS = Array.from({ length: 24 }, (_, hour) =>
-  forecastRow('9y6e', hour, hour === 10 ? 0.4 : 0.01, 'simulated'),
-);
+const DAY_OF_HOURS = Array.from({ length: 24 }, (_, hour) => modelRow(hour, hour === 10 ? 0.4 : 0.01, 'simulated'));
+
+/** The published hours of a cell, by their place from 12 UTC on. */
+const publishedAt = (rows: readonly ModelRow[], input: Partial<OutlookInput> = {}, geohash4 = '9y6e') =>
+  cellAt(geohash4, rows, input).hours;
+
+const asProbability = (pct: number | null = null) => Math.round(10 * (pct ?? Number.NaN)) / 1000;
+
+test('hours are shifted to agree with the day of all components, and keep what the model said', (t) => {
+  const quiet = layer({ label: null, probability_pct: null, geometry: null });
+  const [day] = rowsAt('9y6e', DAY_OF_HOURS, { spc: [quiet] });
+  const hours = publishedAt(DAY_OF_HOURS, { spc: [quiet] });
+  t.is(hours[10]?.model_probability, 0.4);
+  t.is(hours[10]?.hail_probability, asProbability(day?.hail_probability_pct));
+  t.true((day?.hail_probability_pct ?? 100) < 10);
+  for (const row of hours) t.notThrows(() => Forecast.parse(row));
+});
+
+test('size, category and score follow from the shifted hour', (t) => {
+  const quiet = layer({ label: null, probability_pct: null, geometry: null });
+  const likely = layer({ label: '0.60', probability_pct: 60 });
+  const slight = DAY_OF_HOURS.map((row, k) => ({ ...row, model_probability: k < 12 ? 0.019 : 0 }));
+  const [low] = publishedAt(slight, { spc: [quiet] });
+  const [high] = publishedAt(slight, { spc: [likely] });
+  t.like(low, { model_size_mm: 30, estimated_size_mm: null, risk_category: 'minimal' });
+  t.like(high, { model_size_mm: 30, estimated_size_mm: 30 });
+  t.true((high?.risk_score ?? 0) > (low?.risk_score ?? 0));
+});
+
+test('late on a running day the model speaks with the hours that are left, and where they are too few others do', (t) => {
+  const now_ms = START + 20 * MS_PER_HOUR;
+  const left = DAY_OF_HOURS.slice(20).map((row) => ({ ...row, model_probability: 0.3 }));
+  const quiet = layer({ label: null, probability_pct: null, geometry: null });
+  const [day] = rowsAt('9y6e', left, { now_ms, spc: [quiet] });
+  t.true((day?.hrrr_pct ?? 0) >= 30);
+  t.true((day?.hail_probability_pct ?? 0) > 4);
+  t.is(rowsAt('9y6e', left.slice(3), { now_ms, spc: [quiet] })[0]?.hrrr_pct, null);
+});
+
+test('hours are bounded by a day of SPC or of the climatology alone, and by none where no day is known', (t) => {
+  const first = DAY_OF_HOURS.slice(0, 3).map((row) => ({ ...row, model_probability: 0.3 }));
+  const quiet = layer({ label: null, probability_pct: null, geometry: null });
+  t.is(publishedAt(first, { spc: [quiet] })[0]?.hail_probability, 0.01);
+  const [day] = rowsAt('9y6e', first, { climatology: CLIMATOLOGY });
+  t.is(day?.primary_source, 'climatology');
+  t.is(publishedAt(first, { climatology: CLIMATOLOGY })[0]?.hail_probability, asProbability(day?.climo_pct));
+  t.is(publishedAt(first)[0]?.hail_probability, 0.3);
+  const monterrey = geohash(25.7, -100.3, 4);
+  const there = first.map((row) => ({ ...row, geohash4: monterrey }));
+  t.is(publishedAt(there, { spc: [quiet] }, monterrey)[0]?.hail_probability, 0.3);
+});
+
+test('an hour that is not known stays so, and hours outside the seven days are left alone', (t) => {
+  const rows = [modelRow(0, null), modelRow(-3, 0.12345), modelRow(24 * 7, 0.5)];
+  const likely = layer({ label: '0.60', probability_pct: 60 });
+  t.deepEqual(
+    publishedAt(rows, { spc: [likely] }).map(({ hail_probability }) => hail_probability),
+    [0.123, null, 0.5],
+  );
+});
 
 test('a cell has seven days with their components, the first with its hours', (t) => {
-  const rows = rowsAt('9y6e', { spc: [layer({})], forecast: DAY_OF_HOURS, climatology: CLIMATOLOGY });
+  const rows = rowsAt('9y6e', DAY_OF_HOURS, { spc: [layer({})], climatology: CLIMATOLOGY });
   t.deepEqual(
     rows.map((row) => row.day),
     [1, 2, 3, 4, 5, 6, 7],
@@ -370,7 +458,7 @@ test('a cell has seven days with their components, the first with its hours', (t
 test('on days 4 to 7 a place outside all areas has the climatology, and no part of the outlook', (t) => {
   const empty = { label: null, probability_pct: null, geometry: null, hazard: 'any_severe' } as const;
   const spc = [4, 5, 6, 7].map((d) => layer({ ...empty, day: d, forecast_date: `2026-05-0${d}` }));
-  const rows = rowsAt('9y6e', { spc, climatology: CLIMATOLOGY }).slice(3);
+  const rows = rowsAt('9y6e', [], { spc, climatology: CLIMATOLOGY }).slice(3);
   t.is(rows.length, 4);
   for (const row of rows)
     t.like(row, {
@@ -378,22 +466,22 @@ test('on days 4 to 7 a place outside all areas has the climatology, and no part 
       hail_probability_pct: row.climo_pct,
       primary_source: 'climatology',
       confidence_score: 0.2,
-      confidence_state: null,
+      confidence_state: 'low',
     });
 });
 
 test('a row tells who made what it is blended from, and nobody else', (t) => {
-  const [first, second] = rowsAt('9y6e', { spc: [layer({})], forecast: DAY_OF_HOURS, climatology: CLIMATOLOGY });
+  const [first, second] = rowsAt('9y6e', DAY_OF_HOURS, { spc: [layer({})], climatology: CLIMATOLOGY });
   t.is(first?.data_source, 'mixed');
   t.is(second?.data_source, 'observed');
   const simulated = { ...CLIMATOLOGY, provenance: 'simulated' } as const;
-  t.is(rowsAt('9y6e', { forecast: DAY_OF_HOURS, climatology: simulated })[0]?.data_source, 'simulated');
+  t.is(rowsAt('9y6e', DAY_OF_HOURS, { climatology: simulated })[0]?.data_source, 'simulated');
 });
 
 test('without any source there are no rows, and a day that only the model would speak for has none either', (t) => {
-  t.deepEqual(rowsAt('9y6e', {}), []);
+  t.deepEqual(rowsAt('9y6e', []), []);
   t.deepEqual(
-    rowsAt('9y6e', { forecast: DAY_OF_HOURS }).map((row) => row.day),
+    rowsAt('9y6e', DAY_OF_HOURS).map((row) => row.day),
     [1],
   );
 });
@@ -401,8 +489,8 @@ test('without any source there are no rows, and a day that only the model would 
 test('where convective outlooks are not made for, their silence says nothing', (t) => {
   const empty = layer({ label: null, probability_pct: null, geometry: null });
   const monterrey = geohash(25.7, -100.3, 4);
-  t.deepEqual(rowsAt(monterrey, { spc: [empty] }), []);
-  t.is(rowsAt('9y6e', { spc: [empty] })[0]?.spc_pct, 1);
+  t.deepEqual(rowsAt(monterrey, [], { spc: [empty] }), []);
+  t.is(rowsAt('9y6e', [], { spc: [empty] })[0]?.spc_pct, 1);
 });
 
 test('day 1 is the day that began at the last 12 UTC', (t) => {

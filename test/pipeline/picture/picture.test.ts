@@ -67,6 +67,11 @@ test('the legend has each size band in inches and millimetres', (t) => {
       t.true(shown.includes(label), label);
 });
 
+test('the legend has the area at or above each size', (t) => {
+  const areas = texts(drawPicture(DAY_DATA)).filter((label) => /^[\d,]+ km²$/.test(label));
+  t.deepEqual(areas, ['3 km²', '2 km²', '1 km²', '0 km²', '0 km²', '0 km²']);
+});
+
 test('the storms are labelled in inches and millimetres', (t) =>
   t.true(texts(drawPicture(DAY_DATA)).includes('1.3 in · 32 mm')));
 
@@ -87,7 +92,8 @@ test('a day without hail shows the whole grid and says that there was none', (t)
 test('a box is shown instead of fitting the map to the hail', (t) => {
   const shown = texts(drawPicture(DAY_DATA, [-109.5, 36.5, -101.5, 41.5]));
   t.true(shown.includes('COLORADO'));
-  t.true(shown.some((label) => label.startsWith('Whole grid')));
+  t.true(shown.some((label) => label.includes('outside this map 3 km², up to 1.3 in (32 mm) at 40.0° N 100.0° W')));
+  t.false(texts(drawPicture(DAY_DATA)).some((label) => label.includes('outside this map')));
   t.false(texts(drawPicture(DAY_DATA)).includes('COLORADO'));
 });
 
@@ -293,6 +299,19 @@ test('the second of two close labels gives way', (t) => {
 test('an obstacle is kept free', (t) => {
   const [a] = placeLabels([wish(60, 50, 'a')], LABELS_AREA, [{ x: 65, y: 40, width: 60, height: 20 }]);
   t.is(a?.x, 11, 'left of its point');
+});
+
+test('of the places that are free, a label takes the one that hides the fewest points', (t) => {
+  const seen: Pixel[] = [
+    [70, 50],
+    [80, 50],
+    [20, 50],
+  ];
+  t.deepEqual(
+    placeLabels([wish(50, 50, 'a')], LABELS_AREA, [], seen).map(({ x, y }) => [x, y]),
+    [[30, 29]],
+    'above its point',
+  );
 });
 
 test('a label without room is left out', (t) => {

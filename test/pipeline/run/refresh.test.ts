@@ -10,12 +10,15 @@ import { openLog, silent } from '../../../pipeline/log.ts';
 import { publishOutlook } from '../../../pipeline/model-runs/publish-outlook.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
+import { readRows } from '../../../pipeline/publish/tables.ts';
 import { ingestFeedFolder } from '../../../pipeline/run/folder-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { writeEvening } from '../../../pipeline/simulate/evening.ts';
+import { WHOLE_COLLECTION } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { climatology } from '../../../schemas/tables/climatology.ts';
+import { Forecast, forecast } from '../../../schemas/tables/forecast.ts';
 import { outlook } from '../../../schemas/tables/outlook.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import { climatologyRow, publishClimatologyRows } from '../../support/data/climatology.ts';
@@ -195,7 +198,11 @@ for (const [input, change] of [
     const [fault = '', ...others] = await faultsOf(path);
     t.regex(fault, new RegExp(`table outlook was made from commit \\d of ${input}, expected \\d`));
     t.deepEqual(others, []);
-    t.deepEqual(await refresh(path), { changed: ['outlook'], failed: [] });
+    t.deepEqual(
+      await refresh(path),
+      { changed: ['outlook'], failed: [] },
+      'hours that agree with their day stay as they are',
+    );
     t.deepEqual(await faultsOf(path), []);
     const made = await readHead(path, PARTITION);
     t.deepEqual(await refresh(path), { changed: [], failed: [] });
@@ -216,6 +223,84 @@ test('inputs that changed without a change of the outlook give it new versions o
   t.deepEqual(after?.files, before?.files);
   t.deepEqual(after?.table_commits, before?.table_commits);
   t.is(after?.ingested_at, before?.committed_at);
+});
+
+/** Lets the published outlook state that it was made from the published forecast. */
+async function claimMadeTogether(path: string): Promise<void> {
+  const commit = (await readHead(path, layout.collectionPartition('forecast')))?.table_commits[forecast.name];
+  const head = await readHead(path, PARTITION);
+  for (const file of [layout.head(PARTITION), layout.manifest(PARTITION, head?.commit ?? 0)]) {
+    const content = JSON.parse(readFileSync(join(path, file), 'utf8'));
+    content.made_from.outlook.forecast = commit;
+    writeFileSync(join(path, file), JSON.stringify(content));
+  }
+}
+
+test('hours that contradict their day are found by verify, with the cell, the hour and the day', async (t) => {
+  const path = await withOutlook(t);
+  await publishForecast(path, forecastRows({ geohash4: '9y68' }, '2026-05-02T00:00:00Z', 24), NOW_MS);
+  await refresh(path);
+  const rows = forecastRows({ geohash4: '9y68', hail_probability: 0.312 }, '2026-05-02T00:00:00Z', 24);
+  await publishForecast(path, rows, NOW_MS);
+  await claimMadeTogether(path);
+  const [fault = '', ...others] = await faultsOf(path);
+  t.regex(
+    fault,
+    /cell 9y68 has 0\.312 for the hour ending 2026-05-0\dT\d\d:00:00Z, expected at most 0\.\d+ for the day from 2026-05-01T12:00:00Z; \d days/,
+  );
+  t.deepEqual(others, []);
+});
+
+test('an outlook whose days change beyond the forecast leaves its hours as they are published', async (t) => {
+  const path = await withOutlook(t);
+  const rows = forecastRows({ geohash4: '9y68', hail_probability: 0.02 }, '2026-05-04T00:00:00Z', 2);
+  await publishForecast(path, rows, NOW_MS);
+  await refresh(path);
+  const hours = await readHead(path, layout.collectionPartition('forecast'));
+  await takeOutlook(path, '2000', '0.30');
+  t.deepEqual((await refresh(path)).changed, ['outlook']);
+  t.deepEqual(await readHead(path, layout.collectionPartition('forecast')), hours);
+  t.deepEqual(await faultsOf(path), []);
+});
+
+test('an outlook that is made again from a shifted forecast is the same: the model is read as it was', async (t) => {
+  const path = await withOutlook(t);
+  await publishForecast(
+    path,
+    forecastRows({ geohash4: '9y68', hail_probability: 0.9 }, '2026-05-02T00:00:00Z', 24),
+    NOW_MS,
+  );
+  await refresh(path);
+  const [made] = (await readNewest(path, PARTITION))?.files ?? [];
+  await takeOutlook(path, '2000', '0.30');
+  await refresh(path);
+  t.not((await readNewest(path, PARTITION))?.files[0]?.sha256, made?.sha256);
+  await takeOutlook(path, '2005', '0.15');
+  await refresh(path);
+  t.is((await readNewest(path, PARTITION))?.files[0]?.sha256, made?.sha256);
+  t.deepEqual(await faultsOf(path), []);
+});
+
+test("hours of a forecast of version 1 are the model's own: verify lets them be, and the next run shifts them", async (t) => {
+  const path = await withOutlook(t);
+  const row = Forecast.omit({ model_probability: true, model_size_mm: true });
+  const rows = forecastRows({ geohash4: '9y68', hail_probability: 0.9 }, '2026-05-02T00:00:00Z', 12);
+  const earlier = { ...forecast, row, schema_version: 1 };
+  const segment = { segment: WHOLE_COLLECTION, table: earlier, rows, provenance: 'observed' } as const;
+  await onRoot(path, {}, ({ root }) => root.publishUndated('forecast', [segment], NOW_MS));
+  // An earlier version made the outlook from them.
+  await claimMadeTogether(path);
+  t.deepEqual(await faultsOf(path), []);
+  t.deepEqual((await refresh(path)).changed, ['forecast', 'outlook']);
+  t.deepEqual((await refresh(path)).changed, []);
+  t.deepEqual(await faultsOf(path), []);
+  const [file] = (await readNewest(path, layout.collectionPartition('forecast')))?.files ?? [];
+  t.is(file?.schema_version, 2);
+  const [shifted] = await onRoot(path, {}, ({ root }) =>
+    readRows<Forecast>(root.engine, forecast, [join(path, file?.path ?? '')]),
+  );
+  t.is(shifted?.model_probability, 0.9);
+  t.true((shifted?.hail_probability ?? 1) < 0.9);
 });
 
 test('a list of an earlier version, which does not say what its table was made from, is no fault and is made again once', async (t) => {

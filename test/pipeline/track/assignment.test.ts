@@ -230,6 +230,7 @@ function divided(before: string, after: string): CellPart[] {
   const cells = picture(after);
   return partitionCells(
     cells,
+    cellAtPixel(cells),
     predictions(picture(before)),
     cells.map(() => STILL),
   );
@@ -324,6 +325,7 @@ test('whatever the picture, each pixel of a cell is in exactly one part', (t) =>
       const cells = cellsOf(digits, 1);
       const parts = partitionCells(
         cells,
+        cellAtPixel(cells),
         predictions(cellsOf(digits, 2)),
         cells.map(() => STILL),
       );

@@ -3,26 +3,45 @@ import { UsageError } from '../../../pipeline/error.ts';
 import { fitLeads, type NowcastCase } from '../../../pipeline/train/nowcast-fit.ts';
 import { weighed } from '../../../schemas/nowcast/probability.ts';
 
-/** A case at a distance from the path of the hail, and whether each lead came true. */
-function caseAt(path_km: number, came: boolean | null): NowcastCase {
+/** A case of a raw probability, and whether each lead came true. */
+function caseOf(raw: number, came: boolean | null, evening = 'one'): NowcastCase {
+  const path_km = 5;
   return {
     block: 'a',
     distance_km: path_km,
-    raw: { t15: 0.2, t30: 0.2, t45: 0.2 },
-    course: { now_km: path_km, path_km: { t15: path_km, t30: path_km, t45: path_km } },
-    now: path_km <= 1,
+    evening,
+    raw: { t15: raw, t30: raw, t45: raw },
+    now: false,
     struck: { t15: came === true, t30: came, t45: null },
   };
 }
 
-const CASES = [0.5, 3, 20].flatMap((km, ring) =>
-  Array.from({ length: 200 }, (_, n) => caseAt(km, n < 200 * ([0.8, 0.3, 0.02][ring] as number))),
-);
+/** So many cases of each raw probability, of which a share comes true. */
+function cases(count: number, cameOf: (raw: number) => number, evening = 'one'): NowcastCase[] {
+  return [0.05, 0.3, 0.8].flatMap((raw) =>
+    Array.from({ length: count }, (_, n) => caseOf(raw, n < count * cameOf(raw), evening)),
+  );
+}
 
-test('fitted weights say of each place how often hail came there', (t) => {
-  const leads = fitLeads(CASES, 'cases');
-  const said = [0.5, 3, 20].map((km) => weighed(caseAt(km, null), leads).t15);
-  for (const [n, came] of [0.8, 0.3, 0.02].entries()) t.true(Math.abs(said[n] - came) < 0.01);
+const CASES = cases(200, (raw) => raw);
+
+function saidBy(learnt: readonly NowcastCase[], raw: number): number {
+  return weighed(caseOf(raw, null).raw, fitLeads(learnt, 'cases')).t15;
+}
+
+test('raw probabilities that come true as often as they say are left as they are', (t) => {
+  for (const raw of [0.05, 0.3, 0.8]) t.true(Math.abs(saidBy(CASES, raw) - raw) < 0.001);
+});
+
+test('fitted weights go a tenth of the way from the raw probability to how often hail came', (t) => {
+  const half = cases(200, (raw) => raw / 2);
+  for (const raw of [0.05, 0.3, 0.8]) t.true(Math.abs(saidBy(half, raw) - 0.95 * raw) < 0.01);
+});
+
+test('an evening of few cases counts as much as one of many', (t) => {
+  const many = [...cases(1000, (raw) => raw / 2, 'one'), ...cases(200, (raw) => raw, 'two')];
+  const alike = [...cases(200, (raw) => raw / 2, 'one'), ...cases(200, (raw) => raw, 'two')];
+  for (const raw of [0.05, 0.3, 0.8]) t.true(Math.abs(saidBy(many, raw) - saidBy(alike, raw)) < 0.001);
 });
 
 test('a lead that no case reaches takes the weights of the lead before', (t) => {
@@ -43,9 +62,9 @@ for (const [name, cases, count] of [
     });
   });
 
-test('where distance separates struck from spared cases the weights are finite and still tell them apart', (t) => {
-  const apart = [0.5, 20].flatMap((km) => Array.from({ length: 50 }, () => caseAt(km, km < 1)));
+test('where the raw probability separates struck from spared cases the weights are finite and still tell them apart', (t) => {
+  const apart = cases(50, (raw) => Number(raw > 0.5));
   const leads = fitLeads(apart, 'cases');
   for (const weight of Object.values(leads.t15)) t.true(Number.isFinite(weight) && Math.abs(weight) < 10);
-  t.true(weighed(caseAt(0.5, null), leads).t15 > 0.95 && weighed(caseAt(20, null), leads).t15 < 0.05);
+  t.true(saidBy(apart, 0.8) > 0.8 && saidBy(apart, 0.05) < 0.05);
 });

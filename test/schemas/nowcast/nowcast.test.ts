@@ -1,99 +1,29 @@
 import test from 'ava';
-import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
-import { COURSE_MAX_KM, courseOf } from '../../../schemas/nowcast/course.ts';
-import { footprint } from '../../../schemas/nowcast/footprint.ts';
+import { destination } from '../../../schemas/geo/distance.ts';
+import { arrivals, fastestKmh } from '../../../schemas/nowcast/arrivals.ts';
+import { clumps } from '../../../schemas/nowcast/clumps.ts';
 import {
   fitFor,
-  type NowcastStorm,
+  type HailSource,
   nowcast,
-  nowcastStorm,
-  predictors,
+  rawLogit,
   rawNowcast,
+  stormSource,
   survival,
+  untrackedSources,
   weighed,
 } from '../../../schemas/nowcast/probability.ts';
 import { normalQuantile, radicalInverse } from '../../../schemas/nowcast/quasi-random.ts';
-import { arrivals, reachKm } from '../../../schemas/nowcast/swept-ellipse.ts';
 import { NOWCAST_MODEL } from '../../../schemas/reference/nowcast-model.ts';
 import { DAY_MS, trackPoint } from '../../support/data/rows.ts';
 
 const AT = { lat: 39.995, lon: -99.995 };
-/** 60 km/h towards east: a kilometre a minute. */
-const EAST = { scan_time: DAY_MS, speed_kmh: 60, direction_deg: 90 };
-
-/** Bearing and distance of the hail from the point; then how near it is now, and within 15, 30 and 45 min. */
-const COURSES = [
-  [270, 10, 10, 0, 0, 0],
-  [270, 20, 20, 5, 0, 0],
-  [90, 5, 5, 5, 5, 5],
-  [0, 4, 4, 4, 4, 4],
-] as const;
-
-for (const [bearing, km, now_km, t15, t30, t45] of COURSES)
-  test(`hail ${km} km off at ${bearing} degrees that moves east at 60 km/h comes within ${t15}, ${t30} and ${t45} km`, (t) => {
-    const course = courseOf(AT, [{ seen: EAST, hail: [destination(AT, bearing, km)] }], DAY_MS);
-    const found = [course.now_km, course.path_km.t15, course.path_km.t30, course.path_km.t45];
-    t.deepEqual(
-      found.map((value) => Math.round(10 * value) / 10),
-      [now_km, t15, t30, t45],
-    );
-  });
-
-test('hail of a scan four minutes ago has moved on by now', (t) => {
-  const { now_km } = courseOf(AT, [{ seen: EAST, hail: [destination(AT, 270, 10)] }], DAY_MS + 4 * 60_000);
-  t.true(Math.abs(now_km - 6) < 0.02);
+test('half of the hail is gone after ten minutes, and most of it after three quarters of an hour', (t) => {
+  t.is(survival(0), 1);
+  t.true(Math.abs(survival(10.4) - 0.5) < 0.001 && survival(45) === 0.049787068367863944);
 });
 
-test('the nearest pixel of any storm counts', (t) => {
-  const storms = [
-    { seen: EAST, hail: [destination(AT, 0, 20), destination(AT, 0, 12)] },
-    { seen: { ...EAST, direction_deg: 0 }, hail: [destination(AT, 180, 25)] },
-  ];
-  const { now_km, path_km } = courseOf(AT, storms, DAY_MS);
-  t.deepEqual(
-    [now_km, path_km.t15, path_km.t30].map((value) => Math.round(10 * value) / 10),
-    [12, 10, 0],
-  );
-});
-
-test('hail of unknown motion stays where it is', (t) => {
-  const seen = { scan_time: DAY_MS, speed_kmh: null, direction_deg: null };
-  const { now_km, path_km } = courseOf(AT, [{ seen, hail: [destination(AT, 45, 7)] }], DAY_MS + 10 * 60_000);
-  t.is(now_km, path_km.t45);
-  t.true(Math.abs(now_km - 7) < 0.02);
-});
-
-test('without hail near, the course is as far as it may be', (t) => {
-  const far = { now_km: COURSE_MAX_KM, path_km: { t15: COURSE_MAX_KM, t30: COURSE_MAX_KM, t45: COURSE_MAX_KM } };
-  t.deepEqual(courseOf(AT, [], DAY_MS), far);
-  t.deepEqual(courseOf(AT, [{ seen: EAST, hail: [destination(AT, 90, 200)] }], DAY_MS), far);
-});
-
-test('distances are those of the geodesic within a hundredth, at any latitude of the lattice', (t) => {
-  for (const lat of [21, 35, 49, 54])
-    for (const bearing of [30, 120, 225, 300]) {
-      const pixel = destination({ lat, lon: -90 }, bearing, 25);
-      const { now_km } = courseOf({ lat, lon: -90 }, [{ seen: { ...EAST, speed_kmh: null }, hail: [pixel] }], DAY_MS);
-      t.true(Math.abs(now_km - distanceKm({ lat, lon: -90 }, pixel)) < 0.25);
-    }
-});
-
-test('hail of 19 to 25 mm is seldom there a quarter of an hour later, hail of 38 mm and more nearly always', (t) => {
-  t.true(survival(15, 19) < 0.3 && survival(15, 25) < 0.6);
-  t.true(survival(15, 38) > 0.85);
-});
-
-test('hail lives on less the longer the lead, and more the larger it is', (t) => {
-  const leads = [0, 15, 30, 45].map((lead) => survival(lead, 30));
-  t.deepEqual(
-    leads,
-    leads.toSorted((a, b) => b - a),
-  );
-  t.true(survival(30, 25) < survival(30, 38) && survival(30, 38) < survival(30, 63));
-});
-
-function storm(fields: Parameters<typeof trackPoint>[0] = {}): NowcastStorm {
+function storm(fields: Parameters<typeof trackPoint>[0] = {}): HailSource {
   const seen = trackPoint({
     ...AT,
     scan_count: 8,
@@ -102,23 +32,29 @@ function storm(fields: Parameters<typeof trackPoint>[0] = {}): NowcastStorm {
     confidence: 0.7,
     ...fields,
   });
-  return nowcastStorm(seen, []);
+  return stormSource(seen, [seen]);
 }
 
 test('without storms nothing strikes', (t) => {
   t.deepEqual(rawNowcast(AT, [], DAY_MS), { t15: 0, t30: 0, t45: 0 });
 });
 
-test('under the storm the raw probability is its survival times its confidence, for every lead', (t) => {
-  const one = storm();
-  const expected = survival(0, 30) * 0.7;
-  const { t15, t30, t45 } = rawNowcast(AT, [one], DAY_MS);
-  for (const value of [t15, t30, t45]) t.true(Math.abs(value - expected) < 1e-12);
+test('under hail the raw probability is what survived since its scan, for every lead', (t) => {
+  const { t15, t30, t45 } = rawNowcast(AT, [storm({ speed_kmh: 0 })], DAY_MS);
+  for (const value of [t15, t30, t45]) t.true(Math.abs(value - 1) < 1e-12);
+  const late = stormSource(storm().seen, [destination(AT, 270, 5)]);
+  t.true(rawNowcast(AT, [late], DAY_MS + 5 * 60_000).t15 < survival(5) + 1e-12);
+});
+
+test('a storm without hail of the size strikes nothing', (t) => {
+  t.is(rawNowcast(AT, [stormSource(storm().seen, [])], DAY_MS).t45, 0);
 });
 
 test('two storms strike unless both spare the point', (t) => {
-  const { t15: one } = rawNowcast(AT, [storm()], DAY_MS);
-  const { t15: both } = rawNowcast(AT, [storm(), storm()], DAY_MS);
+  const ahead = destination(AT, 90, 10);
+  const { t15: one } = rawNowcast(ahead, [storm()], DAY_MS);
+  const { t15: both } = rawNowcast(ahead, [storm(), storm()], DAY_MS);
+  t.true(one > 0.02 && one < 0.98);
   t.true(Math.abs(both - (1 - (1 - one) ** 2)) < 1e-12);
 });
 
@@ -143,8 +79,8 @@ test('a storm seen five minutes ago is where its motion took it since', (t) => {
 
 test('a young track spreads more: less ahead, more beside', (t) => {
   const young = storm({ scan_count: 3 });
-  const ahead = destination(AT, 90, 20);
-  const beside = destination(AT, 40, 14);
+  const ahead = destination(AT, 90, 10);
+  const beside = destination(AT, 10, 8);
   t.true(rawNowcast(ahead, [young], DAY_MS).t30 < rawNowcast(ahead, [storm()], DAY_MS).t30);
   t.true(rawNowcast(beside, [young], DAY_MS).t30 > rawNowcast(beside, [storm()], DAY_MS).t30);
 });
@@ -155,30 +91,52 @@ test('a storm of unknown motion may go anywhere', (t) => {
   t.true(Math.min(...strikes) > 0.4 * Math.max(...strikes) && Math.min(...strikes) > 0);
 });
 
-const COURSE = { now_km: 0.4, path_km: { t15: 0.4, t30: 0.2, t45: 0.2 } };
-
-test('the logistic of a lead goes by its raw probability, hail on its path, hail now, and the distance to its path', (t) => {
-  const [raw, path, now, distance] = predictors({ raw: { t15: 0.5, t30: 0.6, t45: 0.7 }, course: COURSE }, 't15');
-  t.deepEqual([raw, path, now, distance], [0, 1, 1, Math.log(1.4)]);
-  const far = { now_km: 9, path_km: { t15: 6, t30: 1, t45: 1 } };
-  t.deepEqual(predictors({ raw: { t15: 0, t30: 0.5, t45: 0.5 }, course: far }, 't15').slice(1), [0, 0, Math.log(7)]);
-  t.deepEqual(predictors({ raw: { t15: 0, t30: 0.5, t45: 0.5 }, course: far }, 't30').slice(1), [1, 0, Math.log(2)]);
+test('raw probabilities of 0 and 1 have logits that end', (t) => {
+  t.is(rawLogit(0.5), 0);
+  t.true(
+    Number.isFinite(rawLogit(0)) && rawLogit(0) === rawLogit(0.0005) && Math.abs(rawLogit(1) + rawLogit(0)) < 1e-9,
+  );
 });
 
-test('raw probabilities of 0 and 1 have scores that end', (t) => {
-  for (const raw of [0, 1]) {
-    const { t15 } = weighed({ raw: { t15: raw, t30: raw, t45: raw }, course: COURSE }, NOWCAST_MODEL.observed.leads);
-    t.true(t15 > 0 && t15 < 1);
-  }
-});
-
-test('a weighed probability is the logistic of its predictors, and never below that of a shorter lead', (t) => {
-  const none = { base: 0, raw: 0, path: 0, now: 0, distance: 0 };
-  const leads = { t15: { ...none, base: -1, now: 2 }, t30: { ...none, base: -1 }, t45: { ...none, path: 2 } };
-  const { t15, t30, t45 } = weighed({ raw: { t15: 0.1, t30: 0.1, t45: 0.1 }, course: COURSE }, leads);
+test('a weighed probability is the logistic of the logit of the raw one, and never below that of a shorter lead', (t) => {
+  const leads = { t15: { base: 1, raw: 2 }, t30: { base: -1, raw: 1 }, t45: { base: 2, raw: 0 } };
+  const { t15, t30, t45 } = weighed({ t15: 0.5, t30: 0.5, t45: 0.1 }, leads);
   t.is(t15, 1 / (1 + Math.exp(-1)));
   t.is(t30, t15);
   t.is(t45, 1 / (1 + Math.exp(-2)));
+});
+
+test('hail without a track is as many sources as it has clumps, each moving as the nearest storm that has a motion', (t) => {
+  const far = storm({ ...destination(AT, 90, 90), speed_kmh: 30, direction_deg: 10 });
+  const near = storm({ ...destination(AT, 0, 30), speed_kmh: 50, direction_deg: 70 });
+  const still = storm({ ...destination(AT, 0, 10), speed_kmh: null, direction_deg: null });
+  const pixels = [AT, destination(AT, 90, 1), destination(AT, 90, 40)];
+  const [first, second, ...rest] = untrackedSources(pixels, DAY_MS, [far, near, still]);
+  t.deepEqual([first?.hail, second?.hail, rest], [pixels.slice(0, 2), pixels.slice(2), []]);
+  t.like(first?.seen, { scan_time: DAY_MS, speed_kmh: 50, direction_deg: 70, scan_count: 1 });
+});
+
+test('hail without a track and without a storm near has no motion, and strikes where it is', (t) => {
+  const far = storm({ ...destination(AT, 90, 101) });
+  const sources = untrackedSources([AT], DAY_MS, [far]);
+  t.like(sources[0]?.seen, { speed_kmh: null, direction_deg: null });
+  t.is(rawNowcast(AT, sources, DAY_MS).t15, 1);
+  t.deepEqual(untrackedSources([], DAY_MS, [far]), []);
+});
+
+test('pixels that touch are one clump, whatever their order, and those 10 km off another', (t) => {
+  const line = Array.from({ length: 12 }, (_, k) => destination(AT, 90, 2 * k));
+  const apart = destination(AT, 0, 10);
+  t.deepEqual(
+    clumps([...line, apart])
+      .map((clump) => clump.length)
+      .sort(),
+    [1, 12],
+  );
+  t.deepEqual(
+    clumps([apart, ...line.toReversed()]).map((clump) => clump.length),
+    [1, 12],
+  );
 });
 
 test('what was fitted on simulations holds for nothing but simulated data', (t) => {
@@ -187,61 +145,79 @@ test('what was fitted on simulations holds for nothing but simulated data', (t) 
 });
 
 test('under hail that is there now a strike is likelier than beside it, and far away it is rare, by either fit', (t) => {
-  const under = nowcastStorm(storm().seen, [AT, destination(AT, 90, 1), destination(AT, 180, 1)]);
+  const under = stormSource(storm().seen, [AT, destination(AT, 90, 1), destination(AT, 180, 1)]);
   for (const fit of [NOWCAST_MODEL.observed, NOWCAST_MODEL.simulated]) {
     const at = (km: number) => nowcast(destination(AT, 0, km), [under], DAY_MS, fit).t15;
-    t.true(at(0) > 0.5 && at(0) > at(4) && at(4) > at(12));
+    t.true(at(0) > 0.5 && at(0) > at(2) && at(2) > at(12));
     t.true(at(45) < 0.03);
   }
 });
 
-const SPREAD = { speed_error_kmh: 12, direction_error_deg: 18 };
+const SPREAD = { speed_error_kmh: 12, direction_error_deg: 26 };
+const SURE = { speed_error_kmh: 0, direction_error_deg: 0 };
 
-/** Point east and north, speed, direction, lead, axes (the major one towards east); shares with 256 points and by Monte Carlo. */
-const REFERENCE = [
-  [10, 0, 40, 90, 15, 4, 2, 0.4609, 0.457],
-  [10, 3, 40, 90, 30, 4, 2, 0.3359, 0.339],
-  [20, 5, 50, 90, 30, 5, 3, 0.2617, 0.263],
-  [25, 0, 60, 90, 45, 6, 3, 0.3086, 0.31],
-  [25, 10, 60, 90, 45, 6, 3, 0.1602, 0.16],
-  [15, -8, 30, 120, 45, 3, 3, 0.3477, 0.352],
-] as const;
-
-for (const [east_km, north_km, speed_kmh, direction_deg, lead, major_km, minor_km, share, random] of REFERENCE)
-  test(`a storm at ${speed_kmh} km/h towards ${direction_deg} reaches (${east_km}, ${north_km}) in ${lead} min in ${share} of its futures`, (t) => {
-    const times = arrivals(
-      { east_km, north_km },
-      { major_km, minor_km, orientation_deg: 90 },
-      { speed_kmh, direction_deg, ...SPREAD },
-      0,
-      lead,
-    );
-    const hit = times.filter((time) => !Number.isNaN(time));
-    t.is(Math.round((10_000 * hit.length) / times.length) / 10_000, share);
-    t.true(Math.abs(hit.length / times.length - random) <= 0.006);
-    t.true(hit.every((time) => time >= 0 && time <= lead));
-  });
-
-test('a point under the storm is reached at once by every future', (t) => {
-  const motion = { speed_kmh: 50, direction_deg: 45, ...SPREAD };
-  const times = arrivals({ east_km: 0, north_km: 0 }, { major_km: 4, minor_km: 2, orientation_deg: 0 }, motion, 0, 15);
-  t.true(times.every((time) => time === 0));
-});
+/** Minutes until each future of hail at a distance and bearing comes within 1 km. */
+function comes(km: number, bearing: number, motion: Parameters<typeof arrivals>[2], from_min = 0, lead_min = 45) {
+  const hail = [destination(AT, bearing, km)];
+  return arrivals(AT, hail, motion, { within_km: 1, from_min, to_min: from_min + lead_min });
+}
 
 test('arrival times follow from distance and speed when nothing is uncertain', (t) => {
-  const motion = { speed_kmh: 60, direction_deg: 0, speed_error_kmh: 0, direction_error_deg: 0 };
-  const circle = { major_km: 2, minor_km: 2, orientation_deg: 0 };
-  const times = arrivals({ east_km: 0, north_km: 20 }, circle, motion, 0, 60);
-  // At 1 km a minute the front of the circle, 2 km exp(0.2 z) ahead, comes after about 18 minutes.
-  const sorted = [...times].sort((a, b) => a - b);
-  t.true(Math.abs(sorted[128] - 18) < 0.05);
-  t.true(sorted.every((time) => time > 20 - 2 * Math.exp(0.2 * 3) && time < 20));
+  for (const after of comes(20, 270, { speed_kmh: 60, direction_deg: 90, ...SURE }))
+    t.true(Math.abs(after - 19) < 0.05);
+  for (const after of comes(20, 270, { speed_kmh: 60, direction_deg: 90, ...SURE }, 5))
+    t.true(Math.abs(after - 14) < 0.05);
 });
 
-test('a storm that moves away never comes', (t) => {
-  const motion = { speed_kmh: 60, direction_deg: 180, speed_error_kmh: 5, direction_error_deg: 5 };
-  const times = arrivals({ east_km: 0, north_km: 20 }, { major_km: 3, minor_km: 3, orientation_deg: 0 }, motion, 0, 45);
-  t.true(times.every(Number.isNaN));
+test('hail within 1 km is there at once in every future, hail that moves away never comes', (t) => {
+  t.true(comes(0.9, 45, { speed_kmh: 50, direction_deg: 45, ...SPREAD }).every((after) => after === 0));
+  t.true(
+    comes(20, 90, { speed_kmh: 60, direction_deg: 90, speed_error_kmh: 5, direction_error_deg: 5 }).every(Number.isNaN),
+  );
+});
+
+test('the first of several pixels to come counts', (t) => {
+  const hail = [destination(AT, 270, 30), destination(AT, 270, 11), destination(AT, 200, 5)];
+  const times = arrivals(
+    AT,
+    hail,
+    { speed_kmh: 60, direction_deg: 90, ...SURE },
+    { within_km: 1, from_min: 0, to_min: 45 },
+  );
+  t.true(times.every((after) => Math.abs(after - 10) < 0.05));
+});
+
+test('128 futures hit as often as many random ones', (t) => {
+  let seed = 1;
+  const random = () => {
+    seed = (seed * 16807) % 2147483647;
+    return seed / 2147483647;
+  };
+  for (const [km, bearing] of [
+    [5, 270],
+    [10, 260],
+    [15, 280],
+  ] as const) {
+    const place = { x: km * Math.sin((bearing * Math.PI) / 180), y: km * Math.cos((bearing * Math.PI) / 180) };
+    let hits = 0;
+    for (let n = 0; n < 20_000; n++) {
+      const km_min = (50 + 12 * normalQuantile(random())) / 60;
+      const towards = ((90 + 26 * normalQuantile(random())) * Math.PI) / 180;
+      const [vx, vy] = [km_min * Math.sin(towards), km_min * Math.cos(towards)];
+      const at_min = Math.min(30, Math.max(0, -(place.x * vx + place.y * vy) / (km_min * km_min)));
+      if (Math.hypot(place.x + vx * at_min, place.y + vy * at_min) <= 1) hits += 1;
+    }
+    const times = comes(km, bearing, { speed_kmh: 50, direction_deg: 90, ...SPREAD }, 0, 30);
+    const share = times.filter((after) => !Number.isNaN(after)).length / times.length;
+    t.true(Math.abs(share - hits / 20_000) < 0.03, `${km} km: ${share} and ${hits / 20_000}`);
+  }
+});
+
+test('hail out of reach of the fastest future comes in none', (t) => {
+  const motion = { speed_kmh: 50, direction_deg: 90, speed_error_kmh: 12, direction_error_deg: 0 };
+  const reach = 1 + (fastestKmh(motion) * 45) / 60;
+  t.true(comes(1.001 * reach, 270, motion).every(Number.isNaN));
+  t.false(comes(0.8 * reach, 270, motion).every(Number.isNaN));
 });
 
 test('the normal quantile meets its table', (t) => {
@@ -263,45 +239,4 @@ test('the Halton sequence begins as published', (t) => {
     [1, 2, 3].map((index) => radicalInverse(index, 3).toFixed(6)),
     ['0.333333', '0.666667', '0.111111'],
   );
-});
-
-test('a point out of reach is reached in no future, and one as far as the fastest and largest goes is reached in some', (t) => {
-  const motion = { speed_kmh: 50, direction_deg: 90, ...SPREAD };
-  const circle = { major_km: 4, minor_km: 4, orientation_deg: 0 };
-  const reach = reachKm(circle, motion, 45);
-  const reachedAt = (km: number) =>
-    arrivals({ east_km: km, north_km: 0 }, circle, motion, 0, 45).some((time) => !Number.isNaN(time));
-  t.false(reachedAt(reach));
-  t.true(reachedAt(0.8 * reach));
-});
-
-/** Pixels of a block of the lattice around 39.995 N, 99.995 W. */
-function block(rows: number, cols: number) {
-  return Array.from({ length: rows * cols }, (_, index) => ({
-    lat: rowLat(1500 + Math.floor(index / cols)),
-    lon: colLon(3000 + (index % cols)),
-  }));
-}
-
-test('no pixel and one pixel are circles of 1.5 km', (t) => {
-  const centre = { lat: 40, lon: -100 };
-  t.deepEqual(footprint([], centre), { centre, ellipse: { major_km: 1.5, minor_km: 1.5, orientation_deg: 0 } });
-  t.like(footprint(block(1, 1), centre).ellipse, { major_km: 1.5, minor_km: 1.5 });
-});
-
-test('a long block north to south is an ellipse of its second moments, pointing north', (t) => {
-  const { centre, ellipse } = footprint(block(21, 3), { lat: 0, lon: 0 });
-  t.true(Math.abs(centre.lat - 39.895) < 1e-9 && Math.abs(centre.lon - -99.985) < 1e-9);
-  // Variance of 21 equal steps of 1.1103 km: (21^2 - 1) / 12 x 1.1103^2; the semi-axis is twice its root.
-  t.true(Math.abs(ellipse.major_km - 2 * 1.1103 * Math.sqrt(440 / 12)) < 0.01);
-  t.is(ellipse.minor_km, 1.5);
-  t.true(Math.min(ellipse.orientation_deg, 180 - ellipse.orientation_deg) < 1e-6);
-});
-
-test('a block west to east points east, one along the diagonal north-east', (t) => {
-  t.true(Math.abs(footprint(block(3, 21), { lat: 0, lon: 0 }).ellipse.orientation_deg - 90) < 1e-6);
-  const diagonal = Array.from({ length: 15 }, (_, k) => ({ lat: rowLat(1500 - k), lon: colLon(3000 + k) }));
-  // A step is 1.1103 km north and 0.8545 km east.
-  const expected = (Math.atan2(0.8545, 1.1103) * 180) / Math.PI;
-  t.true(Math.abs(footprint(diagonal, { lat: 0, lon: 0 }).ellipse.orientation_deg - expected) < 0.3);
 });

@@ -24,6 +24,32 @@ const TENTHS_PER_PIXEL = 50;
 export const STAND_INS = ['hail', 'cores', 'rain'] as const;
 export type StandIn = (typeof STAND_INS)[number];
 
+/** Rain from here on shows how its pattern moves: what is lighter is wide, slow to match and smooth. */
+const PATTERN_TENTHS = 50;
+
+/** The rates whose pattern shows how rain moves. */
+export function patternField(rates: HailField): HailField {
+  return pixelsWhere(rates, (tenths) => tenths >= PATTERN_TENTHS);
+}
+
+/** Neighbours of the hail cap, tenths to either side, and how many times their mean count marks the cap as a mask of hail. */
+const CAP_NEIGHBOURS = 5;
+const CAP_EXCESS = 5;
+
+/**
+ * True where the hail cap stands out among its neighbours: fields of other makers have no mask of hail. Those that come in few
+ * classes have no neighbours.
+ */
+export function hasHailMask(fields: readonly HailField[]): boolean {
+  let [capped, neighbours] = [0, 0];
+  for (const { tenths } of fields)
+    for (const value of tenths) {
+      if (value === HAIL_CAP_TENTHS) capped += 1;
+      else if (Math.abs(value - HAIL_CAP_TENTHS) <= CAP_NEIGHBOURS) neighbours += 1;
+    }
+  return neighbours > 0 && capped >= (CAP_EXCESS * neighbours) / (2 * CAP_NEIGHBOURS);
+}
+
 /** A scan of hail alone, without any other product. */
 export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
   const companions = NO_COMPANIONS;

@@ -32,6 +32,8 @@ export function forecastRows(
     ship: 0.8,
     risk_category: 'moderate',
     risk_score: 30,
+    model_probability: fields.hail_probability ?? 0.1,
+    model_size_mm: 30,
     data_source: 'observed',
     ...fields,
   }));

@@ -83,19 +83,25 @@ export interface Followed {
   readonly step: TrackStep;
 }
 
-/** Tracks of frames, one scan after the other. */
-export function follow(frames: readonly (readonly TrackCell[])[]): Followed[] {
+/** Tracks of frames, one scan after the other; null is a scan that was lost. */
+export function follow(frames: readonly (readonly TrackCell[] | null)[]): Followed[] {
   let live: LiveTracks = noLiveTracks;
-  return frames.map((cells, k) => {
+  return frames.flatMap((cells, k) => {
+    if (cells === null) return [];
     const step = advanceTracks(live, { scan_time: START + k * MINUTES * 60_000, cells, pattern_motion: null });
     live = step.live;
     return { cells, step };
   });
 }
 
-/** What is wrong with the tracks of two patches that part; empty when all is right. */
-export function faults(parting: Parting): string[] {
-  const followed = follow(Array.from({ length: SCANS }, (_, scan) => frame(parting, scan)));
+/**
+ * What is wrong with the tracks of two patches that part; empty when all is right. `isLost`: the scans that never came, by their
+ * number from the first scan with two cells on.
+ */
+export function faults(parting: Parting, isLost: (since_break: number) => boolean = () => false): string[] {
+  const frames = Array.from({ length: SCANS }, (_, scan) => frame(parting, scan));
+  const first = frames.findIndex((cells) => cells.length > 1);
+  const followed = follow(frames.map((cells, scan) => (isLost(scan - first) ? null : cells)));
   const whole = followed[0]?.step.trackOfCell[0] as string;
   const points = followed.flatMap(({ step }) => step.points);
   const found: string[] = [];

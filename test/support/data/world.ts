@@ -90,7 +90,7 @@ async function readEvening(window: Window): Promise<RawScan[]> {
 }
 
 async function simulate(window: Window, out: string): Promise<void> {
-  const scenario = { seed: 22, window, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
+  const scenario = { seed: 41, window, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
   for await (const _ of writeEvening(scenario, { from_ms: FROM_MS, to_ms: TO_MS, out, feeds: false }));
 }
 

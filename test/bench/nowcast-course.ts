@@ -1,7 +1,7 @@
-import { localScale } from '../geo/local-scale.ts';
-import type { Position } from '../geo/position.ts';
-import { type LeadKey, NOWCAST_LEADS } from '../resources/nowcast.ts';
-import type { TrackPoint } from '../tables/tracks.ts';
+import { localScale } from '../../schemas/geo/local-scale.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 
 /** Distances are capped at this, km: hail beyond does not matter. */
 export const COURSE_MAX_KM = 30;
@@ -22,7 +22,7 @@ export interface Course {
   readonly path_km: Readonly<Record<LeadKey, number>>;
 }
 
-/** Course of the hail of storms past a point; a storm of unknown motion does not move. */
+/** Course of the hail of storms past a point, which forecasts are compared with; a storm of unknown motion does not move. */
 export function courseOf(point: Position, storms: readonly MovingHail[], now_ms: number): Course {
   const { east, north } = localScale(point, 1);
   const nearest2 = new Float64Array(1 + NOWCAST_LEADS.length).fill(COURSE_MAX_KM ** 2);

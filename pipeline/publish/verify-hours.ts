@@ -1,0 +1,78 @@
+import { layout } from '../../schemas/layout.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
+import { forecast } from '../../schemas/tables/forecast.ts';
+import { outlook } from '../../schemas/tables/outlook.ts';
+import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
+import { type Engine, sqlList } from '../duckdb.ts';
+import { contradiction } from '../forecast/coherence.ts';
+import { tablePaths } from './manifests.ts';
+
+/** Version of the forecast from which its hours are shifted to agree with their day. */
+const SHIFTED_FROM = 2;
+const HOURS = 24;
+
+/** A published day of a cell and the hours of the forecast in it; `hours` counts from 12 UTC. */
+interface CellDay {
+  readonly geohash4: string;
+  readonly start_ms: number;
+  readonly day: number;
+  readonly hours: readonly number[];
+  readonly probabilities: readonly number[];
+}
+
+/** Faults of a forecast and an outlook whose hours and days contradict each other: the first cell, and how many there are. */
+export async function verifyHours(
+  engine: Engine,
+  dataRoot: string,
+  manifests: readonly Manifest[],
+): Promise<{ readonly path: string; readonly reason: string }[]> {
+  const partition = layout.collectionPartition('forecast');
+  const hours = manifests.find((manifest) => manifest.partition === partition);
+  const days = manifests.find((manifest) => manifest.partition === layout.collectionPartition('outlook'));
+  if (hours === undefined || days === undefined) return [];
+  if (hours.files.some(({ table, schema_version }) => table === forecast.name && schema_version < SHIFTED_FROM))
+    return [];
+  const files = [tablePaths(dataRoot, hours, forecast.name), tablePaths(dataRoot, days, outlook.name)];
+  if (files.some((paths) => paths.length === 0)) return [];
+  const path = layout.head(partition);
+  try {
+    const faults = (await engine.rows<CellDay>(cellDaysSql(files[0], files[1]))).flatMap(faultOf);
+    return faults.length === 0 ? [] : [{ path, reason: `${faults[0]}; ${faults.length} days of cells are like this` }];
+  } catch (error) {
+    return [{ path, reason: `its hours cannot be compared with their days: ${(error as Error).message}` }];
+  }
+}
+
+function cellDaysSql(forecasts: readonly string[], outlooks: readonly string[]): string {
+  // The hour that ends at 13 UTC is the first of its day.
+  return `SELECT geohash4, epoch_ms(forecast_date + INTERVAL 12 HOUR)::DOUBLE AS start_ms, any_value(day_p) AS "day",
+      list(hour) AS hours, list(p) AS probabilities
+    FROM (SELECT geohash4, forecast_date, hail_probability_pct / 100 AS day_p FROM read_parquet(${sqlList(outlooks)}))
+    JOIN (SELECT geohash4, (valid_time - INTERVAL 13 HOUR)::DATE AS forecast_date,
+        hour(valid_time - INTERVAL 13 HOUR)::INTEGER AS "hour", hail_probability AS p
+      FROM read_parquet(${sqlList(forecasts)}) WHERE hail_probability IS NOT NULL)
+      USING (geohash4, forecast_date)
+    GROUP BY geohash4, forecast_date ORDER BY geohash4, forecast_date`;
+}
+
+function faultOf({ geohash4, start_ms, day, hours, probabilities }: CellDay): string[] {
+  const strip = new Array<number | null>(HOURS).fill(null);
+  for (const [index, hour] of hours.entries()) strip[hour] = probabilities[index];
+  const fault = contradiction(day, strip);
+  if (fault === null) return [];
+  const cell = `cell ${geohash4} has`;
+  const whole = `${shown(day)} for the day from ${timestamp(start_ms)}`;
+  return fault.kind === 'hour_above_day'
+    ? [
+        `${cell} ${shown(fault.probability)} for the hour ending ${timestamp(endOf(start_ms, fault.hour))}, expected at most ${whole}`,
+      ]
+    : [`${cell} ${whole}, expected at most ${shown(fault.together)}, which its hours have together`];
+}
+
+function endOf(start_ms: number, hour: number): number {
+  return start_ms + (hour + 1) * MS_PER_HOUR;
+}
+
+function shown(probability: number): string {
+  return String(Math.round(1000 * probability) / 1000);
+}

@@ -1,0 +1,69 @@
+import { MS_PER_MIN } from '../../schemas/time.ts';
+import type { Vector } from './local-plane.ts';
+import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './mask.ts';
+import { pixelsMoved } from './overlap.ts';
+
+/** Age of the oldest step of a trail: the middle lead of the nowcast. */
+const TRAIL_MAX_MIN = 30;
+/** Age from which on a step is judged, and the shortest time between two steps. */
+const TRAIL_STEP_MIN = 4;
+/** Weight of what the storms around a track say about its motion. */
+const NEIGHBOUR_WEIGHT = 0.1;
+/** Shares of a motion that are tried, from all of it to none. */
+const SHARES = [1, 0.75, 0.5, 0.25, 0] as const;
+
+/** A track in an earlier scan: its mask, and the motion that it had by then, in km/min, before it was shrunk. */
+export interface TrailStep {
+  readonly scan_time: number;
+  readonly velocity: Vector;
+  readonly mask: Mask;
+}
+
+/**
+ * How much of the earlier masks the cells of a scan cover, summed, each mask moved by one of SHARES of its motion, which is named by
+ * its index. Counted when first asked for: most motions are published whole, and nobody asks for the shares in between.
+ */
+type Hindcast = (share: number) => number;
+
+/** The steps of a trail within TRAIL_MAX_MIN, with a new one where the last is old enough. */
+export function extendTrail(trail: readonly TrailStep[], step: TrailStep): TrailStep[] {
+  const kept = trail.filter(({ scan_time }) => step.scan_time - scan_time <= TRAIL_MAX_MIN * MS_PER_MIN);
+  const last = kept.at(-1);
+  const due = last === undefined || step.scan_time - last.scan_time >= TRAIL_STEP_MIN * MS_PER_MIN;
+  return due ? [...kept, step] : kept;
+}
+
+/** What the motions of a trail would have forecast for a scan, `owner` being its cells by pixel. */
+export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: CellAtPixel): Hindcast {
+  const steps = trail
+    .map((step) => ({ ...step, minutes: (scan_time - step.scan_time) / MS_PER_MIN }))
+    .filter(({ minutes }) => minutes >= TRAIL_STEP_MIN && minutes <= TRAIL_MAX_MIN);
+  const covered = (share: number) =>
+    steps.reduce((sum, { mask, velocity, minutes }) => {
+      const { rows_south, cols_east } = pixelsMoved(mask, velocity, share * minutes);
+      return sum + coveredPixels(mask, rows_south, cols_east, owner) / maskPixels(mask);
+    }, 0);
+  const known: number[] = [];
+  return (k) => {
+    known[k] ??= covered(SHARES[k]);
+    return known[k];
+  };
+}
+
+function coveredPixels(mask: Mask, rows_south: number, cols_east: number, owner: CellAtPixel): number {
+  let covered = 0;
+  eachPixel(mask, rows_south, cols_east, (key) => {
+    if (owner.has(key)) covered++;
+  });
+  return covered;
+}
+
+/**
+ * Share of its motion that a storm is published with: the largest with which its earlier masks, moved by it, were covered at
+ * least as well as without any motion. All of it where nothing is known. `around`: hindcasts of the storms around it.
+ */
+export function motionShare(own: Hindcast, around: readonly Hindcast[]): number {
+  const sum = (k: number) => own(k) + NEIGHBOUR_WEIGHT * around.reduce((total, other) => total + other(k), 0);
+  const still = sum(SHARES.length - 1);
+  return SHARES.find((_, k) => sum(k) >= still) ?? 1;
+}
