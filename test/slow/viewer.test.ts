@@ -1,47 +1,24 @@
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import {
+  CHROMIUM,
+  colorsOf,
+  drawn,
+  hasBrowser,
+  openTab,
+  PHONE,
+  ready,
+  said,
+  type Tab,
+} from '../support/browser/browser.ts';
 import { midnight, publishedRoot } from '../support/data/world.ts';
 import { serveViewer, type ViewerService } from '../support/service/viewer-service.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
-];
-/** Software drawing on a busy machine takes its time. */
-const PATIENCE_MS = 60_000;
-const DESKTOP = { viewport: { width: 1280, height: 800 } };
-const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
 
-const pictures = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
-const hasBrowser = existsSync(CHROMIUM);
-let browser: Browser;
-
-if (hasBrowser) {
-  test.before(async (t) => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGUMENTS });
-    t.log(`screenshots in ${pictures}`);
-  });
-  test.after.always(() => browser.close());
-}
-
-/** What a test looks at: an opened page, and what it did and said. */
-interface Visit {
-  readonly page: Page;
+/** What a test looks at: an opened page, what it did and said, and the service. */
+interface Visit extends Omit<Tab, 'close'> {
   readonly service: ViewerService;
-  /** Errors of the page and lines of its console that are errors; refused calls are not among them. */
-  readonly complaints: string[];
-  picture(name: string): Promise<void>;
 }
 
 interface Visitor extends BrowserContextOptions {
@@ -69,38 +46,16 @@ function browserTest(
     const { hash = '', key = true, source = 'simulated', refused, empty = false, reflectivity, ...screen } = visitor;
     const kept = reflectivity ? { reflectivity_keep_hours: 1000 } : {};
     const service = await serveViewer(empty ? null : await publishedRoot(t, await midnight(), kept), source);
+    t.teardown(() => service.close());
     if (refused) service.refuse(...refused);
-    const context = await browser.newContext({ ...DESKTOP, ...screen });
-    context.setDefaultTimeout(PATIENCE_MS);
-    const page = await context.newPage();
-    const complaints: string[] = [];
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error' && !message.text().includes('the server responded with a status'))
-        complaints.push(message.text());
+    const { close, ...tab } = await openTab(`${service.origin}/viewer${hash}`, {
+      key: key ? service.key : null,
+      ...screen,
     });
-    if (key) await page.addInitScript((text) => localStorage.setItem('hail.key', text), service.key);
-    try {
-      await page.goto(`${service.origin}/viewer${hash}`);
-      await ready(page);
-      const picture = async (name: string) => void (await page.screenshot({ path: join(pictures, `${name}.png`) }));
-      await body(t, { page, service, complaints, picture });
-    } finally {
-      await context.close();
-      await service.close();
-    }
+    t.teardown(close);
+    await ready(tab.page);
+    await body(t, { ...tab, service });
   });
-}
-
-/** Waits until the page has shown what it opened with. */
-async function ready(page: Page): Promise<void> {
-  await page.waitForSelector('html[data-ready=true]', { state: 'attached' });
-}
-
-/** Waits until what was asked for is drawn. */
-async function drawn(page: Page): Promise<void> {
-  await page.waitForSelector('#panel:not(.busy)');
-  await page.waitForSelector('#clock:not(.loading)');
 }
 
 interface Listed {
@@ -122,27 +77,6 @@ async function fetchedAhead(page: Page, { requests }: ViewerService, scan_id: st
     asked = requests.length;
     await page.waitForTimeout(1000);
   }
-}
-
-const said = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? '';
-
-/** Colours of the middle of the map, as `r,g,b`, beside those of paper and lines. */
-async function colorsOf(
-  page: Page,
-  clip: { x: number; y: number; width: number; height: number },
-): Promise<Set<string>> {
-  const png = (await page.screenshot({ clip })).toString('base64');
-  const colors = await page.evaluate(async (base64) => {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const image = await createImageBitmap(new Blob([bytes]));
-    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
-    pen.drawImage(image, 0, 0);
-    const { data } = pen.getImageData(0, 0, image.width, image.height);
-    const seen = new Set<string>();
-    for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
-    return [...seen];
-  }, png);
-  return new Set(colors);
 }
 
 const CARD = '.maplibregl-popup-content';

@@ -1,0 +1,154 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { ownCopy } from '../data/world.ts';
+import { type ServeChild, startServe } from '../service/serve-child.ts';
+import { WHOLE_NOW_MS, wholeRoot } from '../service/whole-service.ts';
+
+export const CHROMIUM = '/usr/bin/chromium';
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+];
+/** Software drawing on a busy machine takes its time. */
+const PATIENCE_MS = 60_000;
+const DESKTOP = { viewport: { width: 1280, height: 800 } };
+export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+
+export const hasBrowser = existsSync(CHROMIUM);
+const pictures = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
+let opened: Promise<Browser> | undefined;
+
+/** Chromium, started once for the tests of a file. */
+function browser(): Promise<Browser> {
+  opened ??= chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGUMENTS });
+  return opened;
+}
+
+if (hasBrowser)
+  test.after.always('the browser is closed', async (t) => {
+    t.log(`screenshots in ${pictures}`);
+    await (await opened)?.close();
+  });
+
+/** A page at an address, and what it did and said. */
+export interface Tab {
+  readonly page: Page;
+  /** Errors of the page and lines of its console that are errors; refused calls are not among them. */
+  readonly complaints: string[];
+  /** Keeps a screenshot under this name in a folder that the log of the tests names. */
+  picture(name: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TabOptions extends BrowserContextOptions {
+  /** Key that the map page finds in this browser; null for none. */
+  readonly key: string | null;
+}
+
+/** Opens an address in a browser of its own: desktop size unless the options say otherwise. */
+export async function openTab(address: string, { key, ...screen }: TabOptions): Promise<Tab> {
+  const context = await (await browser()).newContext({ ...DESKTOP, ...screen });
+  context.setDefaultTimeout(PATIENCE_MS);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('the server responded with a status'))
+      complaints.push(message.text());
+  });
+  if (key !== null) await page.addInitScript((text) => localStorage.setItem('hail.key', text), key);
+  try {
+    await page.goto(address);
+  } catch (error) {
+    await context.close();
+    throw error;
+  }
+  return {
+    page,
+    complaints,
+    picture: async (name) => void (await page.screenshot({ path: join(pictures, `${name}.png`) })),
+    close: () => context.close(),
+  };
+}
+
+/** What a test on the real service looks at. */
+export interface Visit extends Omit<Tab, 'close'> {
+  readonly service: ServeChild;
+  readonly key: string;
+}
+
+export interface Visitor extends BrowserContextOptions {
+  /** Path and hash that are opened; the map when left out. */
+  readonly path?: string;
+  /** The browser knows the live key, unless this is false. */
+  readonly has_key?: boolean;
+  /** Data root in place of the world around midnight with all its feeds; it is copied. */
+  readonly root?: () => Promise<string>;
+  readonly now_ms?: number;
+  /** Further settings of the service. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Registers a test in a browser on the real `serve` command; where there is no browser it shows as skipped, with the reason. */
+export function serviceTest(
+  title: string,
+  visitor: Visitor,
+  body: (t: ExecutionContext, visit: Visit) => Promise<void>,
+): void {
+  if (!hasBrowser) {
+    test.skip(`${title} (needs ${CHROMIUM}, which is absent)`, () => {});
+    return;
+  }
+  test.serial(title, async (t) => {
+    const { path = '/viewer', has_key = true, root = wholeRoot, now_ms = WHOLE_NOW_MS, settings, ...screen } = visitor;
+    const service = await startServe(ownCopy(await root()), now_ms, 'error', settings);
+    t.teardown(() => service.end('SIGKILL'));
+    const key = service.keys?.live ?? '';
+    const { close, ...tab } = await openTab(`${service.url}${path}`, { key: has_key ? key : null, ...screen });
+    t.teardown(close);
+    if (path.startsWith('/viewer')) await ready(tab.page);
+    await body(t, { ...tab, service, key });
+  });
+}
+
+/** Waits until the map page has shown what it opened with. */
+export async function ready(page: Page): Promise<void> {
+  await page.waitForSelector('html[data-ready=true]', { state: 'attached' });
+}
+
+/** Waits until what was asked for is drawn on the map. */
+export async function drawn(page: Page): Promise<void> {
+  await page.waitForSelector('#panel:not(.busy)');
+  await page.waitForSelector('#clock:not(.loading)');
+}
+
+/** Text of an element. */
+export const said = async (page: Page, selector: string) => (await page.locator(selector).textContent()) ?? '';
+
+/** Colours of a part of the page, as `r,g,b`. */
+export async function colorsOf(
+  page: Page,
+  clip: { x: number; y: number; width: number; height: number },
+): Promise<Set<string>> {
+  const png = (await page.screenshot({ clip })).toString('base64');
+  const colors = await page.evaluate(async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const image = await createImageBitmap(new Blob([bytes]));
+    const pen = new OffscreenCanvas(image.width, image.height).getContext('2d') as OffscreenCanvasRenderingContext2D;
+    pen.drawImage(image, 0, 0);
+    const { data } = pen.getImageData(0, 0, image.width, image.height);
+    const seen = new Set<string>();
+    for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+    return [...seen];
+  }, png);
+  return new Set(colors);
+}
