@@ -40,7 +40,7 @@ drawReflectivityLegend(element('reflectivity-legend'), palette);
 const start = readAddress(location.hash);
 const state = openState(start);
 const archives = openArchives();
-const service = openService(meta('hail-api'), readKey);
+const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
 const states = await loadJson<States>('states.json');
 const map = await openMap(element('map'), { palette, states, archives, place: start.place });
 const display = openDisplay({ state, map, archives, palette });
