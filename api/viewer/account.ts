@@ -50,6 +50,8 @@ const MONTHS_PER_YEAR = 12;
 const api = meta('hail-api');
 const keyDialog = openKeyDialog(() => void show());
 let period: string | null = null;
+/** The month of the first answer: none is later. */
+let newest: string | null = null;
 
 /** Body of an answer; throws a ServiceError where the service refuses. */
 async function call<Body>(path: string, method = 'GET', body?: object): Promise<Body> {
@@ -92,7 +94,9 @@ function show(): Promise<void> {
     const month = period === null ? '' : `&period=${period}`;
     const usage = await call<Usage>(`/usage?operations_limit=${OPERATIONS_SHOWN}${month}`);
     period = usage.period;
+    newest ??= usage.period;
     element('account').hidden = false;
+    element<HTMLButtonElement>('later-month').disabled = usage.period >= newest;
     drawUsage(usage);
   });
 }
@@ -107,7 +111,8 @@ function drawUsage({ period: shown, plan, credits, operations, daily, keys }: Us
   const left = limit === null ? 'no monthly limit' : `${inWords(remaining ?? 0)} of ${inWords(limit)} left`;
   const cap = spend_cap === null ? '' : `, calls are refused above ${inWords(spend_cap)}`;
   element('balance').textContent = `${inWords(used)} credits used, ${left}${cap}. Plan: ${plan}.`;
-  const bars = daily.map(({ date, credits: value }) => ({ name: date, value, label: labelOf(date) }));
+  const spent = new Map(daily.map(({ date, credits: value }) => [date, value]));
+  const bars = datesOf(shown).map((date) => ({ name: date, value: spent.get(date) ?? 0, label: labelOf(date) }));
   element('daily').replaceChildren(
     barChart(bars, 'credits', `Credits of each day of ${shown}; ${inWords(used)} in all`),
   );
@@ -123,6 +128,13 @@ function drawUsage({ period: shown, plan, credits, operations, daily, keys }: Us
     keys.items.map(({ id, name, status, requests }) => [id, name, status, requests]),
     'No key.',
   );
+}
+
+/** Every date of a month, `2026-05-01` and so on. */
+function datesOf(month: string): string[] {
+  const first = new Date(`${month}-01T00:00:00Z`);
+  const days = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
+  return Array.from({ length: days }, (_, k) => `${month}-${String(k + 1).padStart(2, '0')}`);
 }
 
 /** Days that are written under their bar: the first and each fifth. */

@@ -26,7 +26,7 @@ serviceTest(
         ['tiles.scan', '2', '3', '6'],
       ],
     );
-    t.regex(await said(page, '#daily title >> nth=-1'), /^2026-05-02: 8 credits$/);
+    t.regex(await said(page, '#daily title >> nth=1'), /^2026-05-02: 8 credits$/);
     await page.locator('#earlier-month').click();
     await page.waitForFunction(() => document.querySelector('#month')?.textContent === 'April 2026');
     t.regex(await said(page, '#balance'), /^0 credits used/);
