@@ -32,6 +32,8 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   'maplibre-gl-worker.mjs': 'maplibre-gl/dist/maplibre-gl-worker.mjs',
   'maplibre-gl.css': 'maplibre-gl/dist/maplibre-gl.css',
   'pmtiles.js': 'pmtiles',
+  'terra-draw.js': 'terra-draw',
+  'terra-draw-maplibre.js': 'terra-draw-maplibre-gl-adapter',
 };
 
 const TYPES: Readonly<Record<string, string>> = {

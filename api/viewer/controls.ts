@@ -84,7 +84,9 @@ export function connectControls({
     dates.askForKey();
   });
 
-  map.on('click', ({ lngLat }) => spot.pick(lngLat, state.view));
+  map.on('click', ({ lngLat }) => {
+    if (!state.is_drawing) spot.pick(lngLat, state.view);
+  });
   map.on('moveend', display.updateAddress);
   map.on('error', ({ error }) =>
     setTrouble(`Part of the map cannot be drawn: ${error.message}`, 'Try again', dates.refresh),

@@ -40,7 +40,7 @@ export class ServiceError extends Error {
   }
 }
 
-interface Answer {
+export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of the service
   readonly body: any;
   /** Value of X-Data-Source. */
@@ -77,6 +77,16 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 
   return {
+    /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
+    calls: {
+      get: (path: string): Promise<Answer> => request(`${api}${path}`, readKey(), false),
+      post: (path: string, body: object): Promise<Answer> =>
+        request(`${api}${path}`, readKey(), false, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+    },
     /** The newest date with data. */
     async newest(): Promise<DayIndex> {
       const scans = await get('/tiles/scan');
@@ -93,13 +103,12 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 }
 
-async function request(url: string, key: string | null, is_public: boolean): Promise<Answer> {
+async function request(url: string, key: string | null, is_public: boolean, init: RequestInit = {}): Promise<Answer> {
   if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
-  const response = await fetch(url, { headers: key === null ? {} : { Authorization: `Bearer ${key}` } }).catch(
-    (cause) => {
-      throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
-    },
-  );
+  const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
+  const response = await fetch(url, { ...init, headers }).catch((cause) => {
+    throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
+  });
   if (!response.ok) throw await refusal(response);
   return { body: await response.json(), source: response.headers.get('X-Data-Source') };
 }

@@ -15,6 +15,8 @@ export interface State {
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
   placed: boolean;
+  /** A shape is being drawn on the map: clicks belong to it. */
+  is_drawing: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
@@ -30,6 +32,7 @@ export function openState({ date, view, reflectivity, frame, place }: Address): 
     day: null,
     wanted: frame,
     placed: place !== null,
+    is_drawing: false,
     shown: false,
   };
 }

@@ -8,6 +8,7 @@
  *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
  *   dates     requests a date, shows it or the error, asks for the key
  *   share     link, print and picture (picture) of what is shown
+ *   watch     a circle or an area is drawn (draw) and saved, to be told of hail there
  *   controls  keys, buttons, clicks, changes of the address
  *
  * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
@@ -26,6 +27,7 @@ import { setTrouble } from './panel.ts';
 import { openService } from './service.ts';
 import { connectSharing } from './share.ts';
 import { openState } from './state.ts';
+import { connectWatching } from './watch.ts';
 import type { Palette } from './words.ts';
 
 addEventListener('error', ({ message }) => setTrouble(`This page met an error: ${message}`));
@@ -49,6 +51,7 @@ const display = openDisplay({ state, map, archives, palette });
 const dates = openDates({ state, service, archives, map, display });
 connectControls({ state, map, display, dates });
 connectSharing(map, palette);
+connectWatching({ state, map, palette, calls: service.calls });
 
 if (start.date) await dates.openDate(start.date, start.frame);
 else await dates.openNewest();
