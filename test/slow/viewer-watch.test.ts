@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { AREA_MIN_MM } from '../../api/alerts/places.ts';
 import { drawn, said, serviceTest } from '../support/browser/browser.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 
@@ -61,6 +62,7 @@ serviceTest(
     await page.waitForTimeout(1500);
     await press(page, [600, 350], [700, 350], [700, 450], [600, 350]);
     await page.waitForSelector('#watch-form:not([hidden])');
+    t.true((await said(page, '#watch-price')).endsWith(`Hail of ${AREA_MIN_MM} mm or more counts.`));
     await page.locator('#watch-name').fill('Solar park');
     await page.locator('#watch-url').fill(receiver.url);
     await page.locator('#watch-form button').click();
