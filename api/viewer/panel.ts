@@ -1,6 +1,6 @@
 import type { PaddingOptions } from 'maplibre-gl';
 import { element } from './page.ts';
-import type { DayIndex, Frame } from './service.ts';
+import type { DayIndex } from './service.ts';
 import { axisOf, OUTAGE_MS } from './span.ts';
 import { chosenFrame, type State } from './state.ts';
 import { clockInWords, counted, dateInWords, type Palette, sizeInWords, sourceInWords, timeInWords } from './words.ts';
@@ -74,7 +74,7 @@ export function describeDay(day: DayIndex, palette: Palette) {
   const simulated = source !== null && source !== 'observed';
   const label = frames.length === 0 ? 'Newest data' : 'Data until';
   describe({
-    summary: [daySummary(date, frames, palette), ...recentWords(day)].join(' '),
+    summary: [daySummary(day, palette), ...recentWords(day)].join(' '),
     outages: outageWords(day),
     empty: frames.length === 0,
     ...(data_as_of === null ? {} : { data_time: `${label} ${timeInWords(data_as_of)}` }),
@@ -110,14 +110,15 @@ function describe(texts: {
   document.title = texts.title;
 }
 
-function daySummary(date: string, frames: readonly Frame[], palette: Palette): string {
+function daySummary({ date, frames, before }: DayIndex, palette: Palette): string {
   if (frames.length === 0)
-    return `Nothing is published for ${dateInWords(date)}: no scans, so hail or none is not known.`;
+    return `Nothing is published for ${dateInWords(date ?? '')}: no scans, so hail or none is not known.`;
   const largest = frames.reduce((a, b) => ((b.max_size_mm ?? 0) > (a.max_size_mm ?? 0) ? b : a));
   const smallest_mm = palette.sizes.find(({ category }) => category !== null)?.mm_min ?? 0;
+  const scans = `${counted(frames.length, 'scan')}${before ? ' in 24 hours' : ''}`;
   return largest.max_size_mm !== null && largest.max_size_mm >= smallest_mm
-    ? `Largest ${sizeInWords(largest.max_size_mm, palette)} at ${clockInWords(largest.scan_time)}, ${counted(frames.length, 'scan')}.`
-    : `${counted(frames.length, 'scan')}, and no hail of ${smallest_mm} mm or more seen.`;
+    ? `Largest ${sizeInWords(largest.max_size_mm, palette)} at ${clockInWords(largest.scan_time)}, ${scans}.`
+    : `${scans}, and no hail of ${smallest_mm} mm or more seen.`;
 }
 
 /** What the swaths of the last 24 hours hold beyond them. */

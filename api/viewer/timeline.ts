@@ -11,10 +11,10 @@ const LABELS_PX = 14;
 const TWO_ROWS_FROM_PX = 58;
 /** A bar of this size fills the height. */
 const FULL_MM = 75;
-/** Least distance of hour labels. */
+/** Least distance of labels. */
 const LABEL_EVERY_PX = 54;
-const HOUR_STEPS = [1, 2, 3, 4, 6, 12];
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const LABEL_STEPS_MIN = [10, 15, 30, 60, 120, 180, 240, 360, 720];
 /** An outage of this width is labelled. */
 const OUTAGE_LABEL_PX = 58;
 const SPEEDS = [1, 2, 4, 8];
@@ -225,7 +225,7 @@ function drawOutages(
   }
 }
 
-/** Labels hours, as often as the width allows: UTC, and below it the hour of a zone. */
+/** Labels times, as often as the width allows: UTC, and below it the clock of a zone. */
 function drawHours(
   pen: CanvasRenderingContext2D,
   given: {
@@ -238,16 +238,15 @@ function drawHours(
 ): void {
   const { axis, x, floor, width, zone } = given;
   const room = Math.max(1, Math.floor(width / LABEL_EVERY_PX));
-  const hours = (axis.to_ms - axis.from_ms) / HOUR_MS;
-  const every = HOUR_STEPS.find((step) => hours / step <= room) ?? 12;
+  const minutes = (axis.to_ms - axis.from_ms) / MINUTE_MS;
+  const every_ms = MINUTE_MS * (LABEL_STEPS_MIN.find((step) => minutes / step <= room) ?? 720);
   pen.font = '10px system-ui, sans-serif';
   pen.textBaseline = 'top';
-  for (let hour = Math.ceil(axis.from_ms / HOUR_MS); hour * HOUR_MS <= axis.to_ms; hour++) {
-    if (hour % every !== 0) continue;
-    const here = x(hour * HOUR_MS);
+  for (let at_ms = Math.ceil(axis.from_ms / every_ms) * every_ms; at_ms <= axis.to_ms; at_ms += every_ms) {
+    const here = x(at_ms);
     pen.fillRect(here, floor, 1, 4);
     pen.textAlign = here > width - 20 ? 'right' : here < 16 ? 'left' : 'center';
-    pen.fillText(`${String(hour % 24).padStart(2, '0')}:00`, here, floor + 4);
-    if (zone !== null) pen.fillText(hourOfZone(hour * HOUR_MS, zone), here, floor + 4 + LABELS_PX);
+    pen.fillText(new Date(at_ms).toISOString().slice(11, 16), here, floor + 4);
+    if (zone !== null) pen.fillText(hourOfZone(at_ms, zone), here, floor + 4 + LABELS_PX);
   }
 }

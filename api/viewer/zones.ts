@@ -23,9 +23,12 @@ export function clockOfZone(time: string | number, zone: string): string {
   return /\b(UTC|GMT)$/.test(words) ? '' : words;
 }
 
-/** `7 pm`: the hour on the clocks of a zone. */
+/** `7 pm`, `7:30 pm`: the time on the clocks of a zone. */
 export function hourOfZone(time_ms: number, zone: string): string {
-  return formatOf(zone, { hour: 'numeric', hour12: true }).format(time_ms).toLowerCase();
+  return formatOf(zone, { hour: 'numeric', minute: '2-digit', hour12: true })
+    .format(time_ms)
+    .toLowerCase()
+    .replace(':00', '');
 }
 
 /** Making a format takes far longer than using it. */
