@@ -1,12 +1,24 @@
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import type { Usage } from '../../schemas/resources/usage.ts';
-import { drawn, PHONE, ready, said, serviceTest, type Visit } from '../support/browser/browser.ts';
+import {
+  CHROMIUM,
+  drawn,
+  hasBrowser,
+  openTab,
+  PHONE,
+  ready,
+  said,
+  serviceTest,
+  type Visit,
+} from '../support/browser/browser.ts';
 import { drawnScan } from '../support/data/drawn-scans.ts';
 import { copyFolder, prepared } from '../support/data/prepared.ts';
 import { ingest, ownCopy, preparedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { startServe } from '../support/service/serve-child.ts';
 
 const CLOCK = pathToFileURL(fileURLToPath(new URL('../support/kill/clock.ts', import.meta.url))).href;
 const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
@@ -51,7 +63,6 @@ const slider = async (page: Page) => {
   const scrubber = page.locator('#scrubber');
   return { value: Number(await scrubber.inputValue()), max: Number(await scrubber.getAttribute('max')) };
 };
-const frameOf = (page: Page) => /frame=(\w+)/.exec(page.url())?.[1] ?? null;
 const pressed = (page: Page, id: string) => page.locator(`#view-${id}`).getAttribute('aria-pressed');
 
 for (const [clock, root, now, says, outages, both] of [
@@ -246,3 +257,215 @@ for (const [what, hash, says, shown] of [
       t.deepEqual(complaints, []);
     },
   );
+
+/** The page on a service whose clock goes on, and whose data root gets further scans. */
+async function liveVisit(t: ExecutionContext, until: string) {
+  const root = ownCopy(await evening('23:20', until)());
+  const begin_ms = at(`1T${until}:00`);
+  const clock = `${await scratch(t)}-clock`;
+  await writeFile(clock, '0');
+  const service = await startServe(root, begin_ms, 'error', {
+    NODE_OPTIONS: `--import ${CLOCK}`,
+    CLOCK_FROM_MS: String(begin_ms),
+    CLOCK_AHEAD_MS_IN: clock,
+  });
+  t.teardown(() => service.end('SIGKILL'));
+  const key = service.keys?.live ?? '';
+  const { close, ...tab } = await openTab(`${service.url}/viewer`, { key });
+  t.teardown(close);
+  await ready(tab.page);
+  /** Publishes the scans of a few minutes, at their time. */
+  const publish = async (from: string, to: string) => {
+    const scans = await scansBetween(from, to);
+    const now_ms = (scans.at(-1)?.time_ms ?? 0) + 60_000;
+    await writeFile(clock, String(now_ms - begin_ms));
+    await ingest(root, scans, { now_ms });
+    return scans.at(-1)?.scan_id ?? '';
+  };
+  return { ...tab, service, key, publish };
+}
+
+/** What the page hears when the reader goes to another window and comes back. */
+const setHidden = (page: Page, hidden: boolean) =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+
+const LOOK_WITHIN_MS = 25_000;
+const isList = (path: string) => path.startsWith('/v1/tiles/');
+
+(hasBrowser ? test.serial : test.skip)(
+  `a further scan appears by itself, for one charge, and looking for it is free${hasBrowser ? '' : ` (needs ${CHROMIUM}, which is absent)`}`,
+  async (t) => {
+    const { page, complaints, picture, publish, ...visit } = await liveVisit(t, '23:56');
+    t.regex(await said(page, '#age'), /^Newest scan (just now|\d min ago)$/);
+    await page.click('#view-scan');
+    await drawn(page);
+    const calls = callsOf(page);
+    await page.waitForRequest('**/v1/health', { timeout: LOOK_WITHIN_MS });
+    t.is(await creditsUsed(visit), 10);
+    t.deepEqual(charged(calls), []);
+
+    const place = /map=.*/.exec(page.url())?.[0] ?? '-';
+    const further = await publish('23:56', '23:59');
+    await page.waitForFunction((scan_id) => location.hash.includes(`frame=${scan_id}`), further, {
+      timeout: LOOK_WITHIN_MS,
+    });
+    await drawn(page);
+    await picture('live');
+    t.regex(await said(page, '#age'), /^Newest scan [12] min ago$/);
+    t.true(page.url().endsWith(place), 'the map stays where it was');
+    t.deepEqual(calls.filter(isList), ['/v1/tiles/scan', '/v1/tiles/daily?date=2026-05-01']);
+    t.is(await creditsUsed(visit), 15);
+
+    // Nobody looks at the page: nothing is asked for, until somebody does.
+    await setHidden(page, true);
+    calls.length = 0;
+    const afterMidnight = await publish('00:00', '00:04');
+    await page.waitForTimeout(LOOK_WITHIN_MS);
+    t.deepEqual(calls, []);
+    await setHidden(page, false);
+    await page.waitForFunction((scan_id) => location.hash.includes(`frame=${scan_id}`), afterMidnight);
+    await drawn(page);
+    t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
+    t.deepEqual(calls.filter(isList), [
+      '/v1/tiles/scan',
+      '/v1/tiles/daily?date=2026-05-02',
+      '/v1/tiles/scan?date=2026-05-01',
+      '/v1/tiles/daily?date=2026-05-01',
+    ]);
+
+    // Without “Live” the page rests.
+    await page.uncheck('#live');
+    calls.length = 0;
+    await publish('00:04', '00:08');
+    await page.waitForTimeout(LOOK_WITHIN_MS);
+    t.deepEqual(calls, []);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'while the service does not answer, the page looks ever more rarely, and one answer brings it back',
+  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page }) => {
+    let attempts = 0;
+    await page.route('**/v1/health', (route) => {
+      attempts++;
+      return route.abort();
+    });
+    await page.clock.install();
+    await setHidden(page, true);
+    await setHidden(page, false);
+    for (let minute = 0; minute < 15; minute++)
+      for (let i = 0; i < 6; i++) {
+        await page.clock.runFor(10_000);
+        await page.waitForTimeout(20);
+      }
+    t.true(attempts >= 4 && attempts <= 7, `${attempts} attempts in a quarter of an hour`);
+    await page.unroute('**/v1/health');
+    const answered = page.waitForResponse('**/v1/health');
+    for (let i = 0; i < 34; i++) await page.clock.runFor(10_000);
+    await answered;
+    const again = page.waitForResponse('**/v1/health');
+    await page.waitForTimeout(300);
+    await page.clock.runFor(23_000);
+    t.is((await again).status(), 200);
+  },
+);
+
+interface TraceEvent {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly dur?: number;
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** Events of a Chromium trace of what `act` does. */
+async function traced(page: Page, act: () => Promise<void>): Promise<TraceEvent[]> {
+  const session = await page.context().newCDPSession(page);
+  const events: TraceEvent[] = [];
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown[] as TraceEvent[])));
+  const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
+  await session.send('Tracing.start', {
+    transferMode: 'ReportEvents',
+    traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'] },
+  });
+  await act();
+  await session.send('Tracing.end');
+  await complete;
+  return events;
+}
+
+const LONG_MS = 100;
+const STEPS = 90;
+
+serviceTest(
+  `no task of the page works for more than ${LONG_MS} ms while ${STEPS} scans are scrubbed`,
+  { root: untilNoon, now_ms: at('2T12:00:00'), path: '/viewer' },
+  async (t, { page, complaints }) => {
+    await page.click('#view-scan');
+    await drawn(page);
+    await page.locator('#scrubber').press('Home');
+    await drawn(page);
+    await page.waitForTimeout(2000);
+    const scans = new Set<string>();
+    page.on('framenavigated', () => scans.add(page.url()));
+    const events = await traced(page, () =>
+      page.evaluate(async (steps) => {
+        const scrubber = document.getElementById('scrubber') as HTMLInputElement;
+        for (let i = 1; i <= steps; i++) {
+          // The evening is 90 minutes: to its end and back again, four minutes at a time.
+          const minute = i <= steps / 2 ? 2 * i : 2 * (steps - i);
+          scrubber.value = String(60 * minute);
+          scrubber.dispatchEvent(new Event('input'));
+          await new Promise((resolve) => setTimeout(resolve, 60));
+        }
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }, STEPS),
+    );
+    const main = new Set(
+      events
+        .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+        .map(({ pid, tid }) => `${pid} ${tid}`),
+    );
+    const tasks = events.filter(
+      ({ name, ph, pid, tid }) => name === 'RunTask' && ph === 'X' && main.has(`${pid} ${tid}`),
+    );
+    const functions = events.filter(({ name, pid, tid }) => name === 'FunctionCall' && main.has(`${pid} ${tid}`));
+    const longest = (all: readonly TraceEvent[], of: 'dur' | 'tdur') =>
+      Math.max(...all.map((event) => event[of] ?? 0)) / 1000;
+    t.log(
+      `${tasks.length} tasks, longest ${longest(tasks, 'tdur')} ms at work, ${longest(tasks, 'dur')} ms with waiting; ` +
+        `longest function ${longest(functions, 'tdur')} ms at work, ${longest(functions, 'dur')} ms with waiting`,
+    );
+    t.true(scans.size > STEPS / 3, `${scans.size} scans were shown`);
+    t.true(tasks.length > STEPS && tasks.every(({ tdur }) => tdur !== undefined));
+    t.true(longest(tasks, 'tdur') < LONG_MS);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'on a phone the last 24 hours, the live scan and the calendar fit',
+  { ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page, picture }) => {
+    await page.waitForTimeout(400);
+    await picture('phone');
+    t.is(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    for (const id of ['view-recent', 'open-calendar', 'speed', 'live', 'age', 'refresh', 'clock-local', 'outages']) {
+      const box = await page.locator(`#${id}`).boundingBox();
+      t.true(box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, id);
+    }
+    await page.tap('#open-calendar');
+    await page.waitForSelector('#hail-days li');
+    await page.waitForTimeout(300);
+    await picture('phone-calendar');
+    const box = await page.locator('#calendar').boundingBox();
+    t.true(box !== null && box.x >= 0 && box.x + box.width <= 390 && box.y >= 0 && box.y + box.height <= 844);
+  },
+);
