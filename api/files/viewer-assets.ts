@@ -58,6 +58,7 @@ export async function loadAssets(): Promise<Assets> {
     ...(await Promise.all(
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
+    ['tz-lookup.js', await zonesModule()],
     ['palette.json', jsonAsset(palette())],
     ['states.json', jsonAsset(stateOutlines())],
   ]);
@@ -89,6 +90,12 @@ async function readModule(name: string): Promise<[string, ViewerAsset]> {
   const { code } = transformSync(await readFile(new URL(name, OWN), 'utf8'), { mode: 'strip-only' });
   const content = Buffer.from(code.replaceAll(IMPORT, "$1.js'"));
   return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
+}
+
+/** The table of time zones by place: its package has no module, but one function. */
+async function zonesModule(): Promise<ViewerAsset> {
+  const code = await readFile(new URL(import.meta.resolve('@photostructure/tz-lookup')), 'utf8');
+  return { type: TYPES['.js'] as string, content: Buffer.from(`${code}\nexport default tzlookup;\n`) };
 }
 
 function jsonAsset(value: object): ViewerAsset {

@@ -2,6 +2,7 @@
 export interface Address {
   readonly date: string | null;
   readonly view: View;
+  readonly span: Span;
   /** Scan id. */
   readonly frame: string | null;
   readonly reflectivity: boolean;
@@ -10,6 +11,9 @@ export interface Address {
 
 /** Swaths of a whole day, or one scan. */
 export type View = 'day' | 'scan';
+
+/** The last 24 hours, or one storm date. */
+export type Span = 'recent' | 'date';
 
 /** Centre and zoom of the map. */
 export interface MapPlace {
@@ -32,20 +36,34 @@ export function readAddress(hash: string): Address {
   const values = new URLSearchParams(hash.replace(/^#/, ''));
   const date = values.get('date') ?? '';
   const frame = values.get('frame') ?? '';
+  const view = values.get('view');
+  const isRecent = view === 'recent' || (!isDate(date) && view !== 'scan' && view !== 'day');
   return {
-    date: isDate(date) ? date : null,
-    view: values.get('view') === 'scan' ? 'scan' : 'day',
+    date: isDate(date) && !isRecent ? date : null,
+    view: view === 'scan' ? 'scan' : 'day',
+    span: isRecent ? 'recent' : 'date',
     frame: SCAN_ID.test(frame) ? frame : null,
     reflectivity: values.get('reflectivity') === 'on',
     place: readPlace(values.get('map') ?? ''),
   };
 }
 
+/** The first value of an address that names no date and no scan, in words; null for an address without such a value. */
+export function addressFault(hash: string): string | null {
+  const values = new URLSearchParams(hash.replace(/^#/, ''));
+  const date = values.get('date');
+  const frame = values.get('frame');
+  if (date && !isDate(date)) return `This link names the date “${date}”, which does not exist.`;
+  if (frame && !SCAN_ID.test(frame)) return `This link names the scan “${frame}”, which is not the name of a scan.`;
+  return null;
+}
+
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, frame, reflectivity, place }: Address): string {
+export function writeAddress({ date, view, span, frame, reflectivity, place }: Address): string {
+  const isRecent = span === 'recent' && view === 'day';
   const parts = [
-    `view=${view}`,
-    date && `date=${date}`,
+    `view=${isRecent ? 'recent' : view}`,
+    !isRecent && date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
     reflectivity && 'reflectivity=on',
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,

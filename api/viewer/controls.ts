@@ -26,10 +26,21 @@ export function connectControls({
   const { timeline, spot } = display;
 
   const chooseView = (view: View) => {
+    if (view === 'day' && state.span === 'recent' && state.date !== null) {
+      state.view = 'day';
+      return void dates.openDate(state.date);
+    }
     if (view === state.view) return;
     state.view = view;
     void display.showView();
   };
+  const chooseRecent = () => {
+    if (state.span !== 'recent') return void dates.openRecent();
+    state.view = 'day';
+    void display.showView();
+  };
+  /** With the shift key every date, else dates with hail. */
+  const step = (by: number, event: MouseEvent) => (event.shiftKey ? dates.stepDay(by) : void dates.step(by));
   /** Reflectivity belongs to single scans: switching it on shows a scan. */
   const switchReflectivity = () => {
     state.reflectivity = !state.reflectivity;
@@ -39,12 +50,17 @@ export function connectControls({
   const fitHail = () => void display.fitHail(true);
 
   listenToKeys({
-    ArrowLeft: () => dates.step(-1),
-    ArrowRight: () => dates.step(1),
+    ArrowLeft: () => void dates.step(-1),
+    ArrowRight: () => void dates.step(1),
+    '[': () => dates.stepDay(-1),
+    ']': () => dates.stepDay(1),
+    h: chooseRecent,
+    c: dates.openCalendar,
+    s: timeline.quicken,
     ',': () => timeline.step(-1),
     '.': () => timeline.step(1),
     ' ': timeline.toggle,
-    v: () => chooseView(state.view === 'day' ? 'scan' : 'day'),
+    v: () => (state.view === 'day' ? chooseView('scan') : state.span === 'recent' ? chooseRecent() : chooseView('day')),
     e: switchReflectivity,
     f: fitHail,
     r: dates.refresh,
@@ -63,9 +79,11 @@ export function connectControls({
     if (dateField.value) void dates.openDate(dateField.value);
   });
   element('reflectivity').addEventListener('change', switchReflectivity);
-  onClick('earlier', () => dates.step(-1));
-  onClick('later', () => dates.step(1));
+  element('earlier').addEventListener('click', (event) => step(-1, event));
+  element('later').addEventListener('click', (event) => step(1, event));
+  onClick('open-calendar', dates.openCalendar);
   onClick('refresh', dates.refresh);
+  onClick('view-recent', chooseRecent);
   onClick('view-day', () => chooseView('day'));
   onClick('view-scan', () => chooseView('scan'));
   onClick('newest', dates.reopenNewest);
@@ -87,15 +105,19 @@ export function connectControls({
   map.on('click', ({ lngLat }) => {
     if (!state.is_drawing) spot.pick(lngLat, state.view);
   });
-  map.on('moveend', display.updateAddress);
+  map.on('moveend', () => {
+    display.updateAddress();
+    display.updateZone();
+  });
   map.on('error', ({ error }) =>
     setTrouble(`Part of the map cannot be drawn: ${error.message}`, 'Try again', dates.refresh),
   );
   addEventListener('hashchange', () => {
-    const { date, view, frame, reflectivity, place } = readAddress(location.hash);
+    const address = readAddress(location.hash);
+    const { view, reflectivity, place } = address;
     if (place) map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
     state.view = view;
     state.reflectivity = reflectivity;
-    if (date) void dates.openDate(date, frame);
+    void dates.openLink(location.hash, address);
   });
 }

@@ -1,3 +1,6 @@
+import { type DayBefore, lastHours } from './recent.ts';
+import { addDays } from './words.ts';
+
 /** One scan of a date, as GET /v1/tiles/scan lists it. */
 export interface Frame {
   readonly scan_id: string;
@@ -17,7 +20,30 @@ export interface DayIndex {
   readonly data_as_of: string | null;
   /** `observed`, `simulated` or `mixed`; null without data. */
   readonly source: string | null;
+  /** Set for the last 24 hours, which also hold scans of the date before. */
+  readonly before?: DayBefore;
 }
+
+/** Newest scan and data clock, from GET /v1/health, which is free. */
+export interface Newest {
+  readonly scan_time: string | null;
+  readonly now: string;
+}
+
+/** Dates with hail among those from `start` to `end`, from GET /v1/events. */
+export interface HailDays {
+  readonly start: string;
+  readonly end: string;
+  readonly events: readonly {
+    readonly event_date: string;
+    readonly max_size_mm: number;
+    readonly cell_count: number;
+  }[];
+  readonly dates_without_data: readonly string[];
+}
+
+/** Most dates in one answer of GET /v1/events. */
+export const HAIL_DAYS_MAX = 365;
 
 /** A failed call, with a message for the reader of the map. */
 export class ServiceError extends Error {
@@ -56,13 +82,15 @@ export type Service = ReturnType<typeof openService>;
  */
 export function openService(api: string, readKey: () => string | null, is_public: boolean) {
   const days = new Map<string, Promise<DayIndex>>();
+  const hailDays = new Map<string, Promise<HailDays>>();
   const get = (path: string) => request(`${api}${path}`, is_public ? null : readKey(), is_public);
 
-  const remember = (asked: Promise<DayIndex>, date: string): Promise<DayIndex> => {
-    days.set(date, asked);
-    asked.catch(() => days.delete(date));
+  const rememberIn = <Value>(map: Map<string, Promise<Value>>, asked: Promise<Value>, name: string): Promise<Value> => {
+    map.set(name, asked);
+    asked.catch(() => map.delete(name));
     return asked;
   };
+  const remember = (asked: Promise<DayIndex>, date: string) => rememberIn(days, asked, date);
   const withDaily = async (scans: Answer): Promise<DayIndex> => {
     const { date, frames, data_as_of } = scans.body;
     if (date === null) return { date, frames, daily_url: null, data_as_of, source: scans.source };
@@ -76,6 +104,19 @@ export function openService(api: string, readKey: () => string | null, is_public
     };
   };
 
+  /** The newest date with data. */
+  const newest = async (): Promise<DayIndex> => {
+    const scans = await get('/tiles/scan');
+    const asked = withDaily(scans);
+    return scans.body.date === null ? asked : remember(asked, scans.body.date);
+  };
+  const day = (date: string): Promise<DayIndex> =>
+    days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
+  const askHailDays = async (start: string, end: string): Promise<HailDays> => {
+    const { body } = await get(`/events?date_start=${start}&date_end=${end}`);
+    return { start, end, events: body.events, dates_without_data: body.dates_without_data };
+  };
+
   return {
     /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
     calls: {
@@ -87,18 +128,26 @@ export function openService(api: string, readKey: () => string | null, is_public
           body: JSON.stringify(body),
         }),
     },
-    /** The newest date with data. */
-    async newest(): Promise<DayIndex> {
-      const scans = await get('/tiles/scan');
-      const asked = withDaily(scans);
-      return scans.body.date === null ? asked : remember(asked, scans.body.date);
-    },
-    day(date: string): Promise<DayIndex> {
-      return days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
+    newest,
+    day,
+    /** The last 24 hours until the newest scan; `swath_min_mm`: least size that swaths show; `known`: the newest date, if it has just arrived. */
+    async recent(swath_min_mm: number, known?: DayIndex): Promise<DayIndex> {
+      const last = known ?? (await newest());
+      return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)), swath_min_mm);
     },
     /** Makes the next `day` request the date again. */
     forget(date: string): void {
       days.delete(date);
+    },
+    /** Dates with hail until a date, over as many dates as one answer may have. Each answer is requested once. */
+    hailDays(end: string): Promise<HailDays> {
+      const start = addDays(end, 1 - HAIL_DAYS_MAX);
+      return hailDays.get(end) ?? rememberIn(hailDays, askHailDays(start, end), end);
+    },
+    /** The newest scan and the data clock. Free. */
+    async look(): Promise<Newest> {
+      const { body } = await get('/health');
+      return { scan_time: body.components.ingest.last_scan_at, now: body.time };
     },
   };
 }

@@ -1,4 +1,4 @@
-import { type Address, type MapPlace, type View, writeAddress } from './address.ts';
+import { type Address, type MapPlace, type Span, type View, writeAddress } from './address.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -7,10 +7,14 @@ export interface State {
   turn: number;
   date: string | null;
   view: View;
+  /** What the timeline spans: the last 24 hours, or `date`. */
+  span: Span;
   reflectivity: boolean;
   /** Index of the scan in `day.frames`. */
   frame: number | null;
   day: DayIndex | null;
+  /** Newest date of the service, as far as the page knows. */
+  newest: string | null;
   /** Scan that was requested and is not shown yet: it survives a refusal on the way. */
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
@@ -22,14 +26,16 @@ export interface State {
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, reflectivity, frame, place }: Address): State {
+export function openState({ date, view, span, reflectivity, frame, place }: Address): State {
   return {
     turn: 0,
     date,
     view,
+    span,
     reflectivity,
     frame: null,
     day: null,
+    newest: null,
     wanted: frame,
     placed: place !== null,
     is_drawing: false,
@@ -44,7 +50,13 @@ export function chosenFrame({ day, frame }: State): Frame | undefined {
 
 /** Archive that the view shows; null or undefined without one. */
 export function chosenUrl(state: State): string | null | undefined {
-  return state.view === 'day' ? state.day?.daily_url : chosenFrame(state)?.url;
+  return state.view === 'day' ? (state.day?.daily_url ?? state.day?.before?.daily_url) : chosenFrame(state)?.url;
+}
+
+/** Storm date of the chosen scan; that of the page without one. The first scans of the last 24 hours are of the date before. */
+export function chosenDate({ day, frame, view, date }: State): string | null {
+  const before = day?.before ?? null;
+  return view === 'scan' && before !== null && frame !== null && frame < before.scans ? before.date : date;
 }
 
 /** Index of the newest scan with hail, else of the newest scan; null without scans. */
@@ -55,7 +67,7 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { date, view, reflectivity, day, wanted } = state;
-  const shown = day?.date === date ? chosenFrame(state)?.scan_id : undefined;
-  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place });
+  const { view, span, reflectivity, day, wanted } = state;
+  const shown = day?.date === state.date ? chosenFrame(state)?.scan_id : undefined;
+  return writeAddress({ date: chosenDate(state), view, span, frame: wanted ?? shown ?? null, reflectivity, place });
 }

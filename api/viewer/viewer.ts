@@ -1,6 +1,6 @@
 /*
  * Entry of the map page. Browsers load these modules as they are, without their types and without a bundle
- * (api/files/viewer-assets.ts removes the types). They may import each other, maplibre-gl and pmtiles, and nothing else.
+ * (api/files/viewer-assets.ts removes the types). They may import each other, maplibre-gl, pmtiles and tz-lookup, and nothing else.
  *
  *   state     what the page shows: one object, passed to the modules that read or change it
  *   service   the API: lists of archives by date            archives  PMTiles over HTTP ranges, cached in pieces
@@ -9,6 +9,7 @@
  *   dates     requests a date, shows it or the error, asks for the key
  *   share     link, print and picture (picture) of what is shown
  *   watch     a circle or an area is drawn (draw) and saved, to be told of hail there
+ *   live      looks for newer scans while the newest date is open   calendar  dates with hail
  *   controls  keys, buttons, clicks, changes of the address
  *
  * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
@@ -48,11 +49,10 @@ const service = openService(meta('hail-api'), readKey, meta('hail-access') === '
 const states = await loadJson<States>('states.json');
 const map = await openMap(element('map'), { palette, states, archives, place: start.place });
 const display = openDisplay({ state, map, archives, palette });
-const dates = openDates({ state, service, archives, map, display });
+const dates = openDates({ state, service, archives, map, display, palette });
 connectControls({ state, map, display, dates });
 connectSharing(map, palette);
 connectWatching({ state, map, palette, calls: service.calls });
 
-if (start.date) await dates.openDate(start.date, start.frame);
-else await dates.openNewest();
+await dates.openLink(location.hash, start);
 document.documentElement.dataset.ready = 'true';
