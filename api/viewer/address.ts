@@ -1,3 +1,5 @@
+import { DEFAULT_LAYERS, LAYERS } from './layer-registry.ts';
+
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {
   readonly date: string | null;
@@ -5,11 +7,18 @@ export interface Address {
   /** Scan id. */
   readonly frame: string | null;
   readonly reflectivity: boolean;
+  /** Colours of reflectivity. */
+  readonly echo: EchoColors;
+  /** Ids of the layers that are on. */
+  readonly layers: readonly string[];
   readonly place: MapPlace | null;
 }
 
 /** Swaths of a whole day, or one scan. */
 export type View = 'day' | 'scan';
+
+/** Colours of reflectivity: those of this page, or the classic ones of the National Weather Service. */
+export type EchoColors = 'ours' | 'classic';
 
 /** Centre and zoom of the map. */
 export interface MapPlace {
@@ -37,20 +46,31 @@ export function readAddress(hash: string): Address {
     view: values.get('view') === 'scan' ? 'scan' : 'day',
     frame: SCAN_ID.test(frame) ? frame : null,
     reflectivity: values.get('reflectivity') === 'on',
+    echo: values.get('echo') === 'classic' ? 'classic' : 'ours',
+    layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
   };
 }
 
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, frame, reflectivity, place }: Address): string {
+export function writeAddress({ date, view, frame, reflectivity, echo, layers, place }: Address): string {
   const parts = [
     `view=${view}`,
     date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
     reflectivity && 'reflectivity=on',
+    echo === 'classic' && 'echo=classic',
+    layers.join() !== DEFAULT_LAYERS.join() && `layers=${layers.join()}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,
   ];
   return `#${parts.filter(Boolean).join('&')}`;
+}
+
+/** Ids of known layers, in the order of the card; `layers=` is none. */
+function readLayers(text: string | null): readonly string[] {
+  if (text === null) return DEFAULT_LAYERS;
+  const asked = new Set(text.split(','));
+  return LAYERS.map(({ id }) => id).filter((id) => asked.has(id));
 }
 
 /** True for a date of the calendar. */

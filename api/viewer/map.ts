@@ -7,12 +7,20 @@ import {
   ScaleControl,
   type VectorTileSource,
 } from 'maplibre-gl';
-import type { MapPlace, View } from './address.ts';
+import type { EchoColors, MapPlace, View } from './address.ts';
 import type { Archives } from './archives.ts';
 import { baseStyle, EMPTY, PICK, type States, UNCOVERED } from './base-style.ts';
 import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import { ARROW, arrowImage, HATCH, hatchImage, IMAGE_PIXEL_RATIO } from './images.ts';
-import { layersOf, reflectivityLayer, SIZE_LAYERS, TOP, UNDER_BORDERS, UNDER_HAIL } from './layers.ts';
+import {
+  layersOf,
+  reflectivityColor,
+  reflectivityLayer,
+  SIZE_LAYERS,
+  TOP,
+  UNDER_BORDERS,
+  UNDER_HAIL,
+} from './layers.ts';
 import { type Finding, pickAmong } from './pick.ts';
 import type { Palette } from './words.ts';
 
@@ -43,6 +51,7 @@ export async function openMap(
   let uncovered: UncoveredBlocks | null = null;
   /** Archive of each view that is on the map. */
   const shown: Record<View, string | null> = { day: null, scan: null };
+  let echo: EchoColors = 'ours';
   /** Archive of reflectivity under the hail. */
   let underlay: string | null = null;
 
@@ -83,8 +92,14 @@ export async function openMap(
       } else if (source) source.setUrl(archives.address(url));
       else {
         map.addSource(REFLECTIVITY, { type: 'vector', url: archives.address(url) });
-        map.addLayer(reflectivityLayer(REFLECTIVITY, palette), UNDER_HAIL);
+        map.addLayer(reflectivityLayer(REFLECTIVITY, palette, echo), UNDER_HAIL);
       }
+    },
+    /** Draws reflectivity in other colours. */
+    setEchoColors(colors: EchoColors): void {
+      echo = colors;
+      if (map.getLayer(REFLECTIVITY))
+        map.setPaintProperty(REFLECTIVITY, 'fill-color', reflectivityColor(palette, echo));
     },
     /** Shows an archive in place of the current one; two scans change without a blank between them. Resolves once drawn. */
     async show(view: View, url: string): Promise<void> {

@@ -24,23 +24,27 @@ export class ServiceError extends Error {
   /** Another key may help. */
   readonly needs_key: boolean;
   readonly retry_s: number | null;
+  /** Error code of the service; empty for other failures. */
+  readonly code: string;
 
   constructor(
     words: string,
     {
       needs_key = false,
       retry_s = null,
+      code = '',
       cause,
-    }: { needs_key?: boolean; retry_s?: number | null; cause?: unknown } = {},
+    }: { needs_key?: boolean; retry_s?: number | null; code?: string; cause?: unknown } = {},
   ) {
     super(words, { cause });
     this.name = 'ServiceError';
     this.needs_key = needs_key;
     this.retry_s = retry_s;
+    this.code = code;
   }
 }
 
-interface Answer {
+export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of the service
   readonly body: any;
   /** Value of X-Data-Source. */
@@ -77,6 +81,17 @@ export function openService(api: string, readKey: () => string | null) {
   };
 
   return {
+    /** Calls of layers; `path` follows `/v1`. Nothing is remembered. */
+    calls: {
+      get,
+      post: (path: string, body: object): Promise<Answer> =>
+        request(`${api}${path}`, readKey(), {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      file: (url: string) => request(url, readKey()),
+    },
     /** The newest date with data. */
     async newest(): Promise<DayIndex> {
       const scans = await get('/tiles/scan');
@@ -93,9 +108,10 @@ export function openService(api: string, readKey: () => string | null) {
   };
 }
 
-async function request(url: string, key: string | null): Promise<Answer> {
+async function request(url: string, key: string | null, init: RequestInit = {}): Promise<Answer> {
   if (key === null) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } }).catch((cause) => {
+  const headers = { ...init.headers, Authorization: `Bearer ${key}` };
+  const response = await fetch(url, { ...init, headers }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
   if (!response.ok) throw await refusal(response);
@@ -130,5 +146,9 @@ export async function refusal(response: Response): Promise<ServiceError> {
     retry_s === null
       ? ''
       : ` Try again in ${retry_s < 90 ? `${Math.ceil(retry_s)} s` : `${Math.ceil(retry_s / 60)} min`}.`;
-  return new ServiceError(words + patience, { needs_key: KEY_REFUSALS.has(code) || response.status === 401, retry_s });
+  return new ServiceError(words + patience, {
+    needs_key: KEY_REFUSALS.has(code) || response.status === 401,
+    retry_s,
+    code,
+  });
 }

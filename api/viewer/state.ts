@@ -1,4 +1,4 @@
-import { type Address, type MapPlace, type View, writeAddress } from './address.ts';
+import { type Address, type EchoColors, type MapPlace, type View, writeAddress } from './address.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -8,6 +8,9 @@ export interface State {
   date: string | null;
   view: View;
   reflectivity: boolean;
+  echo: EchoColors;
+  /** Ids of the layers that are on. */
+  layers: readonly string[];
   /** Index of the scan in `day.frames`. */
   frame: number | null;
   day: DayIndex | null;
@@ -20,12 +23,14 @@ export interface State {
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, reflectivity, frame, place }: Address): State {
+export function openState({ date, view, reflectivity, echo, layers, frame, place }: Address): State {
   return {
     turn: 0,
     date,
     view,
     reflectivity,
+    echo,
+    layers,
     frame: null,
     day: null,
     wanted: frame,
@@ -52,7 +57,7 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { date, view, reflectivity, day, wanted } = state;
+  const { date, view, reflectivity, echo, layers, day, wanted } = state;
   const shown = day?.date === date ? chosenFrame(state)?.scan_id : undefined;
-  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place });
+  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place });
 }
