@@ -1,5 +1,5 @@
 import { circle, type PlacedLayer, type Reading, type ReadLayer } from './layer.ts';
-import { FONT, TOP } from './layers.ts';
+import { FONT, TOP, UNDER_HAIL } from './layers.ts';
 import { counted, timeInWords } from './words.ts';
 
 const COLOR = '#c2255c';
@@ -48,7 +48,7 @@ export const alerts: ReadLayer = {
       .join(' '),
   layers: (source): readonly PlacedLayer[] => [
     {
-      under: TOP,
+      under: UNDER_HAIL,
       layer: { id: `${source}-fill`, type: 'fill', source, paint: { 'fill-color': COLOR, 'fill-opacity': 0.05 } },
     },
     {

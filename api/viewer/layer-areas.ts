@@ -1,6 +1,6 @@
 import type { Feature, Geometry } from 'geojson';
 import type { Calls, PlacedLayer, Reading, ReadLayer } from './layer.ts';
-import { FONT, TOP } from './layers.ts';
+import { FONT, TOP, UNDER_HAIL } from './layers.ts';
 import { counted } from './words.ts';
 
 const COLOR = '#6741a8';
@@ -49,7 +49,7 @@ export const areas: ReadLayer = {
     [length === 0 ? 'You watch no areas.' : `${counted(length, 'area')}.`, note].filter(Boolean).join(' '),
   layers: (source): readonly PlacedLayer[] => [
     {
-      under: TOP,
+      under: UNDER_HAIL,
       layer: {
         id: `${source}-fill`,
         type: 'fill',

@@ -1,7 +1,7 @@
 import type { Feature, Position } from 'geojson';
 import type { Map as MapLibre } from 'maplibre-gl';
 import { type FreeLayer, type PlacedLayer, placeAway, putFeatures, removeSource, type Shown } from './layer.ts';
-import { FONT, TOP } from './layers.ts';
+import { FONT, TOP, UNDER_HAIL } from './layers.ts';
 import { counted, motionInWords } from './words.ts';
 
 const SOURCE = 'cones';
@@ -9,12 +9,8 @@ const COLOR = '#1f5fa8';
 /** Minutes of the marks along the course; the last is the end of the cone. */
 const LEADS_MIN = [15, 30, 45] as const;
 const LAST_MIN = LEADS_MIN[2];
-/**
- * Half of the opening of the cone and the spread of its length. Same as the nowcast of the service assumes of storms that have been
- * tracked for a while (schemas/nowcast/probability.ts): about two of three storms stay inside.
- */
-const DIRECTION_ERROR_DEG = 26;
-const SPEED_ERROR_KMH = 12;
+/** Half of the opening of the cone, and what its length has over the course: the errors that the nowcast of the service assumes. */
+export const CONE_ERROR = { speed_error_kmh: 12, direction_error_deg: 26 } as const;
 /** Slower storms have no course worth drawing. */
 const LEAST_KMH = 5;
 const ARC_STEPS = 10;
@@ -41,9 +37,9 @@ function movingStorms(map: MapLibre): Moving[] {
 /** Cone of a storm: where it is after up to 45 minutes, as far as its course and speed are known. */
 function coneFeatures({ at, properties }: Moving): Feature[] {
   const { speed_kmh, direction_deg } = properties;
-  const far_km = ((speed_kmh + SPEED_ERROR_KMH) * LAST_MIN) / 60;
+  const far_km = ((speed_kmh + CONE_ERROR.speed_error_kmh) * LAST_MIN) / 60;
   const arc = Array.from({ length: ARC_STEPS + 1 }, (_, i) =>
-    placeAway(at, far_km, direction_deg + DIRECTION_ERROR_DEG * (1 - (2 * i) / ARC_STEPS)),
+    placeAway(at, far_km, direction_deg + CONE_ERROR.direction_error_deg * (1 - (2 * i) / ARC_STEPS)),
   );
   const spots = LEADS_MIN.map((minutes) => ({
     minutes,
@@ -64,7 +60,7 @@ function coneFeatures({ at, properties }: Moving): Feature[] {
 
 const LAYERS: readonly PlacedLayer[] = [
   {
-    under: TOP,
+    under: UNDER_HAIL,
     layer: {
       id: 'cones-fill',
       type: 'fill',
@@ -146,7 +142,7 @@ export const storms: FreeLayer = {
   kind: 'free',
   id: 'storms',
   label: 'Storm motion, 45 minutes',
-  key: [{ color: COLOR, words: 'where two of three such storms go', shape: 'area' }],
+  key: [{ color: COLOR, words: 'course, and its usual error', shape: 'area' }],
   unavailable: ({ view, span }: Shown) =>
     span === null
       ? 'No scans are published for this date.'
@@ -177,7 +173,8 @@ export const storms: FreeLayer = {
     lines: [
       `It moves at ${motionInWords(properties?.speed_kmh, properties?.direction_deg)}`,
       ...(properties?.mm === undefined ? [] : [`Its largest hail in this scan: ${Math.round(properties.mm)} mm`]),
-      'Assumes that it keeps course and strength; it may also die on the way.',
+      `The cone is the usual error of course (${CONE_ERROR.direction_error_deg}°) and speed (${CONE_ERROR.speed_error_kmh} km/h).`,
+      'The storm may also grow, or end on the way.',
     ],
   }),
 };

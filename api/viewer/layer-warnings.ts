@@ -1,6 +1,6 @@
 import type { Feature, Geometry } from 'geojson';
 import { isInForce, isNear, type PlacedLayer, type Reading, type ReadLayer, type Shown } from './layer.ts';
-import { TOP } from './layers.ts';
+import { TOP, UNDER_HAIL } from './layers.ts';
 import { clockInWords, counted, timeInWords } from './words.ts';
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
@@ -90,7 +90,7 @@ const isWatch: ['in', ['get', string], ['literal', string[]]] = [
 function layers(source: string): readonly PlacedLayer[] {
   return [
     {
-      under: TOP,
+      under: UNDER_HAIL,
       layer: {
         id: `${source}-fill`,
         type: 'fill',

@@ -99,7 +99,7 @@ export interface FreeLayer {
 
 export type MapLayer = ReadLayer | FreeLayer;
 
-/** A layer of the map and the layer under which it goes. */
+/** A layer of the map and the layer under which it goes: fills under the hail, whose colours are those of the legend, lines over it. */
 export interface PlacedLayer {
   readonly layer: LayerSpecification;
   readonly under: string;

@@ -34,6 +34,9 @@ addEventListener('unhandledrejection', ({ reason }) =>
   setTrouble(`This page met an error: ${reason?.message ?? reason}`),
 );
 
+/** Screens on which the open panel would leave no map: it is folded at first. */
+const LITTLE_ROOM = '(max-width: 639px) and (max-height: 640px), (max-height: 420px)';
+
 const palette = await loadJson<Palette>('palette.json');
 for (const [name, color] of Object.entries(palette.basemap))
   document.documentElement.style.setProperty(`--${name}`, color);
@@ -54,7 +57,7 @@ const layers = openLayersCard({
 const display = openDisplay({ state, map, archives, palette, layers });
 const dates = openDates({ state, service, archives, map, display });
 connectControls({ state, map, display, dates, palette });
-openFold('panel', true);
+openFold('panel', !matchMedia(LITTLE_ROOM).matches);
 openFold('legend', true);
 
 if (start.date) await dates.openDate(start.date, start.frame);
