@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { stateOutlines } from './viewer-outlines.ts';
@@ -72,7 +72,8 @@ function palette() {
     ...step,
     inches: SIZE_BANDS.find((band) => band.category === step.category)?.inches ?? null,
   }));
-  return { sizes, reflectivity: REFLECTIVITY_COLORS, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+  const reflectivity = { ours: REFLECTIVITY_COLORS, classic: CLASSIC_REFLECTIVITY_COLORS };
+  return { sizes, reflectivity, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
 }
 
 async function readPage(name: PageName): Promise<[PageName, string]> {

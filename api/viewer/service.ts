@@ -50,19 +50,23 @@ export class ServiceError extends Error {
   /** Another key may help. */
   readonly needs_key: boolean;
   readonly retry_s: number | null;
+  /** Error code of the service; empty for other failures. */
+  readonly code: string;
 
   constructor(
     words: string,
     {
       needs_key = false,
       retry_s = null,
+      code = '',
       cause,
-    }: { needs_key?: boolean; retry_s?: number | null; cause?: unknown } = {},
+    }: { needs_key?: boolean; retry_s?: number | null; code?: string; cause?: unknown } = {},
   ) {
     super(words, { cause });
     this.name = 'ServiceError';
     this.needs_key = needs_key;
     this.retry_s = retry_s;
+    this.code = code;
   }
 }
 
@@ -127,6 +131,7 @@ export function openService(api: string, readKey: () => string | null, is_public
           headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify(body),
         }),
+      file: (url: string): Promise<Answer> => request(url, readKey(), false),
     },
     newest,
     day,
@@ -190,5 +195,9 @@ export async function refusal(response: Response): Promise<ServiceError> {
     retry_s === null
       ? ''
       : ` Try again in ${retry_s < 90 ? `${Math.ceil(retry_s)} s` : `${Math.ceil(retry_s / 60)} min`}.`;
-  return new ServiceError(words + patience, { needs_key: KEY_REFUSALS.has(code) || response.status === 401, retry_s });
+  return new ServiceError(words + patience, {
+    needs_key: KEY_REFUSALS.has(code) || response.status === 401,
+    retry_s,
+    code,
+  });
 }
