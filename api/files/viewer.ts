@@ -26,6 +26,9 @@ export interface Viewer {
   respond(request: ViewerRequest): Promise<ViewerResponse>;
 }
 
+/** Who may open the map: callers with a key, or anyone. */
+export type ViewerAccess = 'key' | 'public';
+
 const PAGE_PATHS = new Set(['/viewer', '/viewer/']);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -55,10 +58,10 @@ interface Site {
  * The viewer of a service with this public address, ending in `/v1`. Files are read on the first request. Browsers revalidate
  * the page on each visit; all other files are immutable, because their address contains the hash of all files.
  */
-export function openViewer(base_url: string): Viewer {
+export function openViewer(base_url: string, access: ViewerAccess = 'key'): Viewer {
   let opened: Promise<Site> | null = null;
   const site = () => {
-    opened ??= openSite(new URL(base_url)).catch((error: unknown) => {
+    opened ??= openSite(new URL(base_url), access).catch((error: unknown) => {
       opened = null;
       throw error;
     });
@@ -85,11 +88,12 @@ export function openViewer(base_url: string): Viewer {
   };
 }
 
-async function openSite(base: URL): Promise<Site> {
+async function openSite(base: URL, access: ViewerAccess): Promise<Site> {
   const assets = await loadAssets();
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const page = fill(assets.page, {
     api: `${prefix}/v1`,
+    access,
     assets: `${prefix}/viewer/assets/${assets.version}`,
   });
   const ready = new Map<string, Promise<Codings>>();

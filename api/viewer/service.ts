@@ -52,11 +52,11 @@ export type Service = ReturnType<typeof openService>;
 /**
  * Lists of archives by date. Each date is requested once, because each request is charged.
  *
- * `api`: path of the interface, ending in `/v1`.
+ * `api`: path of the interface, ending in `/v1`. `is_public`: the service lists archives without a key, and without a charge.
  */
-export function openService(api: string, readKey: () => string | null) {
+export function openService(api: string, readKey: () => string | null, is_public: boolean) {
   const days = new Map<string, Promise<DayIndex>>();
-  const get = (path: string) => request(`${api}${path}`, readKey());
+  const get = (path: string) => request(`${api}${path}`, is_public ? null : readKey(), is_public);
 
   const remember = (asked: Promise<DayIndex>, date: string): Promise<DayIndex> => {
     days.set(date, asked);
@@ -93,11 +93,13 @@ export function openService(api: string, readKey: () => string | null) {
   };
 }
 
-async function request(url: string, key: string | null): Promise<Answer> {
-  if (key === null) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } }).catch((cause) => {
-    throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
-  });
+async function request(url: string, key: string | null, is_public: boolean): Promise<Answer> {
+  if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
+  const response = await fetch(url, { headers: key === null ? {} : { Authorization: `Bearer ${key}` } }).catch(
+    (cause) => {
+      throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
+    },
+  );
   if (!response.ok) throw await refusal(response);
   return { body: await response.json(), source: response.headers.get('X-Data-Source') };
 }

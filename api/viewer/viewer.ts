@@ -7,6 +7,7 @@
  *   map       MapLibre: base-style, layers, images, coverage; content at a place (pick)
  *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
  *   dates     requests a date, shows it or the error, asks for the key
+ *   share     link, print and picture (picture) of what is shown
  *   controls  keys, buttons, clicks, changes of the address
  *
  * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
@@ -23,6 +24,7 @@ import { openMap } from './map.ts';
 import { element, loadJson, meta } from './page.ts';
 import { setTrouble } from './panel.ts';
 import { openService } from './service.ts';
+import { connectSharing } from './share.ts';
 import { openState } from './state.ts';
 import type { Palette } from './words.ts';
 
@@ -40,12 +42,13 @@ drawReflectivityLegend(element('reflectivity-legend'), palette);
 const start = readAddress(location.hash);
 const state = openState(start);
 const archives = openArchives();
-const service = openService(meta('hail-api'), readKey);
+const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
 const states = await loadJson<States>('states.json');
 const map = await openMap(element('map'), { palette, states, archives, place: start.place });
 const display = openDisplay({ state, map, archives, palette });
 const dates = openDates({ state, service, archives, map, display });
 connectControls({ state, map, display, dates });
+connectSharing(map, palette);
 
 if (start.date) await dates.openDate(start.date, start.frame);
 else await dates.openNewest();
