@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { BASEMAPS, MAP_REFLECTIVITY_COLORS, MAP_SIZE_COLORS, type Scheme } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import { stateOutlines } from './viewer-outlines.ts';
+import { streetLayers } from './basemap-style.ts';
 
 /** One file of the page, in memory. */
 export interface ViewerAsset {
@@ -43,7 +43,7 @@ const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
 const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
 
-/** Reads the page's own files and those of its libraries, and makes its palette and its base map. */
+/** Reads the page's own files and those of its libraries, and makes its palette and the style of its street map. */
 export async function loadAssets(): Promise<Assets> {
   const own = await readdir(OWN);
   const plain = own.filter((name) => extname(name) in TYPES);
@@ -54,20 +54,25 @@ export async function loadAssets(): Promise<Assets> {
     ...(await Promise.all(
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
-    ['palette.json', jsonAsset(palette())],
-    ['states.json', jsonAsset(stateOutlines())],
+    ['palette.json', jsonAsset({ ...palette('light'), dark: palette('dark') })],
+    ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })],
   ]);
   const page = await readFile(new URL(PAGE, OWN), 'utf8');
   return { page, files, version: versionOf(page, files) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
-function palette() {
-  const sizes = SIZE_COLORS.map((step) => ({
+function palette(scheme: Scheme) {
+  const sizes = MAP_SIZE_COLORS[scheme].map((step) => ({
     ...step,
     inches: SIZE_BANDS.find((band) => band.category === step.category)?.inches ?? null,
   }));
-  return { sizes, reflectivity: REFLECTIVITY_COLORS, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+  return {
+    sizes,
+    reflectivity: MAP_REFLECTIVITY_COLORS[scheme],
+    basemap: BASEMAPS[scheme],
+    mm_per_inch: MM_PER_INCH,
+  };
 }
 
 async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
