@@ -51,6 +51,9 @@ const COUNTY_LINES_FROM_ZOOM = 6;
 /** County names are in the tiles from here on; the style shows them later. */
 const COUNTY_NAMES_FROM_ZOOM = 8;
 
+/** Distance of further places of a county's name, degrees, and the zoom from which they are shown: a screen is smaller than a county there. */
+const MORE_NAMES = { step_deg: 0.2, from_zoom: 11 } as const;
+
 /** Codes of counties from here on are independent cities, whose town has the name already. */
 const FIRST_INDEPENDENT_CITY = 510;
 /** States whose counties have another word behind their name, by FIPS code; null: none. */
@@ -152,7 +155,25 @@ function countyName({ id, properties: { name }, geometry }: Named): Feature[] {
   if (county >= FIRST_INDEPENDENT_CITY || Number(state) > LAST_STATE) return [];
   const word = state in COUNTY_WORDS ? COUNTY_WORDS[state] : COUNTY_WORD;
   const ring = largest(polygonsOf(geometry));
-  return [pointOf(placeInside(ring), { name: word === null ? name : `${name} ${word}` })];
+  const full = word === null ? name : `${name} ${word}`;
+  return [
+    pointOf(placeInside(ring), { name: full, from_zoom: COUNTY_NAMES_FROM_ZOOM }),
+    ...latticeInside(ring).map((place) => pointOf(place, { name: full, from_zoom: MORE_NAMES.from_zoom })),
+  ];
+}
+
+/** Places inside a ring on a lattice that neighbouring counties share. */
+function latticeInside(ring: Ring): Position[] {
+  const { step_deg } = MORE_NAMES;
+  const [west, south, east, north] = box(ring);
+  const steps = (from: number, to: number) =>
+    Array.from(
+      { length: Math.floor((to - from) / step_deg) + 1 },
+      (_, i) => (Math.ceil(from / step_deg) + i) * step_deg,
+    );
+  return steps(south, north)
+    .flatMap((lat) => steps(west, east).map((lon): Position => [lon, lat]))
+    .filter((place) => holds(ring, place));
 }
 
 function townPoint({ name, population, lat, lon }: Town): Feature {

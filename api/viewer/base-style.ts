@@ -119,7 +119,7 @@ function lineLayers(basemap: Colors): Layer[] {
       13,
       1.6,
     ]),
-    line('state-lines', 'state_lines', basemap.border, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.8, 8, 2, 12, 3]),
+    line('state-lines', 'state_lines', basemap.state, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.8, 8, 2, 12, 3]),
     line('coasts', 'coasts', basemap.outline, 0, ['interpolate', ['linear'], ['zoom'], 3, 0.7, 8, 1.5]),
   ];
 }
@@ -134,7 +134,7 @@ function nameLayers(basemap: Colors): Layer[] {
       source: GROUND,
       'source-layer': 'towns',
       minzoom: 4,
-      filter: TOWNS_OF_ZOOM,
+      filter: SHOWN_AT_ZOOM,
       paint: {
         'circle-color': basemap.town,
         'circle-opacity': 0.8,
@@ -149,7 +149,7 @@ function nameLayers(basemap: Colors): Layer[] {
       source: GROUND,
       'source-layer': 'towns',
       minzoom: 4,
-      filter: TOWNS_OF_ZOOM,
+      filter: SHOWN_AT_ZOOM,
       layout: {
         'text-field': ['get', 'name'],
         'text-font': FONT,
@@ -205,6 +205,7 @@ function countyNames(basemap: Colors): Layer {
     source: GROUND,
     'source-layer': 'county_names',
     minzoom: 8.6,
+    filter: SHOWN_AT_ZOOM,
     layout: {
       'text-field': ['upcase', ['get', 'name']],
       'text-font': FONT,
@@ -212,12 +213,15 @@ function countyNames(basemap: Colors): Layer {
       'text-letter-spacing': 0.12,
       'text-max-width': 8,
       'text-padding': 6,
+      // Seats of counties lie in the middle, too: the county's name makes way.
+      'text-variable-anchor': ['center', 'top', 'bottom', 'left', 'right'],
+      'text-radial-offset': 2.4,
     },
     paint: { 'text-color': basemap.quiet, 'text-halo-color': basemap.land, 'text-halo-width': 1.4 },
   };
 }
 
-const TOWNS_OF_ZOOM: FilterSpecification = ['<=', ['get', 'from_zoom'], ['zoom']];
+const SHOWN_AT_ZOOM: FilterSpecification = ['<=', ['get', 'from_zoom'], ['zoom']];
 
 /** The layer with the font of our own names: fonts are those of the reader's device. */
 function withFont(layer: Layer): Layer {
