@@ -52,7 +52,7 @@ const COUNTY_LINES_FROM_ZOOM = 6;
 const COUNTY_NAMES_FROM_ZOOM = 8;
 
 /** Distance of further places of a county's name, degrees, and the zoom from which they are shown: a screen is smaller than a county there. */
-const MORE_NAMES = { step_deg: 0.2, from_zoom: 11 } as const;
+const MORE_NAMES = { step_deg: 0.15, from_zoom: 11 } as const;
 
 /** Codes of counties from here on are independent cities, whose town has the name already. */
 const FIRST_INDEPENDENT_CITY = 510;

@@ -54,7 +54,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
 const GZIP_LEVEL = 9;
 
-const GROUND_SOURCES = 'U.S. Census Bureau, Natural Earth, GeoNames (CC BY 4.0)';
+const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
 const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
 
 const compress = promisify(gzip);

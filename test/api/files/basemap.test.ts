@@ -114,7 +114,7 @@ test('without a street map the page names none and connects to this service only
   const { html, policy } = await page(null);
   t.is(metaOf(html, 'hail-streets'), '');
   t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080;"));
-  t.true(html.includes('Map: U.S. Census Bureau, Natural Earth, GeoNames (CC BY 4.0)'));
+  t.true(html.includes('Map: US Census, Natural Earth, GeoNames (CC BY 4.0)'));
 });
 
 test('a street map elsewhere opens the policy for its origin alone', async (t) => {
