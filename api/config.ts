@@ -36,6 +36,8 @@ export interface Config {
   readonly storm_day_start_hour: number;
   /** Days that raw files are kept after they came; null: for ever. */
   readonly raw_keep_days: number | null;
+  /** Path or address of a Protomaps archive for the map page; null: the map that the service makes itself. */
+  readonly basemap: string | null;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -73,10 +75,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     smtp_url: settings.HAIL_SMTP_URL ?? null,
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: settings.HAIL_RAW_KEEP_DAYS ?? null,
+    basemap: settings.HAIL_BASEMAP === undefined ? null : basemapOf(settings.HAIL_BASEMAP),
     log_level: settings.HAIL_LOG_LEVEL,
     now: () => fixed_ms ?? Date.now(),
     now_is_fixed: fixed_ms !== null,
   });
+}
+
+/** An address as it is, a path absolute. */
+function basemapOf(text: string): string {
+  return text.includes('://') ? text : resolve(text);
 }
 
 /** Version of this release, from the package. */

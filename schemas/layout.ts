@@ -54,6 +54,8 @@ export const layout = {
   collectionState: (collection: string) => `state/collection=${collection}`,
   /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
+  /** Cache of the base map of the map page. */
+  basemap: 'basemap',
   /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',

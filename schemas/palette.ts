@@ -77,16 +77,69 @@ export const CLASSIC_REFLECTIVITY_COLORS: readonly ReflectivityColor[] = [
   { dbz_min: 70, color: '#9854c6' },
   { dbz_min: 75, color: '#fdfdfd' },
 ];
+/** Light or dark, as the reader's device prefers. */
+export type Scheme = 'light' | 'dark';
 
 /** Colours of the basemap, of low contrast, so that hail stands out. */
 export const BASEMAP = {
+  paper: '#ffffff',
   outside: '#eceff1',
+  water: '#dae5eb',
+  neighbour: '#eeeeea',
   land: '#fbfaf7',
+  county: '#cdd4da',
   border: '#c3cad0',
+  state: '#a9b4bc',
   outline: '#98a3ab',
   graticule: '#dfe4e7',
   track: '#3d4f5d',
   ink: DARK,
+  town: '#41505c',
   faint: '#6b7984',
+  quiet: '#56646f',
   warning: '#b3261e',
 } as const;
+
+export type Basemap = Readonly<Record<keyof typeof BASEMAP, string>>;
+
+/** The same for screens in the dark. Land is no darker than the darkest hail, which is always inside lighter hail. */
+const BASEMAP_DARK: Basemap = {
+  paper: '#262e35',
+  outside: '#1a2127',
+  water: '#1a2229',
+  neighbour: '#272e34',
+  land: '#333c44',
+  county: '#475159',
+  border: '#616d76',
+  state: '#77848e',
+  outline: '#7d8a94',
+  graticule: '#2a323a',
+  track: '#d3dee6',
+  ink: '#f0f4f7',
+  town: '#dde5eb',
+  faint: '#a7b4be',
+  quiet: '#b4c0c9',
+  warning: '#ff9d94',
+};
+
+export const BASEMAPS: Readonly<Record<Scheme, Basemap>> = { light: BASEMAP, dark: BASEMAP_DARK };
+
+/** Colours below the size bands on dark land: near it, so that weak echoes do not stand out there either. */
+const WEAK_DARK = ['#4d5b66', '#647888'];
+
+/** The colour scale of hail sizes on the map: that of every picture, but for sizes below the bands in the dark. */
+export const MAP_SIZE_COLORS: Readonly<Record<Scheme, readonly SizeColor[]>> = {
+  light: SIZE_COLORS,
+  dark: SIZE_COLORS.map((step, i) =>
+    step.category === null ? { ...step, color: WEAK_DARK[i] as string, ink: LIGHT } : step,
+  ),
+};
+
+/** Bands of reflectivity on the map: in the dark from dark to pale, so that weak echoes are near the land there, too. */
+export const MAP_REFLECTIVITY_COLORS: Readonly<Record<Scheme, readonly ReflectivityColor[]>> = {
+  light: REFLECTIVITY_COLORS,
+  dark: REFLECTIVITY_COLORS.map(({ dbz_min }, i) => ({
+    dbz_min,
+    color: (REFLECTIVITY_COLORS.at(-1 - i) as ReflectivityColor).color,
+  })),
+};

@@ -134,6 +134,14 @@ export const Settings = z.object({
     description:
       'who may open the map: `key`, callers with a key; `public`, anyone: lists of tiles and of hail days are then answered without a key, uncharged, 120 calls a minute from an address',
   }),
+  HAIL_BASEMAP: z
+    .string()
+    .min(1)
+    .refine((text) => !text.includes('://') || z.url({ protocol: /^https?$/ }).safeParse(text).success, {
+      error: 'expected the path of a PMTiles file or an address that begins with https://',
+    })
+    .optional()
+    .meta({ description: 'street map under the hail: path or https address of a Protomaps archive (PMTiles)' }),
   HAIL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

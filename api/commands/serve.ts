@@ -1,13 +1,16 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import pino from 'pino';
 import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
+import { layout } from '../../schemas/layout.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
 import { attachApp } from '../app.ts';
 import { type Config, releaseVersion } from '../config.ts';
 import { die } from '../die.ts';
-import { openViewer, type ViewerAccess } from '../files/viewer.ts';
+import { openStreets } from '../files/basemap-streets.ts';
+import { openViewer, type ViewerOptions } from '../files/viewer.ts';
 import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
@@ -101,6 +104,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     { level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
     pino.destination(2),
   );
+  const streets = await openStreets(config.basemap);
   const server = createServer(SERVER_OPTIONS);
   // A port that the system picks must be known before the base URL is built.
   if (config.port === 0) await listen(server, 0, config.host);
@@ -117,7 +121,11 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
     variants: OTHER_VARIANTS,
-    publicRoutes: publicRoutesOf(services, config.viewer),
+    publicRoutes: publicRoutesOf(services, {
+      access: config.viewer,
+      basemap_folder: join(config.data_root, layout.basemap),
+      streets,
+    }),
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
@@ -160,7 +168,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
 }
 
 /** Routes that need no key. */
-function publicRoutesOf(services: Services, access: ViewerAccess): readonly PublicRoute[] {
+function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly PublicRoute[] {
   const { base_url } = services;
   const version = releaseVersion();
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
@@ -177,7 +185,7 @@ function publicRoutesOf(services: Services, access: ViewerAccess): readonly Publ
     }),
     ...webhookDocs,
     ...docsGuides,
-    viewerPages(openViewer(base_url, access)),
+    viewerPages(openViewer(base_url, viewer)),
     frontPage,
   ];
 }

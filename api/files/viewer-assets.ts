@@ -1,10 +1,16 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import {
+  BASEMAPS,
+  CLASSIC_REFLECTIVITY_COLORS,
+  MAP_REFLECTIVITY_COLORS,
+  MAP_SIZE_COLORS,
+  type Scheme,
+} from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import { stateOutlines } from './viewer-outlines.ts';
+import { streetLayers } from './basemap-style.ts';
 
 /** One file of the page, in memory. */
 export interface ViewerAsset {
@@ -47,7 +53,7 @@ const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
 const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
 
-/** Reads the pages' own files and those of its libraries, and makes its palette and its base map. */
+/** Reads the pages' own files and those of its libraries, and makes its palette and the style of its street map. */
 export async function loadAssets(): Promise<Assets> {
   const own = await readdir(OWN);
   const plain = own.filter((name) => extname(name) in TYPES);
@@ -59,21 +65,25 @@ export async function loadAssets(): Promise<Assets> {
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
     ['tz-lookup.js', await zonesModule()],
-    ['palette.json', jsonAsset(palette())],
-    ['states.json', jsonAsset(stateOutlines())],
+    ['palette.json', jsonAsset({ ...palette('light'), dark: palette('dark') })],
+    ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })],
   ]);
   const pages = new Map(await Promise.all(PAGES.map(readPage)));
   return { pages, files, version: versionOf(pages, files) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
-function palette() {
-  const sizes = SIZE_COLORS.map((step) => ({
+function palette(scheme: Scheme) {
+  const sizes = MAP_SIZE_COLORS[scheme].map((step) => ({
     ...step,
     inches: SIZE_BANDS.find((band) => band.category === step.category)?.inches ?? null,
   }));
-  const reflectivity = { ours: REFLECTIVITY_COLORS, classic: CLASSIC_REFLECTIVITY_COLORS };
-  return { sizes, reflectivity, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+  return {
+    sizes,
+    reflectivity: { ours: MAP_REFLECTIVITY_COLORS[scheme], classic: CLASSIC_REFLECTIVITY_COLORS },
+    basemap: BASEMAPS[scheme],
+    mm_per_inch: MM_PER_INCH,
+  };
 }
 
 async function readPage(name: PageName): Promise<[PageName, string]> {

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
+import { type Ground, type MapArchive, openGround } from './basemap-cache.ts';
+import type { Streets } from './basemap-streets.ts';
+import { fileResponse, openPart } from './response.ts';
 import { loadAssets, type PageName, type ViewerAsset } from './viewer-assets.ts';
 
 interface ViewerRequest {
@@ -13,21 +18,33 @@ interface ViewerRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A whole answer; `body` is null for HEAD and 304, and compressed where the request accepts it. */
-export interface ViewerResponse {
-  readonly status: 200 | 304;
+/** An answer; `body` is null for HEAD and 304, and a stream for an archive, which must be read or destroyed. */
+export interface ViewerResponse<Body = Buffer | Readable | null> {
+  readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer | null;
+  readonly body: Body;
 }
 
-/** The map page and its files, from memory. */
+/** Opens a file for an answer, or refuses to. */
+type Limited = (open: () => Promise<Readable>) => Promise<Readable>;
+
+/** The map page and its files, from memory, and the archives of its base map. */
 export interface Viewer {
-  /** Answers GET and HEAD for `/viewer` and the paths below it; throws not_found and method_not_allowed. */
-  respond(request: ViewerRequest): Promise<ViewerResponse>;
+  /** Answers GET and HEAD for `/viewer` and the paths below it; throws not_found, method_not_allowed and what `limited` throws. */
+  respond(request: ViewerRequest, limited?: Limited): Promise<ViewerResponse>;
 }
 
 /** Who may open the map: callers with a key, or anyone. */
 export type ViewerAccess = 'key' | 'public';
+
+/** What the map page shows, to whom. */
+export interface ViewerOptions {
+  readonly access?: ViewerAccess;
+  /** Cache folder of the base map. */
+  readonly basemap_folder: string;
+  /** Street map of the operator. */
+  readonly streets?: Streets | null;
+}
 
 /** The map, and the account of a key. */
 const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
@@ -36,10 +53,14 @@ const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
   ['/viewer/account', 'account.html'],
 ]);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
+const ARCHIVE_PATH = /^\/viewer\/basemap\/((?:ground|streets)-[0-9a-f]+\.pmtiles)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** The only inline script of the page: it maps library names to addresses. */
 const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
 const GZIP_LEVEL = 9;
+
+const GROUND_SOURCES = 'US Census, Natural Earth, GeoNames (CC BY 4.0)';
+const STREETS_SOURCES = '© OpenStreetMap contributors, Protomaps';
 
 const compress = promisify(gzip);
 
@@ -63,28 +84,30 @@ interface Site {
   readonly policy: string;
   /** Compressed on first use. */
   file(name: string): Promise<Codings> | null;
+  /** The archive of this name; null for none. */
+  archive(name: string): Promise<MapArchive> | null;
 }
 
 /**
  * The viewer of a service with this public address, ending in `/v1`. Files are read on the first request. Browsers revalidate
  * the page on each visit; all other files are immutable, because their address contains the hash of all files.
  */
-export function openViewer(base_url: string, access: ViewerAccess = 'key'): Viewer {
+export function openViewer(base_url: string, options: ViewerOptions): Viewer {
   let opened: Promise<Site> | null = null;
   const site = () => {
-    opened ??= openSite(new URL(base_url), access).catch((error: unknown) => {
+    opened ??= openSite(new URL(base_url), options).catch((error: unknown) => {
       opened = null;
       throw error;
     });
     return opened;
   };
   return {
-    async respond({ method, path, headers }) {
+    async respond({ method, path, headers }, limited = (open) => open()) {
       if (method !== 'GET' && method !== 'HEAD')
         throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, {
           Allow: 'GET, HEAD, OPTIONS',
         });
-      const { version, pages, policy, file } = await site();
+      const { version, pages, policy, file, archive } = await site();
       const page = pages.get(PAGE_PATHS.get(path) as PageName);
       if (page !== undefined)
         return answer(page.content, method, headers, {
@@ -92,6 +115,9 @@ export function openViewer(base_url: string, access: ViewerAccess = 'key'): View
           'Content-Security-Policy': page.policy,
           'Referrer-Policy': 'no-referrer',
         });
+      const [, archiveName] = ARCHIVE_PATH.exec(path) ?? [];
+      const mapArchive = archiveName === undefined ? null : archive(archiveName);
+      if (mapArchive !== null) return archiveAnswer(await mapArchive, { method, headers }, limited);
       const [, asked, name] = ASSET_PATH.exec(path) ?? [];
       const found = asked === version && name !== undefined ? file(name) : null;
       if (!found) throw new ApiError('not_found', 'no such file of the viewer');
@@ -100,26 +126,32 @@ export function openViewer(base_url: string, access: ViewerAccess = 'key'): View
   };
 }
 
-async function openSite(base: URL, access: ViewerAccess): Promise<Site> {
+async function openSite(base: URL, { access = 'key', basemap_folder, streets = null }: ViewerOptions): Promise<Site> {
   const assets = await loadAssets();
+  const ground = await openGround(basemap_folder);
+  // The page needs it next. A failure is repeated, and then reported, by the request for the archive.
+  ground.archive().catch(() => {});
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const values = {
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}/viewer/assets/${assets.version}`,
     map: `${prefix}/viewer`,
+    ground: archiveAddress(prefix, ground),
+    streets: streets === null ? '' : 'address' in streets ? streets.address : archiveAddress(prefix, streets.file),
+    map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
   };
   const pages = new Map<PageName, Page>();
   for (const [name, page] of assets.pages) {
     const text = fill(page, values);
     const content = await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(text) });
-    pages.set(name, { content, policy: contentPolicy(base, text) });
+    pages.set(name, { content, policy: contentPolicy(base, text, streets) });
   }
   const ready = new Map<string, Promise<Codings>>();
   return {
     version: assets.version,
     pages,
-    policy: contentPolicy(base, ''),
+    policy: contentPolicy(base, '', streets),
     file(name) {
       const asset = assets.files.get(name);
       if (!asset) return null;
@@ -127,7 +159,36 @@ async function openSite(base: URL, access: ViewerAccess): Promise<Site> {
       ready.set(name, made);
       return made;
     },
+    archive(name) {
+      if (name === ground.name) return ground.archive();
+      return streets !== null && 'file' in streets && name === streets.file.name ? Promise.resolve(streets.file) : null;
+    },
   };
+}
+
+function archiveAddress(prefix: string, { name }: Ground | MapArchive): string {
+  return `${prefix}/viewer/basemap/${name}`;
+}
+
+/** An archive of the base map, whole or by range. */
+async function archiveAnswer(
+  { name, path, bytes }: MapArchive,
+  request: { readonly method: string; readonly headers: IncomingHttpHeaders },
+  limited: Limited,
+): Promise<ViewerResponse> {
+  const headers = { 'Cache-Control': IMMUTABLE, 'X-Content-Type-Options': 'nosniff' };
+  const content = { bytes, etag: `"${name.replace('.pmtiles', '')}"`, media_type: PMTILES_TYPE, headers };
+  const { stream, ...answer } = await fileResponse(request, content, (range) =>
+    limited(() =>
+      openPart(
+        path,
+        bytes,
+        range,
+        (size) => new Error(`${path} has ${size} bytes, it had ${bytes} when it was opened`),
+      ),
+    ),
+  );
+  return { ...answer, body: stream };
 }
 
 function fill(page: string, values: Readonly<Record<string, string>>): string {
@@ -135,23 +196,25 @@ function fill(page: string, values: Readonly<Record<string, string>>): string {
     const value = values[name];
     if (value === undefined)
       throw new Error(`page of the viewer asks for '${name}', expected one of ${Object.keys(values)}`);
-    return value;
+    return value.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   });
 }
 
 /**
- * Content-Security-Policy: own scripts and styles only, the import map by its hash, archives at the public address.
- * MapLibre draws images from `data:` and `blob:`.
+ * Content-Security-Policy: own scripts and styles only, the import map by its hash, archives at the public address
+ * and at the address of a street map. MapLibre draws images from `data:` and `blob:`.
  */
-function contentPolicy(base: URL, page: string): string {
+function contentPolicy(base: URL, page: string, streets: Streets | null): string {
   const importMap = IMPORT_MAP.exec(page)?.[1] ?? '';
+  const address = streets !== null && 'address' in streets ? [new URL(streets.address).origin] : [];
+  const origins = new Set([base.origin, ...address]);
   const hash = createHash('sha256').update(importMap).digest('base64');
   return [
     "default-src 'none'",
     `script-src 'self' 'sha256-${hash}'`,
     "style-src 'self'",
     "img-src 'self' data: blob:",
-    `connect-src 'self' ${base.origin}`,
+    `connect-src ${["'self'", ...origins].join(' ')}`,
     "worker-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
@@ -169,7 +232,7 @@ function answer(
   method: string,
   headers: IncomingHttpHeaders,
   own: Readonly<Record<string, string>>,
-): ViewerResponse {
+): ViewerResponse<Buffer | null> {
   const zipped = acceptsGzip(headers['accept-encoding']);
   const etag = zipped ? `"${tag}-gzip"` : `"${tag}"`;
   const common = { ETag: etag, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff', ...own };

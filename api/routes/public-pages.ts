@@ -1,5 +1,6 @@
 import type { Viewer } from '../files/viewer.ts';
 import { serveDocument } from '../http/document.ts';
+import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 
@@ -13,16 +14,16 @@ export const frontPage: PublicRoute = {
   },
 };
 
-/** GET /viewer and the files of the map page. */
-export function viewerPages(viewer: Viewer): PublicRoute {
+/** GET /viewer and the files of the map page, with a limit of open streams for its archives. */
+export function viewerPages(viewer: Viewer, streams: OpenStreams = openStreams()): PublicRoute {
   return {
     path: '/viewer{/*rest}',
     handler: async (ctx) => {
-      const { status, headers, body } = await viewer.respond({
-        method: ctx.method,
-        path: ctx.state.path,
-        headers: ctx.req.headers,
-      });
+      const { path, address } = ctx.state;
+      const { status, headers, body } = await viewer.respond(
+        { method: ctx.method, path, headers: ctx.req.headers },
+        (open) => streams.open(address, open),
+      );
       ctx.status = status;
       ctx.set(headers);
       if (body !== null) ctx.body = body;

@@ -9,7 +9,7 @@ import {
 } from 'maplibre-gl';
 import type { EchoColors, MapPlace, View } from './address.ts';
 import type { Archives } from './archives.ts';
-import { baseStyle, EMPTY, PICK, type States, UNCOVERED } from './base-style.ts';
+import { baseStyle, EMPTY, type Ground, PICK, UNCOVERED } from './base-style.ts';
 import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import { ARROW, arrowImage, HATCH, hatchImage, IMAGE_PIXEL_RATIO } from './images.ts';
 import {
@@ -49,7 +49,7 @@ export type HailMap = Awaited<ReturnType<typeof openMap>>;
 /** The map: base map, hail of a day or a scan, and the content drawn at a place. */
 export async function openMap(
   container: HTMLElement,
-  given: { palette: Palette; states: States; archives: Archives; place: MapPlace | null },
+  given: { palette: Palette; ground: Ground; archives: Archives; place: MapPlace | null },
 ) {
   const { palette, archives } = given;
   addProtocol('pmtiles', archives.tile);
@@ -194,11 +194,11 @@ export async function openMap(
 /** The base map with its controls and images, loaded. */
 async function loadMap(
   container: HTMLElement,
-  { palette, states, place }: { palette: Palette; states: States; place: MapPlace | null },
+  { palette, ground, place }: { palette: Palette; ground: Ground; place: MapPlace | null },
 ): Promise<MapLibre> {
   const map = new MapLibre({
     container,
-    style: baseStyle(palette, states),
+    style: baseStyle(palette, ground),
     ...(place
       ? { center: [place.lon, place.lat], zoom: place.zoom }
       : { bounds: CONUS, fitBoundsOptions: { padding: 24 } }),

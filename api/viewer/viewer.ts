@@ -5,6 +5,7 @@
  *   state     what the page shows: one object, passed to the modules that read or change it
  *   service   the API: lists of archives by date            archives  PMTiles over HTTP ranges, cached in pieces
  *   map       MapLibre: base-style, layers, images, coverage; content at a place (pick)
+ *   ground    archives of the base map, of this service and of the operator (streets)   scheme  light or dark
  *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
  *   layers-card, layer-registry, layer-*  further layers: one module each, switches and reasons in one card
  *   dates     requests a date, shows it or the error, asks for the key
@@ -18,21 +19,21 @@
 import { readAddress } from './address.ts';
 import { readKey } from './api-key.ts';
 import { openArchives } from './archives.ts';
-import type { States } from './base-style.ts';
 import { connectControls } from './controls.ts';
 import { openDates } from './dates.ts';
 import { openDisplay } from './display.ts';
 import { openFold } from './fold.ts';
+import { openGround } from './ground.ts';
 import { openLayersCard } from './layers-card.ts';
 import { drawLegend } from './legend.ts';
 import { openMap } from './map.ts';
 import { element, loadJson, meta } from './page.ts';
 import { setTrouble } from './panel.ts';
+import { type Palettes, schemePalette } from './scheme.ts';
 import { openService } from './service.ts';
 import { connectSharing } from './share.ts';
 import { openState } from './state.ts';
 import { connectWatching } from './watch.ts';
-import type { Palette } from './words.ts';
 
 addEventListener('error', ({ message }) => setTrouble(`This page met an error: ${message}`));
 addEventListener('unhandledrejection', ({ reason }) =>
@@ -42,7 +43,7 @@ addEventListener('unhandledrejection', ({ reason }) =>
 /** Screens on which the open panel would leave no map: it is folded at first. */
 const LITTLE_ROOM = '(max-width: 639px) and (max-height: 640px), (max-height: 420px)';
 
-const palette = await loadJson<Palette>('palette.json');
+const palette = schemePalette(await loadJson<Palettes>('palette.json'));
 for (const [name, color] of Object.entries(palette.basemap))
   document.documentElement.style.setProperty(`--${name}`, color);
 drawLegend(element('legend'), palette);
@@ -51,8 +52,8 @@ const start = readAddress(location.hash);
 const state = openState(start);
 const archives = openArchives();
 const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
-const states = await loadJson<States>('states.json');
-const map = await openMap(element('map'), { palette, states, archives, place: start.place });
+const ground = await openGround(archives);
+const map = await openMap(element('map'), { palette, ground, archives, place: start.place });
 const layers = openLayersCard({
   state,
   map: map.map,

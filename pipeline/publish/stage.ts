@@ -4,7 +4,7 @@ import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
-import { addressedTiles } from '../tiles/pmtiles.ts';
+import { addressedTiles } from '../../schemas/geo/pmtiles.ts';
 import type { StagedFile } from './commit.ts';
 import { stageQuery, stageRows } from './tables.ts';
 

@@ -13,7 +13,7 @@ import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
-import { addressedTiles, isPmtiles } from '../tiles/pmtiles.ts';
+import { addressedTiles, isPmtiles } from '../../schemas/geo/pmtiles.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { readBack, readNotes } from './tables.ts';

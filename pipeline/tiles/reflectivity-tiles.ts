@@ -7,7 +7,7 @@ import { type BandGrid, bandGrid, coarser } from './band-grid.ts';
 import { bandLayerTile } from './band-layer.ts';
 import { bandTiles } from './band-tiles.ts';
 import { vectorLayer, writeArchive } from './metadata.ts';
-import { type ArchiveTile, gzip } from './pmtiles.ts';
+import { type ArchiveTile, gzip } from '../../schemas/geo/pmtiles.ts';
 import { MIN_ZOOM } from './pyramid.ts';
 
 /** Version of the drawing. Raise it when the same file would give other tiles: older archives are then drawn again. */

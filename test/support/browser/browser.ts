@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { ownCopy } from '../data/world.ts';
+import { linkBasemap } from '../service/basemap-folder.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../service/whole-service.ts';
 
@@ -113,7 +114,7 @@ export function serviceTest(
   test.serial(title, async (t) => {
     const { path = '/viewer', has_key = true, root = wholeRoot, now_ms = WHOLE_NOW_MS, settings, ...screen } = visitor;
     const own = typeof settings === 'function' ? await settings(t) : settings;
-    const service = await startServe(ownCopy(await root()), now_ms, 'error', own);
+    const service = await startServe(linkBasemap(ownCopy(await root())), now_ms, 'error', own);
     t.teardown(() => service.end('SIGKILL'));
     const key = service.keys?.live ?? '';
     const { close, ...tab } = await openTab(`${service.url}${path}`, { key: has_key ? key : null, ...screen });

@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { openViewer, type Viewer } from '../../../api/files/viewer.ts';
 import { ERRORS, type ErrorCode } from '../../../schemas/errors.ts';
 import { Current, Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
+import { BASEMAP_FOLDER } from './basemap-folder.ts';
 
 /** What the page meets: the viewer's files, the two lists of archives, the archives themselves. Nothing else of the API. */
 export interface ViewerService {
@@ -124,7 +127,9 @@ export async function serveViewer(
       path: url.pathname,
       headers: request.headers,
     });
-    response.writeHead(made.status, made.headers).end(made.body ?? undefined);
+    response.writeHead(made.status, made.headers);
+    if (made.body instanceof Readable) await pipeline(made.body, response);
+    else response.end(made.body ?? undefined);
   };
 
   const server = createServer((request, response) => {
@@ -132,7 +137,7 @@ export async function serveViewer(
   });
   await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  viewer = openViewer(`${origin}/v1`);
+  viewer = openViewer(`${origin}/v1`, { basemap_folder: BASEMAP_FOLDER });
   for (const [date, day] of root === null ? [] : await readDays(root, origin, files)) days.set(date, day);
   return {
     origin,

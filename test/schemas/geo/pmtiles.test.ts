@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
-import { type Archive, type ArchiveTile, gzip, writePmtiles } from '../../../pipeline/tiles/pmtiles.ts';
+import { type Archive, type ArchiveTile, gzip, writePmtiles } from '../../../schemas/geo/pmtiles.ts';
 import { openArchive } from '../../support/data/archive.ts';
 
 const text = (content: string) => gzip(new TextEncoder().encode(content));

@@ -1,0 +1,134 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { VectorTile } from '@mapbox/vector-tile';
+import test from 'ava';
+import { PbfReader } from 'pbf';
+import { PMTiles } from 'pmtiles';
+import { SettingsError } from '../../../api/config.ts';
+import { openGround } from '../../../api/files/basemap-cache.ts';
+import { townZoom } from '../../../api/files/basemap-outlines.ts';
+import { openStreets } from '../../../api/files/basemap-streets.ts';
+import { openViewer } from '../../../api/files/viewer.ts';
+import { BASEMAP_FOLDER } from '../../support/service/basemap-folder.ts';
+import { serveViewer } from '../../support/service/viewer-service.ts';
+
+const newFolder = () => mkdtempSync(join(tmpdir(), 'hail-basemap-'));
+const page = async (streets: string | null) => {
+  const viewer = openViewer('http://127.0.0.1:8080/v1', {
+    basemap_folder: BASEMAP_FOLDER,
+    streets: await openStreets(streets),
+  });
+  const { headers, body } = await viewer.respond({ method: 'GET', path: '/viewer', headers: {} });
+  return { viewer, policy: headers['Content-Security-Policy'] ?? '', html: String(body) };
+};
+const metaOf = (html: string, name: string) => new RegExp(`<meta name="${name}" content="([^"]*)"`).exec(html)?.[1];
+
+/** Names in a layer of a tile. */
+async function namesIn(archive: PMTiles, [z, x, y]: readonly [number, number, number], layer: string) {
+  const tile = await archive.getZxy(z, x, y);
+  const found = tile && new VectorTile(new PbfReader(new Uint8Array(tile.data))).layers[layer];
+  return Array.from({ length: found?.length ?? 0 }, (_, i) => found?.feature(i).properties.name);
+}
+
+/** Tile at a zoom with Norman, Oklahoma. */
+const AT_NORMAN = { 4: [4, 3, 6], 7: [7, 29, 50], 8: [8, 58, 101] } as const;
+
+test('the base map is read by range: towns and counties come with their zooms', async (t) => {
+  const service = await serveViewer(null);
+  t.teardown(() => service.close());
+  const html = await (await fetch(`${service.origin}/viewer`)).text();
+  const archive = new PMTiles(`${service.origin}${metaOf(html, 'hail-ground')}`);
+  const { maxZoom, numAddressedTiles } = await archive.getHeader();
+  t.is(maxZoom, 8);
+  t.true(numAddressedTiles > 1000);
+  const towns = (at: keyof typeof AT_NORMAN) => namesIn(archive, AT_NORMAN[at], 'towns');
+  t.true((await towns(8)).includes('Norman') && (await towns(8)).includes('Newcastle'));
+  t.true((await towns(7)).includes('Norman') && !(await towns(7)).includes('Newcastle'));
+  t.false((await towns(4)).includes('Norman'));
+  t.true((await namesIn(archive, AT_NORMAN[8], 'county_names')).includes('Cleveland County'));
+  t.deepEqual(await namesIn(archive, AT_NORMAN[7], 'county_names'), []);
+  t.true((await namesIn(archive, AT_NORMAN[4], 'state_names')).includes('Oklahoma'));
+  t.true((await namesIn(archive, [0, 0, 0], 'neighbours')).includes('Canada'));
+  const ranges = service.requests.filter((line) => line.includes('/viewer/basemap/'));
+  t.true(ranges.length > 0 && ranges.every((line) => line.includes('bytes=')));
+});
+
+test('an archive is public, answered by range for good, and found under its own name only', async (t) => {
+  const { viewer, html } = await page(null);
+  const path = metaOf(html, 'hail-ground') ?? '';
+  const ask = (range: string) => viewer.respond({ method: 'HEAD', path, headers: { range } });
+  t.like(await ask('bytes=0-99'), { status: 206, body: null });
+  t.is((await ask('bytes=0-99')).headers['Cache-Control'], 'public, max-age=31536000, immutable');
+  t.regex((await ask('bytes=0-99')).headers['Content-Range'] ?? '', /^bytes 0-99\/\d{7}$/);
+  await t.throwsAsync(ask('bytes=99999999-'), { message: /behind the end/ });
+  const other = path.replace(/-[0-9a-f]{4}/, '-0000');
+  await t.throwsAsync(viewer.respond({ method: 'GET', path: other, headers: {} }), { message: /no such file/ });
+});
+
+/** A process that makes the base map in a folder. */
+function maker(folder: string): ChildProcess {
+  const cache = new URL('../../../api/files/basemap-cache.ts', import.meta.url).href;
+  const source = `import { openGround } from '${cache}';
+    const alive = setInterval(() => {}, 1000);
+    console.log('begun');
+    await (await openGround('${folder}')).archive();
+    clearInterval(alive);`;
+  return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+test('a kill while the archive is made leaves no archive, and the next start makes the same as ever', async (t) => {
+  const folder = newFolder();
+  const killed = maker(folder);
+  await once(killed.stdout as NodeJS.ReadableStream, 'data');
+  await sleep(1500);
+  killed.kill('SIGKILL');
+  await once(killed, 'exit');
+  t.deepEqual(existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.pmtiles')) : [], []);
+  const left = join(folder, '1-1.part');
+  writeFileSync(left, 'half');
+  utimesSync(left, 0, 0);
+  const { name, path, bytes } = await (await openGround(folder)).archive();
+  t.deepEqual(readdirSync(folder), [name], 'what the killed process left is removed');
+  t.is(readFileSync(path).length, bytes);
+  const known = await (await openGround(BASEMAP_FOLDER)).archive();
+  t.deepEqual(readFileSync(path), readFileSync(known.path));
+  truncateSync(path, bytes - 1);
+  t.is((await (await openGround(folder)).archive()).bytes, bytes, 'a cut archive is made again');
+});
+
+for (const [population, zoom] of [
+  [8_000_000, 4],
+  [300_000, 5],
+  [100_000, 6],
+  [20_000, 7],
+  [19_999, 8],
+  [1_000, 9],
+] as const)
+  test(`a town of ${population} is named from zoom ${zoom} on`, (t) => t.is(townZoom(population), zoom));
+
+test('without a street map the page names none and connects to this service only', async (t) => {
+  const { html, policy } = await page(null);
+  t.is(metaOf(html, 'hail-streets'), '');
+  t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080;"));
+  t.true(html.includes('Map: US Census, Natural Earth, GeoNames (CC BY 4.0)'));
+});
+
+test('a street map elsewhere opens the policy for its origin alone', async (t) => {
+  const { html, policy } = await page('https://maps.example.com/us.pmtiles?a=1&b=2');
+  t.is(metaOf(html, 'hail-streets'), 'https://maps.example.com/us.pmtiles?a=1&amp;b=2');
+  t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080 https://maps.example.com;"));
+  t.true(html.includes('Map: © OpenStreetMap contributors, Protomaps'));
+});
+
+test('a street map that is missing or no archive is refused with what was found', async (t) => {
+  const instanceOf = SettingsError;
+  const path = join(newFolder(), 'text.pmtiles');
+  await t.throwsAsync(openStreets(path), { instanceOf, message: /cannot be opened, expected a PMTiles file/ });
+  writeFileSync(path, 'not a map '.repeat(50));
+  await t.throwsAsync(openStreets(path), { instanceOf, message: /does not begin like PMTiles 3/ });
+  await t.throwsAsync(openStreets(tmpdir()), { instanceOf, message: /does not begin like PMTiles 3/ });
+});

@@ -1,0 +1,139 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { PHONE, ready, serviceTest } from '../support/browser/browser.ts';
+import { type DrawnName, namesOn } from '../support/browser/map.ts';
+import { streetsArchive } from '../support/data/streets-archive.ts';
+
+/** Zoom, latitude and longitude, as in the address. */
+const CONTINENT = '4.20/38.5000/-97.0000';
+const STATE = '7.00/35.4000/-97.5000';
+const COUNTIES = '9.20/35.4000/-97.5000';
+const TOWN = '11.00/35.2500/-97.4500';
+
+/** Opens another place by the address. */
+async function goTo(page: Page, place: string): Promise<void> {
+  await page.evaluate((hash) => {
+    delete document.documentElement.dataset.ready;
+    location.hash = hash;
+    location.reload();
+  }, `#map=${place}`);
+  await ready(page);
+  await page.waitForTimeout(1500);
+}
+
+const drawnBy = (names: readonly DrawnName[], layer: string) =>
+  new Set(names.filter((drawn) => drawn.layer === layer).map(({ name }) => name));
+
+serviceTest(
+  'the map names states and the largest cities far out, then towns, then counties, all from this service',
+  { path: `/viewer#map=${CONTINENT}` },
+  async (t, { page, complaints, picture, service }) => {
+    const elsewhere: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(service.url) && !/^(data|blob):/.test(request.url())) elsewhere.push(request.url());
+    });
+    await page.waitForTimeout(1500);
+    await picture('desktop-light-4');
+    const far = await namesOn(page);
+    t.true(drawnBy(far, 'names').has('Kansas'));
+    t.true(drawnBy(far, 'towns').has('Chicago'));
+    t.false(drawnBy(far, 'towns').has('Norman'));
+    t.deepEqual(drawnBy(far, 'county-names'), new Set());
+
+    await goTo(page, STATE);
+    await picture('desktop-light-7');
+    const state = drawnBy(await namesOn(page), 'towns');
+    t.true(state.has('Norman') || state.has('Oklahoma City'));
+    t.true(state.has('Stillwater'));
+    t.false(state.has('Newcastle'));
+
+    await goTo(page, COUNTIES);
+    await picture('desktop-light-9');
+    const near = await namesOn(page);
+    t.true(drawnBy(near, 'county-names').has('Oklahoma County'));
+    t.true(drawnBy(near, 'towns').has('Newcastle'));
+    t.deepEqual(drawnBy(near, 'names'), new Set());
+
+    await goTo(page, TOWN);
+    await picture('desktop-light-11');
+    const closest = await namesOn(page);
+    t.true(drawnBy(closest, 'county-names').has('Cleveland County'));
+    t.true(drawnBy(closest, 'towns').has('Norman'));
+    t.deepEqual(elsewhere, []);
+    t.deepEqual(complaints, []);
+  },
+);
+
+for (const [title, screen] of [
+  ['phone-light', { ...PHONE, colorScheme: 'light' }],
+  ['phone-dark', { ...PHONE, colorScheme: 'dark' }],
+  ['desktop-dark', { colorScheme: 'dark' }],
+] as const)
+  serviceTest(
+    `the map opens at four zooms without a complaint: ${title}`,
+    screen,
+    async (t, { page, complaints, picture }) => {
+      for (const place of [CONTINENT, STATE, COUNTIES, TOWN]) {
+        await goTo(page, place);
+        await picture(`${title}-${Number.parseInt(place, 10)}`);
+      }
+      const ink = await page.evaluate(() =>
+        getComputedStyle(document.documentElement).getPropertyValue('--ink').trim(),
+      );
+      t.is(ink, screen.colorScheme === 'dark' ? '#f0f4f7' : '#22303c');
+      t.regex(await page.locator('#caution').textContent(), /GeoNames \(CC BY 4\.0\)/);
+      t.deepEqual(complaints, []);
+    },
+  );
+
+const STREETS = join(mkdtempSync(join(tmpdir(), 'hail-streets-')), 'streets.pmtiles');
+const TESTSTEAD = { lon: -97.45, lat: 35.25, town: 'Teststead' };
+writeFileSync(STREETS, streetsArchive(TESTSTEAD));
+
+serviceTest(
+  'a street map of the operator is drawn under the hail with its roads and places, and county names stay',
+  { path: `/viewer#map=${TOWN}`, settings: { HAIL_BASEMAP: STREETS } },
+  async (t, { page, complaints, picture }) => {
+    await page.waitForTimeout(1500);
+    await picture('streets-light-11');
+    const names = await namesOn(page);
+    t.true(drawnBy(names, 'places_locality').has(TESTSTEAD.town));
+    t.true(drawnBy(names, 'roads_highway').has('Test Turnpike'));
+    t.true(drawnBy(names, 'county-names').has('Cleveland County'));
+    t.deepEqual(drawnBy(names, 'towns'), new Set());
+    t.regex(await page.locator('#caution').textContent(), /OpenStreetMap/);
+    t.deepEqual(complaints, []);
+  },
+);
+
+/** Serves one archive by range to any page. */
+const foreign = createServer((request, response) => {
+  const archive = streetsArchive(TESTSTEAD);
+  const cors = {
+    'Access-Control-Allow-Origin': '*',
+    'Access-Control-Allow-Headers': 'Range',
+    'Access-Control-Expose-Headers': 'ETag',
+  };
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+  if (from === undefined) return void response.writeHead(200, cors).end();
+  response.writeHead(206, { ...cors, ETag: '"one"' }).end(archive.subarray(Number(from), Number(to) + 1));
+});
+// Without a host it listens at once, so that its port is known to the test below.
+foreign.listen(0).unref();
+
+serviceTest(
+  'a street map at an address elsewhere is read there, which the policy of the page allows',
+  {
+    path: `/viewer#map=${TOWN}`,
+    settings: { HAIL_BASEMAP: `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/streets.pmtiles` },
+  },
+  async (t, { page, complaints }) => {
+    await page.waitForTimeout(1500);
+    t.true(drawnBy(await namesOn(page), 'places_locality').has(TESTSTEAD.town));
+    t.deepEqual(complaints, []);
+  },
+);
