@@ -19,6 +19,7 @@ import { compress } from './middleware/compress.ts';
 import { conditionalGet, skipUnchanged } from './middleware/conditional-get.ts';
 import { createContext } from './middleware/context.ts';
 import { errors } from './middleware/errors.ts';
+import { guests } from './middleware/guests.ts';
 import { headLimits } from './middleware/head-limits.ts';
 import { idempotency } from './middleware/idempotency.ts';
 import { negotiate } from './middleware/negotiate.ts';
@@ -48,6 +49,8 @@ export interface AppOptions {
   /** Variants of the interface in addition to the current one. */
   readonly variants?: readonly OtherVariant[];
   readonly publicRoutes: readonly PublicRoute[];
+  /** Endpoints that are also answered without a key, uncharged; none when left out. */
+  readonly guestEndpoints?: readonly Endpoint[];
   readonly services: Services;
   /** Proxies whose header for the client's address is trusted; null: none. */
   readonly trusted: BlockList | null;
@@ -109,6 +112,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(preflight([publicRoutes, ...served.map(({ router }) => router)]));
   app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
+  app.use(guests(options.guestEndpoints ?? [], chains(options), clock));
   app.use(authenticate(services.records, clock.monotonic_ms, otherVariants));
   app.use(rateLimit(clock, services.records));
   for (const { variant, router } of served) app.use(ofVariant(variant, routes(router)));

@@ -337,7 +337,7 @@ interface Partitions {
   readonly months: ReadonlyMap<string, Head>;
   /** Newest, by the name of the collection. */
   readonly collections: ReadonlyMap<string, Head>;
-  /** The collections as they are read: hours and days of one making, see `pairedForecast`. */
+  /** The collections as they are read: days with the hours they were made from, see `pairedForecast`. */
   readonly read_collections: ReadonlyMap<string, Head>;
   readonly feedStates: readonly FeedState[];
   /** Head of the static tables; null while none is published. */

@@ -26,6 +26,8 @@ export interface Config {
   readonly trusted_proxies: readonly string[];
   /** Port of the metrics; null: none. */
   readonly metrics_port: number | null;
+  /** Who may open the map: callers with a key, or anyone. */
+  readonly viewer: Settings['HAIL_VIEWER'];
   /** Encrypt stored secrets, the first of them what is new; null: a file under the data root. */
   readonly master_keys: readonly Buffer[] | null;
   readonly webhooks: WebhookSettings;
@@ -61,6 +63,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     database_url: settings.HAIL_DATABASE_URL ?? null,
     trusted_proxies: settings.HAIL_TRUST_PROXY ?? [],
     metrics_port: settings.HAIL_METRICS_PORT ?? null,
+    viewer: settings.HAIL_VIEWER,
     master_keys: settings.HAIL_MASTER_KEY ?? null,
     webhooks: {
       allow_cidrs: settings.HAIL_WEBHOOK_ALLOW_CIDRS ?? [],

@@ -90,7 +90,7 @@ export function describedWebhooks(events: readonly DescribedEvent[]): Webhooks {
             .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
             .join('')}`,
           summary: event.when.charAt(0).toUpperCase() + event.when.slice(1),
-          description: 'What receivers are sent. How it is signed, repeated and given up is told at `/docs/webhooks`.',
+          description: 'What receivers are sent. `/docs/webhooks` describes signatures, retries and when they end.',
           security: [],
           parameters: Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
             name,

@@ -130,6 +130,10 @@ export const Settings = z.object({
   HAIL_METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .meta({ description: 'second port that serves /metrics; none when left out' }),
+  HAIL_VIEWER: z.enum(['key', 'public']).default('key').meta({
+    description:
+      'who may open the map: `key`, callers with a key; `public`, anyone: lists of tiles and of hail days are then answered without a key, uncharged, 120 calls a minute from an address',
+  }),
   HAIL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

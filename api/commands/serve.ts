@@ -7,7 +7,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.
 import { attachApp } from '../app.ts';
 import { type Config, releaseVersion } from '../config.ts';
 import { die } from '../die.ts';
-import { openViewer } from '../files/viewer.ts';
+import { openViewer, type ViewerAccess } from '../files/viewer.ts';
 import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
@@ -22,7 +22,7 @@ import { docsPage } from '../routes/docs-reference.ts';
 import { webhookDocs } from '../routes/docs-webhooks.ts';
 import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
-import { ENDPOINTS } from '../routes/index.ts';
+import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
@@ -117,7 +117,8 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
     variants: OTHER_VARIANTS,
-    publicRoutes: publicRoutesOf(services),
+    publicRoutes: publicRoutesOf(services, config.viewer),
+    guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
     clock: { monotonic_ms: () => performance.now(), unix_ms: Date.now },
@@ -159,7 +160,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
 }
 
 /** Routes that need no key. */
-function publicRoutesOf(services: Services): readonly PublicRoute[] {
+function publicRoutesOf(services: Services, access: ViewerAccess): readonly PublicRoute[] {
   const { base_url } = services;
   const version = releaseVersion();
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
@@ -176,7 +177,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     }),
     ...webhookDocs,
     ...docsGuides,
-    viewerPages(openViewer(base_url)),
+    viewerPages(openViewer(base_url, access)),
     frontPage,
   ];
 }

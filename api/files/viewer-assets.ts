@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { stateOutlines } from './viewer-outlines.ts';
@@ -14,14 +14,16 @@ export interface ViewerAsset {
 
 /** All files of the page, by name; no other name is served. */
 interface Assets {
-  readonly page: string;
+  /** Pages by the name of their file, with places to be filled. */
+  readonly pages: ReadonlyMap<PageName, string>;
   readonly files: ReadonlyMap<string, ViewerAsset>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
 
 const OWN = new URL('../viewer/', import.meta.url);
-const PAGE = 'index.html';
+const PAGES = ['index.html', 'account.html'] as const;
+export type PageName = (typeof PAGES)[number];
 
 /** MapLibre loads its worker from its own folder, so the files of a package keep their names. */
 const LIBRARIES: Readonly<Record<string, string>> = {
@@ -30,6 +32,8 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   'maplibre-gl-worker.mjs': 'maplibre-gl/dist/maplibre-gl-worker.mjs',
   'maplibre-gl.css': 'maplibre-gl/dist/maplibre-gl.css',
   'pmtiles.js': 'pmtiles',
+  'terra-draw.js': 'terra-draw',
+  'terra-draw-maplibre.js': 'terra-draw-maplibre-gl-adapter',
 };
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -43,7 +47,7 @@ const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
 const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
 
-/** Reads the page's own files and those of its libraries, and makes its palette and its base map. */
+/** Reads the pages' own files and those of its libraries, and makes its palette and its base map. */
 export async function loadAssets(): Promise<Assets> {
   const own = await readdir(OWN);
   const plain = own.filter((name) => extname(name) in TYPES);
@@ -58,8 +62,8 @@ export async function loadAssets(): Promise<Assets> {
     ['palette.json', jsonAsset(palette())],
     ['states.json', jsonAsset(stateOutlines())],
   ]);
-  const page = await readFile(new URL(PAGE, OWN), 'utf8');
-  return { page, files, version: versionOf(page, files) };
+  const pages = new Map(await Promise.all(PAGES.map(readPage)));
+  return { pages, files, version: versionOf(pages, files) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
@@ -68,7 +72,12 @@ function palette() {
     ...step,
     inches: SIZE_BANDS.find((band) => band.category === step.category)?.inches ?? null,
   }));
-  return { sizes, reflectivity: REFLECTIVITY_COLORS, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+  const reflectivity = { ours: REFLECTIVITY_COLORS, classic: CLASSIC_REFLECTIVITY_COLORS };
+  return { sizes, reflectivity, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+}
+
+async function readPage(name: PageName): Promise<[PageName, string]> {
+  return [name, await readFile(new URL(name, OWN), 'utf8')];
 }
 
 async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
@@ -94,8 +103,9 @@ function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
 }
 
-function versionOf(page: string, files: ReadonlyMap<string, ViewerAsset>): string {
-  const hash = createHash('sha256').update(page);
+function versionOf(pages: ReadonlyMap<string, string>, files: ReadonlyMap<string, ViewerAsset>): string {
+  const hash = createHash('sha256');
+  for (const page of pages.values()) hash.update(page);
   for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
   return hash.digest('hex').slice(0, VERSION_LETTERS);
 }

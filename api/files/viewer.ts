@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
-import { loadAssets, type ViewerAsset } from './viewer-assets.ts';
+import { loadAssets, type PageName, type ViewerAsset } from './viewer-assets.ts';
 
 interface ViewerRequest {
   readonly method: string;
@@ -26,7 +26,15 @@ export interface Viewer {
   respond(request: ViewerRequest): Promise<ViewerResponse>;
 }
 
-const PAGE_PATHS = new Set(['/viewer', '/viewer/']);
+/** Who may open the map: callers with a key, or anyone. */
+export type ViewerAccess = 'key' | 'public';
+
+/** The map, and the account of a key. */
+const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
+  ['/viewer', 'index.html'],
+  ['/viewer/', 'index.html'],
+  ['/viewer/account', 'account.html'],
+]);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** The only inline script of the page: it maps library names to addresses. */
@@ -43,9 +51,15 @@ interface Codings {
   readonly tag: string;
 }
 
+interface Page {
+  readonly content: Codings;
+  readonly policy: string;
+}
+
 interface Site {
   readonly version: string;
-  readonly page: Codings;
+  readonly pages: ReadonlyMap<PageName, Page>;
+  /** Content-Security-Policy of files. */
   readonly policy: string;
   /** Compressed on first use. */
   file(name: string): Promise<Codings> | null;
@@ -55,10 +69,10 @@ interface Site {
  * The viewer of a service with this public address, ending in `/v1`. Files are read on the first request. Browsers revalidate
  * the page on each visit; all other files are immutable, because their address contains the hash of all files.
  */
-export function openViewer(base_url: string): Viewer {
+export function openViewer(base_url: string, access: ViewerAccess = 'key'): Viewer {
   let opened: Promise<Site> | null = null;
   const site = () => {
-    opened ??= openSite(new URL(base_url)).catch((error: unknown) => {
+    opened ??= openSite(new URL(base_url), access).catch((error: unknown) => {
       opened = null;
       throw error;
     });
@@ -70,11 +84,12 @@ export function openViewer(base_url: string): Viewer {
         throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, {
           Allow: 'GET, HEAD, OPTIONS',
         });
-      const { version, page, policy, file } = await site();
-      if (PAGE_PATHS.has(path))
-        return answer(page, method, headers, {
+      const { version, pages, policy, file } = await site();
+      const page = pages.get(PAGE_PATHS.get(path) as PageName);
+      if (page !== undefined)
+        return answer(page.content, method, headers, {
           'Cache-Control': 'no-cache',
-          'Content-Security-Policy': policy,
+          'Content-Security-Policy': page.policy,
           'Referrer-Policy': 'no-referrer',
         });
       const [, asked, name] = ASSET_PATH.exec(path) ?? [];
@@ -85,18 +100,26 @@ export function openViewer(base_url: string): Viewer {
   };
 }
 
-async function openSite(base: URL): Promise<Site> {
+async function openSite(base: URL, access: ViewerAccess): Promise<Site> {
   const assets = await loadAssets();
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
-  const page = fill(assets.page, {
+  const values = {
     api: `${prefix}/v1`,
+    access,
     assets: `${prefix}/viewer/assets/${assets.version}`,
-  });
+    map: `${prefix}/viewer`,
+  };
+  const pages = new Map<PageName, Page>();
+  for (const [name, page] of assets.pages) {
+    const text = fill(page, values);
+    const content = await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(text) });
+    pages.set(name, { content, policy: contentPolicy(base, text) });
+  }
   const ready = new Map<string, Promise<Codings>>();
   return {
     version: assets.version,
-    page: await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(page) }),
-    policy: contentPolicy(base, page),
+    pages,
+    policy: contentPolicy(base, ''),
     file(name) {
       const asset = assets.files.get(name);
       if (!asset) return null;

@@ -319,7 +319,7 @@ export function methodologyOf(
   const unheard =
     without_reports === 0
       ? ''
-      : ` Storm dates of the range for which no ground reports were collected: ${without_reports}. That none is told there says nothing.`;
+      : ` Storm dates of the range for which no ground reports were collected: ${without_reports}. That none is listed for them says nothing.`;
   const reports = hasReports ? unheard : ' No ground reports are published here, so nothing is corroborated.';
   const dark =
     without_data === 0

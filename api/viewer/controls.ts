@@ -1,12 +1,14 @@
-import { readAddress, type View } from './address.ts';
+import { type EchoColors, readAddress, type View } from './address.ts';
 import { forgetKey } from './api-key.ts';
 import type { Dates } from './dates.ts';
 import type { Display } from './display.ts';
 import { listenToKeys } from './keyboard.ts';
+import { drawReflectivityLegend } from './legend.ts';
 import type { HailMap } from './map.ts';
 import { element, onClick } from './page.ts';
 import { setTrouble } from './panel.ts';
 import type { State } from './state.ts';
+import type { Palette } from './words.ts';
 
 const PAN_PX = 120;
 
@@ -16,11 +18,13 @@ export function connectControls({
   map: hailMap,
   display,
   dates,
+  palette,
 }: {
   state: State;
   map: HailMap;
   display: Display;
   dates: Dates;
+  palette: Palette;
 }): void {
   const { map } = hailMap;
   const { timeline, spot } = display;
@@ -46,6 +50,13 @@ export function connectControls({
     state.reflectivity = !state.reflectivity;
     if (state.reflectivity) state.view = 'scan';
     void display.showView();
+  };
+  const setEcho = (echo: EchoColors) => {
+    state.echo = echo;
+    hailMap.setEchoColors(echo);
+    drawReflectivityLegend(element('reflectivity-legend'), palette, echo);
+    for (const button of document.querySelectorAll<HTMLButtonElement>('[data-echo]'))
+      button.setAttribute('aria-pressed', String(button.dataset.echo === echo));
   };
   const fitHail = () => void display.fitHail(true);
 
@@ -78,6 +89,12 @@ export function connectControls({
   dateField.addEventListener('change', () => {
     if (dateField.value) void dates.openDate(dateField.value);
   });
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-echo]'))
+    button.addEventListener('click', () => {
+      setEcho(button.dataset.echo as EchoColors);
+      display.updateAddress();
+    });
+  setEcho(state.echo);
   element('reflectivity').addEventListener('change', switchReflectivity);
   element('earlier').addEventListener('click', (event) => step(-1, event));
   element('later').addEventListener('click', (event) => step(1, event));
@@ -102,7 +119,9 @@ export function connectControls({
     dates.askForKey();
   });
 
-  map.on('click', ({ lngLat }) => spot.pick(lngLat, state.view));
+  map.on('click', ({ lngLat }) => {
+    if (!state.is_drawing) spot.pick(lngLat, state.view);
+  });
   map.on('moveend', () => {
     display.updateAddress();
     display.updateZone();
@@ -116,6 +135,8 @@ export function connectControls({
     if (place) map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
     state.view = view;
     state.reflectivity = reflectivity;
+    state.layers = address.layers;
+    setEcho(address.echo);
     void dates.openLink(location.hash, address);
   });
 }

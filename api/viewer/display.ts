@@ -1,5 +1,6 @@
 import type { View } from './address.ts';
 import type { Archives } from './archives.ts';
+import type { LayersCard } from './layers-card.ts';
 import type { HailMap } from './map.ts';
 import {
   cardPadding,
@@ -31,14 +32,16 @@ export function openDisplay({
   map,
   archives,
   palette,
+  layers,
 }: {
   state: State;
   map: HailMap;
   archives: Archives;
   palette: Palette;
+  layers: LayersCard;
 }) {
   const timeline = openTimeline(palette, showFrame);
-  const spot = openSpot(map, palette);
+  const spot = openSpot(map, palette, layers.factsAt);
   timeline.load([]);
   timeline.point(null);
 
@@ -189,6 +192,7 @@ export function openDisplay({
     if (chosenUrl(state) !== url) return;
     await hatchUncovered();
     setLoading(false);
+    layers.sync();
     spot.update(state.view);
   }
 
@@ -222,6 +226,7 @@ export function openDisplay({
   /** Makes the address show the current state. */
   function updateAddress(): void {
     history.replaceState(null, '', stateAddress(state, map.place()));
+    layers.sync();
   }
 
   return { timeline, spot, showDay, updateDay, updateZone, showView, showFailure, fitHail, updateAddress };

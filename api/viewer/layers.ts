@@ -1,5 +1,5 @@
 import type { ExpressionSpecification, FilterSpecification, LayerSpecification as Layer } from 'maplibre-gl';
-import type { View } from './address.ts';
+import type { EchoColors, View } from './address.ts';
 import { ARROW } from './images.ts';
 import type { Palette } from './words.ts';
 
@@ -133,10 +133,8 @@ function dayLayers(source: string, palette: Palette): ArchiveLayers {
 export const UNDER_HAIL = 'uncovered';
 
 /** Layer of the archive of a scan's reflectivity: bands that do not overlap, in muted colours, without edges. */
-export function reflectivityLayer(source: string, { reflectivity }: Palette): Layer {
-  const [lowest, ...higher] = reflectivity;
-  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
-  const color = ['step', ['get', 'dbz'], lowest.color, ...stops] as ExpressionSpecification;
+export function reflectivityLayer(source: string, palette: Palette, echo: EchoColors): Layer {
+  const color = reflectivityColor(palette, echo);
   return {
     id: source,
     type: 'fill',
@@ -144,6 +142,13 @@ export function reflectivityLayer(source: string, { reflectivity }: Palette): La
     'source-layer': 'reflectivity',
     paint: { 'fill-color': color, 'fill-antialias': false },
   };
+}
+
+/** Colour of a band of reflectivity. */
+export function reflectivityColor({ reflectivity }: Palette, echo: EchoColors): ExpressionSpecification {
+  const [lowest, ...higher] = reflectivity[echo];
+  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
+  return ['step', ['get', 'dbz'], lowest.color, ...stops] as ExpressionSpecification;
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   ScaleControl,
   type VectorTileSource,
 } from 'maplibre-gl';
-import type { MapPlace, View } from './address.ts';
+import type { EchoColors, MapPlace, View } from './address.ts';
 import type { Archives } from './archives.ts';
 import { baseStyle, EMPTY, PICK, type States, UNCOVERED } from './base-style.ts';
 import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
@@ -16,6 +16,7 @@ import {
   BEFORE,
   layersOf,
   recentLayers,
+  reflectivityColor,
   reflectivityLayer,
   STORM_LAYERS,
   TOP,
@@ -65,6 +66,7 @@ export async function openMap(
   let shownBefore: string | null = null;
   /** The archive of the day was redrawn under its address. */
   let redrawn = false;
+  let echo: EchoColors = 'ours';
   /** Archive of reflectivity under the hail. */
   let underlay: string | null = null;
 
@@ -110,8 +112,14 @@ export async function openMap(
       } else if (source) source.setUrl(archives.address(url));
       else {
         map.addSource(REFLECTIVITY, { type: 'vector', url: archives.address(url) });
-        map.addLayer(reflectivityLayer(REFLECTIVITY, palette), UNDER_HAIL);
+        map.addLayer(reflectivityLayer(REFLECTIVITY, palette, echo), UNDER_HAIL);
       }
+    },
+    /** Draws reflectivity in other colours. */
+    setEchoColors(colors: EchoColors): void {
+      echo = colors;
+      if (map.getLayer(REFLECTIVITY))
+        map.setPaintProperty(REFLECTIVITY, 'fill-color', reflectivityColor(palette, echo));
     },
     /** Shows an archive in place of the current one; two scans change without a blank between them. Resolves once drawn. */
     async show(view: View, url: string, before: Shown = null): Promise<void> {

@@ -50,23 +50,27 @@ export class ServiceError extends Error {
   /** Another key may help. */
   readonly needs_key: boolean;
   readonly retry_s: number | null;
+  /** Error code of the service; empty for other failures. */
+  readonly code: string;
 
   constructor(
     words: string,
     {
       needs_key = false,
       retry_s = null,
+      code = '',
       cause,
-    }: { needs_key?: boolean; retry_s?: number | null; cause?: unknown } = {},
+    }: { needs_key?: boolean; retry_s?: number | null; code?: string; cause?: unknown } = {},
   ) {
     super(words, { cause });
     this.name = 'ServiceError';
     this.needs_key = needs_key;
     this.retry_s = retry_s;
+    this.code = code;
   }
 }
 
-interface Answer {
+export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of the service
   readonly body: any;
   /** Value of X-Data-Source. */
@@ -78,12 +82,12 @@ export type Service = ReturnType<typeof openService>;
 /**
  * Lists of archives by date. Each date is requested once, because each request is charged.
  *
- * `api`: path of the interface, ending in `/v1`.
+ * `api`: path of the interface, ending in `/v1`. `is_public`: the service lists archives without a key, and without a charge.
  */
-export function openService(api: string, readKey: () => string | null) {
+export function openService(api: string, readKey: () => string | null, is_public: boolean) {
   const days = new Map<string, Promise<DayIndex>>();
   const hailDays = new Map<string, Promise<HailDays>>();
-  const get = (path: string) => request(`${api}${path}`, readKey());
+  const get = (path: string) => request(`${api}${path}`, is_public ? null : readKey(), is_public);
 
   const rememberIn = <Value>(map: Map<string, Promise<Value>>, asked: Promise<Value>, name: string): Promise<Value> => {
     map.set(name, asked);
@@ -118,6 +122,17 @@ export function openService(api: string, readKey: () => string | null) {
   };
 
   return {
+    /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
+    calls: {
+      get: (path: string): Promise<Answer> => request(`${api}${path}`, readKey(), false),
+      post: (path: string, body: object): Promise<Answer> =>
+        request(`${api}${path}`, readKey(), false, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      file: (url: string): Promise<Answer> => request(url, readKey(), false),
+    },
     newest,
     day,
     /** The last 24 hours until the newest scan; `swath_min_mm`: least size that swaths show; `known`: the newest date, if it has just arrived. */
@@ -136,15 +151,21 @@ export function openService(api: string, readKey: () => string | null) {
     },
     /** The newest scan and the data clock. Free. */
     async look(): Promise<Newest> {
+      if (is_public) {
+        // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
+        const { body } = await get('/tiles/scan');
+        return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date().toISOString() };
+      }
       const { body } = await get('/health');
       return { scan_time: body.components.ingest.last_scan_at, now: body.time };
     },
   };
 }
 
-async function request(url: string, key: string | null): Promise<Answer> {
-  if (key === null) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
-  const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } }).catch((cause) => {
+async function request(url: string, key: string | null, is_public: boolean, init: RequestInit = {}): Promise<Answer> {
+  if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
+  const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
+  const response = await fetch(url, { ...init, headers }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
   if (!response.ok) throw await refusal(response);
@@ -179,5 +200,9 @@ export async function refusal(response: Response): Promise<ServiceError> {
     retry_s === null
       ? ''
       : ` Try again in ${retry_s < 90 ? `${Math.ceil(retry_s)} s` : `${Math.ceil(retry_s / 60)} min`}.`;
-  return new ServiceError(words + patience, { needs_key: KEY_REFUSALS.has(code) || response.status === 401, retry_s });
+  return new ServiceError(words + patience, {
+    needs_key: KEY_REFUSALS.has(code) || response.status === 401,
+    retry_s,
+    code,
+  });
 }

@@ -1,4 +1,4 @@
-import { type Address, type MapPlace, type Span, type View, writeAddress } from './address.ts';
+import { type Address, type EchoColors, type MapPlace, type Span, type View, writeAddress } from './address.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -10,6 +10,9 @@ export interface State {
   /** What the timeline spans: the last 24 hours, or `date`. */
   span: Span;
   reflectivity: boolean;
+  echo: EchoColors;
+  /** Ids of the layers that are on. */
+  layers: readonly string[];
   /** Index of the scan in `day.frames`. */
   frame: number | null;
   day: DayIndex | null;
@@ -19,23 +22,28 @@ export interface State {
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
   placed: boolean;
+  /** A shape is being drawn on the map: clicks belong to it. */
+  is_drawing: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, span, reflectivity, frame, place }: Address): State {
+export function openState({ date, view, span, reflectivity, echo, layers, frame, place }: Address): State {
   return {
     turn: 0,
     date,
     view,
     span,
     reflectivity,
+    echo,
+    layers,
     frame: null,
     day: null,
     newest: null,
     wanted: frame,
     placed: place !== null,
+    is_drawing: false,
     shown: false,
   };
 }
@@ -64,7 +72,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { view, span, reflectivity, day, wanted } = state;
+  const { view, span, reflectivity, echo, layers, day, wanted } = state;
   const shown = day?.date === state.date ? chosenFrame(state)?.scan_id : undefined;
-  return writeAddress({ date: chosenDate(state), view, span, frame: wanted ?? shown ?? null, reflectivity, place });
+  const date = chosenDate(state);
+  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place });
 }

@@ -6,11 +6,14 @@
  *   service   the API: lists of archives by date            archives  PMTiles over HTTP ranges, cached in pieces
  *   map       MapLibre: base-style, layers, images, coverage; content at a place (pick)
  *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
+ *   layers-card, layer-registry, layer-*  further layers: one module each, switches and reasons in one card
  *   dates     requests a date, shows it or the error, asks for the key
+ *   share     link, print and picture (picture) of what is shown
+ *   watch     a circle or an area is drawn (draw) and saved, to be told of hail there
  *   live      looks for newer scans while the newest date is open   calendar  dates with hail
  *   controls  keys, buttons, clicks, changes of the address
  *
- * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
+ * A new layer: a module `layer-*` of the kind that `layer` describes, and a line in `layer-registry`.
  */
 import { readAddress } from './address.ts';
 import { readKey } from './api-key.ts';
@@ -19,12 +22,16 @@ import type { States } from './base-style.ts';
 import { connectControls } from './controls.ts';
 import { openDates } from './dates.ts';
 import { openDisplay } from './display.ts';
-import { drawLegend, drawReflectivityLegend } from './legend.ts';
+import { openFold } from './fold.ts';
+import { openLayersCard } from './layers-card.ts';
+import { drawLegend } from './legend.ts';
 import { openMap } from './map.ts';
 import { element, loadJson, meta } from './page.ts';
 import { setTrouble } from './panel.ts';
 import { openService } from './service.ts';
+import { connectSharing } from './share.ts';
 import { openState } from './state.ts';
+import { connectWatching } from './watch.ts';
 import type { Palette } from './words.ts';
 
 addEventListener('error', ({ message }) => setTrouble(`This page met an error: ${message}`));
@@ -32,21 +39,33 @@ addEventListener('unhandledrejection', ({ reason }) =>
   setTrouble(`This page met an error: ${reason?.message ?? reason}`),
 );
 
+/** Screens on which the open panel would leave no map: it is folded at first. */
+const LITTLE_ROOM = '(max-width: 639px) and (max-height: 640px), (max-height: 420px)';
+
 const palette = await loadJson<Palette>('palette.json');
 for (const [name, color] of Object.entries(palette.basemap))
   document.documentElement.style.setProperty(`--${name}`, color);
 drawLegend(element('legend'), palette);
-drawReflectivityLegend(element('reflectivity-legend'), palette);
 
 const start = readAddress(location.hash);
 const state = openState(start);
 const archives = openArchives();
-const service = openService(meta('hail-api'), readKey);
+const service = openService(meta('hail-api'), readKey, meta('hail-access') === 'public');
 const states = await loadJson<States>('states.json');
 const map = await openMap(element('map'), { palette, states, archives, place: start.place });
-const display = openDisplay({ state, map, archives, palette });
+const layers = openLayersCard({
+  state,
+  map: map.map,
+  service,
+  onChange: () => display.updateAddress(),
+});
+const display = openDisplay({ state, map, archives, palette, layers });
 const dates = openDates({ state, service, archives, map, display, palette });
-connectControls({ state, map, display, dates });
+connectControls({ state, map, display, dates, palette });
+connectSharing(map, palette);
+connectWatching({ state, map, palette, calls: service.calls });
+openFold('panel', !matchMedia(LITTLE_ROOM).matches);
+openFold('legend', true);
 
 await dates.openLink(location.hash, start);
 document.documentElement.dataset.ready = 'true';

@@ -1,3 +1,5 @@
+import type { EchoColors } from './address.ts';
+
 /** One step of the colour scale of `palette.json`. */
 export interface SizeStep {
   readonly mm_min: number;
@@ -11,7 +13,7 @@ export interface SizeStep {
 export interface Palette {
   /** Smallest first. */
   readonly sizes: readonly SizeStep[];
-  readonly reflectivity: readonly { readonly dbz_min: number; readonly color: string }[];
+  readonly reflectivity: Readonly<Record<EchoColors, readonly { readonly dbz_min: number; readonly color: string }[]>>;
   readonly basemap: Readonly<Record<string, string>>;
   readonly mm_per_inch: number;
 }

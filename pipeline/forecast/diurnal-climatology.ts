@@ -58,14 +58,14 @@ export function hourlyDisaggregation(day_pct: number, lon: number, hours: readon
   const shares = Array.from({ length: HOURS }, (_, k) => diurnalShare((FIRST_HOUR + k) % HOURS, lon));
   const rates = hours.map((p) => (p === null ? null : rate(p)));
   const day = rate(day_pct / 100);
-  const told = sum(rates.map((each) => each ?? 0));
-  const told_share = sum(shares.filter((_, k) => rates[k] !== null));
-  const other_share = sum(shares) - told_share;
+  const forecast = sum(rates.map((each) => each ?? 0));
+  const forecast_share = sum(shares.filter((_, k) => rates[k] !== null));
+  const other_share = sum(shares) - forecast_share;
   const is_whole = rates.every((each) => each !== null);
   // What the whole day would have if the hours that the forecast lacks were like the others.
-  const like_told = is_whole ? told : (told * (told_share + other_share)) / told_share;
-  const scale = like_told > 0 ? Math.min(1, day / like_told) : 0;
-  const other = is_whole ? 0 : (day - scale * told) / other_share;
+  const expected = is_whole ? forecast : (forecast * (forecast_share + other_share)) / forecast_share;
+  const scale = expected > 0 ? Math.min(1, day / expected) : 0;
+  const other = is_whole ? 0 : (day - scale * forecast) / other_share;
   return shares.map((share, k) => 100 * (1 - Math.exp(-(rates[k] === null ? other * share : scale * rates[k]))));
 }
 

@@ -48,8 +48,8 @@ export async function publishOutlook(root: Root, now_ms: number): Promise<readon
 }
 
 /**
- * Publishes hours of a model and the days that are blended from them, in one commit: no reader finds hours of one making beside
- * days of another. Without hours (null), the days alone. Returns the collections whose rows changed.
+ * Publishes hours of a model and the days that are blended from them, in one commit: a reader never finds days that were
+ * made from other hours. Without hours (null), the days alone. Returns the collections whose rows changed.
  */
 export async function publishDays(root: Root, model: ModelHours | null, now_ms: number): Promise<CollectionName[]> {
   const made_from = await readInputVersions(root.path, DERIVED_OUTLOOK);

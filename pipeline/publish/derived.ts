@@ -55,7 +55,7 @@ export async function readInputVersions(dataRoot: string, { inputs }: DerivedTab
 
 /**
  * Why a published table is outdated; null when its inputs are the published ones. A table that states no inputs is outdated, and
- * one beside a table of an earlier version that it has to agree with.
+ * so is one that must agree with a table whose published version is older than its schema.
  */
 export async function readOutdated(dataRoot: string, derived: DerivedTable): Promise<string | null> {
   const headOf = await headsOf(dataRoot, [derived, ...derived.inputs]);
@@ -71,7 +71,7 @@ function earlierVersion(headOf: HeadOf, { partition, table: { name, schema_versi
   const older = headOf(partition)?.files.find((file) => file.table === name && file.schema_version < schema_version);
   return older === undefined
     ? null
-    : `has to agree with ${name} of version ${older.schema_version}, expected ${schema_version}`;
+    : `must agree with ${name} of version ${older.schema_version}, expected ${schema_version}`;
 }
 
 /** Outdated tables, with the path of their manifest and the reason; without tables that state no inputs. */

@@ -74,7 +74,7 @@ export async function verifyRoot(
   if (only === null) {
     const outdated = outdatedTables((partition) => manifests.find((one) => one.partition === partition) ?? null);
     faults.push(...outdated);
-    // Hours and days that are not of one making are named already.
+    // Days that were not made from the published hours are named already.
     if (outdated.length === 0) faults.push(...(await verifyHours(engine, dataRoot, manifests)));
     faults.push(...(await verifyCurrent(dataRoot, manifests)));
   }

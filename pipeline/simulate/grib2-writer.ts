@@ -37,12 +37,19 @@ const PNG_PACKING = 41;
 export const MISSING_OCTET = 255;
 const HEIGHT_ABOVE_SEA_M = 500;
 
+/** Time and pixels of a scan. */
+type Geometry = Omit<SimulatedScan, 'values'>;
+
 /**
  * One product of a scan as a GRIB2 message in the form of the MRMS files: discipline 209, grid template 3.0, product
  * template 4.0, packing 5.41 without bitmap; only the production status differs.
  * `covered`: 1 for each pixel of the scan's window that a radar sees, else 0.
  */
-export function writeGrib2(scan: SimulatedScan, product: SimulatedProduct, covered: Uint8Array): Uint8Array {
+export function writeGrib2<Product extends SimulatedProduct>(
+  scan: Geometry & { readonly values: Readonly<Record<Product, Int16Array>> },
+  product: Product,
+  covered: Uint8Array,
+): Uint8Array {
   const file = PRODUCT_FILES[product];
   const everywhere = !covered.includes(0);
   // The reference is the smallest value; echo tops of a fully covered window start at `missing`, as real ones do.
@@ -128,7 +135,7 @@ export function writeTime(bytes: Buffer, at: number, time_ms: number): void {
   bytes[at + 6] = time.getUTCSeconds();
 }
 
-function grid({ window }: SimulatedScan): Buffer {
+function grid({ window }: Geometry): Buffer {
   const content = Buffer.alloc(67);
   const north = Math.round((LATTICE.north - LATTICE.step / 2) * 1e6) - window.row0 * 10_000;
   const west = Math.round((360 + LATTICE.west + LATTICE.step / 2) * 1e6) + window.col0 * 10_000;
@@ -167,7 +174,7 @@ function definition({ category, number, generating_process }: ProductFile): Buff
   return grib2Section(4, content);
 }
 
-function representation(scan: SimulatedScan, file: ProductFile, reference: number, bits: number): Buffer {
+function representation(scan: Geometry, file: ProductFile, reference: number, bits: number): Buffer {
   const content = Buffer.alloc(16);
   content.writeUInt32BE(scan.window.rows * scan.window.cols, 0);
   content.writeUInt16BE(PNG_PACKING, 4);

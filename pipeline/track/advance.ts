@@ -125,7 +125,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
 
 /**
  * How a track is linked to its part. Only a straight link measures motion: the centroid jumps in a branch and a new shape, and
- * where storms cross nobody sees which pixels are whose. Of a mature storm that an edge cuts, the centroid stays behind.
+ * where storms cross the pixels cannot be assigned. Of a mature storm that an edge cuts, the centroid stays behind.
  */
 type LinkKind = 'straight' | 'branch' | 'shape' | 'crossing' | 'cut';
 

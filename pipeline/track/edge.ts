@@ -10,8 +10,8 @@ interface Unseen {
 }
 
 /**
- * Indices of the cells that the edge of the grid or of radar coverage cuts: beside one of their pixels nothing was looked at. Such a
- * cell may go on there, so its centroid stays behind when it leaves.
+ * Indices of the cells that the edge of the grid or of radar coverage cuts: a neighbour of one of their pixels was not observed. Such a
+ * cell may continue there, so its centroid stays behind when it leaves.
  */
 export function cutCells(cells: readonly TrackCell[], window: Window, unseen: readonly Unseen[]): Set<number> {
   const last_row = window.row0 + window.rows - 1;

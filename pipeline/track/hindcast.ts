@@ -21,7 +21,7 @@ export interface TrailStep {
 
 /**
  * How much of the earlier masks the cells of a scan cover, summed, each mask moved by one of SHARES of its motion, which is named by
- * its index. Counted when first asked for: most motions are published whole, and nobody asks for the shares in between.
+ * its index. Counted on first use: most motions are published unshrunk and need one share only.
  */
 type Hindcast = (share: number) => number;
 

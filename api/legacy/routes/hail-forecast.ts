@@ -13,7 +13,7 @@ export const earlierHailForecast = earlierRead(getHailForecast, {
   path: '/hail/forecast',
   summary: 'Hail of the next hours at a point',
   description:
-    'The hours of GET /v1/hail/forecast, the running one included. Nothing is told beyond the reach of the runs, nor outside the area of the model: the list is then shorter than asked, or empty, which is no statement that there is no hail.',
+    'The hours of GET /v1/hail/forecast, the current one included. There is no forecast beyond the reach of the runs or outside the area of the model: the list is then shorter than requested, or empty, which does not mean that no hail is expected.',
   params: null,
   query: z.object({
     lat: latitudeQuery(),

@@ -327,7 +327,7 @@ test('storm dates of months without a ground report, and a place where no data c
   await onPublished(CLOSED, async (ask) => {
     const { verification, dates_without_reports } = await ask({ lat: 35, lon: -97, ...RANGE });
     t.deepEqual([dates_without_reports[0], dates_without_reports.at(-1)], ['2026-04-01', '2026-04-30']);
-    t.regex(verification.methodology.description, /no ground reports were collected: 30\. That none is told/);
+    t.regex(verification.methodology.description, /no ground reports were collected: 30\. That none is listed/);
     t.notRegex(verification.methodology.description, /outside the published area/);
     const honolulu = await ask({ lat: 21.3, lon: -157.86, ...RANGE });
     t.regex(

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { bucketPath } from '../../../pipeline/simulate/evening.ts';
-import { MISSING, type SimulatedScan } from '../../../pipeline/simulate/fields.ts';
+import { MISSING } from '../../../pipeline/simulate/fields.ts';
 import { SIMULATED_STATUS, writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
@@ -48,7 +48,7 @@ export async function drawnScan(
   const index = Uint32Array.from(tenths.keys()).filter((at) => tenths[at] !== MISSING);
   const scan = { scan_time, window, index, values: { MESH: Int16Array.from(index, (at) => tenths[at] as number) } };
   const covered = new Uint8Array(tenths.length).fill(1);
-  const message = writeGrib2(scan as unknown as SimulatedScan, 'MESH', covered);
+  const message = writeGrib2(scan, 'MESH', covered);
   if (message[STATUS_AT] !== SIMULATED_STATUS) throw new Error('the production status is not where it was expected');
   if (provenance === 'observed') message[STATUS_AT] = 0;
   const bytes = gzipSync(message);
