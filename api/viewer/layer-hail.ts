@@ -15,7 +15,7 @@ const OPACITIES: Readonly<Partial<Record<LayerSpecification['type'], readonly Pr
 };
 
 /** Opacities of layers that are unseen at present, as they were. */
-const kept = new Map<string, unknown>();
+const kept = new Map<string, Parameters<MapLibre['setPaintProperty']>[2]>();
 let hide: (() => void) | null = null;
 
 /** Hides the layers of hail that are seen: those of another day or scan are added while hail is off. */
