@@ -338,6 +338,8 @@ browserTest(
   },
 );
 
+/** Classic colours of 30, 35 and 40 dBZ. */
+const CLASSIC_ECHO = ['0,142,0', '253,248,2', '229,188,0'];
 const REFLECTIVITY_NOTE = '#reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
 const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
@@ -382,6 +384,53 @@ browserTest(
     t.is(await said(page, REFLECTIVITY_NOTE), 'shown scan by scan');
     seen = await colorsOf(page, COVERED);
     t.false(isEcho());
+    t.deepEqual(complaints, []);
+  },
+);
+
+browserTest(
+  'reflectivity is drawn in the classic colours when they are chosen, with their legend, and a link keeps them',
+  { reflectivity: true, hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
+  async (t, { page, complaints, picture }) => {
+    await page.click('#layers-fold');
+    await page.click('[data-echo=classic]');
+    await page.click('#layers-fold');
+    await page.waitForTimeout(900);
+    await picture('classic');
+    t.true(page.url().includes('echo=classic'));
+    let seen = await colorsOf(page, COVERED);
+    t.true(CLASSIC_ECHO.some((color) => seen.has(color)));
+    t.false(ECHO.some((color) => seen.has(color)));
+    const legend = page.locator('#reflectivity-legend');
+    t.is(
+      await legend
+        .locator('span')
+        .first()
+        .evaluate((span) => getComputedStyle(span).backgroundColor),
+      'rgb(2, 253, 2)',
+    );
+    t.regex((await legend.getAttribute('aria-label')) ?? '', /from green at 20 dBZ/);
+    await page.reload();
+    await ready(page);
+    await page.waitForTimeout(900);
+    seen = await colorsOf(page, COVERED);
+    t.true(CLASSIC_ECHO.some((color) => seen.has(color)));
+    t.deepEqual(complaints, []);
+  },
+);
+
+browserTest(
+  'a service that does not answer for layers greys them or says what it answered, and the map goes on',
+  {},
+  async (t, { page, complaints }) => {
+    await page.click('#layers-fold');
+    await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
+    t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
+    t.true(await page.locator('#layer-warnings').isDisabled());
+    await page.click('label:has(#layer-alerts)');
+    await page.waitForSelector('.layer.refused');
+    t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
+    t.false(await page.locator('#trouble').isVisible());
     t.deepEqual(complaints, []);
   },
 );
