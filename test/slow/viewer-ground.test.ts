@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { PHONE, ready, serviceTest } from '../support/browser/browser.ts';
+import { PHONE, ready, said, serviceTest } from '../support/browser/browser.ts';
 import { type DrawnName, namesOn } from '../support/browser/map.ts';
 import { streetsArchive } from '../support/data/streets-archive.ts';
 
@@ -85,7 +85,7 @@ for (const [title, screen] of [
         getComputedStyle(document.documentElement).getPropertyValue('--ink').trim(),
       );
       t.is(ink, screen.colorScheme === 'dark' ? '#f0f4f7' : '#22303c');
-      t.regex(await page.locator('#caution').innerText(), /GeoNames \(CC BY 4\.0\)/);
+      t.regex(await said(page, '#caution'), /GeoNames \(CC BY 4\.0\)/);
       t.deepEqual(complaints, []);
     },
   );
@@ -105,7 +105,7 @@ serviceTest(
     t.true(drawnBy(names, 'roads_highway').has('Test Turnpike'));
     t.true(drawnBy(names, 'county-names').has('Cleveland County'));
     t.deepEqual(drawnBy(names, 'towns'), new Set());
-    t.regex(await page.locator('#caution').innerText(), /OpenStreetMap/);
+    t.regex(await said(page, '#caution'), /OpenStreetMap/);
     t.deepEqual(complaints, []);
   },
 );
