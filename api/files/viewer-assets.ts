@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAPS, MAP_REFLECTIVITY_COLORS, MAP_SIZE_COLORS, type Scheme } from '../../schemas/palette.ts';
+import { BASEMAPS, CLASSIC_REFLECTIVITY_COLORS, MAP_REFLECTIVITY_COLORS, MAP_SIZE_COLORS, type Scheme } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { streetLayers } from './basemap-style.ts';
@@ -14,14 +14,16 @@ export interface ViewerAsset {
 
 /** All files of the page, by name; no other name is served. */
 interface Assets {
-  readonly page: string;
+  /** Pages by the name of their file, with places to be filled. */
+  readonly pages: ReadonlyMap<PageName, string>;
   readonly files: ReadonlyMap<string, ViewerAsset>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
 
 const OWN = new URL('../viewer/', import.meta.url);
-const PAGE = 'index.html';
+const PAGES = ['index.html', 'account.html'] as const;
+export type PageName = (typeof PAGES)[number];
 
 /** MapLibre loads its worker from its own folder, so the files of a package keep their names. */
 const LIBRARIES: Readonly<Record<string, string>> = {
@@ -30,6 +32,8 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   'maplibre-gl-worker.mjs': 'maplibre-gl/dist/maplibre-gl-worker.mjs',
   'maplibre-gl.css': 'maplibre-gl/dist/maplibre-gl.css',
   'pmtiles.js': 'pmtiles',
+  'terra-draw.js': 'terra-draw',
+  'terra-draw-maplibre.js': 'terra-draw-maplibre-gl-adapter',
 };
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -43,7 +47,7 @@ const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
 const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
 
-/** Reads the page's own files and those of its libraries, and makes its palette and the style of its street map. */
+/** Reads the pages' own files and those of its libraries, and makes its palette and the style of its street map. */
 export async function loadAssets(): Promise<Assets> {
   const own = await readdir(OWN);
   const plain = own.filter((name) => extname(name) in TYPES);
@@ -54,11 +58,12 @@ export async function loadAssets(): Promise<Assets> {
     ...(await Promise.all(
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
+    ['tz-lookup.js', await zonesModule()],
     ['palette.json', jsonAsset({ ...palette('light'), dark: palette('dark') })],
     ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })],
   ]);
-  const page = await readFile(new URL(PAGE, OWN), 'utf8');
-  return { page, files, version: versionOf(page, files) };
+  const pages = new Map(await Promise.all(PAGES.map(readPage)));
+  return { pages, files, version: versionOf(pages, files) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
@@ -69,10 +74,14 @@ function palette(scheme: Scheme) {
   }));
   return {
     sizes,
-    reflectivity: MAP_REFLECTIVITY_COLORS[scheme],
+    reflectivity: { ours: MAP_REFLECTIVITY_COLORS[scheme], classic: CLASSIC_REFLECTIVITY_COLORS },
     basemap: BASEMAPS[scheme],
     mm_per_inch: MM_PER_INCH,
   };
+}
+
+async function readPage(name: PageName): Promise<[PageName, string]> {
+  return [name, await readFile(new URL(name, OWN), 'utf8')];
 }
 
 async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
@@ -88,12 +97,19 @@ async function readModule(name: string): Promise<[string, ViewerAsset]> {
   return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
 }
 
+/** The table of time zones by place: its package has no module, but one function. */
+async function zonesModule(): Promise<ViewerAsset> {
+  const code = await readFile(new URL(import.meta.resolve('@photostructure/tz-lookup')), 'utf8');
+  return { type: TYPES['.js'] as string, content: Buffer.from(`${code}\nexport default tzlookup;\n`) };
+}
+
 function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
 }
 
-function versionOf(page: string, files: ReadonlyMap<string, ViewerAsset>): string {
-  const hash = createHash('sha256').update(page);
+function versionOf(pages: ReadonlyMap<string, string>, files: ReadonlyMap<string, ViewerAsset>): string {
+  const hash = createHash('sha256');
+  for (const page of pages.values()) hash.update(page);
   for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
   return hash.digest('hex').slice(0, VERSION_LETTERS);
 }

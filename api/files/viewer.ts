@@ -9,7 +9,7 @@ import { namesTag } from '../http/entity-tag.ts';
 import { type Ground, type MapArchive, openGround } from './basemap-cache.ts';
 import type { Streets } from './basemap-streets.ts';
 import { fileResponse, openPart } from './response.ts';
-import { loadAssets, type ViewerAsset } from './viewer-assets.ts';
+import { loadAssets, type PageName, type ViewerAsset } from './viewer-assets.ts';
 
 interface ViewerRequest {
   readonly method: string;
@@ -46,7 +46,12 @@ export interface ViewerOptions {
   readonly streets?: Streets | null;
 }
 
-const PAGE_PATHS = new Set(['/viewer', '/viewer/']);
+/** The map, and the account of a key. */
+const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
+  ['/viewer', 'index.html'],
+  ['/viewer/', 'index.html'],
+  ['/viewer/account', 'account.html'],
+]);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
 const ARCHIVE_PATH = /^\/viewer\/basemap\/((?:ground|streets)-[0-9a-f]+\.pmtiles)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
@@ -67,9 +72,15 @@ interface Codings {
   readonly tag: string;
 }
 
+interface Page {
+  readonly content: Codings;
+  readonly policy: string;
+}
+
 interface Site {
   readonly version: string;
-  readonly page: Codings;
+  readonly pages: ReadonlyMap<PageName, Page>;
+  /** Content-Security-Policy of files. */
   readonly policy: string;
   /** Compressed on first use. */
   file(name: string): Promise<Codings> | null;
@@ -96,11 +107,12 @@ export function openViewer(base_url: string, options: ViewerOptions): Viewer {
         throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, {
           Allow: 'GET, HEAD, OPTIONS',
         });
-      const { version, page, policy, file, archive } = await site();
-      if (PAGE_PATHS.has(path))
-        return answer(page, method, headers, {
+      const { version, pages, policy, file, archive } = await site();
+      const page = pages.get(PAGE_PATHS.get(path) as PageName);
+      if (page !== undefined)
+        return answer(page.content, method, headers, {
           'Cache-Control': 'no-cache',
-          'Content-Security-Policy': policy,
+          'Content-Security-Policy': page.policy,
           'Referrer-Policy': 'no-referrer',
         });
       const [, archiveName] = ARCHIVE_PATH.exec(path) ?? [];
@@ -120,19 +132,26 @@ async function openSite(base: URL, { access = 'key', basemap_folder, streets = n
   // The page needs it next. A failure is repeated, and then reported, by the request for the archive.
   ground.archive().catch(() => {});
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
-  const page = fill(assets.page, {
+  const values = {
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}/viewer/assets/${assets.version}`,
     ground: archiveAddress(prefix, ground),
     streets: streets === null ? '' : 'address' in streets ? streets.address : archiveAddress(prefix, streets.file),
     map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
-  });
+    map: `${prefix}/viewer`,
+  };
+  const pages = new Map<PageName, Page>();
+  for (const [name, page] of assets.pages) {
+    const text = fill(page, values);
+    const content = await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(text) });
+    pages.set(name, { content, policy: contentPolicy(base, text, streets) });
+  }
   const ready = new Map<string, Promise<Codings>>();
   return {
     version: assets.version,
-    page: await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(page) }),
-    policy: contentPolicy(base, page, streets),
+    pages,
+    policy: contentPolicy(base, '', streets),
     file(name) {
       const asset = assets.files.get(name);
       if (!asset) return null;

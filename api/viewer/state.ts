@@ -1,4 +1,4 @@
-import { type Address, type MapPlace, type View, writeAddress } from './address.ts';
+import { type Address, type EchoColors, type MapPlace, type Span, type View, writeAddress } from './address.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -7,29 +7,43 @@ export interface State {
   turn: number;
   date: string | null;
   view: View;
+  /** What the timeline spans: the last 24 hours, or `date`. */
+  span: Span;
   reflectivity: boolean;
+  echo: EchoColors;
+  /** Ids of the layers that are on. */
+  layers: readonly string[];
   /** Index of the scan in `day.frames`. */
   frame: number | null;
   day: DayIndex | null;
+  /** Newest date of the service, as far as the page knows. */
+  newest: string | null;
   /** Scan that was requested and is not shown yet: it survives a refusal on the way. */
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
   placed: boolean;
+  /** A shape is being drawn on the map: clicks belong to it. */
+  is_drawing: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, reflectivity, frame, place }: Address): State {
+export function openState({ date, view, span, reflectivity, echo, layers, frame, place }: Address): State {
   return {
     turn: 0,
     date,
     view,
+    span,
     reflectivity,
+    echo,
+    layers,
     frame: null,
     day: null,
+    newest: null,
     wanted: frame,
     placed: place !== null,
+    is_drawing: false,
     shown: false,
   };
 }
@@ -41,7 +55,13 @@ export function chosenFrame({ day, frame }: State): Frame | undefined {
 
 /** Archive that the view shows; null or undefined without one. */
 export function chosenUrl(state: State): string | null | undefined {
-  return state.view === 'day' ? state.day?.daily_url : chosenFrame(state)?.url;
+  return state.view === 'day' ? (state.day?.daily_url ?? state.day?.before?.daily_url) : chosenFrame(state)?.url;
+}
+
+/** Storm date of the chosen scan; that of the page without one. The first scans of the last 24 hours are of the date before. */
+export function chosenDate({ day, frame, view, date }: State): string | null {
+  const before = day?.before ?? null;
+  return view === 'scan' && before !== null && frame !== null && frame < before.scans ? before.date : date;
 }
 
 /** Index of the newest scan with hail, else of the newest scan; null without scans. */
@@ -52,7 +72,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { date, view, reflectivity, day, wanted } = state;
-  const shown = day?.date === date ? chosenFrame(state)?.scan_id : undefined;
-  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place });
+  const { view, span, reflectivity, echo, layers, day, wanted } = state;
+  const shown = day?.date === state.date ? chosenFrame(state)?.scan_id : undefined;
+  const date = chosenDate(state);
+  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place });
 }
