@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAPS, CLASSIC_REFLECTIVITY_COLORS, MAP_REFLECTIVITY_COLORS, MAP_SIZE_COLORS, type Scheme } from '../../schemas/palette.ts';
+import {
+  BASEMAPS,
+  CLASSIC_REFLECTIVITY_COLORS,
+  MAP_REFLECTIVITY_COLORS,
+  MAP_SIZE_COLORS,
+  type Scheme,
+} from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { streetLayers } from './basemap-style.ts';

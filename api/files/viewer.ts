@@ -136,10 +136,10 @@ async function openSite(base: URL, { access = 'key', basemap_folder, streets = n
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}/viewer/assets/${assets.version}`,
+    map: `${prefix}/viewer`,
     ground: archiveAddress(prefix, ground),
     streets: streets === null ? '' : 'address' in streets ? streets.address : archiveAddress(prefix, streets.file),
     map_sources: streets === null ? GROUND_SOURCES : `${STREETS_SOURCES}, ${GROUND_SOURCES}`,
-    map: `${prefix}/viewer`,
   };
   const pages = new Map<PageName, Page>();
   for (const [name, page] of assets.pages) {

@@ -1,4 +1,4 @@
-import { element, onClick, textElement } from './page.ts';
+import { element, meta, onClick, textElement } from './page.ts';
 import { HAIL_DAYS_MAX, type HailDays, type Service } from './service.ts';
 import { addDays, counted, dateInWords, monthInWords, type Palette, sizeInWords, stepOf } from './words.ts';
 
@@ -115,6 +115,7 @@ export function openCalendar(
     draw();
   };
 
+  if (meta('hail-access') === 'public') element('earlier-year').textContent = 'List the year before';
   onClick('month-earlier', () => turn(-1));
   onClick('month-later', () => turn(1));
   onClick('close-calendar', () => dialog.close());

@@ -67,7 +67,7 @@ export function openDates({
     const fault = addressFault(hash);
     if (date === null) await (span === 'recent' ? openRecent() : openNewest());
     else await openDate(date, frame);
-    if (fault !== null)
+    if (fault !== null && state.day !== null)
       setNotice(`${fault} ${date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.'}`);
     if (date === null || state.date !== date || state.day?.frames.length !== 0) return;
     const turn = state.turn;

@@ -106,7 +106,7 @@ export const outlooks: ReadLayer = {
         type: 'line',
         source,
         layout: { 'line-join': 'round' },
-        paint: { 'line-color': color('line'), 'line-width': 1.6 },
+        paint: { 'line-color': color('line'), 'line-width': 2.4 },
       },
     },
     {

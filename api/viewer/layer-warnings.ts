@@ -134,6 +134,11 @@ function layers(source: string): readonly PlacedLayer[] {
   ];
 }
 
+/** End of an item: the clock alone where it ends on the day it began. */
+function untilInWords(from: string, until: string): string {
+  return from.slice(0, 10) === until.slice(0, 10) ? clockInWords(until) : timeInWords(until);
+}
+
 /** Days of history that reach back to the first instant shown. */
 function daysBack({ span, now_ms }: Shown): number {
   if (span === null || now_ms === null) return 1;
@@ -185,7 +190,7 @@ export const warnings: ReadLayer = {
     title: properties?.title,
     color: KINDS[properties?.kind]?.color ?? '#56646f',
     lines: [
-      `${timeInWords(properties?.from)} to ${clockInWords(properties?.until)}`,
+      `${timeInWords(properties?.from)} to ${untilInWords(properties?.from, properties?.until)}`,
       ...String(properties?.lines)
         .split('\n')
         .filter((line) => line !== ''),

@@ -35,6 +35,9 @@ export function openLive({
   const lastShown = () => state.day?.frames.at(-1)?.scan_time ?? null;
   const isOpen = () => state.newest !== null && state.date === state.newest && state.day !== null;
 
+  /** Of an older date there will be no further scans. */
+  const isNeeded = () => state.newest === null || isOpen();
+
   const describe = () => {
     const last = lastShown();
     const isShown = isOpen() && clock !== null && last !== null;
@@ -48,13 +51,13 @@ export function openLive({
 
   const plan = () => {
     clearTimeout(timer);
-    if (document.hidden || !toggle.checked) return;
+    if (document.hidden || !toggle.checked || !isNeeded()) return;
     timer = setTimeout(() => void look(), pause_ms * (1 + SPREAD * (Math.random() - 0.5)));
   };
 
   /** Looks once; calls that come meanwhile are dropped. */
   const look = async () => {
-    if (looking) return;
+    if (looking || !isNeeded()) return;
     looking = true;
     clearTimeout(timer);
     try {
@@ -63,6 +66,7 @@ export function openLive({
       pause_ms = LOOK_EVERY_MS;
       const last = lastShown();
       if (last !== null && scan_time !== null && scan_time <= last) state.newest = state.day?.date ?? null;
+      else if (state.newest === null) state.newest = scan_time?.slice(0, 10) ?? null;
       else if (isOpen() && scan_time !== null && toggle.checked && !document.hidden) await reload();
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -75,7 +79,7 @@ export function openLive({
   };
 
   const wake = () => {
-    if (document.hidden || !toggle.checked) return clearTimeout(timer);
+    if (document.hidden || !toggle.checked || !isNeeded()) return clearTimeout(timer);
     if (pause_ms === LOOK_EVERY_MS) void look();
     else plan();
   };

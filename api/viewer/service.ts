@@ -151,6 +151,11 @@ export function openService(api: string, readKey: () => string | null, is_public
     },
     /** The newest scan and the data clock. Free. */
     async look(): Promise<Newest> {
+      if (is_public) {
+        // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
+        const { body } = await get('/tiles/scan');
+        return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date().toISOString() };
+      }
       const { body } = await get('/health');
       return { scan_time: body.components.ingest.last_scan_at, now: body.time };
     },

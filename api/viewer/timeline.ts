@@ -179,11 +179,8 @@ function drawBars(canvas: HTMLCanvasElement, bars: Bars): void {
   for (const [i, { max_size_mm }] of frames.entries()) {
     if (max_size_mm === null) continue;
     const here = x(axis.times_ms[i]);
-    const room = Math.min(
-      x(axis.times_ms[i + 1] ?? Number.POSITIVE_INFINITY) - here,
-      here - x(axis.times_ms[i - 1] ?? Number.NEGATIVE_INFINITY),
-      width,
-    );
+    const [last, next] = [axis.times_ms[i - 1], axis.times_ms[i + 1]];
+    const room = Math.min(next === undefined ? width : x(next) - here, last === undefined ? width : here - x(last));
     const tall = Math.max(2, (floor - 2) * Math.min(1, max_size_mm / FULL_MM));
     const wide = Math.min(14, Math.max(1, room - (room > 3 ? 1 : 0)));
     pen.globalAlpha = at === null || at === i ? 1 : 0.55;

@@ -25,8 +25,8 @@ import {
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { MATURE_ERROR } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
-import { BASEMAP_FOLDER } from '../support/service/basemap-folder.ts';
 
+import { BASEMAP_FOLDER } from '../support/service/basemap-folder.ts';
 const viewer = openViewer('http://127.0.0.1:8080/v1', { basemap_folder: BASEMAP_FOLDER });
 
 /** Asks for a path as a browser would. */
@@ -122,7 +122,7 @@ test('the policy lets the page load from here only, and names its import map by 
   t.true(policy.includes(`script-src 'self' 'sha256-${createHash('sha256').update(map).digest('base64')}'`));
   t.true(policy.startsWith("default-src 'none'"));
   t.false(policy.includes('unsafe'));
-  t.deepEqual(Object.keys(JSON.parse(map).imports), ['maplibre-gl', 'pmtiles', 'fflate']);
+  t.deepEqual(Object.keys(JSON.parse(map).imports), ['maplibre-gl', 'pmtiles', 'fflate', '@photostructure/tz-lookup']);
 });
 
 test('archives at a public address elsewhere may be read, and a path in front of /v1 is kept', async (t) => {
@@ -192,6 +192,7 @@ test('an address brings back date, view, scan, reflectivity, layers and place', 
   t.deepEqual(address, {
     date: '2026-11-21',
     view: 'scan',
+    span: 'date',
     frame: '20261121T040511Z',
     reflectivity: true,
     echo: 'classic',
@@ -203,7 +204,7 @@ test('an address brings back date, view, scan, reflectivity, layers and place', 
 
 test('what an address says wrongly counts as not said', async (t) => {
   const nothing = {
-    ...{ date: null, view: 'day', frame: null, reflectivity: false, place: null },
+    ...{ date: null, view: 'day', span: 'recent', frame: null, reflectivity: false, place: null },
     ...{ echo: 'ours', layers: DEFAULT_LAYERS },
   };
   for (const hash of [

@@ -1,23 +1,338 @@
-import { drawn, PHONE, serviceTest } from '../support/browser/browser.ts';
+import type { ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { colorsOf, PHONE, ready, said, serviceTest, type Visit } from '../support/browser/browser.ts';
+import { alertsFile, publishFeeds } from '../support/data/feeds.ts';
+import { reportList } from '../support/data/report-list.ts';
+import { midnight, ownCopy, preparedRoot } from '../support/data/world.ts';
+import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 
-for (const [name, screen] of [
-  ['phone', PHONE],
-  ['side', { ...PHONE, viewport: { width: 844, height: 390 } }],
-  ['small', { ...PHONE, viewport: { width: 320, height: 568 } }],
-] as const)
-  serviceTest(`probe ${name}`, { ...screen, path: '/viewer#view=scan&layers=hail,storms,warnings,outlooks' }, async (t, { page, complaints, picture }) => {
-    await drawn(page);
-    await page.waitForTimeout(2500);
-    await picture(`${name}-folded`);
-    const boxes = await page.evaluate(() => [...document.querySelectorAll('button, input, label, summary, a')].filter((e) => e.checkVisibility()).map((e) => { const b = e.getBoundingClientRect(); return [e.id || e.className || e.textContent, Math.round(b.x), Math.round(b.y), Math.round(b.width), Math.round(b.height)].join(' '); }));
-    t.log(boxes.filter((b) => b.split(' ').slice(-2).map(Number).some((n) => n < 44)));
-    t.log(await page.evaluate(() => ['panel', 'layers', 'legend', 'dock'].map((id) => { const b = document.getElementById(id)?.getBoundingClientRect(); return `${id} ${b?.left} ${b?.top} ${b?.right} ${b?.bottom}`; })));
-    await page.touchscreen.tap(200, 330);
-    await page.waitForTimeout(600);
-    await picture(`${name}-facts`);
-    await page.click('#layers-fold');
-    await page.waitForTimeout(800);
-    await picture(`${name}-open`);
-    t.log(complaints);
-    t.pass();
+const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
+/** The map between the panel and the card of layers, above the legend. */
+const MIDDLE = { x: 330, y: 70, width: 515, height: 450 };
+/** Colours that only the marks of a layer have. */
+const MARKS = {
+  storms: ['31,95,168'],
+  warnings: ['224,134,0'],
+  watches: ['179,83,156'],
+  outlooks: ['184,150,0'],
+  reports: ['11,122,75'],
+  areas: ['103,65,168'],
+  alerts: ['194,37,92'],
+} as const;
+const NICKEL = '244,191,69';
+
+/** The whole root with ground reports of both dates, and a warning that ended before midnight. */
+async function reportedRoot(): Promise<string> {
+  const root = ownCopy(await wholeRoot());
+  const reports = [
+    { time: '2355', inches: 1.75, lat: 35.2, lon: -97.4 },
+    { time: '0008', inches: 1, lat: 35.4, lon: -97.6 },
+  ];
+  const earlier = {
+    ...{ id: 'urn:oid:sim.2', sent: '2026-05-01T23:20:00Z', ends: '2026-05-01T23:58:00Z' },
+    ...{ event_number: 102, box: [-97.9, 34.6, -97.3, 35.2] as const },
+  };
+  const files = [reportList(FIRST_DATE, reports, WHOLE_NOW_MS), alertsFile(WHOLE_NOW_MS, earlier)];
+  await publishFeeds(root, files, WHOLE_NOW_MS);
+  return root;
+}
+
+/** Waits until nothing is being read and the map has drawn. */
+async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('.layer.busy, #panel.busy, #clock.loading') === null);
+  await page.waitForTimeout(900);
+}
+
+/** Presses the switch of a layer as a reader does. */
+async function press(page: Page, id: string): Promise<void> {
+  await page.click(`label:has(#layer-${id})`);
+  await settled(page);
+}
+
+const noteOf = (page: Page, id: string) => said(page, `#layer-${id}-note`);
+const has = (colors: ReadonlySet<string>, wanted: readonly string[]) => wanted.some((color) => colors.has(color));
+
+/** Credits that the key's business has used so far. */
+async function creditsUsed({ service, key }: Visit): Promise<number> {
+  const response = await fetch(`${service.url}/v1/usage`, { headers: { Authorization: `Bearer ${key}` } });
+  const { operations } = (await response.json()) as { operations: { items: { operation: string; credits: number }[] } };
+  return operations.items.reduce((sum, { credits }) => sum + credits, 0);
+}
+
+async function post({ service, key }: Visit, path: string, body: object): Promise<void> {
+  const response = await fetch(`${service.url}/v1${path}`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
   });
+  if (!response.ok) throw new Error(`${path} answers ${response.status} ${await response.text()}`);
+}
+
+/** Boxes of the cards that lie on the map, and whether two of them meet. */
+async function cardsApart(t: ExecutionContext, page: Page, ids: readonly string[]): Promise<void> {
+  const { width, height } = page.viewportSize() as { width: number; height: number };
+  const boxes = await Promise.all(
+    ids.map(async (id) => {
+      const box = await page.locator(id).boundingBox();
+      if (box === null) throw new Error(`${id} is not shown`);
+      return { id, ...box, right: box.x + box.width, bottom: box.y + box.height };
+    }),
+  );
+  for (const [i, one] of boxes.entries()) {
+    t.true(one.x >= 0 && one.y >= 0 && one.right <= width && one.bottom <= height, `${one.id} is on the screen`);
+    for (const other of boxes.slice(i + 1)) {
+      const apart = one.right <= other.x || other.right <= one.x || one.bottom <= other.y || other.bottom <= one.y;
+      t.true(apart, `${one.id} and ${other.id}`);
+    }
+  }
+}
+
+serviceTest(
+  'each layer is drawn when switched on and taken away when switched off, costs what the card says, and is not read twice',
+  { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}` },
+  async (t, visit) => {
+    const { page, complaints, picture } = visit;
+    await post(visit, '/portfolio/locations', {
+      format: 'json',
+      data: [{ name: 'Depot', lat: 35.25, lon: -97.75 }],
+    });
+    await post(visit, '/areas', {
+      kind: 'polygon',
+      name: 'South',
+      geometry: {
+        type: 'Polygon',
+        coordinates: [
+          [
+            [-97.9, 34.8],
+            [-97.5, 34.8],
+            [-97.5, 35.1],
+            [-97.9, 35.1],
+            [-97.9, 34.8],
+          ],
+        ],
+      },
+    });
+    await post(visit, '/alerts/subscribe', {
+      ...{ lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' },
+      webhook_url: 'https://192.0.32.7/hail',
+    });
+    await page.click('#layers-fold');
+    await settled(page);
+    await picture('layers-open');
+
+    for (const [id, marks, price] of [
+      ['storms', MARKS.storms, 0],
+      ['warnings', [...MARKS.warnings], 8],
+      ['outlooks', MARKS.outlooks, 5],
+      ['locations', [], 1],
+      ['areas', MARKS.areas, 2],
+      ['alerts', MARKS.alerts, 1],
+    ] as const) {
+      t.false(has(await colorsOf(page, MIDDLE), marks), `${id} is off`);
+      const before = await creditsUsed(visit);
+      await press(page, id);
+      await picture(`layer-${id}`);
+      if (marks.length > 0) t.true(has(await colorsOf(page, MIDDLE), marks), `${id} is on`);
+      t.is(await page.locator(`.layer:has(#layer-${id})`).getAttribute('class'), 'layer on');
+      t.is((await creditsUsed(visit)) - before, price, `${id} costs`);
+      t.true(page.url().includes(`layers=hail,${id}`), page.url());
+      await press(page, id);
+      t.false(has(await colorsOf(page, MIDDLE), marks), `${id} is off again`);
+      await press(page, id);
+      t.is((await creditsUsed(visit)) - before, price, `${id} is not read twice`);
+      await press(page, id);
+    }
+    t.true((await colorsOf(page, MIDDLE)).has('179,203,216') || (await colorsOf(page, MIDDLE)).has(NICKEL));
+    await press(page, 'hail');
+    t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.true(page.url().includes('layers=&') || page.url().endsWith('layers='));
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'ground reports are read only when the button that names their price is pressed, and are those of the date and the scan',
+  { root: reportedRoot, path: `/viewer#view=day&date=${SECOND_DATE}` },
+  async (t, visit) => {
+    const { page, complaints, picture } = visit;
+    await page.click('#layers-fold');
+    await settled(page);
+    const before = await creditsUsed(visit);
+    await press(page, 'reports');
+    t.is(await creditsUsed(visit), before);
+    const button = page.locator('.layer:has(#layer-reports) .layer-read');
+    t.is(await button.textContent(), 'Read for what is shown · 40 credits');
+    await button.click();
+    await settled(page);
+    t.is((await creditsUsed(visit)) - before, 40);
+    t.is(await noteOf(page, 'reports'), '1 report.');
+    t.true(has(await colorsOf(page, MIDDLE), MARKS.reports));
+    await picture('reports');
+
+    await page.click('#view-scan');
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, 1 report on the date.');
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), 'What was read is of another date or place.');
+    t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
+    t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'warnings are those of the time shown, and what the service has for now alone is greyed with its reason',
+  { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,warnings,outlooks` },
+  async (t, { page, complaints, picture }) => {
+    await settled(page);
+    await page.click('#layers-fold');
+    t.regex(await noteOf(page, 'warnings'), /^2 areas in force at this scan, within 200 km of the middle of the map\./);
+    t.regex(await noteOf(page, 'outlooks'), /^Up to Slight Risk\. Issued 1 May 2026 20:00 UTC/);
+    const colors = await colorsOf(page, MIDDLE);
+    t.true(has(colors, MARKS.warnings) && has(colors, MARKS.watches));
+
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    await settled(page);
+    t.is(await noteOf(page, 'outlooks'), 'Only for now: the service has the outlook of today. Choose the newest date.');
+    t.false(has(await colorsOf(page, MIDDLE), MARKS.outlooks));
+    t.is(await noteOf(page, 'warnings'), 'What was read is of another date or place.');
+    await page.click('.layer:has(#layer-warnings) .layer-read');
+    await settled(page);
+    t.regex(await noteOf(page, 'warnings'), /^1 area in force at this scan/);
+    await page.locator('#scrubber').fill('0');
+    await settled(page);
+    t.regex(await noteOf(page, 'warnings'), /^2 areas in force at this scan/);
+    await picture('warnings-before');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a click says what is known of the warning, the watch, the outlook and the storm at a place',
+  { path: `/viewer#view=scan&date=${SECOND_DATE}&layers=hail,storms,warnings,outlooks&map=8/35.2000/-97.3000` },
+  async (t, { page, complaints, picture }) => {
+    await settled(page);
+    await page.mouse.click(640, 400);
+    await page.waitForSelector('.facts');
+    const titles = await page.locator('.facts-title').allTextContents();
+    t.true(titles.includes('Severe Thunderstorm Warning'), titles.join());
+    t.true(titles.includes('Severe Thunderstorm Watch 159'), titles.join());
+    t.true(titles.includes('Outlook: Slight Risk'), titles.join());
+    t.regex(await said(page, '.facts >> nth=0'), /2 May 2026 00:00 UTC to 00:45 UTC/);
+    await picture('facts');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a service that collected nothing says so at its layers, and a storm has a motion in a single scan only',
+  { root: async () => preparedRoot(await midnight()), path: `/viewer#view=day&date=${SECOND_DATE}` },
+  async (t, { page, complaints, picture }) => {
+    await page.click('#layers-fold');
+    await settled(page);
+    t.regex(await noteOf(page, 'storms'), /choose “Scan by scan”/);
+    t.true(await page.locator('#layer-storms').isDisabled());
+    await press(page, 'warnings');
+    t.regex(await noteOf(page, 'warnings'), /^Nothing was ever collected of warnings and watches/);
+    await press(page, 'outlooks');
+    t.is(await noteOf(page, 'outlooks'), 'This service has never collected outlooks.');
+    t.true(((await page.locator('.layer:has(#layer-outlooks)').getAttribute('class')) ?? '').includes('unavailable'));
+    await picture('greyed');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a link with layers draws them for whoever opens it',
+  { path: `/viewer#view=scan&date=${SECOND_DATE}&layers=storms,warnings&map=7.50/35.2000/-97.3000` },
+  async (t, { page }) => {
+    await settled(page);
+    t.is(await said(page, '#layers-count'), '2');
+    t.regex(page.url(), /layers=storms,warnings&map=7\.50/);
+    const colors = await colorsOf(page, MIDDLE);
+    t.true(has(colors, MARKS.storms) && has(colors, MARKS.warnings));
+    t.false(colors.has(NICKEL), 'hail is not among them');
+  },
+);
+
+serviceTest(
+  'the card is opened, read and closed with the keyboard alone, and the browser remembers what is folded',
+  {},
+  async (t, { page }) => {
+    await page.focus('#layers-fold');
+    await page.keyboard.press('Enter');
+    t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
+    await settled(page);
+    const reached: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      await page.keyboard.press('Tab');
+      reached.push(await page.evaluate(() => document.activeElement?.id ?? ''));
+      if (reached.at(-1) === 'layer-locations') break;
+    }
+    t.deepEqual(reached, ['layer-hail', 'layer-warnings', 'layer-outlooks', 'layer-reports', 'layer-locations']);
+    await page.keyboard.press(' ');
+    await settled(page);
+    t.is(await noteOf(page, 'locations'), 'Your portfolio has no locations.');
+    await page.focus('#legend-fold');
+    await page.keyboard.press('Enter');
+    await page.focus('#panel-fold');
+    await page.keyboard.press('Enter');
+    t.false(await page.locator('#view-day').isVisible());
+    t.false(await page.locator('#legend .name').first().isVisible());
+    await page.reload();
+    await ready(page);
+    t.is(await page.locator('#layers-fold').getAttribute('aria-expanded'), 'true');
+    t.is(await page.locator('#legend-fold').getAttribute('aria-expanded'), 'false');
+    t.is(await page.locator('#panel-fold').getAttribute('aria-expanded'), 'false');
+    await page.focus('#panel-fold');
+    await page.keyboard.press('Enter');
+    t.true(await page.locator('#view-day').isVisible());
+  },
+);
+
+for (const [held, screen] of [
+  ['upright', PHONE],
+  ['on its side', { ...PHONE, viewport: { width: 844, height: 390 } }],
+  ['on a desk', {}],
+] as const)
+  serviceTest(
+    `the legend is whole and no card lies on another, with the layers folded and unfolded (${held})`,
+    screen,
+    async (t, { page, picture }) => {
+      await settled(page);
+      await picture(`cards-${held.replaceAll(' ', '-')}`);
+      await cardsApart(t, page, ['#panel', '#layers', '#legend', '#dock']);
+      const swatches = page.locator('#legend .swatch');
+      t.is(await swatches.count(), 8);
+      for (const swatch of await swatches.all()) {
+        t.true(await swatch.isVisible());
+        t.true(
+          await swatch.evaluate((span) => span.scrollWidth <= span.clientWidth + 1),
+          (await swatch.textContent()) ?? '',
+        );
+      }
+      if (held !== 'on a desk') {
+        const small = await page.evaluate(() =>
+          [...document.querySelectorAll('button, label:has(input), #date, #scrubber')]
+            .filter((target) => target.checkVisibility())
+            .map((target) => ({ name: target.id || target.className, ...target.getBoundingClientRect().toJSON() }))
+            .filter(({ width, height }) => width < 44 || height < 44),
+        );
+        t.deepEqual(small, []);
+      }
+      await page.click('#layers-fold');
+      await settled(page);
+      await picture(`layers-${held.replaceAll(' ', '-')}`);
+      const open = ['#panel', '#layers', '#legend', '#dock'];
+      const seen = await Promise.all(open.map((id) => page.locator(id).isVisible()));
+      await cardsApart(
+        t,
+        page,
+        open.filter((_, i) => seen[i]),
+      );
+      t.true(seen[0] && seen[1]);
+    },
+  );

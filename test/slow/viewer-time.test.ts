@@ -372,6 +372,15 @@ serviceTest(
     await page.waitForTimeout(300);
     await page.clock.runFor(23_000);
     t.is((await again).status(), 200);
+
+    // An older date gets no further scans: nothing is looked for.
+    await page.keyboard.press('[');
+    await page.clock.runFor(1000);
+    await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
+    const calls = callsOf(page);
+    for (let i = 0; i < 12; i++) await page.clock.runFor(10_000);
+    await page.waitForTimeout(500);
+    t.deepEqual(calls, []);
   },
 );
 
@@ -446,6 +455,20 @@ serviceTest(
     t.true(scans.size > STEPS / 3, `${scans.size} scans were shown`);
     t.true(tasks.length > STEPS && tasks.every(({ tdur }) => tdur !== undefined));
     t.true(longest(tasks, 'tdur') < LONG_MS);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a public map has the live row and the list of hail days, too',
+  { has_key: false, root: UNTIL_0010, now_ms: at('2T00:10:00'), settings: { HAIL_VIEWER: 'public' } },
+  async (t, { page, complaints }) => {
+    await page.waitForSelector('#live-row:not([hidden])');
+    t.regex(await said(page, '#age'), /^Newest scan /);
+    await page.keyboard.press('c');
+    await page.waitForSelector('#hail-days li');
+    t.is(await page.locator('#hail-days li').count(), 2);
+    t.is(await said(page, '#earlier-year'), 'List the year before');
     t.deepEqual(complaints, []);
   },
 );

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import {
   CHROMIUM,
   colorsOf,
@@ -11,10 +12,21 @@ import {
   said,
   type Tab,
 } from '../support/browser/browser.ts';
-import { midnight, publishedRoot } from '../support/data/world.ts';
-import { serveViewer, type ViewerService } from '../support/service/viewer-service.ts';
+import { asObserved, midnight, ownCopy, preparedRoot, scratch } from '../support/data/world.ts';
+import { startServe } from '../support/service/serve-child.ts';
+import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 
 const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
+
+/** The service as the page met it. */
+interface ViewerService {
+  readonly origin: string;
+  readonly key: string;
+  /** Every request line of the page so far, with its Range. */
+  readonly requests: string[];
+  /** The next lists are refused with this; null: answered again. */
+  refuse(code: ErrorCode | null, headers?: Readonly<Record<string, string>>): Promise<void>;
+}
 
 /** What a test looks at: an opened page, what it did and said, and the service. */
 interface Visit extends Omit<Tab, 'close'> {
@@ -32,6 +44,13 @@ interface Visitor extends BrowserContextOptions {
   readonly refused?: Parameters<ViewerService['refuse']>;
 }
 
+/** A data root for a visit. */
+async function rootOf(t: ExecutionContext, { empty, source, reflectivity }: Visitor): Promise<string> {
+  if (empty) return scratch(t);
+  const scans = source === 'observed' ? await asObserved(t, await midnight()) : await midnight();
+  return ownCopy(await preparedRoot(scans, reflectivity ? { reflectivity_keep_hours: 1000 } : {}));
+}
+
 /** Registers a test in a browser; where there is none it shows as skipped, with the reason in its title. */
 function browserTest(
   title: string,
@@ -43,20 +62,36 @@ function browserTest(
     return;
   }
   test.serial(title, async (t) => {
-    const { hash = '', key = true, source = 'simulated', refused, empty = false, reflectivity, ...screen } = visitor;
-    const kept = reflectivity ? { reflectivity_keep_hours: 1000 } : {};
-    const service = await serveViewer(empty ? null : await publishedRoot(t, await midnight(), kept), source);
-    t.teardown(() => service.close());
-    if (refused) service.refuse(...refused);
-    const { close, ...tab } = await openTab(`${service.origin}/viewer${hash}`, {
-      key: key ? service.key : null,
-      ...screen,
-    });
+    const { hash = '', key: has_key = true, source, refused, empty, reflectivity, ...screen } = visitor;
+    const { url, keys, end } = await startServe(await rootOf(t, visitor), WHOLE_NOW_MS, 'error');
+    t.teardown(() => end('SIGKILL'));
+    const key = keys?.live ?? '';
+    // A small page of the same origin first, so that the requests of the map are seen from the first one on.
+    const { close, ...tab } = await openTab(`${url}/livez`, { key: has_key ? key : null, ...screen });
     t.teardown(close);
+    const requests: string[] = [];
+    tab.page.on('request', (request) => {
+      const { range } = request.headers();
+      requests.push(`${request.method()} ${request.url().replace(url, '')}${range ? ` ${range}` : ''}`);
+    });
+    const refuse: ViewerService['refuse'] = async (code, headers = {}) => {
+      await tab.page.unroute(LISTS);
+      if (code === null) return;
+      const body = JSON.stringify({ error: code, message: '', request_id: 'req_1' });
+      const { status } = ERRORS[code];
+      await tab.page.route(LISTS, (route) => route.fulfill({ status, headers, contentType: 'application/json', body }));
+    };
+    if (refused) await refuse(...refused);
+    await tab.page.goto(`${url}/viewer${hash}`);
     await ready(tab.page);
-    await body(t, { ...tab, service });
+    await body(t, { ...tab, service: { origin: url, key, requests, refuse } });
   });
 }
+
+/** Addresses of the lists of archives. */
+const LISTS = '**/v1/tiles/**';
+/** Calls of the page that are charged, and whose answers it shows. */
+const listed = ({ requests }: ViewerService) => requests.filter((line) => line.includes('/v1/tiles/'));
 
 interface Listed {
   readonly frames: readonly {
@@ -87,13 +122,13 @@ const NICKEL = '244,191,69';
 const COVERED = { x: 535, y: 80, width: 510, height: 450 };
 
 browserTest(
-  'the newest date opens as a whole day: hail, legend, caution, time and origin of the data',
+  'the last 24 hours open as a whole: hail, legend, caution, time and origin of the data',
   {},
   async (t, { page, complaints, service, picture }) => {
     await page.waitForTimeout(400);
     await picture('day');
     t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
-    t.is(await page.locator('#view-day').getAttribute('aria-pressed'), 'true');
+    t.is(await page.locator('#view-recent').getAttribute('aria-pressed'), 'true');
     t.is(await said(page, '#caution strong'), 'Radar estimate, not a ground measurement');
     t.regex(await said(page, '#data-time'), /^Data until 2 May 2026 00:1\d UTC$/);
     t.regex(await said(page, '#simulated'), /simulated · not real weather/i);
@@ -108,11 +143,16 @@ browserTest(
       '2.75 in',
       '4.00 in',
     ]);
-    t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans\.$/);
+    t.regex(await said(page, '#summary'), /^Largest \d\.\d in \(\d+ mm\) at 00:\d\d UTC, \d+ scans in 24 hours\.$/);
     t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
     t.deepEqual(complaints, []);
-    const asked = service.requests.filter((line) => line.includes('/v1/'));
-    t.deepEqual(asked, ['GET /v1/tiles/scan', `GET /v1/tiles/daily?date=${SECOND_DATE}`]);
+    t.deepEqual(
+      listed(service),
+      [SECOND_DATE, FIRST_DATE].flatMap((date) => [
+        `GET /v1/tiles/scan${date === FIRST_DATE ? `?date=${date}` : ''}`,
+        `GET /v1/tiles/daily?date=${date}`,
+      ]),
+    );
     t.true(service.requests.filter((line) => line.includes('.pmtiles')).every((line) => line.includes('bytes=')));
   },
 );
@@ -124,16 +164,16 @@ browserTest('observed data carry no badge and name their source', { source: 'obs
 });
 
 browserTest(
-  'the arrow keys leaf through dates, the address follows, and a date without data says so',
+  'brackets leaf through all dates, the address follows, and a date without data says so',
   {},
   async (t, { page, service, picture }) => {
-    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await drawn(page);
     t.is(await page.locator('#date').inputValue(), FIRST_DATE as string);
     t.regex(await said(page, '#data-time'), /^Data until 1 May 2026 23:5\d UTC$/);
 
-    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('[');
     await page.waitForFunction(() => document.getElementById('panel')?.classList.contains('empty'));
     await drawn(page);
     await picture('empty');
@@ -142,10 +182,10 @@ browserTest(
     t.true(await page.locator('#play').isDisabled());
 
     const before = service.requests.length;
-    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press(']');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await drawn(page);
-    const calls = service.requests.slice(before).filter((line) => line.includes('/v1/'));
+    const calls = service.requests.slice(before).filter((line) => line.includes('/v1/tiles/'));
     t.deepEqual(calls, [], 'a date seen before is not paid for again');
   },
 );
@@ -155,8 +195,7 @@ browserTest(
   { hash: `#view=scan&date=${SECOND_DATE}` },
   async (t, { page, service, complaints, picture }) => {
     const scrubber = page.locator('#scrubber');
-    const last = Number(await scrubber.getAttribute('max'));
-    await scrubber.fill('0');
+    await scrubber.press('Home');
     await drawn(page);
     await fetchedAhead(page, service, (await framesOf(service, SECOND_DATE))[1]?.scan_id ?? '');
     const first = await said(page, '#clock-utc');
@@ -164,7 +203,7 @@ browserTest(
     await page.locator('#scrubber').blur();
     await page.keyboard.press('.');
     await drawn(page);
-    t.is(await scrubber.inputValue(), '1');
+    t.true(Number(await scrubber.inputValue()) > 0);
     t.not(await said(page, '#clock-utc'), first);
     t.regex((await scrubber.getAttribute('aria-valuetext')) as string, /^00:\d\d UTC, (largest \d\.\d in|no hail)/);
     const shown = /frame=(\w+)/.exec(page.url())?.[1] as string;
@@ -175,10 +214,10 @@ browserTest(
 
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
-    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 4);
+    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).value) >= 400);
     await page.keyboard.press(' ');
     t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
-    await scrubber.fill(String(last));
+    await scrubber.press('End');
     await drawn(page);
     await page.waitForTimeout(400);
     await picture('scan');
@@ -232,10 +271,7 @@ browserTest(
     t.regex(await said(page, '#summary'), /^Nothing is published yet/);
     t.false(await page.locator('#trouble').isVisible());
     t.is(await page.locator('#date').inputValue(), '');
-    t.deepEqual(
-      service.requests.filter((line) => line.includes('/v1/')),
-      ['GET /v1/tiles/scan'],
-    );
+    t.deepEqual(listed(service), ['GET /v1/tiles/scan']);
     t.deepEqual(complaints, []);
     await picture('nothing-published');
   },
@@ -255,7 +291,7 @@ browserTest(
     await page.waitForFunction(() => document.getElementById('key-trouble')?.textContent?.includes('not accepted'));
     await page.fill('#key', service.key);
     await page.keyboard.press('Enter');
-    await page.waitForFunction(() => (document.getElementById('scrubber') as HTMLInputElement).value === '1');
+    await page.waitForFunction(() => Number((document.getElementById('scrubber') as HTMLInputElement).max) > 0);
     await drawn(page);
     t.true(page.url().includes(`frame=${wanted}`));
   },
@@ -266,7 +302,7 @@ browserTest(
   { hash: `#view=day&date=${SECOND_DATE}&map=9/46.0000/-120.0000` },
   async (t, { page, picture }) => {
     t.regex(page.url(), /map=9\.00\/46\.0000\/-120\.0000$/, 'an address shows the place it names');
-    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await drawn(page);
     await page.waitForFunction(() => !location.hash.includes('map=9.00/46.0000'));
@@ -289,7 +325,7 @@ browserTest(
   'an address shows the same to whoever opens it',
   { hash: `#view=scan&date=${FIRST_DATE}&frame=20260501T999999Z&map=7.50/35.2000/-97.5000` },
   async (t, { page }) => {
-    await page.locator('#scrubber').fill('2');
+    await page.locator('#scrubber').press('Home');
     await drawn(page);
     const address = page.url();
     const time = await said(page, '#clock-utc');
@@ -302,6 +338,8 @@ browserTest(
   },
 );
 
+/** Classic colours of 30, 35 and 40 dBZ. */
+const CLASSIC_ECHO = ['0,142,0', '253,248,2', '229,188,0'];
 const REFLECTIVITY_NOTE = '#reflectivity-note';
 /** Colours of 30, 35 and 40 dBZ: some of them lie around any hail. */
 const ECHO = ['183,218,194', '157,204,180', '131,188,171'];
@@ -351,6 +389,53 @@ browserTest(
 );
 
 browserTest(
+  'reflectivity is drawn in the classic colours when they are chosen, with their legend, and a link keeps them',
+  { reflectivity: true, hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
+  async (t, { page, complaints, picture }) => {
+    await page.click('#layers-fold');
+    await page.click('[data-echo=classic]');
+    await page.click('#layers-fold');
+    await page.waitForTimeout(900);
+    await picture('classic');
+    t.true(page.url().includes('echo=classic'));
+    let seen = await colorsOf(page, COVERED);
+    t.true(CLASSIC_ECHO.some((color) => seen.has(color)));
+    t.false(ECHO.some((color) => seen.has(color)));
+    const legend = page.locator('#reflectivity-legend');
+    t.is(
+      await legend
+        .locator('span')
+        .first()
+        .evaluate((span) => getComputedStyle(span).backgroundColor),
+      'rgb(2, 253, 2)',
+    );
+    t.regex((await legend.getAttribute('aria-label')) ?? '', /from green at 20 dBZ/);
+    await page.reload();
+    await ready(page);
+    await page.waitForTimeout(900);
+    seen = await colorsOf(page, COVERED);
+    t.true(CLASSIC_ECHO.some((color) => seen.has(color)));
+    t.deepEqual(complaints, []);
+  },
+);
+
+browserTest(
+  'a service that does not answer for layers greys them or says what it answered, and the map goes on',
+  {},
+  async (t, { page, complaints }) => {
+    await page.click('#layers-fold');
+    await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
+    t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);
+    t.true(await page.locator('#layer-warnings').isDisabled());
+    await page.click('label:has(#layer-alerts)');
+    await page.waitForSelector('.layer.refused');
+    t.is(await said(page, '#layer-alerts-note'), 'The service answered 404.');
+    t.false(await page.locator('#trouble').isVisible());
+    t.deepEqual(complaints, []);
+  },
+);
+
+browserTest(
   'a scan without an archive of reflectivity says so at the switch, and the hail stays',
   { hash: `#view=scan&date=${SECOND_DATE}&reflectivity=on` },
   async (t, { page, complaints }) => {
@@ -367,10 +452,7 @@ browserTest(
     await page.waitForTimeout(300);
     await picture('no-key');
     t.true(await page.locator('#key-dialog').isVisible());
-    t.deepEqual(
-      service.requests.filter((line) => line.includes('/v1/')),
-      [],
-    );
+    t.deepEqual(listed(service), []);
 
     await page.fill('#key', 'hs_live_wrong');
     await page.keyboard.press('Enter');
@@ -393,14 +475,14 @@ browserTest(
   'a refusal is told in words, takes the hail away, and can be tried again',
   {},
   async (t, { page, service, picture }) => {
-    service.refuse('rate_limited', { 'Retry-After': '23' });
-    await page.keyboard.press('ArrowLeft');
+    await service.refuse('rate_limited', { 'Retry-After': '23' });
+    await page.keyboard.press('[');
     await page.waitForSelector('#trouble:not([hidden])');
     await page.waitForTimeout(400);
     await picture('refused');
     t.is(await said(page, '#trouble-words'), 'Too many requests in one minute. Try again in 23 s.');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-    service.refuse(null);
+    await service.refuse(null);
     await page.click('#trouble-action');
     await drawn(page);
     t.false(await page.locator('#trouble').isVisible());
@@ -413,7 +495,7 @@ browserTest(
   { refused: ['insufficient_scope'] },
   async (t, { page, service }) => {
     t.regex(await said(page, '#key-trouble'), /lacks the scope tiles:read/);
-    service.refuse(null);
+    await service.refuse(null);
     await page.fill('#key', service.key);
     await page.keyboard.press('Enter');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), SECOND_DATE);
@@ -484,7 +566,7 @@ browserTest(
   {},
   async (t, { page, picture }) => {
     const reached = new Set<string>();
-    for (let i = 0; i < 24; i++) {
+    for (let i = 0; i < 28; i++) {
       await page.keyboard.press('Tab');
       reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
     }
@@ -493,13 +575,16 @@ browserTest(
       'earlier',
       'date',
       'later',
+      'open-calendar',
       'refresh',
+      'view-recent',
       'view-day',
       'view-scan',
       'fit',
       'newest',
       'open-help',
       'play',
+      'speed',
       'scrubber',
     ])
       t.true(reached.has(id), id);
