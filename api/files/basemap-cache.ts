@@ -87,8 +87,9 @@ async function makeArchive(folder: string, path: string): Promise<void> {
   await removeStale(folder);
   const part = join(folder, `${process.pid}-${Date.now()}${PART}`);
   try {
-    const worker = new Worker(fileURLToPath(new URL('./basemap-worker.ts', import.meta.url)), { workerData: part });
-    worker.unref();
+    const entry = fileURLToPath(new URL('./basemap-worker.ts', import.meta.url));
+    // Flags of the process, such as --input-type, may not fit a thread that runs a file.
+    const worker = new Worker(entry, { workerData: part, execArgv: [] });
     const [code] = await once(worker, 'exit');
     if (code !== 0) throw new Error(`the thread that makes the base map ended with ${code}, expected 0`);
     await rename(part, path);

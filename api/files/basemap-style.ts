@@ -20,12 +20,12 @@ export function streetLayers(scheme: Scheme): Layer[] {
 }
 
 /** The flavour with land, water, lines and names of our own map. */
-function muted(flavor: Flavor, { outside, neighbour, land, border, county, faint, town }: Basemap): Flavor {
+function muted(flavor: Flavor, { outside, water, neighbour, land, border, county, faint, town }: Basemap): Flavor {
   return {
     ...flavor,
     background: outside,
     earth: land,
-    water: outside,
+    water,
     buildings: neighbour,
     park_a: neighbour,
     park_b: neighbour,

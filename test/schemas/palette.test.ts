@@ -1,5 +1,5 @@
 import test from 'ava';
-import { SIZE_COLORS, sizeColor } from '../../schemas/palette.ts';
+import { BASEMAPS, MAP_REFLECTIVITY_COLORS, MAP_SIZE_COLORS, SIZE_COLORS, sizeColor } from '../../schemas/palette.ts';
 
 /** Relative luminance of an sRGB colour, WCAG 2. */
 function luminance(color: string): number {
@@ -15,12 +15,34 @@ test('larger hail is darker, so that the order reads without colour vision', (t)
   for (let i = 1; i < bands.length; i++) t.true(bands[i] < 0.75 * bands[i - 1]);
 });
 
-test('text reads on every colour', (t) => {
-  for (const { color, ink } of SIZE_COLORS) {
-    const [a, b] = [luminance(color), luminance(ink)].sort((one, other) => other - one) as [number, number];
-    t.true((a + 0.05) / (b + 0.05) >= 4, `${ink} on ${color}`);
-  }
-});
+/** Contrast of two colours, WCAG 2. */
+function contrast(one: string, other: string): number {
+  const [a, b] = [luminance(one), luminance(other)].sort((x, y) => y - x) as [number, number];
+  return (a + 0.05) / (b + 0.05);
+}
+
+for (const scheme of ['light', 'dark'] as const) {
+  test(`text reads on every colour of sizes: ${scheme}`, (t) => {
+    for (const { color, ink } of MAP_SIZE_COLORS[scheme]) t.true(contrast(color, ink) >= 4, `${ink} on ${color}`);
+  });
+
+  test(`names on the map and words of the page read on land and paper: ${scheme}`, (t) => {
+    const { land, paper, neighbour, ink, town, quiet, faint, warning } = BASEMAPS[scheme];
+    for (const ground of [land, paper, neighbour]) {
+      for (const text of [ink, town, quiet]) t.true(contrast(text, ground) >= 4.5, `${text} on ${ground}`);
+      t.true(contrast(faint, ground) >= 3.8, `${faint} on ${ground}`);
+    }
+    t.true(contrast(warning, paper) >= 4.5);
+  });
+
+  test(`weak echoes are nearer to the land than hail and strong echoes are: ${scheme}`, (t) => {
+    const { land } = BASEMAPS[scheme];
+    const [weakest, ...more] = MAP_REFLECTIVITY_COLORS[scheme];
+    for (const { color } of more) t.true(contrast(weakest?.color ?? '', land) <= contrast(color, land));
+    const [small, , nickel] = MAP_SIZE_COLORS[scheme];
+    t.true(contrast(small?.color ?? '', land) < contrast(nickel?.color ?? '', land));
+  });
+}
 
 for (const [mm, step] of [
   [0, 5],
