@@ -84,9 +84,14 @@ test('a business without real-time delivery makes no subscription, and may look 
 
 test('the same idempotency key gives the same subscription and secret again, without a charge; neither lies open', async (t) => {
   const ask = () => t.context.call(SUBSCRIBE, sending('POST', CIRCLE, { 'Idempotency-Key': 'one' }));
-  const first = await (await ask()).text();
+  const original = await ask();
+  const first = await original.text();
   const again = await ask();
   t.is(again.headers.get('Idempotent-Replay'), 'true');
+  t.deepEqual(
+    [original, again].map(({ headers }) => headers.get('X-Credits-Charged')),
+    ['2', '0'],
+  );
   t.is(await again.text(), first);
   t.is(await creditsUsed(t.context), 2);
   const { webhook_secret } = JSON.parse(first);

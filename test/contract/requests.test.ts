@@ -177,7 +177,7 @@ test('answers may be read from any page, and are not to be sniffed, framed or ru
   t.is(headers.get('Access-Control-Allow-Origin'), '*');
   t.regex(
     headers.get('Access-Control-Expose-Headers') ?? '',
-    /ETag.*Retry-After.*X-RateLimit-Remaining.*Idempotent-Replay.*X-Request-Id/,
+    /ETag.*Retry-After.*X-RateLimit-Remaining.*Idempotent-Replay.*X-Request-Id.*X-Credits-Charged/,
   );
   t.is(headers.get('X-Content-Type-Options'), 'nosniff');
   t.is(headers.get('Content-Security-Policy'), "default-src 'none'; frame-ancestors 'none'");
