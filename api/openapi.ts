@@ -48,7 +48,8 @@ interface DocumentOptions {
 const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
 
 Every call carries \`Authorization: Bearer <API_KEY>\`. Calls cost credits: a 304 costs what the 200 it mirrors costs, refusals
-and failures cost nothing. Sizes are millimetres, distances kilometres, times UTC, unless a name ends in another unit. Sizes
+and failures cost nothing; \`X-Credits-Charged\` says what a call cost. A parameter or field that is not described here is refused,
+unless its name begins with an underscore. Sizes are millimetres, distances kilometres, times UTC, unless a name ends in another unit. Sizes
 are radar estimates, not ground measurements.
 
 HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand

@@ -32,7 +32,7 @@ export interface WatchParts {
   /** Reads the radar coverage of a scan from its archive; null: not known. */
   readonly coverage: (edition: Edition, archive: string) => Promise<ScanCoverage | null>;
   readonly clocks: ArrivalClocks;
-  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+  readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 }
 
 export function watchPartsOf(services: Services, log: Logger): WatchParts {
@@ -203,7 +203,11 @@ export function createWatch(
       count.closed += raised.closed;
     }
     const took_ms = Math.round(performance.now() - started_ms);
-    log.info({ scan_id, places: index.places.length, hit: found.size, ...count, took_ms }, 'Scan:Match:Done');
+    const hasChanged = count.opened + count.resolved + count.closed > 0;
+    log[hasChanged ? 'info' : 'debug'](
+      { scan_id, places: index.places.length, hit: found.size, ...count, took_ms },
+      'Scan:Match:Done',
+    );
   }
 }
 

@@ -2,7 +2,6 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import pino from 'pino';
 import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
@@ -32,6 +31,7 @@ import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
+import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */
 const DRAIN_MS = 25_000;
@@ -100,14 +100,11 @@ function lockRecords({ data_root, database_url }: Config): () => void {
 }
 
 async function openServing(config: Config, { workers = WORKERS, say = sayAloud }: ServingOptions): Promise<Serving> {
-  const log = pino(
-    { level: config.log_level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination(2),
-  );
   const streets = await openStreets(config.basemap);
+  const log = await openServiceLog(config.log_level, process.stderr.isTTY === true);
   const server = createServer(SERVER_OPTIONS);
   // A port that the system picks must be known before the base URL is built.
-  if (config.port === 0) await listen(server, 0, config.host);
+  if (config.port === 0) await listen(server, 0, config.host, 'HAIL_PORT');
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
   const { services, close } = await openServices({ ...config, base_url, formats: OTHER_FORMATS }, log).catch(
@@ -134,16 +131,21 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     telemetry: telemetryOf(log, metrics),
   });
   const listening = [{ server, connections }];
+  let endWork = async () => {};
   try {
-    const first_keys = await ensureFirstBusiness(services.records, services.now());
-    if (!server.listening) await listen(server, port, config.host);
+    if (!server.listening) await listen(server, port, config.host, 'HAIL_PORT');
     if (metrics !== null && config.metrics_port !== null) {
       const metricsServer = createServer();
       listening.push({ server: metricsServer, connections: serveInTurn(metricsServer, metricsPage(metrics)) });
-      await listen(metricsServer, config.metrics_port, config.host);
+      await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
     }
     const running = workers === null ? null : await startWorkers(services, log, workers);
     const endReadingAhead = startReadingAhead(services, log);
+    endWork = async () => {
+      await Promise.all([running?.stop(DRAIN_MS), endReadingAhead()]);
+    };
+    // The last step that may fail, and printed at once: the keys are shown this once.
+    const first_keys = await ensureFirstBusiness(services.records, services.now());
     say(welcome(base_url, first_keys));
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
@@ -151,17 +153,14 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
       first_keys,
       stop: async () => {
         log.info({}, 'Service:Stop:Begun');
-        await Promise.all([
-          ...listening.map(({ connections }) => connections.drain(DRAIN_MS)),
-          running?.stop(DRAIN_MS),
-          endReadingAhead(),
-        ]);
+        await Promise.all([...listening.map(({ connections }) => connections.drain(DRAIN_MS)), endWork()]);
         await close();
         log.info({}, 'Service:Stop:Done');
       },
     };
   } catch (error) {
     for (const each of listening) each.server.close();
+    await endWork();
     await close();
     throw error;
   }
@@ -203,17 +202,21 @@ function metricsPage({ registry }: Metrics): RequestListener {
   };
 }
 
+/** Command that makes a key of the first business. */
+const NEW_KEY = 'npx hail-api key create default --live';
+
 /** How to call the service, and its first keys. */
 function welcome(base_url: string, keys: FirstKeys | null): string {
   const root = base_url.replace(/\/v1$/, '');
   const key = keys?.live ?? '$HAIL_KEY';
   const about =
     keys === null
-      ? '\nHAIL_KEY stands for a key of yours; `hail-api key create` makes one.\n'
+      ? `\nHAIL_KEY stands for a key of yours. Keys are shown only when they are made; \`${NEW_KEY}\` makes one.\n`
       : `
 Keys of the business "default", shown this once:
   live  ${keys.live}
   test  ${keys.test}
+If they are lost, \`${NEW_KEY}\` makes a new one.
 `;
   return `hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)
 ${about}
@@ -236,11 +239,26 @@ function hostOf(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-function listen(server: Server, port: number, host: string): Promise<void> {
+/** Why a server cannot listen, by the code of the error; any other error is thrown as it is. */
+const LISTEN_FAULTS: Readonly<Partial<Record<string, string>>> = {
+  EADDRINUSE: 'is in use by another program, expected a free one: stop that program, or set',
+  EACCES: 'may not be used by this user, expected another: set',
+};
+
+/** Listens; throws CommandError with the setting to change where the port cannot be used. */
+function listen(server: Server, port: number, host: string, setting: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const failed = (error: NodeJS.ErrnoException) => {
+      const fault = LISTEN_FAULTS[error.code ?? ''];
+      reject(
+        fault === undefined
+          ? error
+          : new CommandError(EXIT.conflict, `serve: port ${port} of ${host} ${fault} ${setting} to another port`),
+      );
+    };
+    server.once('error', failed);
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.off('error', failed);
       resolve();
     });
   });

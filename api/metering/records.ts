@@ -128,6 +128,10 @@ export async function openRecords({ data_root, database_url, ...settings }: Reco
   return await recordsOver(openDatabase(recordsLocation(data_root, database_url)), settings);
 }
 
+function migrationsText([first = '', ...others]: readonly string[]): string {
+  return others.length === 0 ? `migration ${first}` : `migrations ${first} to ${others.at(-1)}`;
+}
+
 /** The records over an open store, which they close. */
 export async function recordsOver(store: Store, settings: RecordsSettings): Promise<Records> {
   const { now, report = () => {}, alarm = () => {}, deferred_wait_ms = NOTES_WAIT_MS, journal = null } = settings;
@@ -139,7 +143,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
       fault === null ? report(`records: ${store.name} is in its place again`) : alarm(`records: ${fault}`);
   await using opening = new AsyncDisposableStack();
   opening.defer(store.close);
-  for (const name of await migrate(store, now())) report(`records: applied migration ${name} to ${store.name}`);
+  const applied = await migrate(store, now());
+  if (applied.length > 0) report(`records: applied ${migrationsText(applied)} to ${store.name}`);
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
   const clocks = { now, machine: Date.now };
   const transaction: Transact = (work) =>

@@ -8,7 +8,8 @@ import type { IngestPlan } from '../run/plan-ingest.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
 
 /** Result of an ingest in lines for people, and the next commands. */
-export function ingestText(report: IngestReport, kind: IngestSource['kind'], data_root: string): string {
+export function ingestText(report: IngestReport, source: IngestSource, data_root: string): string {
+  const { kind } = source;
   const { run, published: summary, dates, source: provenance, seconds } = report;
   const { unknown_files: unknown, unreadable_files: unreadable, missing_files: missing, climatology } = report;
   const lines: string[] = [];
@@ -34,6 +35,8 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
     );
     line('scans', grouped(summary.scans));
     line('detections', `${grouped(summary.detections)} pixels of 10 mm and more`);
+    if (dates.length > 1 && summary.most_hail !== null)
+      line('most hail', `${summary.most_hail.date}, ${counted(summary.most_hail.detections, 'detection')}`);
     line('storm cells', grouped(summary.cells));
     line('tracks', grouped(summary.tracks));
     line('swath tiers', summary.tiers_mm.length === 0 ? 'none' : `${summary.tiers_mm.join(', ')} mm`);
@@ -63,21 +66,39 @@ export function ingestText(report: IngestReport, kind: IngestSource['kind'], dat
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
-  const last = dates.at(-1);
-  if (last !== undefined && summary.scans > 0) {
+  const date = summary.most_hail?.date ?? dates.at(-1);
+  if (date !== undefined && summary.scans > 0) {
+    const next = (command: string, what: string) => lines.push(`  ${command.padEnd(NEXT_CHARS)} ${what}`);
     lines.push('', 'Next:');
-    lines.push(
-      '  make serve                                                answer questions about it; the map is at /viewer',
+    next('make serve', 'answer questions about it; the map is at /viewer');
+    next(
+      `npx hail-pipeline picture --date ${date} --out day.svg`,
+      summary.most_hail === null ? 'draw the day' : `draw ${date}, the date with most hail`,
     );
-    lines.push(`  npx hail-pipeline picture --date ${last} --out day.svg   draw the day`);
-    lines.push('  npx hail-pipeline verify                                  re-read everything published');
-    lines.push(
-      kind === 'simulate'
-        ? '  make ingest                                               again: the evening goes on'
-        : '  make stream                                               keep following a source',
-    );
+    next('npx hail-pipeline verify', 're-read everything published');
+    next(...followUp(source));
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Width of a command in the list of next steps. */
+const NEXT_CHARS = 57;
+
+/** Command that continues with a source, and what it does. */
+function followUp(source: IngestSource): [command: string, what: string] {
+  switch (source.kind) {
+    case 'simulate':
+      return ['make ingest', 'again: the evening goes on'];
+    case 'dir':
+      return [`npx hail-pipeline stream --from ${shellWord(source.folder)}`, 'publish what comes into this folder'];
+    case 'noaa':
+      return ['make stream', 'follow the public bucket'];
+  }
+}
+
+/** A text as one word of a shell. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function nothingToDo(kind: IngestSource['kind'], { skipped, postponed }: RunSummary): string {

@@ -78,7 +78,7 @@ Examples:
       const request = { source, replace: options.replace === true, threads: readerThreads(), log };
       const report = await ingestSource(settings, request).finally(log.close);
       process.stdout.write(
-        options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source.kind, settings.data_root),
+        options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source, settings.data_root),
       );
       // The files that could be fetched are published, but some are missing.
       if (report.missing_files.length > 0) process.exitCode = EXIT.failure;

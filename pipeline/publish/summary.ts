@@ -6,6 +6,8 @@ import type { Root } from './root.ts';
 export interface DatesSummary {
   readonly scans: number;
   readonly detections: number;
+  /** Date with most detections, the later of two; null without any. */
+  readonly most_hail: { readonly date: string; readonly detections: number } | null;
   readonly cells: number;
   /** Tracks that were seen in at least two scans. */
   readonly tracks: number;
@@ -22,6 +24,7 @@ export async function summarize(
   dates: readonly string[],
 ): Promise<DatesSummary> {
   let [scans, files, bytes] = [0, 0, 0];
+  let most_hail: DatesSummary['most_hail'] = null;
   const rowsOf = { detections: 0, cells: 0 };
   const paths = { tracks: [] as string[], swaths: [] as string[], frames: [] as string[] };
   for (const date of dates) {
@@ -29,10 +32,14 @@ export async function summarize(
     if (manifest === null) continue;
     scans += manifest.scans.length;
     files += manifest.files.length;
+    let detections = 0;
     for (const file of manifest.files) {
       bytes += file.bytes;
-      if (file.table === 'detections' || file.table === 'cells') rowsOf[file.table] += file.rows;
+      if (file.table === 'detections') detections += file.rows;
+      if (file.table === 'cells') rowsOf.cells += file.rows;
     }
+    rowsOf.detections += detections;
+    if (detections > 0 && detections >= (most_hail?.detections ?? 0)) most_hail = { date, detections };
     for (const table of ['tracks', 'swaths', 'frames'] as const)
       paths[table].push(...tablePaths(root.path, manifest, table));
   }
@@ -49,6 +56,7 @@ export async function summarize(
   return {
     scans,
     ...rowsOf,
+    most_hail,
     tracks: tracks?.tracks ?? 0,
     tiers_mm: tiers.map((tier) => tier.mm),
     max_size_mm: frames?.size ?? null,

@@ -40,9 +40,9 @@ test('the limits of radius and size are taken, and null is absent', async (t) =>
     t.like(await answerOf(t.context, SUBSCRIBE, sending('POST', { ...CIRCLE, [field]: value })), { status: 200 });
 });
 
-for (const [what, change, pointer] of [
+for (const [what, change, pointer, error = 'bad_request'] of [
   ['without lat', { lat: undefined }, '/lat:'],
-  ['with lng instead of lon', { lon: undefined, lng: -97 }, '/lon:'],
+  ['with lng instead of lon', { lon: undefined, lng: -97 }, '/lng:', 'invalid_parameter'],
   ['with a latitude beyond a pole', { lat: 90.1 }, '/lat:'],
   ['with a latitude as text', { lat: '35' }, '/lat:'],
   ['without webhook_url', { webhook_url: undefined }, '/webhook_url:'],
@@ -56,7 +56,7 @@ for (const [what, change, pointer] of [
 ] as const)
   test(`a subscription ${what} is refused, and nothing is made or charged`, async (t) => {
     const answer = await answerOf(t.context, SUBSCRIBE, sending('POST', { ...CIRCLE, ...change }));
-    t.like(answer, { status: 400, body: { error: 'bad_request' } });
+    t.like(answer, { status: 400, body: { error } });
     t.true(String(answer.body.message).startsWith(pointer), String(answer.body.message));
     t.is(await creditsUsed(t.context), 0);
     t.like(await answerOf(t.context, ALERTS), { body: { count: 0 } });
@@ -84,9 +84,14 @@ test('a business without real-time delivery makes no subscription, and may look 
 
 test('the same idempotency key gives the same subscription and secret again, without a charge; neither lies open', async (t) => {
   const ask = () => t.context.call(SUBSCRIBE, sending('POST', CIRCLE, { 'Idempotency-Key': 'one' }));
-  const first = await (await ask()).text();
+  const original = await ask();
+  const first = await original.text();
   const again = await ask();
   t.is(again.headers.get('Idempotent-Replay'), 'true');
+  t.deepEqual(
+    [original, again].map(({ headers }) => headers.get('X-Credits-Charged')),
+    ['2', '0'],
+  );
   t.is(await again.text(), first);
   t.is(await creditsUsed(t.context), 2);
   const { webhook_secret } = JSON.parse(first);
@@ -236,14 +241,12 @@ test("another business's subscription is not found, like one that never was", as
 test('only the fields that are sent change, and what is not the caller’s to change stays', async (t) => {
   const id = await subscribe(t.context, { name: 'Depot' });
   const before = (await answerOf(t.context, `${ALERTS}/${id}`)).body;
-  const change = {
-    min_mesh_mm: 38,
-    radius_km: 40,
-    trigger_count: 7,
-    last_triggered_at: 'x',
-    webhook_secret: 'y',
-    lat: 1,
-  };
+  for (const fixed of [{ trigger_count: 7 }, { last_triggered_at: 'x' }, { webhook_secret: 'y' }, { lat: 1 }])
+    t.like(await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', { radius_km: 50, ...fixed })), {
+      status: 400,
+      body: { error: 'invalid_parameter' },
+    });
+  const change = { min_mesh_mm: 38, radius_km: 40 };
   const { status, body } = await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', change));
   t.is(status, 200);
   const { recent_alerts: _, ...resource } = before;
@@ -289,8 +292,9 @@ for (const [what, change, status] of [
     t.like((body.recent_alerts as object[])[0], { status });
   });
 
-for (const [what, change, pointer] of [
-  ['without any known field', { colour: 'red' }, 'body:'],
+for (const [what, change, pointer, error = 'bad_request'] of [
+  ['with an unknown field', { colour: 'red' }, '/colour:', 'invalid_parameter'],
+  ['with ignored fields alone', { _colour: 'red' }, 'body:'],
   ['with an empty body', {}, 'body:'],
   ['with a blank name', { name: ' ' }, '/name:'],
   ['with null for a name', { name: null }, '/name:'],
@@ -306,7 +310,7 @@ for (const [what, change, pointer] of [
     const before = await answerOf(t.context, `${ALERTS}/${id}`);
     const used = await creditsUsed(t.context);
     const answer = await answerOf(t.context, `${ALERTS}/${id}`, sending('PATCH', change));
-    t.like(answer, { status: 400, body: { error: 'bad_request' } });
+    t.like(answer, { status: 400, body: { error } });
     t.true(String(answer.body.message).startsWith(pointer), String(answer.body.message));
     t.is(await creditsUsed(t.context), used);
     t.deepEqual(await answerOf(t.context, `${ALERTS}/${id}`), before);

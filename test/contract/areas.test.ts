@@ -394,7 +394,7 @@ testChange('a new name raises the version and the time of the change, and leaves
   const { service, clock } = t.context;
   const made = await makeArea(service, polygonBody({ real_time: true }));
   clock.now_ms += 3_600_000;
-  const { status, body } = await changeArea(service, made.id, { expected_version: 1, name: 'new', real_time: false });
+  const { status, body } = await changeArea(service, made.id, { expected_version: 1, name: 'new' });
   t.is(status, 200);
   t.deepEqual(body, { ...made, name: 'new', version: 2, updated_at: LATER });
   t.deepEqual(await service.json(`${AREAS}/${made.id}`), body);
@@ -451,6 +451,19 @@ testChange('of many changes of one version at once exactly one is made, and one 
   t.is(await creditsUsed(service), 3 + 3 + 1);
 });
 
+for (const change of [{ kind: 'point' }, { real_time: true }, { purpose: 'both' }])
+  testChange(
+    `PATCH /v1/areas/{id} refuses ${Object.keys(change)}, which never changes, and changes nothing`,
+    async (t) => {
+      const { service } = t.context;
+      const made = await makeArea(service, polygonBody());
+      const answer = await changeArea(service, made.id, { expected_version: 1, name: 'new', ...change });
+      t.deepEqual([answer.status, answer.body.error], [400, 'invalid_parameter']);
+      t.true(answer.body.message?.startsWith(`/${Object.keys(change)}: is not a field of this request`));
+      t.deepEqual(await service.json(`${AREAS}/${made.id}`), made);
+    },
+  );
+
 for (const [what, kind, body, message] of [
   ['without expected_version', 'point', { name: 'x' }, /^\/expected_version: /],
   [
@@ -458,12 +471,6 @@ for (const [what, kind, body, message] of [
     'point',
     { expected_version: 1 },
     /nothing to change, expected name, geometry or point$/,
-  ],
-  [
-    'with fields that never change alone',
-    'polygon',
-    { expected_version: 1, kind: 'point', real_time: true },
-    /nothing to change/,
   ],
   ['with half a version', 'point', { expected_version: 1.5, name: 'x' }, /^\/expected_version: /],
   ['with a text for the version', 'point', { expected_version: '1', name: 'x' }, /^\/expected_version: /],

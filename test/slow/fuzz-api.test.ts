@@ -159,11 +159,20 @@ function bodies(example: unknown, isHostile: boolean): fc.Arbitrary<unknown> {
     { requiredKeys: ['id', 'name', 'lat', 'lon'] },
   );
   const places = fc.uniqueArray(place, { minLength: 1, maxLength: 5, selector: ({ id }) => id });
+  const listOf = ['locations', 'data', 'ids'].filter((name) => name in (example as object));
+  const withList = (list: unknown) => ({
+    ...(example as object),
+    ...Object.fromEntries(listOf.map((name) => [name, list])),
+  });
   if (!isHostile)
     return fc.oneof(
       fc.constant(example),
-      places.map((locations) => ('locations' in (example as object) ? { locations } : example)),
-      places.map((data) => ('data' in (example as object) ? { format: 'json', data } : example)),
+      places.map((list) =>
+        listOf.includes('locations') ? withList(list.map(({ name: _, ...location }) => location)) : example,
+      ),
+      places.map((list) =>
+        listOf.includes('data') ? { format: 'json', data: list.map(({ radius_km: _, ...row }) => row) } : example,
+      ),
     );
   const value = fc.oneof(hostile, fc.jsonValue({ maxDepth: 4 }), fc.constant(null), fc.constant('__proto__'));
   const members = Object.keys(example as object);
@@ -176,6 +185,7 @@ function bodies(example: unknown, isHostile: boolean): fc.Arbitrary<unknown> {
   return fc.oneof(
     value,
     changed,
+    broken.map(withList),
     broken.map((locations) => ({ ...(example as object), locations, data: locations, ids: locations })),
   );
 }

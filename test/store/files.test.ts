@@ -258,7 +258,7 @@ test('records of a newer version are refused, and stay as they are', async (t) =
   });
 });
 
-test('the start says which migrations it applied, and the next one applies none', async (t) => {
+test('the start says in one line which migrations it applied, and the next one applies none', async (t) => {
   const path = fileFor(t);
   const said: string[] = [];
   const options = {
@@ -268,10 +268,10 @@ test('the start says which migrations it applied, and the next one applies none'
     report: (line: string) => said.push(line),
   };
   await (await openRecords(options)).close();
-  t.is(said.length, MIGRATION_NAMES.length);
-  t.regex(said[0] ?? '', /^records: applied migration 001-.* to .*hail\.sqlite$/);
+  const [first, last] = [MIGRATION_NAMES.at(0), MIGRATION_NAMES.at(-1)];
+  t.deepEqual(said, [`records: applied migrations ${first} to ${last} to ${path}`]);
   await (await openRecords(options)).close();
-  t.is(said.length, MIGRATION_NAMES.length);
+  t.is(said.length, 1);
 });
 
 test('processes that start together on nothing migrate once and make one first business', async (t) => {
@@ -283,7 +283,7 @@ test('processes that start together on nothing migrate once and make one first b
       JSON.parse((await run(process.execPath, [child, join(path, '..', '..')])).stdout),
     ),
   );
-  t.deepEqual(said.map(({ applied }) => applied).sort(), [0, 0, 0, MIGRATION_NAMES.length]);
+  t.deepEqual(said.map(({ applied }) => applied).sort(), [0, 0, 0, 1]);
   t.is(said.filter(({ made }) => made).length, 1);
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { type Serving, startServing } from '../../../api/commands/serve.ts';
@@ -94,6 +95,41 @@ test('the first start prints two keys and three curl lines that work; the second
   const second = await serve(t, root, { HAIL_NOW: now });
   t.notRegex(second.said, /hs_(live|test)_/);
   t.is(await stop(second), 0);
+});
+
+test('a busy port names HAIL_PORT and makes no keys: the start on a free port prints them', async (t) => {
+  const [first, root] = [await serve(t, await scratch(t)), await scratch(t)];
+  const port = new URL(/'(http[^']+)\/health'/.exec(first.said)?.[1] ?? '').port;
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env: { ...BARE_ENVIRONMENT, HAIL_DATA: root, HAIL_PORT: port, HAIL_LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [said, error] = [child.stdout, child.stderr].map((stream) => text(stream));
+  t.deepEqual(await once(child, 'close'), [4, null]);
+  t.is(await said, '');
+  t.is(
+    await error,
+    `hail-api: serve: port ${port} of 127.0.0.1 is in use by another program, expected a free one: stop that program, or set HAIL_PORT to another port\n`,
+  );
+  t.regex(
+    (await serve(t, root)).said,
+    /live {2}hs_live_\w+\n {2}test {2}hs_test_\w+\nIf they are lost, `npx hail-api key create default --live`/,
+  );
+});
+
+test('a start that fails after it listens makes no keys', async (t) => {
+  const config = readConfig({ HAIL_DATA: await scratch(t), HAIL_PORT: '0', HAIL_LOG_LEVEL: 'fatal' });
+  const worker: Worker = {
+    name: 'jobs',
+    start: () => {
+      throw new Error('no queue');
+    },
+  };
+  await t.throwsAsync(startServing(config, { workers: [worker], say: () => t.fail() }), { message: 'no queue' });
+  const { first_keys, stop } = await startServing(config, { workers: null, say: () => {} });
+  t.not(first_keys, null);
+  await stop();
 });
 
 test('an empty data root is served, and its records hold no key in clear', async (t) => {

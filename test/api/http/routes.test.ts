@@ -60,7 +60,7 @@ test('finds literal paths and paths with parameters', async (t) => {
 test('the absolute form and one trailing slash lead to the same route', async (t) => {
   for (const path of [
     ...['http://anybody/v1/storms', 'HTTP://anybody/v1/storms/', 'http://[::1/v1/storms'],
-    ...['/v1/storms/', '/v1/storms/?x'],
+    ...['/v1/storms/', '/v1/storms/?_x'],
   ])
     t.deepEqual(await found(t.context, 'GET', path), ['/v1/storms', {}], path);
 });

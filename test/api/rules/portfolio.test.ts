@@ -158,14 +158,15 @@ test('an empty address and an empty list of tags are given, not absent', (t) => 
   t.like(checked({ ...GOOD, address: '', tags: [] }), { address: '', tags: [] });
 });
 
-test('unknown fields are ignored', (t) => {
-  t.deepEqual(checked({ ...GOOD, owner: 'x', lng: 3 }), checked(GOOD));
+test('fields that the service sets, and those that begin with _, are ignored', (t) => {
+  t.deepEqual(checked({ ...GOOD, _owner: 'x', created_at: 'x', updated_at: 'y' }), checked(GOOD));
 });
 
 for (const [row, reason] of [
   [17, 'malformed_row: the row is 17, expected an object'],
   [null, 'malformed_row: the row is null, expected an object'],
   [[1], 'malformed_row: the row is a list, expected an object'],
+  [{ ...GOOD, adress: 'x' }, 'malformed_row: adress is not a field of a row, did you mean address?'],
   [{ ...GOOD, id: 5 }, 'malformed_row: id is 5, expected a text'],
   [{ ...GOOD, name: true }, 'malformed_row: name is true, expected a text'],
   [{ ...GOOD, address: {} }, 'malformed_row: address is an object, expected a text'],

@@ -363,7 +363,7 @@ test('a summary tells counts of scans and rows first and what they take on the d
   });
   t.is(summary.scans, 1);
   t.deepEqual(Object.keys(summary), [
-    ...['scans', 'detections', 'cells', 'tracks', 'tiers_mm', 'max_size_mm', 'files', 'bytes'],
+    ...['scans', 'detections', 'cells', 'most_hail', 'tracks', 'tiers_mm', 'max_size_mm', 'files', 'bytes'],
   ]);
 });
 

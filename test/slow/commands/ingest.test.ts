@@ -350,14 +350,20 @@ test('ingest with a file that cannot be fetched publishes the rest, names it, an
   sameContent(t, await logicalContent(root), await contentOfFiles(files));
 });
 
-test('the next step it names is the service', async (t) => {
-  const run = await command(await scratch(t), [
-    'ingest',
-    '--from',
-    await delivered(t, (await evening()).slice(0, 2)),
-    '--no-progress',
-  ]);
+test('the next steps it names are the service, the date with most hail, and the stream of the same folder', async (t) => {
+  const root = await scratch(t);
+  const folder = await delivered(t, await scansBetween('23:48', '00:12'));
+  const run = await command(root, ['ingest', '--from', folder, '--no-progress']);
+  const detections = async (date: string) =>
+    (await readNewest(root, date))?.files
+      .filter(({ table }) => table === 'detections')
+      .reduce((sum, { rows }) => sum + rows, 0) ?? 0;
+  const [first, second] = [await detections('2026-05-01'), await detections('2026-05-02')];
+  const date = first > second ? '2026-05-01' : '2026-05-02';
+  t.true(run.stdout.includes(`most hail     ${date}, ${Math.max(first, second).toLocaleString('en-US')} detections`));
   t.regex(run.stdout, /Next:\n {2}make serve /);
+  t.regex(run.stdout, new RegExp(`picture --date ${date} --out day.svg +draw ${date}, the date with most hail\n`));
+  t.true(run.stdout.includes(`  npx hail-pipeline stream --from ${folder} `), run.stdout);
 });
 
 /** A GRIB2 file of another time: year to second stand at octets 13 to 19 of section 1, which begins at byte 16. */

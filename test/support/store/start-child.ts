@@ -1,7 +1,7 @@
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { openRecords } from '../../../api/metering/records.ts';
 
-/** Starts as a server does: `node start-child.ts DATA_ROOT`; prints what it applied and whether it made the business. */
+/** Starts as a server does: `node start-child.ts DATA_ROOT`; prints whether it applied migrations and whether it made the business. */
 const [data_root = ''] = process.argv.slice(2);
 const applied: string[] = [];
 const records = await openRecords({

@@ -1,0 +1,35 @@
+import { Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import test from 'ava';
+import { openServiceLog } from '../../../api/commands/service-log.ts';
+
+const EVENT = { scan_id: '20260501T232309Z', opened: 2 };
+
+/** What one event looks like in the log. */
+async function lineOf(isTerminal: boolean): Promise<string> {
+  let written = '';
+  const stream = new Writable({
+    write: (chunk, _, done) => {
+      written += String(chunk);
+      done();
+    },
+  });
+  const log = await openServiceLog('info', isTerminal, stream);
+  log.info(EVENT, 'Scan:Match:Done');
+  log.debug(EVENT, 'Scan:Match:Begun');
+  while (written === '') await setImmediate();
+  return written;
+}
+
+test('an event is a JSON line where the log is no terminal', async (t) => {
+  const { time, ...fields } = JSON.parse(await lineOf(false));
+  t.deepEqual(fields, { level: 30, ...EVENT, msg: 'Scan:Match:Done' });
+  t.regex(time, /^\d{4}-\d\d-\d\dT/);
+});
+
+test('an event is one readable line on a terminal', async (t) => {
+  t.regex(
+    await lineOf(true),
+    /^\[\d\d:\d\d:\d\d\] INFO: Scan:Match:Done \{"scan_id":"20260501T232309Z","opened":2\}\n$/,
+  );
+});
