@@ -27,10 +27,12 @@ import {
   HEADERS,
   headerRefs,
   publishSchema,
+  renameDefaults,
   WITHOUT_KEY,
 } from './openapi-components.ts';
 import { FILES_GROUP, filePaths } from './openapi-files.ts';
 import { nameResources } from './openapi-resources.ts';
+import { shareResponses } from './openapi-responses.ts';
 import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
@@ -133,7 +135,7 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       },
     },
   };
-  return createDocument(document, { override: publishOverride });
+  return shareResponses(renameDefaults(createDocument(document, { override: publishOverride })));
 }
 
 const publishOverride: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);

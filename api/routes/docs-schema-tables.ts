@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
+  readonly 'x-default'?: unknown;
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
@@ -117,6 +118,7 @@ export function schemaLimits(schema: JsonSchema): string {
   const isWide = schema.maximum === undefined || schema.maximum >= Number.MAX_SAFE_INTEGER;
   const low = schema.exclusiveMinimum ?? schema.minimum;
   const unit = schema['x-unit'];
+  const standard = schema.default ?? schema['x-default'];
   return [
     schemaWords(schema) ?? schema.format ?? kind,
     low !== undefined && low > Number.MIN_SAFE_INTEGER && !isWide
@@ -125,7 +127,7 @@ export function schemaLimits(schema: JsonSchema): string {
     lengthRange(schema.minItems, schema.maxItems, ''),
     lengthRange(schema.minLength, schema.maxLength, ' characters'),
     unit === undefined || unit === '1' ? '' : `in ${unit}`,
-    schema.default === undefined ? '' : `default ${schema.default}`,
+    standard === undefined ? '' : `default ${standard}`,
   ]
     .filter((part) => part !== '')
     .join(', ');

@@ -22,6 +22,7 @@ import {
   departuresOf,
   exampleRequest,
   initOf,
+  withResponses,
 } from '../support/service/document.ts';
 import { ownFor } from '../support/service/own-resources.ts';
 import { type CallInit, startService } from '../support/service/service.ts';
@@ -32,6 +33,7 @@ import { startWholeService, type WholeService } from '../support/service/whole-s
 interface Described {
   readonly openapi: string;
   readonly servers: readonly { readonly url: string }[];
+  readonly components: object;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 interface Operation {
@@ -57,7 +59,14 @@ const earlierDocument = describeApi({
   version: '1.2.3',
   variant: EARLIER_DESCRIPTION,
 });
-const described = JSON.parse(JSON.stringify(document)) as Described;
+const published = JSON.parse(JSON.stringify(document)) as Described;
+const described = describedOf(document);
+
+/** A description with its shared responses in every place where they are referred to. */
+function describedOf(source: object): Described {
+  return withResponses(source) as object as Described;
+}
+
 const operations = Object.entries(described.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ title: `${method.toUpperCase()} ${path}`, operation })),
 );
@@ -126,6 +135,61 @@ for (const [variant, described] of [
     }
   });
 
+test('what several operations answer alike is described once', (t) => {
+  const components = (document.components as { responses: Record<string, object> }).responses;
+  const responses = Object.values(published.paths).flatMap((methods) =>
+    Object.values(methods).flatMap((operation) => Object.entries(operation.responses)),
+  );
+  const alone = responses.filter(([status, response]) => !status.startsWith('2') && !('$ref' in response));
+  const texts = alone.map(([status, response]) => status + JSON.stringify(response));
+  t.deepEqual([...new Set(texts)], texts);
+  t.true(responses.length - alone.length > 800);
+  t.truthy(components.Unauthorized && components.NotModified);
+  t.true(JSON.stringify(published).length < 600_000);
+});
+
+test('every time of the description has the format of one, and every calendar date too', (t) => {
+  const strings = [...schemasIn(published)].filter(([, { type }]) => type === 'string');
+  const described = (words: RegExp) =>
+    strings.filter(([place, { description }]) => words.test(String(description)) && !place.includes('/headers/'));
+  const times = described(/ISO 8601/);
+  t.true(times.length > 50, `${times.length}`);
+  t.deepEqual(
+    times.filter(([, { format }]) => format !== 'date-time').map(([place]) => place),
+    [],
+  );
+  const dates = described(/storm date\b|YYYY-MM-DD/i).filter(
+    ([, { format, enum: words }]) => format !== 'date' && words === undefined,
+  );
+  t.deepEqual(
+    dates.map(([place]) => place),
+    [],
+  );
+});
+
+test('what has a default may be left out: no required parameter and no property of a body has one', (t) => {
+  const parameters = operations.flatMap(({ title, operation }) =>
+    (operation.parameters ?? []).map((parameter) => ({ title: `${title} ${parameter.name}`, parameter })),
+  );
+  const standard = parameters.filter(({ parameter }) => 'default' in parameter.schema);
+  t.true(standard.length > 20);
+  t.deepEqual(
+    standard.filter(({ parameter }) => 'required' in parameter).map(({ title }) => title),
+    [],
+  );
+  const bodies = [...schemasIn(published.components)].filter(([, { properties }]) => properties !== undefined);
+  t.deepEqual(
+    bodies
+      .filter(([, { properties }]) => Object.values(properties as object).some((one) => one?.default !== undefined))
+      .map(([place]) => place),
+    [],
+  );
+  const schemas = (document.components as { schemas: Record<string, { properties: object; required: string[] }> })
+    .schemas;
+  t.like(schemas.SubscriptionCreation?.properties, { radius_km: { 'x-default': 25 } });
+  t.false(schemas.SubscriptionCreation?.required.includes('radius_km'));
+});
+
 test('operations on files tell of ranges, preconditions and their refusals, and need no key', (t) => {
   const files = operations.filter(({ title }) => title.includes('/files/') || title.includes(' /tiles/'));
   t.is(files.length, 8);
@@ -140,7 +204,7 @@ test('operations on files tell of ranges, preconditions and their refusals, and 
 
 test('every answer of the earlier variant tells of Deprecation and Sunset, those of the current one of neither', (t) => {
   const headersOf = (source: object) =>
-    Object.values((JSON.parse(JSON.stringify(source)) as Described).paths).flatMap((methods) =>
+    Object.values(describedOf(source).paths).flatMap((methods) =>
       Object.values(methods).flatMap(({ responses }) => Object.values(responses).map(({ headers = {} }) => headers)),
     );
   const earlier = headersOf(earlierDocument);
@@ -334,7 +398,7 @@ test('GET /v1/openapi.json and /docs need no key, carry a tag, and have a page o
   const json = await service.call('/v1/openapi.json', { key: null });
   t.is(json.status, 200);
   t.is(json.headers.get('Content-Type'), 'application/json; charset=utf-8');
-  t.deepEqual(await json.json(), described);
+  t.deepEqual(await json.json(), published);
   const tag = json.headers.get('ETag') ?? '';
   t.is((await service.call('/v1/openapi.json', { key: null, headers: { 'If-None-Match': tag } })).status, 304);
   const head = await service.call('/v1/openapi.json', { key: null, method: 'HEAD' });
