@@ -12,6 +12,7 @@ export const HEADERS = {
   'X-RateLimit-Reset': integerHeader('Unix seconds at which the window is empty again.'),
   RateLimit: stringHeader('Requests left and seconds until the window is empty again, in the form of the IETF draft.'),
   'RateLimit-Policy': stringHeader('Requests per window, in the form of the IETF draft.'),
+  'X-Credits-Charged': integerHeader('Credits that this call cost; 0 for refusals, free calls and replays.'),
   ETag: stringHeader('Weak tag: equal tags mean equal answers apart from age_seconds.'),
   'X-Data-Source': stringHeader(
     'What the data are that the answer read: observed, simulated, or mixed where it read both. Absent when none of them is published.',
@@ -45,6 +46,7 @@ const COMMON_HEADERS = headerRefs([
   'X-RateLimit-Reset',
   'RateLimit',
   'RateLimit-Policy',
+  'X-Credits-Charged',
   'Cache-Control',
   'Vary',
 ]);

@@ -1,12 +1,14 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { isInConus } from '../../schemas/geo/position.ts';
 import { decimal } from '../../schemas/units.ts';
+import { shown } from '../decode.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { type JsonObject, wasNull } from '../http/json.ts';
 import { parseQuery, type QueryText } from '../http/query.ts';
 import { paramNames } from '../http/routes.ts';
+import { meantName, unknownMember, unknownName } from '../http/unknown-names.ts';
 import type { CallMiddleware, Context, Input } from '../state.ts';
 
 /** How zod ends what it says of a member that is absent. */
@@ -31,18 +33,41 @@ export function paramReader({
   return ({ captures = [] }) => Object.fromEntries(names.map((name, at) => [name, captures[at] as string]));
 }
 
-/** Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. */
+/**
+ * Typed values of path, query and body; throws `invalid_parameter` or `bad_request` with the first fault. A name that the endpoint
+ * does not know comes first: what it was meant to change would silently stay as it is. The earlier variant ignores such names.
+ */
 export function validInput(
   endpoint: Endpoint,
   params: Readonly<Record<string, string>>,
   query: QueryText,
   body: JsonObject | null,
 ): Input {
+  if (endpoint.variant === 'current') refuseUnknownNames(endpoint, query, body);
   return {
     params: endpoint.params === null ? null : checked(endpoint.params, params, 'invalid_parameter', parameterMessage),
     query: endpoint.query === null ? null : checkedQuery(endpoint.query, query),
     body: endpoint.body === null ? null : checkedBody(endpoint.body, body),
   };
+}
+
+function refuseUnknownNames(
+  { query: schema, body: bodySchema }: Pick<Endpoint, 'query' | 'body'>,
+  query: QueryText,
+  body: JsonObject | null,
+): void {
+  const parameter = unknownName(query, schema instanceof z.ZodObject ? Object.keys(schema.shape) : []);
+  if (parameter !== null)
+    throw new ApiError(
+      'invalid_parameter',
+      `${shown(String(parameter.path[0]))} is not a parameter of this endpoint${meantName(parameter)}`,
+    );
+  const field = bodySchema === null || body === null ? null : unknownMember(bodySchema, body);
+  if (field !== null)
+    throw new ApiError(
+      'invalid_parameter',
+      `${shown(pointerOf(field.path))}: is not a field of this request${meantName(field)}`,
+    );
 }
 
 function checkedQuery(schema: z.ZodType, query: QueryText): unknown {
@@ -76,11 +101,16 @@ function parameterMessage(issue: z.core.$ZodIssue): string {
 
 /** `/locations/7/lat: expected number, received string`: a JSON pointer first. What was null counts as absent, and is said to be null. */
 function bodyMessage(issue: z.core.$ZodIssue, body: JsonObject): string {
-  const pointer = issue.path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const pointer = pointerOf(issue.path);
   const isNull = wasNull(holderOf(issue, body), issue.path.at(-1) ?? '');
   const message = lowerFirst(issue.message.replace(/^Invalid input: /, ''));
   const missing = isNull ? '$1, received null' : 'is missing, $1';
   return `${pointer === '' ? 'body' : pointer}: ${message.replace(ABSENT, missing)}`;
+}
+
+/** JSON pointer of a path. */
+function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
 function lowerFirst(text: string): string {
@@ -89,7 +119,6 @@ function lowerFirst(text: string): string {
 
 /** What the caller probably meant. */
 function hint(issue: z.core.$ZodIssue, query: QueryText): string {
-  if (issue.path[0] === 'lon' && query.lon === undefined && query.lng !== undefined) return ' (use lon)';
   if (issue.path[0] === 'lng' && query.lng === undefined && query.lon !== undefined) return ' (use lng)';
   const [lat, lon, lng] = [query.lat, query.lon, query.lng].map((text) =>
     typeof text === 'string' ? decimal(text) : null,
@@ -99,7 +128,6 @@ function hint(issue: z.core.$ZodIssue, query: QueryText): string {
 
 function bodyHint(issue: z.core.$ZodIssue, body: JsonObject): string {
   const { lat, lon, lng }: { lat?: unknown; lon?: unknown; lng?: unknown } = holderOf(issue, body);
-  if (issue.path.at(-1) === 'lon' && lon === undefined && lng !== undefined) return ' (use lon)';
   if (issue.path.at(-1) === 'lng' && lng === undefined && lon !== undefined) return ' (use lng)';
   return swapped(issue, lat, { lon, lng });
 }

@@ -1,6 +1,7 @@
 import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
 import { decimal } from '../../schemas/units.ts';
 import { shown } from '../decode.ts';
+import { meantName, unknownName } from '../http/unknown-names.ts';
 import { conusFault, hemisphereHint } from '../rules/conus-fault.ts';
 import type { CsvRow } from './csv.ts';
 import type { LocationChange } from './locations.ts';
@@ -62,13 +63,21 @@ export function rowOfCsv({ cells, fault }: CsvRow, columns: CsvColumns, width: n
   };
 }
 
+/** Fields of a JSON row. Those that the service sets are ignored, so that a location of the list may be sent back. */
+const ROW_FIELDS = COLUMNS.filter((name) => name !== 'lng');
+const SET_BY_SERVICE = ['created_at', 'updated_at'];
+
 /** Row of a JSON upload. */
 export function rowOfJson(value: unknown): FoundRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return { fault: `the row is ${kindOf(value)}, expected an object` };
   const row: Partial<Record<(typeof COLUMNS)[number], unknown>> = value;
+  const unknown = unknownName(value, [...COLUMNS, ...SET_BY_SERVICE]);
   return {
-    fault: null,
+    fault:
+      unknown === null
+        ? null
+        : `${shown(String(unknown.path[0]))} is not a field of a row${meantName({ ...unknown, known: ROW_FIELDS })}`,
     id: row.id ?? undefined,
     name: row.name ?? undefined,
     lat: row.lat ?? undefined,

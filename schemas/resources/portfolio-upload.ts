@@ -22,7 +22,7 @@ const DEGREES = 'decimal degrees, WGS84';
  */
 export const UploadedRow = z.unknown().meta({
   type: 'object',
-  description: 'A location; fields of other names are ignored.',
+  description: 'A location; a row with a field of another name is rejected.',
   properties: {
     id: { type: ['string', 'null'], description: 'Location to replace, which takes no quota; a new one without.' },
     name: { type: 'string', minLength: 1, maxLength: ROW_LIMITS.name, description: 'Name, not blank.' },

@@ -670,6 +670,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
     t.is(answer.status, ACCEPTED.includes(title) ? 202 : 200, text);
     t.deepEqual(departuresOf(whole.description, operation, answer, text), []);
     t.is(await caller.used(), credits);
+    t.is(answer.headers.get('X-Credits-Charged'), String(credits));
     const usage = (await whole.service.json('/v1/usage', { key: caller.key })) as {
       operations: { items: { operation: string; credits: number }[] };
     };
@@ -721,6 +722,7 @@ for (const [title, credits, operationName, , tagged] of TABLE) {
         t.is(again.status, 304, given);
         t.is(await again.text(), '');
         t.is(again.headers.get('ETag'), tag);
+        t.is(again.headers.get('X-Credits-Charged'), String(credits));
         t.is(again.headers.get('Cache-Control'), 'private, no-cache');
         for (const name of ['X-Request-Id', ...RATE_HEADERS]) t.true(again.headers.has(name), name);
       }

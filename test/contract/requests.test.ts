@@ -28,14 +28,23 @@ async function told(reply: Response): Promise<string> {
 
 for (const [query, answer] of [
   ['lat=35&lon=-97', '200'],
-  ['lat=35&lon=-97&unknown=1&lat2=2', '200'],
+  ['lat=35&lon=-97&_=1714608000000&_lat2=2', '200'],
+  [
+    'lat=35&lon=-97&colour=red',
+    '400 invalid_parameter: colour is not a parameter of this endpoint, expected lat, lon, radius_km, pad',
+  ],
+  [
+    'lat=35&lon=-97&radius=150',
+    '400 invalid_parameter: radius is not a parameter of this endpoint, did you mean radius_km?',
+  ],
+  ['latitude=35&lon=-97', '400 invalid_parameter: latitude is not a parameter of this endpoint, did you mean lat?'],
   ['lat=3.5e1&lon=-97.0', '200'],
   ['lon=-97', '400 invalid_parameter: lat is required, expected a number from -90 to 90'],
   ['lat=&lon=-97', "400 invalid_parameter: lat is '', expected a number from -90 to 90"],
   ['lat=+35&lon=-97', "400 invalid_parameter: lat is ' 35', expected a number from -90 to 90"],
   ['lat=0x10&lon=-97', "400 invalid_parameter: lat is '0x10', expected a number from -90 to 90"],
   ['lat=35&lat=36&lon=-97', '400 invalid_parameter: lat is given more than once, expected a number from -90 to 90'],
-  ['lat=35&lng=-97', '400 invalid_parameter: lon is required, expected a number from -180 to 180 (use lon)'],
+  ['lat=35&lng=-97', '400 invalid_parameter: lng is not a parameter of this endpoint (use lon)'],
   [
     'lat=-97&lon=35',
     "400 invalid_parameter: lat is '-97', expected a number from -90 to 90 (lat and lon look swapped)",
@@ -119,11 +128,11 @@ test('swapped coordinates in a body are recognised', async (t) => {
   t.regex(await told(reply), /\/locations\/0\/lat: .*\(lat and lon look swapped\)$/);
 });
 
-test('null in a POST body means absent, unknown fields are ignored', async (t) => {
+test('null in a POST body means absent, and names that begin with _ are ignored', async (t) => {
   const reply = await t.context.service.call('/v1/sample/batch', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
-    body: '{"locations":[{"lat":1,"lon":2,"id":null,"colour":"red"}],"more":{}}',
+    body: '{"locations":[{"lat":1,"lon":2,"id":null,"_colour":"red"}],"_more":{},"colour":null}',
   });
   t.is(await told(reply), '200');
 });
@@ -200,7 +209,7 @@ test('lng in place of lon in a body gets the hint', async (t) => {
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ locations: [{ lat: 35.4, lng: -97.5 }] }),
   });
-  t.regex(await told(reply), /\/locations\/0\/lon: .*\(use lon\)$/);
+  t.regex(await told(reply), /\/locations\/0\/lng: .*\(use lon\)$/);
 });
 
 const testErrors = testWith(
