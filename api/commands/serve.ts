@@ -17,6 +17,7 @@ import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
 import { startReadingAhead } from '../queries/history.ts';
 import { archives } from '../routes/archives.ts';
+import { docsAssets } from '../routes/docs-assets.ts';
 import { docsGuides } from '../routes/docs-guides.ts';
 import { docsPage } from '../routes/docs-reference.ts';
 import { webhookDocs } from '../routes/docs-webhooks.ts';
@@ -176,6 +177,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
     }),
     ...webhookDocs,
     ...docsGuides,
+    ...docsAssets(document),
     viewerPages(openViewer(base_url)),
     frontPage,
   ];

@@ -66,6 +66,11 @@ function fieldRows(
   });
 }
 
+/** Names of the fields of a value, without the fields that they are in. */
+export function fieldNames(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): readonly string[] {
+  return fieldRows(schema, schemas).map(({ name }) => name.split('.').at(-1) ?? name);
+}
+
 /** Fields of a body or an answer, one table for each shape. */
 export function fieldTables(
   schema: JsonSchema,
