@@ -175,7 +175,7 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
       return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
     }),
     ...webhookDocs,
-    ...docsGuides,
+    ...docsGuides(document),
     viewerPages(openViewer(base_url)),
     frontPage,
   ];

@@ -1,20 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { z } from 'zod';
 import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
 import { describeApi, operationId } from '../../api/openapi.ts';
 import { CURRENT_EVENTS } from '../../api/openapi-webhooks.ts';
-import { docsGuides, GUIDES } from '../../api/routes/docs-guides.ts';
 import { docsPage } from '../../api/routes/docs-reference.ts';
-import { webhookDocs } from '../../api/routes/docs-webhooks.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { frontPage, openApiDocument } from '../../api/routes/public-pages.ts';
 import { EARLIER_DESCRIPTION } from '../../api/variants.ts';
-import { signatureHeaders } from '../../api/webhooks/signature.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../support/data/described-events.ts';
-import { PROJECT } from '../support/data/markdown.ts';
 import { openAccount } from '../support/service/account.ts';
 import {
   type DescribedOperation,
@@ -172,55 +167,6 @@ test('an event of each variant is a webhook with an example that fits its schema
       t.not(departuresOfEvent(variant, JSON.stringify({ ...example, data: {} })).length, 0);
     }
   }
-});
-
-test('the page on receiving names every event, header, wait and limit, and carries a vector and the checks', async (t) => {
-  const service = await startService({ endpoints: [], public_routes: () => [docsPage(document), ...webhookDocs] });
-  const text = async (path: string) => (await service.call(path, { key: null })).text();
-  const page = await text('/docs/webhooks');
-  for (const type of EVENT_TYPES) t.true(page.includes(`<article id="current-${type.replace(/[._]/g, '-')}">`), type);
-  for (const type of EARLIER_EVENT_TYPES)
-    t.true(page.includes(`<article id="earlier-${type.replace('.', '-')}">`), type);
-  const sent = signatureHeaders({ id: 'evt_1', event: 'x', body: '{}', secrets: [], at_ms: 0 });
-  for (const name of Object.keys(sent)) t.true(page.includes(`<td><code>${name}</code></td>`), name);
-  for (const [attempt, wait] of [10, 20, 40, 80, 160].entries())
-    t.true(page.includes(`<td>${wait} seconds after attempt ${attempt + 1} has ended</td>`), String(wait));
-  for (const words of ['15 seconds', '1 second, 30 seconds, 5 minutes', '10 events in a row', '300 seconds'])
-    t.true(page.includes(words), words);
-  const vectors = readFileSync(`${PROJECT}data/reference/webhook-vectors.json`, 'utf8');
-  const { headers } = JSON.parse(vectors).vectors[0];
-  t.true(page.includes(headers['X-Service-Signature']) && page.includes(headers['webhook-signature']));
-  t.true(page.includes('def verify(body, signature, secret, now_s=None):'));
-  t.is(await text('/docs/webhooks/vectors.json'), vectors);
-  t.true((await text('/docs')).includes('href="docs/webhooks"'));
-  t.false(/<(script|img|iframe)|@import|url\(/.test(page));
-  t.deepEqual(service.failures, []);
-  await service.close();
-});
-
-test('every guide is a page under /docs that the reference links to, with its headings, tables and code', async (t) => {
-  t.deepEqual(
-    GUIDES.toSorted(),
-    readdirSync(`${PROJECT}api/docs`)
-      .map((name) => name.replace(/\.md$/, ''))
-      .sort(),
-  );
-  const service = await startService({ endpoints: [], public_routes: () => [docsPage(document), ...docsGuides] });
-  const reference = await (await service.call('/docs', { key: null })).text();
-  for (const name of GUIDES) {
-    const reply = await service.call(`/docs/${name}`, { key: null });
-    t.is(reply.status, 200, name);
-    const page = await reply.text();
-    const markdown = readFileSync(`${PROJECT}api/docs/${name}.md`, 'utf8');
-    const prose = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
-    t.is(page.match(/<h[1-3] id="[a-z0-9-]+">/g)?.length, prose.match(/^#{1,3} /gm)?.length, name);
-    t.is(page.match(/<pre /g)?.length ?? 0, (markdown.match(/^```/gm)?.length ?? 0) / 2, name);
-    t.is(page.match(/<table>/g)?.length ?? 0, prose.match(/^\| ---/gm)?.length ?? 0, name);
-    t.false(/<(script|img|iframe)|@import|url\(/.test(page), name);
-    t.true(reference.includes(`href="docs/${name}"`), name);
-  }
-  t.deepEqual(service.failures, []);
-  await service.close();
 });
 
 test('a parameter that is moved to its limits says so', (t) => {
