@@ -176,8 +176,8 @@ function publicRoutesOf(services: Services): readonly PublicRoute[] {
       return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
     }),
     ...webhookDocs,
-    ...docsGuides,
-    ...docsAssets(document),
+    ...docsGuides(document),
+    ...docsAssets,
     viewerPages(openViewer(base_url)),
     frontPage,
   ];

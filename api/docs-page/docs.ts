@@ -2,11 +2,10 @@ import { offerCopies, shareLanguage } from './examples.ts';
 import { openSearch } from './search.ts';
 import { offerTries } from './try-it.ts';
 
-/** Folder that the documentation is served from, and the root of the service above it. */
-const assets = new URL('./', import.meta.url);
-const service = new URL('../../', assets);
+/** The root of the service: scripts are two folders below it. */
+const service = new URL('../../', import.meta.url);
 
-openSearch(assets);
+openSearch();
 shareLanguage();
 offerCopies();
 offerTries(service);

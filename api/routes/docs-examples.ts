@@ -53,7 +53,7 @@ export function curlExample(call: ExampleCall): string {
 export function typescriptExample(call: ExampleCall): string {
   const { method, body, needs_key, answer } = call;
   const headers = [
-    ...(needs_key ? [`Authorization: \`Bearer \${process.env.HAIL_KEY}\``] : []),
+    ...(needs_key ? [`Authorization: \`Bearer \${env.HAIL_KEY}\``] : []),
     ...(body === undefined ? [] : [`'Content-Type': 'application/json'`]),
   ];
   const options = [
@@ -64,6 +64,7 @@ export function typescriptExample(call: ExampleCall): string {
   const init = options.length === 0 ? '' : `, {\n${options.join('\n')}\n}`;
   const read = { json: 'json', text: 'text', bytes: 'bytes' }[answer];
   return [
+    ...(needs_key ? [`import { env } from 'node:process';\n`] : []),
     `const response = await fetch('${address(call)}'${init});`,
     `if (!response.ok) throw new Error(\`\${response.status} \${await response.text()}\`);`,
     `const answer = await response.${read}();`,

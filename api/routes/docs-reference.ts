@@ -3,53 +3,17 @@ import type { PublicRoute } from '../middleware/public-routes.ts';
 import { exampleTabs } from './docs-examples.ts';
 import { guideLinks } from './docs-guides.ts';
 import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
+import {
+  type DocsSource,
+  type Entry,
+  type Operation,
+  operations,
+  type Parameter,
+  schemasOf,
+  successOf,
+} from './docs-operations.ts';
 import { alwaysMark, fieldTables, type JsonSchema, requiredMark, schemaLimits } from './docs-schema-tables.ts';
-
-/** The parts of an OpenAPI operation that the page shows. */
-interface Operation {
-  readonly operationId?: string;
-  readonly tags?: readonly string[];
-  readonly summary?: string;
-  readonly description?: string;
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: Content;
-  readonly responses?: Readonly<Record<string, Content & { readonly description?: string }>>;
-  readonly 'x-scope'?: string | null;
-  readonly 'x-feature'?: string | null;
-  readonly 'x-test-key'?: boolean;
-  readonly 'x-credits'?: number;
-  readonly 'x-credits-per'?: string;
-  readonly 'x-prices'?: readonly { readonly when: string; readonly credits: number }[];
-  readonly security?: readonly unknown[];
-}
-
-interface Parameter {
-  readonly in: string;
-  readonly name: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly example?: unknown;
-  readonly schema: JsonSchema;
-}
-
-interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema; readonly example?: unknown }>>;
-}
-
-/** The parts of an OpenAPI document that the page shows. */
-export interface DocsSource {
-  readonly info: { readonly title: string; readonly version: string };
-  readonly servers?: readonly { readonly url: string }[] | undefined;
-  readonly paths?: object | undefined;
-  readonly components?: object | undefined;
-}
-
-interface Entry {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: Operation;
-  readonly id: string;
-}
+import { searchForm } from './docs-search.ts';
 
 /** Longer examples are cut, characters. */
 const LONGEST_EXAMPLE = 2400;
@@ -57,12 +21,11 @@ const LONGEST_EXAMPLE = 2400;
 const PAGES = {
   current: {
     path: '/docs',
-    root: '',
     guides: 'docs/',
     links: [
       ['v1/openapi.json', 'OpenAPI 3.1'],
       ['viewer', 'Map'],
-      ['docs/webhooks', 'Receiving events'],
+      ['docs/receive-events', 'Receiving events'],
       ['docs/legacy', 'Earlier variant'],
     ],
     lead: 'Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.',
@@ -72,12 +35,11 @@ const PAGES = {
   },
   earlier: {
     path: '/docs/legacy',
-    root: '../',
     guides: '',
     links: [
       ['../legacy/v1/openapi.json', 'OpenAPI 3.1'],
       ['../viewer', 'Map'],
-      ['webhooks', 'Receiving events'],
+      ['receive-events', 'Receiving events'],
       ['../docs', 'Current variant'],
     ],
     lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in its earlier shape. Sizes are radar estimates, not ground measurements.',
@@ -88,9 +50,12 @@ const PAGES = {
 } as const;
 type Variant = keyof typeof PAGES;
 
+/** The page loads its script, searches and tries calls: all from this service. */
+const POLICY = { 'script-src': "'self'", 'connect-src': "'self'", 'form-action': "'self'" };
+
 /** GET /docs, and /docs/legacy of the earlier variant: the reference as one page without external resources. */
 export function docsPage(source: DocsSource, variant: Variant = 'current'): PublicRoute {
-  return servePage(PAGES[variant].path, renderDocs(source, variant));
+  return servePage(PAGES[variant].path, renderDocs(source, variant), POLICY);
 }
 
 /** The page as HTML. */
@@ -102,10 +67,11 @@ function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
   const schemas = schemasOf(source);
   return htmlPage({
     title: `${source.info.title} documentation`,
-    root: PAGES[variant].root,
+    head: `<script type="module" src="${guides}assets/docs.js"></script>`,
     nav: `<nav aria-label="Endpoints">
 <a class="brand" href="#top">${html(source.info.title)}</a>
 <p class="version">${[`Version ${html(source.info.version)}`, ...links.map(([to, text]) => `<a${to.endsWith('.json') ? ' id="description"' : ''} href="${to}">${text}</a>`)].join(' · ')}</p>
+${searchForm('', `${guides}search`)}
 ${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
 <h2>Reference</h2>
 <ul><li><a class="plain" href="#errors">Errors</a></li></ul>
@@ -119,31 +85,6 @@ ${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\
 <p>${error}</p>
 ${errorTable()}`,
   });
-}
-
-/** All operations but HEAD, which the page describes once for all. */
-export function operations({ paths }: DocsSource): readonly Entry[] {
-  return Object.entries((paths ?? {}) as Readonly<Record<string, Readonly<Record<string, Operation>>>>).flatMap(
-    ([path, { head: _, ...methods }]) =>
-      Object.entries(methods).map(([method, operation]) => ({
-        method: method.toUpperCase(),
-        path,
-        operation,
-        id: operation.operationId ?? slug(`${method}${path}`),
-      })),
-  );
-}
-
-/** Schemas of a description by their names. */
-export function schemasOf({ components }: DocsSource): Readonly<Record<string, JsonSchema>> {
-  return (components as { readonly schemas?: Readonly<Record<string, JsonSchema>> } | undefined)?.schemas ?? {};
-}
-
-/** Status of a success, its media type, and its schema and example. */
-export function successOf({ responses = {} }: Operation) {
-  const [status = '', success] = Object.entries(responses).find(([code]) => code.startsWith('2')) ?? [];
-  const [type = '', reply] = Object.entries(success?.content ?? {})[0] ?? [];
-  return { status, type, reply };
 }
 
 function navGroup(group: string, members: readonly Entry[]): string {
