@@ -218,7 +218,10 @@ serviceTest(
     t.regex((await shown('getStorms')).join(), /^import os/);
     await page.locator('#getStorms').getByLabel('TypeScript').focus();
     await page.keyboard.press('Space');
-    t.regex((await shown('getHailCurrent')).join(), /^import \{ env \} from 'node:process';\n\nconst response = await fetch\(/);
+    t.regex(
+      (await shown('getHailCurrent')).join(),
+      /^import \{ env \} from 'node:process';\n\nconst response = await fetch\(/,
+    );
     t.is(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
     t.deepEqual(complaints, []);
   },
