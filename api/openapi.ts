@@ -54,7 +54,7 @@ and failures cost nothing. Sizes are millimetres, distances kilometres, times UT
 are radar estimates, not ground measurements.
 
 HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
-in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number.`;
+in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
 
 /** What a description says of a variant in addition to its endpoints. */
 export interface DescribedVariant extends AnswerShape {
