@@ -142,6 +142,24 @@ export function publishSchema(jsonSchema: object, io: 'input' | 'output'): void 
   Reflect.deleteProperty(jsonSchema, 'enum');
 }
 
+/**
+ * A document in which a default of a property is called `x-default`, because generators of clients make a property with a
+ * `default` required. Parameters keep theirs.
+ */
+export function renameDefaults<Document extends object>(document: Document): Document {
+  return JSON.parse(
+    JSON.stringify(document),
+    (_, value: { properties?: Record<string, { default?: unknown }> } | null) => {
+      for (const property of Object.values(value?.properties ?? {})) {
+        if (property?.default === undefined) continue;
+        Object.assign(property, { 'x-default': property.default });
+        Reflect.deleteProperty(property, 'default');
+      }
+      return value;
+    },
+  );
+}
+
 /** References to headers by their names. */
 export function headerRefs(names: readonly string[]): Record<string, { $ref: `#/components/headers/${string}` }> {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));

@@ -27,10 +27,12 @@ import {
   HEADERS,
   headerRefs,
   publishSchema,
+  renameDefaults,
   WITHOUT_KEY,
 } from './openapi-components.ts';
 import { FILES_GROUP, filePaths } from './openapi-files.ts';
 import { nameResources } from './openapi-resources.ts';
+import { shareResponses } from './openapi-responses.ts';
 import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
 
 /** An OpenAPI 3.1 document, as plain JSON. */
@@ -53,7 +55,7 @@ unless its name begins with an underscore. Sizes are millimetres, distances kilo
 are radar estimates, not ground measurements.
 
 HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
-in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number.`;
+in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
 
 /** What a description says of a variant in addition to its endpoints. */
 export interface DescribedVariant extends AnswerShape {
@@ -134,7 +136,7 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       },
     },
   };
-  return createDocument(document, { override: publishOverride });
+  return shareResponses(renameDefaults(createDocument(document, { override: publishOverride })));
 }
 
 const publishOverride: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);

@@ -45,6 +45,49 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+/** What a client does about each error: whether to change the request, wait and repeat, or write to somebody. */
+export const ERROR_ADVICE: Readonly<Record<ErrorCode, string>> = {
+  bad_request:
+    'Change the request. The message begins with the JSON pointer of the field at fault, such as `/locations/7/lat`, and says what was expected.',
+  invalid_parameter:
+    'Change the request. The message begins with the name of the parameter and says what was expected.',
+  invalid_idempotency_key:
+    'Send 1 to 255 characters, and a new key for each new request. A repetition has the same key, path and body.',
+  unauthorized:
+    'Send `Authorization: Bearer` and a key that has not been revoked. Do not repeat the call with the same key.',
+  forbidden:
+    'Read the message. The usual cause is a test key on a data endpoint: use a live key. An expired download address also ends here: poll the job for a new one.',
+  insufficient_scope:
+    'Use a key with the scope that the header `X-Required-Scope` names, or ask the operator of the service for one.',
+  feature_not_available: 'Ask the operator of the service for a plan that includes the feature.',
+  not_found:
+    'Check the path and the id. The answer is the same for an id that never existed and for one of another business.',
+  version_conflict: 'Read the resource again, apply the change to its present version, and send that version.',
+  webhook_not_active: 'Set the webhook to `active` first, then repeat the call.',
+  idempotency_key_in_progress:
+    'Wait a second and repeat the same request with the same key: the answer of the first will come.',
+  rate_limited: 'Wait as many seconds as `Retry-After` says, then repeat. Spread calls by `X-RateLimit-Remaining`.',
+  resource_exhausted:
+    'Delete what is no longer needed, or ask the operator of the service for a higher quota. The message names the quota.',
+  spend_cap_exceeded: 'Wait for the next month, or ask for a higher cap. `GET /v1/usage` shows what was used.',
+  too_many_failed_attempts: 'Wait as many seconds as `Retry-After` says, and correct the key before the next call.',
+  internal_error:
+    'Repeat the call after a few seconds. If it fails again, send its `request_id` to the operator of the service.',
+  upstream_write_failed:
+    'Repeat the call with the same `Idempotency-Key`: if the first one was carried out after all, its answer is replayed.',
+  metering_unavailable: 'Wait as many seconds as `Retry-After` says, then repeat.',
+  method_not_allowed: 'Use one of the methods in the header `Allow`.',
+  not_acceptable:
+    'Accept `application/json`, or the type of the format that the call names. Without an `Accept` header any type is sent.',
+  precondition_failed: 'Read the file again without `If-Match`: it has changed since.',
+  payload_too_large: 'Send less in one call. The message names the largest size.',
+  uri_too_long: 'Shorten the query. The message names the largest size.',
+  unsupported_media_type: 'Send JSON with `Content-Type: application/json` and without a `Content-Encoding`.',
+  range_not_satisfiable: 'Read the size of the file from `Content-Range` and ask for a range within it.',
+  headers_too_large: 'Send fewer or shorter headers, cookies in particular. The message names the largest size.',
+  overloaded: 'Wait as many seconds as `Retry-After` says, then repeat with fewer calls at a time.',
+};
+
 /** Message of each code whose message does not depend on the endpoint; figures in it are examples. */
 export const ERROR_MESSAGES = {
   bad_request: 'request is not valid HTTP',

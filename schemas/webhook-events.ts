@@ -35,7 +35,8 @@ export const EVENT_SCHEMA_VERSION = 1;
 
 const text = (description: string) => z.string().meta({ description });
 const number = (description: string, unit: string) => z.number().meta({ description, unit });
-const time = (description: string) => z.string().meta({ description: `${description} ISO 8601 UTC.` });
+const time = (description: string) =>
+  z.string().meta({ description: `${description} ISO 8601 UTC.`, format: 'date-time' });
 
 export const AlertCreatedData = z.object({
   alert_id: text('Names the alert: `alert.resolved` carries the same.'),
@@ -73,7 +74,7 @@ export const AlertResolvedData = z.object({
 export type AlertResolvedData = z.infer<typeof AlertResolvedData>;
 
 export const ImpactSummaryData = z.object({
-  date: text('Storm date.'),
+  date: z.string().meta({ description: 'Storm date.', format: 'date' }),
   radius_mi: number('How near counts as hit.', 'mi'),
   assets_checked: z.int(),
   impacted_count: z.int(),

@@ -35,7 +35,7 @@ test.serial(
     process.chdir(root);
     t.teardown(() => process.chdir(before));
     const connection = await (await DuckDBInstance.create()).connect();
-    const all = statementsOf(codeBlocks(FILES, 'sql')[0] ?? '');
+    const all = statementsOf(codeBlocks(FILES, 'sql').find((sql) => sql.includes('head.json')) ?? '');
     for (const statement of all.slice(0, -1)) await connection.run(statement);
     const found = z.array(Place).parse((await connection.runAndReadAll(all.at(-1) ?? '')).getRowObjectsJson());
 

@@ -19,6 +19,7 @@ import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
 import { startReadingAhead } from '../queries/history.ts';
 import { archives } from '../routes/archives.ts';
+import { docsAssets } from '../routes/docs-assets.ts';
 import { docsGuides } from '../routes/docs-guides.ts';
 import { docsPage } from '../routes/docs-reference.ts';
 import { webhookDocs } from '../routes/docs-webhooks.ts';
@@ -183,7 +184,8 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
       return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
     }),
     ...webhookDocs,
-    ...docsGuides,
+    ...docsGuides(document),
+    ...docsAssets,
     viewerPages(openViewer(base_url, viewer)),
     frontPage,
   ];

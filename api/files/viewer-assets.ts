@@ -96,11 +96,16 @@ async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]
 
 /** A module as JavaScript: white space replaces its types, and its imports name the `.js` addresses. */
 async function readModule(name: string): Promise<[string, ViewerAsset]> {
+  const content = Buffer.from(await strippedModule(new URL(name, OWN)));
+  return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
+}
+
+/** A TypeScript module as JavaScript for a browser. */
+export async function strippedModule(from: URL): Promise<string> {
   // Loaded on the first visit only: 3.7 MB of WebAssembly, the same that Node runs TypeScript with.
   const { transformSync } = await import('amaro');
-  const { code } = transformSync(await readFile(new URL(name, OWN), 'utf8'), { mode: 'strip-only' });
-  const content = Buffer.from(code.replaceAll(IMPORT, "$1.js'"));
-  return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
+  const { code } = transformSync(await readFile(from, 'utf8'), { mode: 'strip-only' });
+  return code.replaceAll(IMPORT, "$1.js'");
 }
 
 /** The table of time zones by place: its package has no module, but one function. */

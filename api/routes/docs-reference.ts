@@ -1,54 +1,19 @@
 import { ERRORS } from '../../schemas/errors.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
+import { exampleTabs } from './docs-examples.ts';
 import { guideLinks } from './docs-guides.ts';
 import { html, htmlPage, inlineCode, servePage, slug } from './docs-html.ts';
+import {
+  type DocsSource,
+  type Entry,
+  type Operation,
+  operations,
+  type Parameter,
+  schemasOf,
+  successOf,
+} from './docs-operations.ts';
 import { alwaysMark, fieldTables, type JsonSchema, requiredMark, schemaLimits } from './docs-schema-tables.ts';
-
-/** The parts of an OpenAPI operation that the page shows. */
-interface Operation {
-  readonly operationId?: string;
-  readonly tags?: readonly string[];
-  readonly summary?: string;
-  readonly description?: string;
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: Content;
-  readonly responses?: Readonly<Record<string, Content & { readonly description?: string }>>;
-  readonly 'x-scope'?: string | null;
-  readonly 'x-feature'?: string | null;
-  readonly 'x-test-key'?: boolean;
-  readonly 'x-credits'?: number;
-  readonly 'x-credits-per'?: string;
-  readonly 'x-prices'?: readonly { readonly when: string; readonly credits: number }[];
-  readonly security?: readonly unknown[];
-}
-
-interface Parameter {
-  readonly in: string;
-  readonly name: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly example?: unknown;
-  readonly schema: JsonSchema;
-}
-
-interface Content {
-  readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema; readonly example?: unknown }>>;
-}
-
-/** The parts of an OpenAPI document that the page shows. */
-interface DocsSource {
-  readonly info: { readonly title: string; readonly version: string };
-  readonly servers?: readonly { readonly url: string }[] | undefined;
-  readonly paths?: object | undefined;
-  readonly components?: object | undefined;
-}
-
-interface Entry {
-  readonly method: string;
-  readonly path: string;
-  readonly operation: Operation;
-  readonly id: string;
-}
+import { searchForm } from './docs-search.ts';
 
 /** Longer examples are cut, characters. */
 const LONGEST_EXAMPLE = 2400;
@@ -60,7 +25,7 @@ const PAGES = {
     links: [
       ['v1/openapi.json', 'OpenAPI 3.1'],
       ['viewer', 'Map'],
-      ['docs/webhooks', 'Receiving events'],
+      ['docs/receive-events', 'Receiving events'],
       ['docs/legacy', 'Earlier variant'],
     ],
     lead: 'Where hail is falling now, where it fell on any day, and what lies in its way: answered straight from published radar files. Sizes are radar estimates, not ground measurements.',
@@ -74,7 +39,7 @@ const PAGES = {
     links: [
       ['../legacy/v1/openapi.json', 'OpenAPI 3.1'],
       ['../viewer', 'Map'],
-      ['webhooks', 'Receiving events'],
+      ['receive-events', 'Receiving events'],
       ['../docs', 'Current variant'],
     ],
     lead: 'The earlier variant of the interface: the same data, rules and prices as the current one, in its earlier shape. Sizes are radar estimates, not ground measurements.',
@@ -85,9 +50,12 @@ const PAGES = {
 } as const;
 type Variant = keyof typeof PAGES;
 
+/** The page loads its script, searches and tries calls: all from this service. */
+const POLICY = { 'script-src': "'self'", 'connect-src': "'self'", 'form-action': "'self'" };
+
 /** GET /docs, and /docs/legacy of the earlier variant: the reference as one page without external resources. */
 export function docsPage(source: DocsSource, variant: Variant = 'current'): PublicRoute {
-  return servePage(PAGES[variant].path, renderDocs(source, variant));
+  return servePage(PAGES[variant].path, renderDocs(source, variant), POLICY);
 }
 
 /** The page as HTML. */
@@ -96,13 +64,14 @@ function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
   const entries = operations(source);
   const groups = [...Map.groupBy(entries, ({ operation }) => operation.tags?.[0] ?? 'Other')];
   const root = source.servers?.[0]?.url ?? '';
-  const schemas =
-    (source.components as { readonly schemas?: Readonly<Record<string, JsonSchema>> } | undefined)?.schemas ?? {};
+  const schemas = schemasOf(source);
   return htmlPage({
     title: `${source.info.title} documentation`,
+    head: `<script type="module" src="${guides}assets/docs.js"></script>`,
     nav: `<nav aria-label="Endpoints">
 <a class="brand" href="#top">${html(source.info.title)}</a>
-<p class="version">${[`Version ${html(source.info.version)}`, ...links.map(([to, text]) => `<a href="${to}">${text}</a>`)].join(' · ')}</p>
+<p class="version">${[`Version ${html(source.info.version)}`, ...links.map(([to, text]) => `<a${to.endsWith('.json') ? ' id="description"' : ''} href="${to}">${text}</a>`)].join(' · ')}</p>
+${searchForm('', `${guides}search`)}
 ${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
 <h2>Reference</h2>
 <ul><li><a class="plain" href="#errors">Errors</a></li></ul>
@@ -116,19 +85,6 @@ ${groups.map(([group, members]) => `<h2 id="${slug(group)}">${html(group)}</h2>\
 <p>${error}</p>
 ${errorTable()}`,
   });
-}
-
-/** All operations but HEAD, which the page describes once for all. */
-function operations({ paths }: DocsSource): readonly Entry[] {
-  return Object.entries((paths ?? {}) as Readonly<Record<string, Readonly<Record<string, Operation>>>>).flatMap(
-    ([path, { head: _, ...methods }]) =>
-      Object.entries(methods).map(([method, operation]) => ({
-        method: method.toUpperCase(),
-        path,
-        operation,
-        id: operation.operationId ?? slug(`${method}${path}`),
-      })),
-  );
 }
 
 function navGroup(group: string, members: readonly Entry[]): string {
@@ -208,11 +164,21 @@ function operationArticle(
   schemas: Readonly<Record<string, JsonSchema>>,
 ): string {
   const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== 'header');
-  const [status, success] = Object.entries(operation.responses ?? {}).find(([code]) => code.startsWith('2')) ?? [];
-  const reply = Object.values(success?.content ?? {})[0];
+  const { status, type, reply } = successOf(operation);
   const body = operation.requestBody?.content?.['application/json'];
   const fields = reply?.schema ? fieldTables(reply.schema, schemas, alwaysMark) : '';
+  const call = {
+    method,
+    url: `${root}${path}`,
+    query: (operation.parameters ?? [])
+      .filter((parameter) => parameter.in === 'query' && (parameter.example !== undefined || parameter.required))
+      .map(({ name, example }) => [name, String(example ?? '')] as const),
+    body: body?.example,
+    needs_key: operation.security?.length !== 0,
+    answer: type.includes('json') ? 'json' : type.startsWith('text/') ? 'text' : 'bytes',
+  } as const;
   return `<article id="${id}">
+<div class="about">
 <h3>${html(operation.summary ?? '')}</h3>
 <p class="address">${methodBadge(method)}<span class="path">${breakable(path)}</span></p>
 ${chips(operation)}
@@ -220,10 +186,14 @@ ${chips(operation)}
 ${parameters.length === 0 ? '' : `<h4>Parameters</h4>\n${parameterTable(parameters)}`}
 ${body?.schema ? `<h4>Body</h4>\n${fieldTables(body.schema, schemas, requiredMark)}` : ''}
 ${priceTable(operation)}
+</div>
+<div class="samples">
 <h4>Example</h4>
-<pre tabindex="0"><code>${html(curlExample({ method, path, operation, id }, root))}</code></pre>
-${reply?.example === undefined ? '' : `<details><summary>Answer ${html(status ?? '')}</summary><pre tabindex="0"><code>${html(exampleText(reply.example))}</code></pre></details>`}
-${fields === '' ? '' : `<details><summary>Fields of the answer</summary>${fields}</details>`}
+${exampleTabs(id, call)}
+<button class="try" type="button" data-operation="${id}" hidden>Try it</button>
+${reply?.example === undefined ? '' : `<h4>Answer ${html(status)}</h4>\n<pre class="answer" tabindex="0"><code>${html(exampleText(reply.example))}</code></pre>`}
+</div>
+${fields === '' ? '' : `<details class="fields"><summary>Fields of the answer</summary>${fields}</details>`}
 </article>`;
 }
 
@@ -268,21 +238,6 @@ function parameterTable(parameters: readonly Parameter[]): string {
       `<tr><td><code>${html(name)}</code>${requiredMark(required)}</td><td class="limits">${html(schemaLimits(schema))}</td><td>${inlineCode(description ?? schema.description ?? '')}</td></tr>`,
   );
   return `<div class="scroll" tabindex="0"><table><thead><tr><th>Name</th><th>Values</th><th>Meaning</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`;
-}
-
-function curlExample({ method, path, operation }: Entry, root: string): string {
-  const query = (operation.parameters ?? [])
-    .filter((parameter) => parameter.in === 'query' && (parameter.example !== undefined || parameter.required))
-    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example ?? '')).replaceAll('%2C', ',')}`);
-  const body = operation.requestBody?.content?.['application/json']?.example;
-  const url = `${root}${path}${query.length === 0 ? '' : `?${query.join('&')}`}`;
-  return [
-    `curl ${method === 'GET' ? '' : `-X ${method} `}'${url}'`,
-    ...(operation.security?.length === 0 ? [] : [`  -H "Authorization: Bearer $HAIL_KEY"`]),
-    ...(body === undefined
-      ? []
-      : [`  -H 'Content-Type: application/json'`, `  -d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
-  ].join(' \\\n');
 }
 
 /** A value as indented JSON, cut after `LONGEST_EXAMPLE`. */

@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly default?: unknown;
+  readonly 'x-default'?: unknown;
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
@@ -65,6 +66,11 @@ function fieldRows(
   });
 }
 
+/** Names of the fields of a value, without the fields that they are in. */
+export function fieldNames(schema: JsonSchema, schemas: Readonly<Record<string, JsonSchema>>): readonly string[] {
+  return fieldRows(schema, schemas).map(({ name }) => name.split('.').at(-1) ?? name);
+}
+
 /** Fields of a body or an answer, one table for each shape. */
 export function fieldTables(
   schema: JsonSchema,
@@ -117,6 +123,7 @@ export function schemaLimits(schema: JsonSchema): string {
   const isWide = schema.maximum === undefined || schema.maximum >= Number.MAX_SAFE_INTEGER;
   const low = schema.exclusiveMinimum ?? schema.minimum;
   const unit = schema['x-unit'];
+  const standard = schema.default ?? schema['x-default'];
   return [
     schemaWords(schema) ?? schema.format ?? kind,
     low !== undefined && low > Number.MIN_SAFE_INTEGER && !isWide
@@ -125,7 +132,7 @@ export function schemaLimits(schema: JsonSchema): string {
     lengthRange(schema.minItems, schema.maxItems, ''),
     lengthRange(schema.minLength, schema.maxLength, ' characters'),
     unit === undefined || unit === '1' ? '' : `in ${unit}`,
-    schema.default === undefined ? '' : `default ${schema.default}`,
+    standard === undefined ? '' : `default ${standard}`,
   ]
     .filter((part) => part !== '')
     .join(', ');

@@ -4,7 +4,7 @@ import type { Store } from './database.ts';
 import type { Database } from './schema.ts';
 
 /** How long a cursor keeps the place at which it was handed out. */
-const CURSOR_MS = 3_600_000;
+export const CURSOR_MS = 3_600_000;
 /** How long the place of a deleted item is kept. */
 const DELETED_MS = 24 * 3_600_000;
 /** Holder of the place of a deleted item: every key. */

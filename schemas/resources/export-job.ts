@@ -98,8 +98,8 @@ export const ExportAccepted = z.object({
 /** The parameters that were used. */
 const ExportedRequest = z.object({
   dataset: z.enum(DATASETS).meta({ description: 'Data set.' }),
-  date_start: z.string().meta({ description: 'First storm date.' }),
-  date_end: z.string().meta({ description: 'Last storm date, included: today (UTC) at the latest.' }),
+  date_start: z.string().meta({ description: 'First storm date.', format: 'date' }),
+  date_end: z.string().meta({ description: 'Last storm date, included: today (UTC) at the latest.', format: 'date' }),
   bbox: z
     .tuple([z.number(), z.number(), z.number(), z.number()])
     .readonly()

@@ -23,7 +23,7 @@ const instant = (what: string, pattern: RegExp) =>
   z
     .string()
     .regex(pattern)
-    .meta({ description: `${what} ISO 8601 UTC.` });
+    .meta({ description: `${what} ISO 8601 UTC.`, format: 'date-time' });
 /** Instant such as `2026-05-01T20:12:00Z`. */
 export const time = (what: string) => instant(what, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 /** When a record was written, such as `2026-05-01T20:12:00.123Z`. */

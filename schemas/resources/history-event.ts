@@ -8,7 +8,7 @@ import { RadarGaps } from './radar-gaps.ts';
 
 /** The largest hail of one storm date around a point. */
 export const HistoryEvent = z.object({
-  storm_date: z.string().meta({ description: 'Storm date, YYYY-MM-DD.' }),
+  storm_date: z.string().meta({ description: 'Storm date, YYYY-MM-DD.', format: 'date' }),
   location: z.object({
     lat: wire.lat('Latitude of the largest detection of the day in the radius; of equals the nearest.'),
     lon: wire.lon('Longitude of the same.'),

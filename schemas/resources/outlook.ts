@@ -11,7 +11,9 @@ export const OutlookDay = z
       .min(1)
       .max(OUTLOOK_DAYS)
       .meta({ description: 'Day of the outlook; day 1 had begun when it was made. Days that are over are left out.' }),
-    forecast_date: z.string().meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.' }),
+    forecast_date: z
+      .string()
+      .meta({ description: 'Date of the 12 UTC at which the day begins, YYYY-MM-DD.', format: 'date' }),
     hail_probability: wire.percent(
       `Probability in percent of hail >= 25 mm within 40 km on the day, one decimal: between what SPC and the model say; where neither speaks, the climatology. ${ASSUMPTIONS.pool_weights}`,
     ),

@@ -60,7 +60,7 @@ export type PortfolioGaps = z.infer<typeof PortfolioGaps>;
 
 /** A page of a business's locations with hail nearby. */
 export const PortfolioImpacts = z.object({
-  date: z.string().meta({ description: 'Storm date as asked.' }),
+  date: z.string().meta({ description: 'Storm date as asked.', format: 'date' }),
   radius_mi: z.literal(IMPACT_RADIUS_MI).meta({ description: 'Radius around each location.', unit: 'mi' }),
   assets_checked: z.int().nonnegative().meta({ description: 'Locations of the business; the same on every page.' }),
   impacted_count: z.int().nonnegative().meta({

@@ -9,8 +9,10 @@ export const PortfolioLocation = z.object({
   lon: z.number().meta({ description: 'Longitude, 5 decimals.', unit: 'deg' }),
   address: z.string().meta({ description: 'Postal address as given; empty when none was.' }),
   tags: z.array(z.string()).meta({ description: 'Labels to group by, in the order given; empty when none were.' }),
-  created_at: z.string().meta({ description: 'When the location was first accepted, ISO 8601 UTC.' }),
-  updated_at: z.string().meta({ description: 'When a row last replaced it, ISO 8601 UTC.' }),
+  created_at: z
+    .string()
+    .meta({ description: 'When the location was first accepted, ISO 8601 UTC.', format: 'date-time' }),
+  updated_at: z.string().meta({ description: 'When a row last replaced it, ISO 8601 UTC.', format: 'date-time' }),
 });
 export type PortfolioLocation = z.infer<typeof PortfolioLocation>;
 

@@ -51,7 +51,7 @@ const ResultSummary = z.object({
   event_count: z.int().nonnegative().meta({ description: 'Storm dates with any signal.' }),
   verdicts: z.array(
     z.object({
-      event_date: z.string().meta({ description: 'Storm date.' }),
+      event_date: z.string().meta({ description: 'Storm date.', format: 'date' }),
       verdict: z.enum(VERDICTS).meta({ description: 'As in the answer of a verification.' }),
     }),
   ),

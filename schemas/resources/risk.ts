@@ -31,8 +31,8 @@ export const MonthlyRisk = z.object({
 export const RiskBasis = z.object({
   source: z.enum(PROVENANCES).meta({ description: 'Simulated dates count only where none was observed.' }),
   storm_dates: wire.count('Storm dates that were counted.'),
-  first_date: z.string().meta({ description: 'First of them.' }),
-  last_date: z.string().meta({ description: 'Last of them.' }),
+  first_date: z.string().meta({ description: 'First of them.', format: 'date' }),
+  last_date: z.string().meta({ description: 'Last of them.', format: 'date' }),
   prior_share: wire.probability(
     `Share of built-in rates in the rate of hail >= 19 mm; the rest was counted. ${ASSUMPTIONS.climatology}`,
   ),

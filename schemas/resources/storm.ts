@@ -80,7 +80,7 @@ export type TrackHistoryPoint = z.infer<typeof TrackHistoryPoint>;
 /** The whole life of a tracked storm cell. */
 export const StormTrack = z.object({
   track_id: z.string().meta({ description: 'Identifier of the track.' }),
-  date: z.string().meta({ description: 'Storm date that selected the track.' }),
+  date: z.string().meta({ description: 'Storm date that selected the track.', format: 'date' }),
   detail: wire.detail(),
   data_as_of: wire.dataAsOf(),
   summary: z.object({

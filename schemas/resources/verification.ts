@@ -48,7 +48,7 @@ export type NearestReport = z.infer<typeof NearestReport>;
 
 /** Hail of one storm date at the point. */
 export const VerificationEvent = z.object({
-  event_date: z.string().meta({ description: 'Storm date.' }),
+  event_date: z.string().meta({ description: 'Storm date.', format: 'date' }),
   verdict: z.enum(VERDICTS).meta({
     description:
       'hit: a detection that a ground report corroborates, or a strong one alone; marginal: any other detection, or a report without radar; miss: neither, an echo of 5 to 10 mm only.',

@@ -49,9 +49,24 @@ export interface DescribedOperation extends z.infer<typeof Operation> {
   readonly keyed: boolean;
 }
 
-/** The description of the interface as a client reads it. */
+/** The description of the interface as a client reads it, with the responses that operations have in common in every place. */
 export function parseDescription(document: unknown): ApiDescription {
-  return Document.parse(document);
+  return Document.parse(withResponses(document));
+}
+
+const RESPONSE = /^#\/components\/responses\/(\w+)$/;
+const Shared = z.looseObject({ components: z.looseObject({ responses: z.record(z.string(), z.unknown()) }) });
+
+/** A copy of a description with its shared responses in the place of the references to them. */
+export function withResponses(document: unknown): z.infer<typeof Shared> {
+  const copy = Shared.parse(JSON.parse(JSON.stringify(document)));
+  const { responses } = copy.components;
+  return Shared.parse(
+    JSON.parse(JSON.stringify(copy), (_, value) => {
+      const name = RESPONSE.exec(value?.$ref ?? '')?.[1];
+      return name === undefined ? value : responses[name];
+    }),
+  );
 }
 
 /** Every operation of a description but those on files, which have tests of their own; those of HEAD are the ones of GET without bodies and are left out. */

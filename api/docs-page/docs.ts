@@ -1,0 +1,12 @@
+import { offerCopies, shareLanguage } from './examples.ts';
+import { openSearch } from './search.ts';
+import { offerTries } from './try-it.ts';
+
+/** The root of the service: scripts are two folders below it. */
+const service = new URL('../../', import.meta.url);
+
+openSearch();
+shareLanguage();
+offerCopies();
+offerTries(service);
+document.documentElement.dataset.ready = 'true';
