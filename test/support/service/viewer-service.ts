@@ -15,7 +15,7 @@ export interface ViewerService {
   readonly dates: readonly string[];
   /** Every request line so far, with its Range. */
   readonly requests: readonly string[];
-  /** The next calls are refused with this; null: answered again. */
+  /** The next calls, of whatever path, are refused with this; null: answered again. */
   refuse(code: ErrorCode | null, headers?: Readonly<Record<string, string>>): void;
   close(): Promise<void>;
 }
@@ -115,7 +115,8 @@ export async function serveViewer(
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const url = new URL(request.url as string, origin);
     requests.push(`${request.method} ${request.url}${request.headers.range ? ` ${request.headers.range}` : ''}`);
-    if (url.pathname.startsWith('/v1/tiles/')) return list(request, response, url);
+    if (url.pathname.startsWith('/v1/tiles/') || (refusal && url.pathname.startsWith('/v1/')))
+      return list(request, response, url);
     const file = files.get(url.pathname);
     if (file) return archive(request, response, file);
     if (!url.pathname.startsWith('/viewer')) return void response.writeHead(404).end();
