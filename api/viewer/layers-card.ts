@@ -1,3 +1,4 @@
+import type { Feature } from 'geojson';
 import type { Map as MapLibre } from 'maplibre-gl';
 import { openFold } from './fold.ts';
 import {
@@ -43,6 +44,8 @@ interface Row {
   /** It may be read without another click: it was just switched on, or the address has it. */
   may_read: boolean;
   drawn: boolean;
+  /** Features on the map: the same ones are not put there again with each scan. */
+  features: readonly Feature[];
 }
 
 export type LayersCard = ReturnType<typeof openLayersCard>;
@@ -185,8 +188,11 @@ export function openLayersCard({
     const isOfThis = row.reading !== null && layer.serves(row.reading.asked, now);
     const visible = on && reason === null && isOfThis && content ? layer.visible(content, now) : [];
     row.drawn = on && reason === null && isOfThis && !row.busy;
-    if (on && reason === null && isOfThis) putFeatures(map, source, visible, layer.layers(source));
-    else
+    const isSame = visible.length === row.features.length && visible.every((one, i) => one === row.features[i]);
+    row.features = visible;
+    if (on && reason === null && isOfThis) {
+      if (!isSame || !map.getSource(source)) putFeatures(map, source, visible, layer.layers(source));
+    } else
       removeSource(
         map,
         source,
@@ -223,7 +229,7 @@ export function openLayersCard({
       return rows
         .filter(({ drawn }) => drawn)
         .flatMap(({ layer }) => {
-          const facts = layer.kind === 'read' ? layer.facts : layer.facts;
+          const { facts } = layer;
           const ids = layer.kind === 'read' ? layer.layers(sourceOf(layer)).map(({ layer }) => layer.id) : layer.picks;
           if (facts === undefined || ids === undefined) return [];
           const layers = ids.filter((id) => map.getLayer(id) !== undefined);
@@ -287,6 +293,7 @@ function makeRow(layer: MapLayer): Row {
     busy: false,
     may_read: false,
     drawn: false,
+    features: [],
   };
 }
 

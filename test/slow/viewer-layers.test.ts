@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
 import { colorsOf, PHONE, ready, said, serviceTest, type Visit } from '../support/browser/browser.ts';
-import { alertsFile, publishFeeds } from '../support/data/feeds.ts';
+import { alertsFile, publishFeeds, ringOf } from '../support/data/feeds.ts';
 import { reportList } from '../support/data/report-list.ts';
 import { midnight, ownCopy, preparedRoot } from '../support/data/world.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
@@ -87,65 +87,76 @@ async function cardsApart(t: ExecutionContext, page: Page, ids: readonly string[
   }
 }
 
+/** Switches a layer on, off, on and off again: each time it is drawn or gone, and it is paid for once. */
+async function switchThrough(t: ExecutionContext, visit: Visit, id: string, price: number, marks: readonly string[]) {
+  const { page, picture } = visit;
+  const isDrawn = async () => has(await colorsOf(page, MIDDLE), marks);
+  const before = await creditsUsed(visit);
+  t.false(await isDrawn(), `${id} is off`);
+  await press(page, id);
+  await picture(`layer-${id}`);
+  t.true(await isDrawn(), `${id} is on`);
+  t.true(page.url().includes(`layers=hail,${id}`), page.url());
+  await press(page, id);
+  t.false(await isDrawn(), `${id} is off again`);
+  await press(page, id);
+  t.is((await creditsUsed(visit)) - before, price, `${id} costs what the card says, once`);
+  await press(page, id);
+}
+
+const SCAN_OF_TWO = { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}` };
+
 serviceTest(
-  'each layer is drawn when switched on and taken away when switched off, costs what the card says, and is not read twice',
-  { root: reportedRoot, path: `/viewer#view=scan&date=${SECOND_DATE}` },
+  'storms, warnings and outlooks are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
+  SCAN_OF_TWO,
   async (t, visit) => {
-    const { page, complaints, picture } = visit;
-    await post(visit, '/portfolio/locations', {
-      format: 'json',
-      data: [{ name: 'Depot', lat: 35.25, lon: -97.75 }],
-    });
-    await post(visit, '/areas', {
-      kind: 'polygon',
-      name: 'South',
-      geometry: {
-        type: 'Polygon',
-        coordinates: [
-          [
-            [-97.9, 34.8],
-            [-97.5, 34.8],
-            [-97.5, 35.1],
-            [-97.9, 35.1],
-            [-97.9, 34.8],
-          ],
-        ],
-      },
-    });
-    await post(visit, '/alerts/subscribe', {
-      ...{ lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' },
-      webhook_url: 'https://192.0.32.7/hail',
-    });
+    const { page, complaints } = visit;
     await page.click('#layers-fold');
     await settled(page);
-    await picture('layers-open');
-
-    for (const [id, marks, price] of [
-      ['storms', MARKS.storms, 0],
-      ['warnings', [...MARKS.warnings], 8],
-      ['outlooks', MARKS.outlooks, 5],
-      ['locations', [], 1],
-      ['areas', MARKS.areas, 2],
-      ['alerts', MARKS.alerts, 1],
-    ] as const) {
-      t.false(has(await colorsOf(page, MIDDLE), marks), `${id} is off`);
-      const before = await creditsUsed(visit);
-      await press(page, id);
-      await picture(`layer-${id}`);
-      if (marks.length > 0) t.true(has(await colorsOf(page, MIDDLE), marks), `${id} is on`);
-      t.is(await page.locator(`.layer:has(#layer-${id})`).getAttribute('class'), 'layer on');
-      t.is((await creditsUsed(visit)) - before, price, `${id} costs`);
-      t.true(page.url().includes(`layers=hail,${id}`), page.url());
-      await press(page, id);
-      t.false(has(await colorsOf(page, MIDDLE), marks), `${id} is off again`);
-      await press(page, id);
-      t.is((await creditsUsed(visit)) - before, price, `${id} is not read twice`);
-      await press(page, id);
-    }
-    t.true((await colorsOf(page, MIDDLE)).has('179,203,216') || (await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.is(await noteOf(page, 'warnings'), 'Costs 8 credits');
+    t.is(await noteOf(page, 'outlooks'), 'Costs 5 credits');
+    await switchThrough(t, visit, 'storms', 0, MARKS.storms);
+    await switchThrough(t, visit, 'warnings', 8, MARKS.warnings);
+    await switchThrough(t, visit, 'outlooks', 5, MARKS.outlooks);
+    await page.click('#view-day');
+    await settled(page);
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
     await press(page, 'hail');
     t.false((await colorsOf(page, MIDDLE)).has(NICKEL));
-    t.true(page.url().includes('layers=&') || page.url().endsWith('layers='));
+    t.true(page.url().includes('layers=&'), page.url());
+    await press(page, 'hail');
+    t.true((await colorsOf(page, MIDDLE)).has(NICKEL));
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'own locations, areas and alerts are drawn when switched on and gone when switched off, cost what the card says, and are not read twice',
+  SCAN_OF_TWO,
+  async (t, visit) => {
+    const { page, complaints, picture } = visit;
+    const locations = [{ name: 'Depot', lat: 35.25, lon: -97.75 }];
+    await post(visit, '/portfolio/locations', { format: 'json', data: locations });
+    const geometry = { type: 'Polygon', coordinates: [ringOf([-97.9, 34.8, -97.5, 35.1])] };
+    await post(visit, '/areas', { kind: 'polygon', name: 'South', geometry });
+    const circle = { lat: 35.3, lon: -97.5, radius_km: 20, name: 'Circle' };
+    await post(visit, '/alerts/subscribe', { ...circle, webhook_url: 'https://192.0.32.7/hail' });
+    await page.click('#layers-fold');
+    await settled(page);
+    t.is(await noteOf(page, 'areas'), 'Costs 1 credit, and 1 for each area');
+    t.is(await noteOf(page, 'alerts'), 'Costs 1 credit');
+    await switchThrough(t, visit, 'areas', 2, MARKS.areas);
+    await switchThrough(t, visit, 'alerts', 1, MARKS.alerts);
+    const before = await creditsUsed(visit);
+    await press(page, 'locations');
+    t.is(await noteOf(page, 'locations'), '1 location.');
+    t.is((await creditsUsed(visit)) - before, 1);
+    await page.click('#layers-fold');
+    await page.goto(`${page.url().replace(/map=.*/, '')}map=9/35.2500/-97.7500`);
+    await settled(page);
+    await page.mouse.click(640, 400);
+    t.deepEqual(await page.locator('.facts-title').allTextContents(), ['Depot']);
+    await picture('own-facts');
     t.deepEqual(complaints, []);
   },
 );
