@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -16,7 +18,6 @@ import { townZoom } from '../../../api/files/basemap-outlines.ts';
 import { openStreets } from '../../../api/files/basemap-streets.ts';
 import { openViewer } from '../../../api/files/viewer.ts';
 import { BASEMAP_FOLDER } from '../../support/service/basemap-folder.ts';
-import { serveViewer } from '../../support/service/viewer-service.ts';
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'hail-basemap-'));
 const page = async (streets: string | null) => {
@@ -40,10 +41,18 @@ async function namesIn(archive: PMTiles, [z, x, y]: readonly [number, number, nu
 const AT_NORMAN = { 4: [4, 3, 6], 7: [7, 29, 50], 8: [8, 58, 101] } as const;
 
 test('the base map is read by range: towns and counties come with their zooms', async (t) => {
-  const service = await serveViewer(null);
-  t.teardown(() => service.close());
-  const html = await (await fetch(`${service.origin}/viewer`)).text();
-  const archive = new PMTiles(`${service.origin}${metaOf(html, 'hail-ground')}`);
+  const { viewer, html } = await page(null);
+  const ranges: string[] = [];
+  const server = createServer(async ({ method = '', url = '', headers }, response) => {
+    ranges.push(headers.range ?? 'none');
+    const answer = await viewer.respond({ method, path: url, headers });
+    response.writeHead(answer.status, answer.headers);
+    (answer.body as Readable).pipe(response);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const archive = new PMTiles(`http://127.0.0.1:${port}${metaOf(html, 'hail-ground')}`);
   const { maxZoom, numAddressedTiles } = await archive.getHeader();
   t.is(maxZoom, 8);
   t.true(numAddressedTiles > 1000);
@@ -55,8 +64,7 @@ test('the base map is read by range: towns and counties come with their zooms', 
   t.deepEqual(await namesIn(archive, AT_NORMAN[7], 'county_names'), []);
   t.true((await namesIn(archive, AT_NORMAN[4], 'state_names')).includes('Oklahoma'));
   t.true((await namesIn(archive, [0, 0, 0], 'neighbours')).includes('Canada'));
-  const ranges = service.requests.filter((line) => line.includes('/viewer/basemap/'));
-  t.true(ranges.length > 0 && ranges.every((line) => line.includes('bytes=')));
+  t.true(ranges.length > 0 && ranges.every((range) => range.startsWith('bytes=')));
 });
 
 test('an archive is public, answered by range for good, and found under its own name only', async (t) => {
