@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
+import { type PlaceFiles, placeFiles, placesEdition } from './place-files.ts';
 import { stateOutlines } from './viewer-outlines.ts';
 
 /** One file of the page, in memory. */
@@ -16,6 +17,8 @@ export interface ViewerAsset {
 interface Assets {
   readonly page: string;
   readonly files: ReadonlyMap<string, ViewerAsset>;
+  /** Files that are made when they are first read: a page that looks for no place needs none. */
+  readonly late: ReadonlyMap<string, () => Promise<ViewerAsset>>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
@@ -58,7 +61,12 @@ export async function loadAssets(): Promise<Assets> {
     ['states.json', jsonAsset(stateOutlines())],
   ]);
   const page = await readFile(new URL(PAGE, OWN), 'utf8');
-  return { page, files, version: versionOf(page, files) };
+  const late = new Map((['places', 'zips'] as const).map((name) => [`${name}.json`, () => placeAsset(name)]));
+  return { page, files, late, version: versionOf(page + (await placesEdition()), files) };
+}
+
+async function placeAsset(name: keyof PlaceFiles): Promise<ViewerAsset> {
+  return { type: JSON_TYPE, content: Buffer.from((await placeFiles())[name]) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */

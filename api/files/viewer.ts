@@ -50,7 +50,7 @@ interface Site {
   readonly version: string;
   readonly page: Codings;
   readonly policy: string;
-  /** Compressed on first use. */
+  /** Made and compressed on first use. */
   file(name: string): Promise<Codings> | null;
 }
 
@@ -102,10 +102,13 @@ async function openSite(base: URL, access: ViewerAccess): Promise<Site> {
     page: await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(page) }),
     policy: contentPolicy(base, page),
     file(name) {
-      const asset = assets.files.get(name);
+      const known = ready.get(name);
+      if (known !== undefined) return known;
+      const asset = assets.files.get(name) ?? assets.late.get(name)?.();
       if (!asset) return null;
-      const made = ready.get(name) ?? codings(asset);
+      const made = Promise.resolve(asset).then(codings);
       ready.set(name, made);
+      made.catch(() => ready.delete(name));
       return made;
     },
   };
