@@ -1,3 +1,5 @@
+import type { LngLat } from './coverage.ts';
+
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {
   readonly date: string | null;
@@ -6,6 +8,8 @@ export interface Address {
   readonly frame: string | null;
   readonly reflectivity: boolean;
   readonly place: MapPlace | null;
+  /** The pinned place. */
+  readonly pin: LngLat | null;
 }
 
 /** Swaths of a whole day, or one scan. */
@@ -21,6 +25,7 @@ export interface MapPlace {
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SCAN_ID = /^\d{8}T\d{6}Z$/;
 const PLACE = /^(\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)$/;
+const PIN = /^(-?\d+(?:\.\d+)?),(-?\d+(?:\.\d+)?)$/;
 const ZOOM_MAX = 22;
 
 /**
@@ -38,16 +43,18 @@ export function readAddress(hash: string): Address {
     frame: SCAN_ID.test(frame) ? frame : null,
     reflectivity: values.get('reflectivity') === 'on',
     place: readPlace(values.get('map') ?? ''),
+    pin: readPin(values.get('pin') ?? ''),
   };
 }
 
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, frame, reflectivity, place }: Address): string {
+export function writeAddress({ date, view, frame, reflectivity, place, pin }: Address): string {
   const parts = [
     `view=${view}`,
     date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
     reflectivity && 'reflectivity=on',
+    pin && `pin=${pin.lat.toFixed(5)},${pin.lng.toFixed(5)}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,
   ];
   return `#${parts.filter(Boolean).join('&')}`;
@@ -64,4 +71,9 @@ function readPlace(text: string): MapPlace | null {
   const [, zoom, lat, lon] = (PLACE.exec(text) ?? []).map(Number);
   if (zoom === undefined || zoom > ZOOM_MAX || Math.abs(lat) > 85 || Math.abs(lon) > 180) return null;
   return { zoom, lat, lon };
+}
+
+function readPin(text: string): LngLat | null {
+  const [, lat, lng] = (PIN.exec(text) ?? []).map(Number);
+  return lat === undefined || Math.abs(lat) > 85 || Math.abs(lng) > 180 ? null : { lat, lng };
 }

@@ -1,5 +1,6 @@
 import { readAddress, type View } from './address.ts';
 import { forgetKey } from './api-key.ts';
+import type { LngLat } from './coverage.ts';
 import type { Dates } from './dates.ts';
 import type { Display } from './display.ts';
 import { listenToKeys } from './keyboard.ts';
@@ -36,6 +37,9 @@ export function connectControls({
     if (state.reflectivity) state.view = 'scan';
     void display.showView();
   };
+  const pick = (at: LngLat) => {
+    if (!state.measuring) spot.pick(at, state.view);
+  };
   const fitHail = () => void display.fitHail(true);
 
   listenToKeys({
@@ -55,7 +59,7 @@ export function connectControls({
     'shift ArrowRight': () => map.panBy([PAN_PX, 0]),
     'shift ArrowUp': () => map.panBy([0, -PAN_PX]),
     'shift ArrowDown': () => map.panBy([0, PAN_PX]),
-    'map Enter': () => spot.pick(map.getCenter(), state.view),
+    'map Enter': () => pick(map.getCenter()),
   });
 
   const dateField = element<HTMLInputElement>('date');
@@ -84,16 +88,17 @@ export function connectControls({
     dates.askForKey();
   });
 
-  map.on('click', ({ lngLat }) => spot.pick(lngLat, state.view));
+  map.on('click', ({ lngLat }) => pick(lngLat));
   map.on('moveend', display.updateAddress);
   map.on('error', ({ error }) =>
     setTrouble(`Part of the map cannot be drawn: ${error.message}`, 'Try again', dates.refresh),
   );
   addEventListener('hashchange', () => {
-    const { date, view, frame, reflectivity, place } = readAddress(location.hash);
+    const { date, view, frame, reflectivity, place, pin } = readAddress(location.hash);
     if (place) map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
     state.view = view;
     state.reflectivity = reflectivity;
+    state.pin = pin;
     if (date) void dates.openDate(date, frame);
   });
 }

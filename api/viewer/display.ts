@@ -38,6 +38,7 @@ export function openDisplay({
   const spot = openSpot(map, palette);
   timeline.load([]);
   timeline.point(null);
+  let announce = () => {};
 
   /** Shows a date whose list has arrived, with this scan if it has it. */
   async function showDay(day: DayIndex, scan_id: string | null): Promise<void> {
@@ -129,6 +130,7 @@ export function openDisplay({
     await hatchUncovered();
     setLoading(false);
     spot.update(state.view);
+    announce();
   }
 
   /** Hatches areas without radar coverage: of the scan that is shown, or of the newest scan of the day. */
@@ -159,7 +161,20 @@ export function openDisplay({
   /** Makes the address show the current state. */
   function updateAddress(): void {
     history.replaceState(null, '', stateAddress(state, map.place()));
+    announce();
   }
 
-  return { timeline, spot, showDay, showView, showFailure, fitHail, updateAddress };
+  return {
+    timeline,
+    spot,
+    showDay,
+    showView,
+    showFailure,
+    fitHail,
+    updateAddress,
+    /** Calls `act` whenever something else is shown, or the same elsewhere. */
+    onShown(act: () => void): void {
+      announce = act;
+    },
+  };
 }

@@ -47,6 +47,13 @@ interface Answer {
   readonly source: string | null;
 }
 
+/** What a call sends, and the scope that it needs. */
+export interface CallOptions {
+  readonly scope: string;
+  /** Makes the call a POST. */
+  readonly body?: object | undefined;
+}
+
 export type Service = ReturnType<typeof openService>;
 
 /**
@@ -86,6 +93,10 @@ export function openService(api: string, readKey: () => string | null, is_public
     day(date: string): Promise<DayIndex> {
       return days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
     },
+    /** Body of a call that is charged, with the key of the reader; `scope` is the one that the call needs. */
+    async call(path: string, { scope, body }: CallOptions) {
+      return (await request(`${api}${path}`, readKey(), false, { scope, body })).body;
+    },
     /** Makes the next `day` request the date again. */
     forget(date: string): void {
       days.delete(date);
@@ -93,14 +104,23 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 }
 
-async function request(url: string, key: string | null, is_public: boolean): Promise<Answer> {
+async function request(
+  url: string,
+  key: string | null,
+  is_public: boolean,
+  { scope, body }: CallOptions = { scope: 'tiles:read' },
+): Promise<Answer> {
   if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
-  const response = await fetch(url, { headers: key === null ? {} : { Authorization: `Bearer ${key}` } }).catch(
-    (cause) => {
-      throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
+  const response = await fetch(url, {
+    headers: {
+      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
     },
-  );
-  if (!response.ok) throw await refusal(response);
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  }).catch((cause) => {
+    throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
+  });
+  if (!response.ok) throw await refusal(response, scope);
   return { body: await response.json(), source: response.headers.get('X-Data-Source') };
 }
 
@@ -108,8 +128,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
   unauthorized: 'This key was not accepted. It may be mistyped, expired or revoked.',
   forbidden:
     'This key may not see the map: test keys cannot read data, and a suspended business cannot either. Use a live key.',
-  insufficient_scope:
-    'This key lacks the scope tiles:read, which the map needs. Use another key, or have the scope added.',
   feature_not_available: 'The plan of this key does not include the map.',
   rate_limited: 'Too many requests in one minute.',
   spend_cap_exceeded:
@@ -122,12 +140,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 const KEY_REFUSALS = new Set(['unauthorized', 'forbidden', 'insufficient_scope', 'feature_not_available']);
 
 /** The error of a response that is not a success. */
-export async function refusal(response: Response): Promise<ServiceError> {
+export async function refusal(response: Response, scope = 'tiles:read'): Promise<ServiceError> {
   const body = await response.json().catch(() => ({}));
   const code = String(body.error ?? '');
   const wait = Number(response.headers.get('Retry-After') ?? Number.NaN);
   const retry_s = Number.isFinite(wait) && code !== 'spend_cap_exceeded' ? wait : null;
-  const words = REFUSALS[code] ?? `The service answered ${response.status}${body.message ? `: ${body.message}` : ''}.`;
+  const words =
+    code === 'insufficient_scope'
+      ? `This key lacks the scope ${scope}, which is needed here. Use another key, or have the scope added.`
+      : (REFUSALS[code] ?? `The service answered ${response.status}${body.message ? `: ${body.message}` : ''}.`);
   const patience =
     retry_s === null
       ? ''

@@ -2,7 +2,7 @@ import { Popup } from 'maplibre-gl';
 import type { View } from './address.ts';
 import type { LngLat } from './coverage.ts';
 import type { HailMap } from './map.ts';
-import { textElement } from './page.ts';
+import { button, textElement } from './page.ts';
 import { type FindingWords, findingInWords } from './pick.ts';
 import { type Palette, placeInWords } from './words.ts';
 
@@ -13,16 +13,21 @@ const EXACT_FROM_ZOOM = 7;
 export function openSpot(map: HailMap, palette: Palette) {
   const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });
   let at: LngLat | null = null;
+  let pin: (at: LngLat) => void = () => {};
   popup.on('close', () => {
     at = null;
     map.mark(null);
   });
+  const pinHere = () => {
+    if (at) pin(at);
+    popup.remove();
+  };
   const update = (view: View): void => {
     if (at === null) return;
     const finding = map.sizeAt(at) ?? { mm_min: null, storm: null };
     const coarse = map.place().zoom < EXACT_FROM_ZOOM;
     const words = findingInWords(finding, { view, palette, coarse, covered: map.isCovered(at) });
-    popup.setLngLat(at).setDOMContent(card(words, placeInWords(at)));
+    popup.setLngLat(at).setDOMContent(card(words, placeInWords(at), pinHere));
     if (!popup.isOpen()) popup.addTo(map.map);
   };
   return {
@@ -34,10 +39,14 @@ export function openSpot(map: HailMap, palette: Palette) {
     /** Rewrites the card after the map has drawn something else. */
     update,
     close: () => popup.remove(),
+    /** Calls `act` with the place that the reader wants to pin. */
+    onPin(act: (at: LngLat) => void): void {
+      pin = act;
+    },
   };
 }
 
-function card({ headline, second, color, lines }: FindingWords, place: string): HTMLElement {
+function card({ headline, second, color, lines }: FindingWords, place: string, pin: () => void): HTMLElement {
   const title = textElement('p', headline, 'headline');
   if (color) {
     const swatch = textElement('span', '', 'spot');
@@ -49,5 +58,6 @@ function card({ headline, second, color, lines }: FindingWords, place: string): 
   box.append(title);
   if (second) box.append(textElement('p', second, 'second'));
   box.append(...lines.map((line) => textElement('p', line)), textElement('p', place, 'fine'));
+  box.append(button('Pin this place', pin, 'pin-here'));
   return box;
 }

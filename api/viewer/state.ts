@@ -1,4 +1,5 @@
 import { type Address, type MapPlace, type View, writeAddress } from './address.ts';
+import type { LngLat } from './coverage.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -15,12 +16,16 @@ export interface State {
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
   placed: boolean;
+  /** The place of the pin. */
+  pin: LngLat | null;
+  /** Clicks on the map measure. */
+  measuring: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, reflectivity, frame, place }: Address): State {
+export function openState({ date, view, reflectivity, frame, place, pin }: Address): State {
   return {
     turn: 0,
     date,
@@ -30,6 +35,8 @@ export function openState({ date, view, reflectivity, frame, place }: Address): 
     day: null,
     wanted: frame,
     placed: place !== null,
+    pin,
+    measuring: false,
     shown: false,
   };
 }
@@ -52,7 +59,7 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { date, view, reflectivity, day, wanted } = state;
+  const { date, view, reflectivity, day, wanted, pin } = state;
   const shown = day?.date === date ? chosenFrame(state)?.scan_id : undefined;
-  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place });
+  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place, pin });
 }

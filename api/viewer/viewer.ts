@@ -8,6 +8,8 @@
  *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
  *   dates     requests a date, shows it or the error, asks for the key
  *   share     link, print and picture (picture) of what is shown
+ *   find      search box                                    pin       pinned place: what fell, history, verification
+ *   measure   distance and area by clicks
  *   controls  keys, buttons, clicks, changes of the address
  *
  * A new layer: its MapLibre layers in `layers`, its place on the map in `map`, its field in `state`, its switch in `controls`.
@@ -19,10 +21,14 @@ import type { States } from './base-style.ts';
 import { connectControls } from './controls.ts';
 import { openDates } from './dates.ts';
 import { openDisplay } from './display.ts';
+import { openFind } from './find.ts';
+import { listenToKeys } from './keyboard.ts';
 import { drawLegend, drawReflectivityLegend } from './legend.ts';
 import { openMap } from './map.ts';
+import { openMeasure } from './measure.ts';
 import { element, loadJson, meta } from './page.ts';
 import { setTrouble } from './panel.ts';
+import { openPin } from './pin.ts';
 import { openService } from './service.ts';
 import { connectSharing } from './share.ts';
 import { openState } from './state.ts';
@@ -49,6 +55,11 @@ const display = openDisplay({ state, map, archives, palette });
 const dates = openDates({ state, service, archives, map, display });
 connectControls({ state, map, display, dates });
 connectSharing(map, palette);
+const pin = openPin({ state, map, display, dates, service, palette });
+const find = openFind(pin.show);
+const measure = openMeasure(state, map, palette.basemap.ink);
+listenToKeys({ '/': find.open, m: measure.toggle, p: () => pin.put(map.map.getCenter()) });
+pin.update();
 
 if (start.date) await dates.openDate(start.date, start.frame);
 else await dates.openNewest();
