@@ -1,15 +1,13 @@
 import type { GeoJSONSource, MapMouseEvent } from 'maplibre-gl';
 import { EMPTY } from './base-style.ts';
 import type { LngLat } from './coverage.ts';
-import { areaKm2, geodesicLine, lengthKm } from './geodesy.ts';
+import { geodesicLine } from './geodesy.ts';
 import type { HailMap } from './map.ts';
+import { measuredInWords, RING_MIN } from './measured-words.ts';
 import { element, onClick } from './page.ts';
-import { KM_PER_MILE } from './pin-calls.ts';
 import type { State } from './state.ts';
 
 const SOURCE = 'measure';
-/** A ring has an area. */
-const RING_MIN = 3;
 
 /** Measures distances and areas between clicked places, until it is ended. */
 export function openMeasure(state: State, { map }: HailMap, color: string) {
@@ -84,21 +82,4 @@ export function openMeasure(state: State, { map }: HailMap, color: string) {
     draw();
   });
   return { toggle: () => set(!state.measuring) };
-}
-
-/** `12.3 mi (19.8 km)`, and the area from three places on. */
-export function measuredInWords(places: readonly LngLat[]): string {
-  if (places.length === 0) return 'Click the map to set the first place; enter sets its middle.';
-  if (places.length === 1) return 'Click the next place.';
-  const length = lengthKm(places);
-  const distance = `${numberInWords(length / KM_PER_MILE)} mi (${numberInWords(length)} km)`;
-  if (places.length < RING_MIN) return distance;
-  const area = areaKm2(places);
-  return `${distance} · area ${numberInWords(area / KM_PER_MILE ** 2)} sq mi (${numberInWords(area)} km²)`;
-}
-
-/** Three digits that count, and whole numbers from 100 on. */
-function numberInWords(value: number): string {
-  const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
-  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

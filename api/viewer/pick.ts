@@ -90,7 +90,7 @@ function emptinessInWords(view: View, covered: boolean | null, least_mm: number)
   return view === 'scan'
     ? { headline: 'No hail here', line: `Radar looked and saw less than ${least_mm} mm.` }
     : {
-        headline: `Less than ${least_mm} mm by the map's steps`,
+        headline: `Less than ${least_mm} mm by the map’s steps`,
         line: 'Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.',
       };
 }

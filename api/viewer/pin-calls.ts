@@ -1,6 +1,6 @@
 import type { LngLat } from './coverage.ts';
 import type { Service } from './service.ts';
-import { addDays } from './words.ts';
+import { addDays, KM_PER_MILE } from './words.ts';
 
 /** Prices of the calls of a pin, credits. History is priced by the days that it looks back. */
 export const CREDITS = {
@@ -15,7 +15,6 @@ export const CREDITS = {
 } as const;
 
 export const RADII_MI = [1, 3, 10] as const;
-export const KM_PER_MILE = 1.609344;
 export const HISTORY_DAYS = 365;
 /** Farther back a verification costs less than what fell at each of the distances. */
 const FELL_DAYS_MAX = 90;

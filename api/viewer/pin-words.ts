@@ -3,7 +3,6 @@ import { geodesicKm } from './geodesy.ts';
 import {
   type Fell,
   type HailDay,
-  KM_PER_MILE,
   RADII_MI,
   type RadarGaps,
   type RadarQuality,
@@ -11,7 +10,16 @@ import {
   type VerifiedDay,
 } from './pin-calls.ts';
 import type { Frame } from './service.ts';
-import { clockInWords, counted, dateInWords, type Palette, sizeInWords, stepOf, timeInWords } from './words.ts';
+import {
+  clockInWords,
+  counted,
+  dateInWords,
+  KM_PER_MILE,
+  type Palette,
+  sizeInWords,
+  stepOf,
+  timeInWords,
+} from './words.ts';
 
 /** Radar saw a date where its scans cover this share of the minutes. */
 const SEEN_MIN_SHARE = 0.9;
@@ -84,12 +92,13 @@ function lookInWords(date: string, gaps: RadarGaps, covered: boolean) {
     };
   if (share === null) return { isKnown: true, isWhole: false, line: 'When radar looked on this date is not known.' };
   const isWhole = share >= SEEN_MIN_SHARE;
+  const percent = share > 0 && share < 0.01 ? 'less than 1 %' : `${Math.floor(100 * share)} %`;
   return {
     isKnown: share > 0,
     isWhole,
     line: isWhole
-      ? `Radar looked ${Math.floor(100 * share)} % of the time${so_far}.`
-      : `Radar looked only ${Math.floor(100 * share)} % of the time${so_far}: hail at other times is not known.`,
+      ? `Radar looked ${percent} of the time${so_far}.`
+      : `Radar looked only ${percent} of the time${so_far}: hail at other times is not known.`,
   };
 }
 

@@ -141,13 +141,20 @@ export function openPin({
     box.setAttribute('aria-busy', 'true');
     try {
       const nodes = await ask(pin);
-      if (asked === turn) box.replaceChildren(...nodes);
+      if (asked === turn) present(tab, nodes);
     } catch (error) {
-      if (asked === turn) box.replaceChildren(...refusalNodes(error));
+      if (asked === turn) present(tab, refusalNodes(error));
     } finally {
       pressed.disabled = false;
       box.removeAttribute('aria-busy');
     }
+  }
+
+  /** Shows an answer at the top of its tab, as far as it goes. */
+  function present(tab: Tab, nodes: Node[]): void {
+    const [box, panel] = [element(`${tab}-answer`), element(`pin-${tab}`)];
+    box.replaceChildren(...nodes);
+    panel.scrollTop = box.offsetTop - panel.offsetTop;
   }
 
   function refusalNodes(error: unknown): Node[] {

@@ -102,6 +102,9 @@ test('the page and its own files name no address elsewhere', async (t) => {
     'archives.js',
     'coverage.js',
     'service.js',
+    'find.js',
+    'find.css',
+    'places.js',
     'style.css',
     'palette.json',
     'states.json',
@@ -209,12 +212,13 @@ test('an address brings back date, view, scan, reflectivity and place', async (t
     frame: '20261121T040511Z',
     reflectivity: true,
     place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
+    pin: null,
   });
   t.is(writeAddress(address), hash);
 });
 
 test('what an address says wrongly counts as not said', async (t) => {
-  const nothing = { date: null, view: 'day', frame: null, reflectivity: false, place: null };
+  const nothing = { date: null, view: 'day', frame: null, reflectivity: false, place: null, pin: null };
   for (const hash of [
     '',
     '#',
@@ -301,12 +305,15 @@ test('a place is told its step, a storm its exact size, and an empty place of un
   ]);
 });
 
-test('an empty place where radar looked has no hail, one where none looked is not known', async (t) => {
+test('an empty place has no hail in a scan in which radar looked, less than the first step on a day, and is not known elsewhere', async (t) => {
   const palette = await readPalette();
   const told = (view: 'day' | 'scan', covered: boolean) =>
     findingInWords({ mm_min: null, storm: null }, { view, palette, coarse: false, covered });
   t.like(told('scan', true), { headline: 'No hail here', lines: ['Radar looked and saw less than 5 mm.'] });
-  t.like(told('day', true), { headline: 'No hail here', lines: ['Less than 19 mm all day, as far as radar looked.'] });
+  t.like(told('day', true), {
+    headline: 'Less than 19 mm by the map’s steps',
+    lines: ['Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.'],
+  });
   t.like(told('scan', false), {
     headline: 'No radar coverage here',
     lines: ['No radar looked here in this scan: hail or none is not known.'],
