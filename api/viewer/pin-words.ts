@@ -25,6 +25,8 @@ import {
 const SEEN_MIN_SHARE = 0.9;
 /** Storms farther away say nothing about a place. */
 const STORM_MAX_KM = 50;
+/** Share of the time that is not nothing. */
+const LITTLE = 'less than 1 %';
 /** Smallest hail that is a detection, mm. */
 const DETECTION_MM = 10;
 
@@ -92,13 +94,13 @@ function lookInWords(date: string, gaps: RadarGaps, covered: boolean) {
     };
   if (share === null) return { isKnown: true, isWhole: false, line: 'When radar looked on this date is not known.' };
   const isWhole = share >= SEEN_MIN_SHARE;
-  const percent = share > 0 && share < 0.01 ? 'less than 1 %' : `${Math.floor(100 * share)} %`;
+  const percent = share > 0 && share < 0.01 ? LITTLE : `${Math.floor(100 * share)} %`;
   return {
     isKnown: share > 0,
     isWhole,
     line: isWhole
       ? `Radar looked ${percent} of the time${so_far}.`
-      : `Radar looked only ${percent} of the time${so_far}: hail at other times is not known.`,
+      : `Radar looked ${percent === LITTLE ? '' : 'only '}${percent} of the time${so_far}: hail at other times is not known.`,
   };
 }
 
