@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { type PlaceFiles, placeFiles, placesEdition } from './place-files.ts';
@@ -15,7 +15,8 @@ export interface ViewerAsset {
 
 /** All files of the page, by name; no other name is served. */
 interface Assets {
-  readonly page: string;
+  /** Pages by the name of their file, with places to be filled. */
+  readonly pages: ReadonlyMap<PageName, string>;
   readonly files: ReadonlyMap<string, ViewerAsset>;
   /** Files that are made when they are first read: a page that looks for no place needs none. */
   readonly late: ReadonlyMap<string, () => Promise<ViewerAsset>>;
@@ -24,7 +25,8 @@ interface Assets {
 }
 
 const OWN = new URL('../viewer/', import.meta.url);
-const PAGE = 'index.html';
+const PAGES = ['index.html', 'account.html'] as const;
+export type PageName = (typeof PAGES)[number];
 
 /** MapLibre loads its worker from its own folder, so the files of a package keep their names. */
 const LIBRARIES: Readonly<Record<string, string>> = {
@@ -33,6 +35,8 @@ const LIBRARIES: Readonly<Record<string, string>> = {
   'maplibre-gl-worker.mjs': 'maplibre-gl/dist/maplibre-gl-worker.mjs',
   'maplibre-gl.css': 'maplibre-gl/dist/maplibre-gl.css',
   'pmtiles.js': 'pmtiles',
+  'terra-draw.js': 'terra-draw',
+  'terra-draw-maplibre.js': 'terra-draw-maplibre-gl-adapter',
 };
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -46,7 +50,7 @@ const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
 const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
 
-/** Reads the page's own files and those of its libraries, and makes its palette and its base map. */
+/** Reads the pages' own files and those of its libraries, and makes its palette and its base map. */
 export async function loadAssets(): Promise<Assets> {
   const own = await readdir(OWN);
   const plain = own.filter((name) => extname(name) in TYPES);
@@ -57,12 +61,13 @@ export async function loadAssets(): Promise<Assets> {
     ...(await Promise.all(
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
+    ['tz-lookup.js', await zonesModule()],
     ['palette.json', jsonAsset(palette())],
     ['states.json', jsonAsset(stateOutlines())],
   ]);
-  const page = await readFile(new URL(PAGE, OWN), 'utf8');
+  const pages = new Map(await Promise.all(PAGES.map(readPage)));
   const late = new Map((['places', 'zips'] as const).map((name) => [`${name}.json`, () => placeAsset(name)]));
-  return { page, files, late, version: versionOf(page + (await placesEdition()), files) };
+  return { pages, files, late, version: versionOf(pages, files, await placesEdition()) };
 }
 
 async function placeAsset(name: keyof PlaceFiles): Promise<ViewerAsset> {
@@ -75,7 +80,12 @@ function palette() {
     ...step,
     inches: SIZE_BANDS.find((band) => band.category === step.category)?.inches ?? null,
   }));
-  return { sizes, reflectivity: REFLECTIVITY_COLORS, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+  const reflectivity = { ours: REFLECTIVITY_COLORS, classic: CLASSIC_REFLECTIVITY_COLORS };
+  return { sizes, reflectivity, basemap: BASEMAP, mm_per_inch: MM_PER_INCH };
+}
+
+async function readPage(name: PageName): Promise<[PageName, string]> {
+  return [name, await readFile(new URL(name, OWN), 'utf8')];
 }
 
 async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
@@ -91,12 +101,23 @@ async function readModule(name: string): Promise<[string, ViewerAsset]> {
   return [name.replace(/\.ts$/, '.js'), { type: TYPES['.js'] as string, content }];
 }
 
+/** The table of time zones by place: its package has no module, but one function. */
+async function zonesModule(): Promise<ViewerAsset> {
+  const code = await readFile(new URL(import.meta.resolve('@photostructure/tz-lookup')), 'utf8');
+  return { type: TYPES['.js'] as string, content: Buffer.from(`${code}\nexport default tzlookup;\n`) };
+}
+
 function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
 }
 
-function versionOf(page: string, files: ReadonlyMap<string, ViewerAsset>): string {
-  const hash = createHash('sha256').update(page);
+function versionOf(
+  pages: ReadonlyMap<string, string>,
+  files: ReadonlyMap<string, ViewerAsset>,
+  late_edition: string,
+): string {
+  const hash = createHash('sha256').update(late_edition);
+  for (const page of pages.values()) hash.update(page);
   for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
   return hash.digest('hex').slice(0, VERSION_LETTERS);
 }

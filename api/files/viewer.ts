@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
-import { loadAssets, type ViewerAsset } from './viewer-assets.ts';
+import { loadAssets, type PageName, type ViewerAsset } from './viewer-assets.ts';
 
 interface ViewerRequest {
   readonly method: string;
@@ -29,7 +29,12 @@ export interface Viewer {
 /** Who may open the map: callers with a key, or anyone. */
 export type ViewerAccess = 'key' | 'public';
 
-const PAGE_PATHS = new Set(['/viewer', '/viewer/']);
+/** The map, and the account of a key. */
+const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
+  ['/viewer', 'index.html'],
+  ['/viewer/', 'index.html'],
+  ['/viewer/account', 'account.html'],
+]);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** The only inline script of the page: it maps library names to addresses. */
@@ -46,9 +51,15 @@ interface Codings {
   readonly tag: string;
 }
 
+interface Page {
+  readonly content: Codings;
+  readonly policy: string;
+}
+
 interface Site {
   readonly version: string;
-  readonly page: Codings;
+  readonly pages: ReadonlyMap<PageName, Page>;
+  /** Content-Security-Policy of files. */
   readonly policy: string;
   /** Made and compressed on first use. */
   file(name: string): Promise<Codings> | null;
@@ -73,11 +84,12 @@ export function openViewer(base_url: string, access: ViewerAccess = 'key'): View
         throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, {
           Allow: 'GET, HEAD, OPTIONS',
         });
-      const { version, page, policy, file } = await site();
-      if (PAGE_PATHS.has(path))
-        return answer(page, method, headers, {
+      const { version, pages, policy, file } = await site();
+      const page = pages.get(PAGE_PATHS.get(path) as PageName);
+      if (page !== undefined)
+        return answer(page.content, method, headers, {
           'Cache-Control': 'no-cache',
-          'Content-Security-Policy': policy,
+          'Content-Security-Policy': page.policy,
           'Referrer-Policy': 'no-referrer',
         });
       const [, asked, name] = ASSET_PATH.exec(path) ?? [];
@@ -91,16 +103,23 @@ export function openViewer(base_url: string, access: ViewerAccess = 'key'): View
 async function openSite(base: URL, access: ViewerAccess): Promise<Site> {
   const assets = await loadAssets();
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
-  const page = fill(assets.page, {
+  const values = {
     api: `${prefix}/v1`,
     access,
     assets: `${prefix}/viewer/assets/${assets.version}`,
-  });
+    map: `${prefix}/viewer`,
+  };
+  const pages = new Map<PageName, Page>();
+  for (const [name, page] of assets.pages) {
+    const text = fill(page, values);
+    const content = await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(text) });
+    pages.set(name, { content, policy: contentPolicy(base, text) });
+  }
   const ready = new Map<string, Promise<Codings>>();
   return {
     version: assets.version,
-    page: await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(page) }),
-    policy: contentPolicy(base, page),
+    pages,
+    policy: contentPolicy(base, ''),
     file(name) {
       const known = ready.get(name);
       if (known !== undefined) return known;

@@ -2,17 +2,28 @@ import { z } from 'zod';
 import { geohash, geohashBox } from '../../schemas/geo/geohash.ts';
 import { boxRing } from '../../schemas/geo/position.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
+import { categoryName } from '../../schemas/reference/spc-categories.ts';
 import {
+  type OutlookAreaShape,
   SPC_OUTLOOK_EXAMPLE,
   SpcOutlookAnswer,
   SpcOutlookFeature,
 } from '../../schemas/resources/convective-outlook.ts';
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
+import { booleanQuery, enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
 import { flatPrice, readEndpoint } from '../endpoint.ts';
 import { outlookAreas } from '../queries/outlooks.ts';
-import { EXTENDED_DAYS, hasExtendedRisk, type OutlookArea, outlookAt, outlookOfDay } from '../rules/outlook.ts';
+import { polygonsOf } from '../rules/areas.ts';
+import {
+  EXTENDED_DAYS,
+  hasExtendedRisk,
+  type OutlookArea,
+  outlookAt,
+  outlookOfDay,
+  outlookShapes,
+  type PlacedArea,
+} from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 
 export const listOutlooks = readEndpoint({
@@ -28,6 +39,7 @@ export const listOutlooks = readEndpoint({
     lat: latitudeQuery(),
     lon: longitudeQuery(),
     day: integerQuery({ min: 1, max: 8, default: 1, description: 'Day of the outlook, 1 is today.' }),
+    areas: booleanQuery(false, { description: 'true adds all areas of the product, to be drawn on a map.' }),
     format: enumQuery(['json', 'geojson'], 'json', { description: 'geojson answers a Feature.' }),
   }),
   body: null,
@@ -49,6 +61,7 @@ export const listOutlooks = readEndpoint({
       ...timesOf(product),
       has_extended_risk: hasExtendedRisk(extended, query),
       fetched_at: newest(product, 'fetched_at') ?? (collection === null ? null : timestamp(collection.as_of_ms)),
+      ...(query.areas ? { areas: outlookShapes(product).map(areaResource) } : {}),
     };
     const provenances = used.length > 0 ? used.map(({ data_source }) => data_source) : (collection?.source ?? []);
     const provenance = combineProvenances([provenances].flat());
@@ -65,6 +78,19 @@ export const listOutlooks = readEndpoint({
     return { type: GEOJSON_TYPE, body: feature, provenance };
   },
 });
+
+function areaResource(area: PlacedArea): OutlookAreaShape {
+  const { hazard, label, probability_pct } = area;
+  const position = (at: readonly number[]) => at.map((degrees) => rounded(degrees, 4));
+  const coordinates = polygonsOf(area).map((rings) => rings.map((ring) => ring.map(position)));
+  return {
+    hazard,
+    label: label ?? '',
+    name: categoryName(label ?? ''),
+    probability_pct: probability_pct === null ? null : rounded(probability_pct, 1),
+    geometry: { type: 'MultiPolygon', coordinates },
+  };
+}
 
 type InstantField = 'issue_time' | 'valid_time' | 'expire_time' | 'fetched_at';
 

@@ -90,7 +90,18 @@ function areasAt(layer: readonly OutlookArea[], point: Position): OutlookArea[] 
   return layer.filter((area) => hasGeometry(area) && holds(area, point));
 }
 
-function hasGeometry(area: OutlookArea): area is OutlookArea & { readonly geometry: string } {
+/** An area whose shape is known. */
+export type PlacedArea = OutlookArea & { readonly geometry: string };
+
+/** Areas of a product with a shape, layer by layer, the lowest category or probability first: drawn in this order none is hidden. */
+export function outlookShapes(product: readonly OutlookArea[]): PlacedArea[] {
+  const rank = ({ label, probability_pct }: OutlookArea) => categoryRank(label ?? '') ?? probability_pct ?? 0;
+  return product
+    .filter(hasGeometry)
+    .toSorted((a, b) => (a.hazard === b.hazard ? rank(a) - rank(b) : a.hazard < b.hazard ? -1 : 1));
+}
+
+function hasGeometry(area: OutlookArea): area is PlacedArea {
   return area.geometry !== null;
 }
 

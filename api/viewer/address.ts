@@ -1,12 +1,18 @@
 import type { LngLat } from './coverage.ts';
+import { DEFAULT_LAYERS, LAYERS } from './layer-registry.ts';
 
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {
   readonly date: string | null;
   readonly view: View;
+  readonly span: Span;
   /** Scan id. */
   readonly frame: string | null;
   readonly reflectivity: boolean;
+  /** Colours of reflectivity. */
+  readonly echo: EchoColors;
+  /** Ids of the layers that are on. */
+  readonly layers: readonly string[];
   readonly place: MapPlace | null;
   /** The pinned place. */
   readonly pin: LngLat | null;
@@ -14,6 +20,12 @@ export interface Address {
 
 /** Swaths of a whole day, or one scan. */
 export type View = 'day' | 'scan';
+
+/** The last 24 hours, or one storm date. */
+export type Span = 'recent' | 'date';
+
+/** Colours of reflectivity: those of this page, or the classic ones of the National Weather Service. */
+export type EchoColors = 'ours' | 'classic';
 
 /** Centre and zoom of the map. */
 export interface MapPlace {
@@ -37,27 +49,52 @@ export function readAddress(hash: string): Address {
   const values = new URLSearchParams(hash.replace(/^#/, ''));
   const date = values.get('date') ?? '';
   const frame = values.get('frame') ?? '';
+  const view = values.get('view');
+  const isRecent = view === 'recent' || (!isDate(date) && view !== 'scan' && view !== 'day');
   return {
-    date: isDate(date) ? date : null,
-    view: values.get('view') === 'scan' ? 'scan' : 'day',
+    date: isDate(date) && !isRecent ? date : null,
+    view: view === 'scan' ? 'scan' : 'day',
+    span: isRecent ? 'recent' : 'date',
     frame: SCAN_ID.test(frame) ? frame : null,
     reflectivity: values.get('reflectivity') === 'on',
+    echo: values.get('echo') === 'classic' ? 'classic' : 'ours',
+    layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
     pin: readPin(values.get('pin') ?? ''),
   };
 }
 
+/** The first value of an address that names no date and no scan, in words; null for an address without such a value. */
+export function addressFault(hash: string): string | null {
+  const values = new URLSearchParams(hash.replace(/^#/, ''));
+  const date = values.get('date');
+  const frame = values.get('frame');
+  if (date && !isDate(date)) return `This link names the date “${date}”, which does not exist.`;
+  if (frame && !SCAN_ID.test(frame)) return `This link names the scan “${frame}”, which is not the name of a scan.`;
+  return null;
+}
+
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, frame, reflectivity, place, pin }: Address): string {
+export function writeAddress({ date, view, span, frame, reflectivity, echo, layers, place, pin }: Address): string {
+  const isRecent = span === 'recent' && view === 'day';
   const parts = [
-    `view=${view}`,
-    date && `date=${date}`,
+    `view=${isRecent ? 'recent' : view}`,
+    !isRecent && date && `date=${date}`,
     view === 'scan' && frame && `frame=${frame}`,
     reflectivity && 'reflectivity=on',
+    echo === 'classic' && 'echo=classic',
+    layers.join() !== DEFAULT_LAYERS.join() && `layers=${layers.join()}`,
     pin && `pin=${pin.lat.toFixed(5)},${pin.lng.toFixed(5)}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,
   ];
   return `#${parts.filter(Boolean).join('&')}`;
+}
+
+/** Ids of known layers, in the order of the card; `layers=` is none. */
+function readLayers(text: string | null): readonly string[] {
+  if (text === null) return DEFAULT_LAYERS;
+  const asked = new Set(text.split(','));
+  return LAYERS.map(({ id }) => id).filter((id) => asked.has(id));
 }
 
 /** True for a date of the calendar. */

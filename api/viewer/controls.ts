@@ -1,13 +1,15 @@
-import { readAddress, type View } from './address.ts';
+import { type EchoColors, readAddress, type View } from './address.ts';
 import { forgetKey } from './api-key.ts';
 import type { LngLat } from './coverage.ts';
 import type { Dates } from './dates.ts';
 import type { Display } from './display.ts';
 import { listenToKeys } from './keyboard.ts';
+import { drawReflectivityLegend } from './legend.ts';
 import type { HailMap } from './map.ts';
 import { element, onClick } from './page.ts';
 import { setTrouble } from './panel.ts';
 import type { State } from './state.ts';
+import type { Palette } from './words.ts';
 
 const PAN_PX = 120;
 
@@ -17,20 +19,33 @@ export function connectControls({
   map: hailMap,
   display,
   dates,
+  palette,
 }: {
   state: State;
   map: HailMap;
   display: Display;
   dates: Dates;
+  palette: Palette;
 }): void {
   const { map } = hailMap;
   const { timeline, spot } = display;
 
   const chooseView = (view: View) => {
+    if (view === 'day' && state.span === 'recent' && state.date !== null) {
+      state.view = 'day';
+      return void dates.openDate(state.date);
+    }
     if (view === state.view) return;
     state.view = view;
     void display.showView();
   };
+  const chooseRecent = () => {
+    if (state.span !== 'recent') return void dates.openRecent();
+    state.view = 'day';
+    void display.showView();
+  };
+  /** With the shift key every date, else dates with hail. */
+  const step = (by: number, event: MouseEvent) => (event.shiftKey ? dates.stepDay(by) : void dates.step(by));
   /** Reflectivity belongs to single scans: switching it on shows a scan. */
   const switchReflectivity = () => {
     state.reflectivity = !state.reflectivity;
@@ -38,17 +53,29 @@ export function connectControls({
     void display.showView();
   };
   const pick = (at: LngLat) => {
-    if (!state.measuring) spot.pick(at, state.view);
+    if (!state.is_drawing) spot.pick(at, state.view);
+  };
+  const setEcho = (echo: EchoColors) => {
+    state.echo = echo;
+    hailMap.setEchoColors(echo);
+    drawReflectivityLegend(element('reflectivity-legend'), palette, echo);
+    for (const button of document.querySelectorAll<HTMLButtonElement>('[data-echo]'))
+      button.setAttribute('aria-pressed', String(button.dataset.echo === echo));
   };
   const fitHail = () => void display.fitHail(true);
 
   listenToKeys({
-    ArrowLeft: () => dates.step(-1),
-    ArrowRight: () => dates.step(1),
+    ArrowLeft: () => void dates.step(-1),
+    ArrowRight: () => void dates.step(1),
+    '[': () => dates.stepDay(-1),
+    ']': () => dates.stepDay(1),
+    h: chooseRecent,
+    c: dates.openCalendar,
+    s: timeline.quicken,
     ',': () => timeline.step(-1),
     '.': () => timeline.step(1),
     ' ': timeline.toggle,
-    v: () => chooseView(state.view === 'day' ? 'scan' : 'day'),
+    v: () => (state.view === 'day' ? chooseView('scan') : state.span === 'recent' ? chooseRecent() : chooseView('day')),
     e: switchReflectivity,
     f: fitHail,
     r: dates.refresh,
@@ -66,10 +93,18 @@ export function connectControls({
   dateField.addEventListener('change', () => {
     if (dateField.value) void dates.openDate(dateField.value);
   });
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-echo]'))
+    button.addEventListener('click', () => {
+      setEcho(button.dataset.echo as EchoColors);
+      display.updateAddress();
+    });
+  setEcho(state.echo);
   element('reflectivity').addEventListener('change', switchReflectivity);
-  onClick('earlier', () => dates.step(-1));
-  onClick('later', () => dates.step(1));
+  element('earlier').addEventListener('click', (event) => step(-1, event));
+  element('later').addEventListener('click', (event) => step(1, event));
+  onClick('open-calendar', dates.openCalendar);
   onClick('refresh', dates.refresh);
+  onClick('view-recent', chooseRecent);
   onClick('view-day', () => chooseView('day'));
   onClick('view-scan', () => chooseView('scan'));
   onClick('newest', dates.reopenNewest);
@@ -89,16 +124,22 @@ export function connectControls({
   });
 
   map.on('click', ({ lngLat }) => pick(lngLat));
-  map.on('moveend', display.updateAddress);
+  map.on('moveend', () => {
+    display.updateAddress();
+    display.updateZone();
+  });
   map.on('error', ({ error }) =>
     setTrouble(`Part of the map cannot be drawn: ${error.message}`, 'Try again', dates.refresh),
   );
   addEventListener('hashchange', () => {
-    const { date, view, frame, reflectivity, place, pin } = readAddress(location.hash);
+    const address = readAddress(location.hash);
+    const { view, reflectivity, place } = address;
     if (place) map.jumpTo({ center: [place.lon, place.lat], zoom: place.zoom });
     state.view = view;
     state.reflectivity = reflectivity;
-    state.pin = pin;
-    if (date) void dates.openDate(date, frame);
+    state.layers = address.layers;
+    state.pin = address.pin;
+    setEcho(address.echo);
+    void dates.openLink(location.hash, address);
   });
 }

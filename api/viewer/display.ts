@@ -1,5 +1,6 @@
 import type { View } from './address.ts';
 import type { Archives } from './archives.ts';
+import type { LayersCard } from './layers-card.ts';
 import type { HailMap } from './map.ts';
 import {
   cardPadding,
@@ -10,12 +11,15 @@ import {
   setClock,
   setDateField,
   setLoading,
+  setNotice,
 } from './panel.ts';
 import type { DayIndex, Frame } from './service.ts';
+import { axisOf, nearestScan } from './span.ts';
 import { openSpot } from './spot.ts';
-import { chosenFrame, chosenUrl, newestWithHail, type State, stateAddress } from './state.ts';
+import { chosenDate, chosenFrame, chosenUrl, newestWithHail, type State, stateAddress } from './state.ts';
 import { openTimeline } from './timeline.ts';
-import { clockInWords, dateInWords, localInWords, type Palette } from './words.ts';
+import { clockInWords, dateInWords, type Palette, timeInWords } from './words.ts';
+import { clockOfZone, ownZone, zoneAt } from './zones.ts';
 
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;
@@ -28,26 +32,28 @@ export function openDisplay({
   map,
   archives,
   palette,
+  layers,
 }: {
   state: State;
   map: HailMap;
   archives: Archives;
   palette: Palette;
+  layers: LayersCard;
 }) {
   const timeline = openTimeline(palette, showFrame);
-  const spot = openSpot(map, palette);
+  const spot = openSpot(map, palette, layers.factsAt);
   timeline.load([]);
   timeline.point(null);
   let announce = () => {};
 
-  /** Shows a date whose list has arrived, with this scan if it has it. */
+  /** Shows a date whose list has arrived, with this scan, or the nearest to it, if it was asked for. */
   async function showDay(day: DayIndex, scan_id: string | null): Promise<void> {
-    const isOther = day.date !== state.day?.date;
-    const asked = day.frames.findIndex((frame) => frame.scan_id === scan_id);
+    const isOther = day.date !== state.day?.date || day.before?.date !== state.day?.before?.date;
+    const wanted = scan_id === null ? -1 : findScan(day, scan_id);
     state.day = day;
     state.date = day.date;
     state.wanted = null;
-    if (asked >= 0) state.frame = asked;
+    if (wanted >= 0) state.frame = wanted;
     else if (isOther || state.frame === null) state.frame = newestWithHail(day.frames);
     else state.frame = Math.min(state.frame, day.frames.length - 1);
     setDateField(day.date);
@@ -59,24 +65,82 @@ export function openDisplay({
     if (!state.placed || (isOther && state.shown && hail.length > 0 && !map.shows(hail))) await fitHail(false);
     state.placed = true;
     state.shown = true;
+    updateZone();
+    await showView();
+  }
+
+  /** Index of a scan, or of the nearest one, which is said in words; -1 on a date without scans. */
+  function findScan({ frames }: DayIndex, scan_id: string): number {
+    const found = frames.findIndex((frame) => frame.scan_id === scan_id);
+    if (found >= 0 || frames.length === 0) return found;
+    const time = scan_id.replace(/^(.{4})(..)(..)T(..)(..)(..)Z$/, '$1-$2-$3T$4:$5:$6Z');
+    const nearest = nearestScan(axisOf(frames), Date.parse(time));
+    setNotice(
+      nearest < 0
+        ? `This link names the scan “${scan_id}”, which is not published.`
+        : `No scan of ${timeInWords(time)} is published. The nearest is shown, of ${clockInWords(frames[nearest].scan_time)}.`,
+    );
+    return nearest;
+  }
+
+  /** Shows the same span after further scans have arrived: place, view and scan stay, but the newest scan is followed. */
+  async function updateDay(day: DayIndex): Promise<void> {
+    const before = state.day;
+    const isAtEnd = before !== null && state.frame === newestWithHail(before.frames);
+    const kept = chosenFrame(state)?.scan_id;
+    const index = isAtEnd ? -1 : day.frames.findIndex(({ scan_id }) => scan_id === kept);
+    state.day = day;
+    state.date = day.date;
+    state.frame = index >= 0 ? index : newestWithHail(day.frames);
+    setDateField(day.date);
+    timeline.load(day.frames);
+    describeDay(day, palette);
+    map.redraw();
     await showView();
   }
 
   /** Draws the day or the scan, as chosen; nothing on a date without scans. */
   async function showView(): Promise<void> {
-    const { day, view } = state;
+    const { day, view, span } = state;
     describeReflectivity(state);
-    pressView(view);
+    pressView(view === 'day' && span === 'recent' ? 'recent' : view);
     if (!day || day.frames.length === 0) return showNothing();
     if (view === 'scan' && state.frame !== null) return showFrame(state.frame);
     timeline.pause();
     timeline.point(null);
-    const last = day.frames[day.frames.length - 1];
-    setClock(dateInWords(day.date ?? ''), `until ${clockInWords(last.scan_time)}`);
+    updateClock();
     updateAddress();
     map.setReflectivity(null);
-    if (day.daily_url === null) return map.clear();
-    await draw('day', day.daily_url);
+    const url = chosenUrl(state);
+    if (!url) return map.clear();
+    await draw('day', url);
+  }
+
+  /** Time of the scan that is shown, in UTC, at the middle of the map and on the reader's own clock. */
+  function updateClock(): void {
+    const { day, view } = state;
+    const last = day?.frames.at(-1);
+    const shown = view === 'scan' ? chosenFrame(state) : last;
+    if (!day || !shown) {
+      setClock('–', '', '');
+      return;
+    }
+    const zone = zoneAt(map.place());
+    const there = zone === null ? '' : clockOfZone(shown.scan_time, zone);
+    const here = clockOfZone(shown.scan_time, ownZone());
+    const own = here === '' || here === there ? '' : `your clock ${here}`;
+    if (view === 'scan') {
+      setClock(clockInWords(shown.scan_time), there || dateInWords(chosenDate(state) ?? ''), own);
+      return;
+    }
+    const title = state.span === 'recent' ? '24 hours' : dateInWords(day.date ?? '');
+    setClock(title, `until ${clockInWords(shown.scan_time)}`, there === '' ? own : `until ${there}`);
+  }
+
+  /** Follows the middle of the map: local time is that of its place. */
+  function updateZone(): void {
+    timeline.setZone(zoneAt(map.place()));
+    updateClock();
   }
 
   function showNothing(): void {
@@ -84,7 +148,7 @@ export function openDisplay({
     map.clear();
     spot.close();
     timeline.point(null);
-    setClock('–', '');
+    updateClock();
     updateAddress();
   }
 
@@ -101,13 +165,11 @@ export function openDisplay({
     const frames = state.day?.frames ?? [];
     const frame = frames[index];
     if (!frame) return;
-    if (state.view !== 'scan') {
-      state.view = 'scan';
-      pressView('scan');
-    }
+    state.view = 'scan';
+    pressView('scan');
     state.frame = index;
     timeline.point(index);
-    setClock(clockInWords(frame.scan_time), localInWords(frame.scan_time) || dateInWords(frame.scan_time.slice(0, 10)));
+    updateClock();
     updateAddress();
     describeReflectivity(state);
     map.setReflectivity(state.reflectivity ? frame.reflectivity_url : null);
@@ -125,10 +187,13 @@ export function openDisplay({
 
   async function draw(view: View, url: string): Promise<void> {
     setLoading(true);
-    await map.show(view, url);
+    const { before } = state.day ?? {};
+    const { daily_url = null, from = '' } = before ?? {};
+    await map.show(view, url, view === 'day' && daily_url !== null && daily_url !== url ? { from, daily_url } : null);
     if (chosenUrl(state) !== url) return;
     await hatchUncovered();
     setLoading(false);
+    layers.sync();
     spot.update(state.view);
     announce();
   }
@@ -144,7 +209,9 @@ export function openDisplay({
   /** Brings all hail of the date into view: its storms, and the bounds of hail in the archives. */
   async function fitHail(animate: boolean): Promise<void> {
     const { day } = state;
-    const urls = [day?.daily_url, chosenFrame(state)?.url].filter((url) => typeof url === 'string');
+    const urls = [day?.daily_url, day?.before?.daily_url, chosenFrame(state)?.url].filter(
+      (url) => typeof url === 'string',
+    );
     const notes = await Promise.all(urls.map((url) => archives.describe(url)));
     const corners = notes.flatMap(({ hail_bounds }) => {
       if (!hail_bounds) return [];
@@ -161,6 +228,7 @@ export function openDisplay({
   /** Makes the address show the current state. */
   function updateAddress(): void {
     history.replaceState(null, '', stateAddress(state, map.place()));
+    layers.sync();
     announce();
   }
 
@@ -168,6 +236,8 @@ export function openDisplay({
     timeline,
     spot,
     showDay,
+    updateDay,
+    updateZone,
     showView,
     showFailure,
     fitHail,

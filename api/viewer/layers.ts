@@ -1,5 +1,5 @@
 import type { ExpressionSpecification, FilterSpecification, LayerSpecification as Layer } from 'maplibre-gl';
-import type { View } from './address.ts';
+import type { EchoColors, View } from './address.ts';
 import { ARROW } from './images.ts';
 import type { Palette } from './words.ts';
 
@@ -32,10 +32,35 @@ export function layersOf(view: View, palette: Palette): ArchiveLayers {
   return view === 'day' ? dayLayers(view, palette) : scanLayers(view, palette);
 }
 
-/** Layers that show the size at a place, and layers of storms with their exact size. */
-export const SIZE_LAYERS: Readonly<Record<View, { readonly bands: string; readonly storms: string }>> = {
-  scan: { bands: 'scan-hail', storms: 'scan-storms' },
-  day: { bands: 'day-swaths', storms: 'day-peaks' },
+/** Source of the swaths of the date before that of the source `day`, where two dates are shown together. */
+export const BEFORE = 'before';
+
+/**
+ * Layers of two dates together: of each size the date before and then the date, so that the largest size paints last. Of the
+ * date before, storms whose largest hail fell before the time `from` have no mark.
+ */
+export function recentLayers(from: string, palette: Palette): ArchiveLayers {
+  const [day, before] = [dayLayers('day', palette), dayLayers(BEFORE, palette)];
+  const fills = palette.sizes.flatMap(({ mm_min }) =>
+    [...before.fills, ...day.fills].map((layer) => ({
+      ...layer,
+      id: `${layer.id}-${mm_min}`,
+      filter: ['==', ['get', 'mm_min'], mm_min],
+    })),
+  ) as Layer[];
+  const isRecent = ['>=', ['get', 'time'], from] as FilterSpecification;
+  const marks = before.marks.map((layer) =>
+    'source-layer' in layer && layer['source-layer'] === 'peaks'
+      ? ({ ...layer, filter: 'filter' in layer && layer.filter ? ['all', layer.filter, isRecent] : isRecent } as Layer)
+      : layer,
+  );
+  return { fills, marks: [...marks, ...day.marks] };
+}
+
+/** Layers of storms with their exact size. */
+export const STORM_LAYERS: Readonly<Record<View, readonly string[]>> = {
+  scan: ['scan-storms'],
+  day: ['day-peaks', `${BEFORE}-peaks`],
 };
 
 /** Layers of the archive of a scan: MESH, motion, storms. */
@@ -108,10 +133,8 @@ function dayLayers(source: string, palette: Palette): ArchiveLayers {
 export const UNDER_HAIL = 'uncovered';
 
 /** Layer of the archive of a scan's reflectivity: bands that do not overlap, in muted colours, without edges. */
-export function reflectivityLayer(source: string, { reflectivity }: Palette): Layer {
-  const [lowest, ...higher] = reflectivity;
-  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
-  const color = ['step', ['get', 'dbz'], lowest.color, ...stops] as ExpressionSpecification;
+export function reflectivityLayer(source: string, palette: Palette, echo: EchoColors): Layer {
+  const color = reflectivityColor(palette, echo);
   return {
     id: source,
     type: 'fill',
@@ -119,6 +142,13 @@ export function reflectivityLayer(source: string, { reflectivity }: Palette): La
     'source-layer': 'reflectivity',
     paint: { 'fill-color': color, 'fill-antialias': false },
   };
+}
+
+/** Colour of a band of reflectivity. */
+export function reflectivityColor({ reflectivity }: Palette, echo: EchoColors): ExpressionSpecification {
+  const [lowest, ...higher] = reflectivity[echo];
+  const stops = higher.flatMap(({ dbz_min, color }) => [dbz_min, color]);
+  return ['step', ['get', 'dbz'], lowest.color, ...stops] as ExpressionSpecification;
 }
 
 /**

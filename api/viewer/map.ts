@@ -7,13 +7,24 @@ import {
   ScaleControl,
   type VectorTileSource,
 } from 'maplibre-gl';
-import type { MapPlace, View } from './address.ts';
+import type { EchoColors, MapPlace, View } from './address.ts';
 import type { Archives } from './archives.ts';
 import { baseStyle, EMPTY, PICK, type States, UNCOVERED } from './base-style.ts';
 import { isCovered, type LngLat, type UncoveredBlocks, uncoveredArea } from './coverage.ts';
 import { ARROW, arrowImage, HATCH, hatchImage, IMAGE_PIXEL_RATIO } from './images.ts';
-import { layersOf, reflectivityLayer, SIZE_LAYERS, TOP, UNDER_BORDERS, UNDER_HAIL } from './layers.ts';
+import {
+  BEFORE,
+  layersOf,
+  recentLayers,
+  reflectivityColor,
+  reflectivityLayer,
+  STORM_LAYERS,
+  TOP,
+  UNDER_BORDERS,
+  UNDER_HAIL,
+} from './layers.ts';
 import { type Finding, pickAmong } from './pick.ts';
+import type { DayBefore } from './recent.ts';
 import type { Palette } from './words.ts';
 
 /** West, south, east, north of the contiguous states. */
@@ -24,6 +35,9 @@ const TOUCH_PX = 9;
 const REFLECTIVITY = 'reflectivity';
 /** A picture that takes longer counts as drawn, so that playing goes on. */
 const DRAWN_AT_LATEST_MS = 4000;
+
+/** The date before that is shown together with the day. */
+type Shown = (Pick<DayBefore, 'from'> & { readonly daily_url: string }) | null;
 
 interface LatLon {
   readonly lat: number;
@@ -43,6 +57,16 @@ export async function openMap(
   let uncovered: UncoveredBlocks | null = null;
   /** Archive of each view that is on the map. */
   const shown: Record<View, string | null> = { day: null, scan: null };
+  /** Layers of each view that are on the map. */
+  const added: Record<View, { bands: string[]; all: string[] }> = {
+    day: { bands: [], all: [] },
+    scan: { bands: [], all: [] },
+  };
+  /** Archive of the date before, shown together with the day. */
+  let shownBefore: string | null = null;
+  /** The archive of the day was redrawn under its address. */
+  let redrawn = false;
+  let echo: EchoColors = 'ours';
   /** Archive of reflectivity under the hail. */
   let underlay: string | null = null;
 
@@ -50,17 +74,22 @@ export async function openMap(
   const tiles = (name: string) => map.getSource(name) as VectorTileSource | undefined;
 
   const remove = (view: View) => {
-    const { fills, marks } = layersOf(view, palette);
-    for (const { id } of [...fills, ...marks]) if (map.getLayer(id)) map.removeLayer(id);
+    for (const id of added[view].all) map.removeLayer(id);
+    added[view] = { bands: [], all: [] };
     if (map.getSource(view)) map.removeSource(view);
     shown[view] = null;
+    if (view === 'day' && map.getSource(BEFORE)) map.removeSource(BEFORE);
+    if (view === 'day') shownBefore = null;
   };
-  const add = (view: View, url: string) => {
+  const add = (view: View, url: string, before: Shown = null) => {
     map.addSource(view, { type: 'vector', url: archives.address(url) });
-    const { fills, marks } = layersOf(view, palette);
+    if (before) map.addSource(BEFORE, { type: 'vector', url: archives.address(before.daily_url) });
+    const { fills, marks } = before ? recentLayers(before.from, palette) : layersOf(view, palette);
     for (const layer of fills) map.addLayer(layer, UNDER_BORDERS);
     for (const layer of marks) map.addLayer(layer, TOP);
+    added[view] = { bands: fills.map(({ id }) => id), all: [...fills, ...marks].map(({ id }) => id) };
     shown[view] = url;
+    shownBefore = before?.daily_url ?? null;
   };
 
   return {
@@ -83,37 +112,49 @@ export async function openMap(
       } else if (source) source.setUrl(archives.address(url));
       else {
         map.addSource(REFLECTIVITY, { type: 'vector', url: archives.address(url) });
-        map.addLayer(reflectivityLayer(REFLECTIVITY, palette), UNDER_HAIL);
+        map.addLayer(reflectivityLayer(REFLECTIVITY, palette, echo), UNDER_HAIL);
       }
     },
+    /** Draws reflectivity in other colours. */
+    setEchoColors(colors: EchoColors): void {
+      echo = colors;
+      if (map.getLayer(REFLECTIVITY))
+        map.setPaintProperty(REFLECTIVITY, 'fill-color', reflectivityColor(palette, echo));
+    },
     /** Shows an archive in place of the current one; two scans change without a blank between them. Resolves once drawn. */
-    async show(view: View, url: string): Promise<void> {
+    async show(view: View, url: string, before: Shown = null): Promise<void> {
       remove(view === 'day' ? 'scan' : 'day');
-      if (shown[view] === url) return;
+      const isSame = shown[view] === url && (view === 'scan' || shownBefore === (before?.daily_url ?? null));
+      if (isSame && !(redrawn && view === 'day')) return;
       const source = tiles(view);
-      if (source && view === 'scan') {
+      if (source && (view === 'scan' || isSame)) {
         source.setUrl(archives.address(url));
         shown[view] = url;
       } else {
         remove(view);
-        add(view, url);
+        add(view, url, before);
       }
+      if (view === 'day') redrawn = false;
       await drawn(map);
+    },
+    /** Makes the next `show` of the day read its archive again. */
+    redraw(): void {
+      redrawn = true;
     },
     /** Drawn size and storm at a place; null while nothing is shown. */
     sizeAt(at: LngLat): Finding | null {
       const view = shown.scan ? 'scan' : shown.day ? 'day' : null;
       if (!view) return null;
-      const { bands, storms } = SIZE_LAYERS[view];
+      const storms = STORM_LAYERS[view].filter((id) => map.getLayer(id));
       const { x, y } = map.project(at);
       const near = map.queryRenderedFeatures(
         [
           [x - TOUCH_PX, y - TOUCH_PX],
           [x + TOUCH_PX, y + TOUCH_PX],
         ],
-        { layers: [storms] },
+        { layers: storms },
       );
-      return pickAmong(map.queryRenderedFeatures([x, y], { layers: [bands] }), near, (lng, lat) => {
+      return pickAmong(map.queryRenderedFeatures([x, y], { layers: added[view].bands }), near, (lng, lat) => {
         const point = map.project([lng, lat]);
         return Math.hypot(point.x - x, point.y - y);
       });

@@ -12,6 +12,7 @@ const SOURCE = 'measure';
 /** Measures distances and areas between clicked places, until it is ended. */
 export function openMeasure(state: State, { map }: HailMap, color: string) {
   let places: LngLat[] = [];
+  let isOn = false;
 
   map.addSource(SOURCE, { type: 'geojson', data: EMPTY });
   map.addLayer({
@@ -58,7 +59,10 @@ export function openMeasure(state: State, { map }: HailMap, color: string) {
   }
 
   function set(measuring: boolean): void {
-    state.measuring = measuring;
+    // One tool at a time has the clicks.
+    if (measuring && state.is_drawing) return;
+    isOn = measuring;
+    state.is_drawing = measuring;
     places = [];
     draw();
     element('measuring').hidden = !measuring;
@@ -67,19 +71,19 @@ export function openMeasure(state: State, { map }: HailMap, color: string) {
   }
 
   map.on('click', ({ lngLat }: MapMouseEvent) => {
-    if (state.measuring) add(lngLat);
+    if (isOn) add(lngLat);
   });
   map.getCanvas().addEventListener('keydown', ({ key }) => {
-    if (key === 'Enter' && state.measuring) add(map.getCenter());
+    if (key === 'Enter' && isOn) add(map.getCenter());
   });
   document.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape' && state.measuring && !document.querySelector('dialog[open]')) set(false);
+    if (key === 'Escape' && isOn && !document.querySelector('dialog[open]')) set(false);
   });
-  onClick('measure', () => set(!state.measuring));
+  onClick('measure', () => set(!isOn));
   onClick('measure-end', () => set(false));
   onClick('measure-undo', () => {
     places = places.slice(0, -1);
     draw();
   });
-  return { toggle: () => set(!state.measuring) };
+  return { toggle: () => set(!isOn) };
 }

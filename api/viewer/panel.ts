@@ -1,9 +1,12 @@
 import type { PaddingOptions } from 'maplibre-gl';
-import type { View } from './address.ts';
 import { element } from './page.ts';
-import type { DayIndex, Frame } from './service.ts';
+import type { DayIndex } from './service.ts';
+import { axisOf, OUTAGE_MS } from './span.ts';
 import { chosenFrame, type State } from './state.ts';
 import { clockInWords, counted, dateInWords, type Palette, sizeInWords, sourceInWords, timeInWords } from './words.ts';
+
+/** More outages are counted, not named. */
+const OUTAGES_NAMED = 2;
 
 /** Shows an error with a button that may help; null hides both. */
 export function setTrouble(words: string | null, label = '', act: () => void = () => {}): void {
@@ -13,6 +16,12 @@ export function setTrouble(words: string | null, label = '', act: () => void = (
   button.hidden = label === '';
   button.textContent = label;
   button.onclick = act;
+}
+
+/** Says what of a link or a request could not be shown as it was asked for; null removes it. */
+export function setNotice(words: string | null): void {
+  element('notice').hidden = words === null;
+  element('notice').textContent = words;
 }
 
 export function setDateField(date: string | null): void {
@@ -27,13 +36,16 @@ export function setLoading(loading: boolean): void {
   element('clock').classList.toggle('loading', loading);
 }
 
-export function setClock(utc: string, local: string): void {
+/** `local`: time at the middle of the map; `own`: on the clock of the reader, where it differs. */
+export function setClock(utc: string, local: string, own: string): void {
   element('clock-utc').textContent = utc;
   element('clock-local').textContent = local;
+  element('clock-own').textContent = own;
 }
 
-export function pressView(view: View): void {
-  for (const choice of ['day', 'scan']) element(`view-${choice}`).setAttribute('aria-pressed', String(choice === view));
+export function pressView(view: 'recent' | 'day' | 'scan'): void {
+  for (const choice of ['recent', 'day', 'scan'])
+    element(`view-${choice}`).setAttribute('aria-pressed', String(choice === view));
 }
 
 /** Switch and legend of reflectivity, and the reason where none is drawn. */
@@ -50,8 +62,9 @@ export function describeReflectivity(state: State): void {
   element('reflectivity-note').textContent = reflectivity && view === 'day' ? 'shown scan by scan' : note;
 }
 
-/** Largest hail of the date, time of the data, and whether they are simulated. */
-export function describeDay({ date, frames, data_as_of, source }: DayIndex, palette: Palette) {
+/** Largest hail of the date or of the last 24 hours, time of the data, outages, and whether they are simulated. */
+export function describeDay(day: DayIndex, palette: Palette) {
+  const { date, frames, data_as_of, source, before } = day;
   if (date === null)
     return describe({
       summary: 'Nothing is published yet. Once the pipeline has published a scan, it can be seen here.',
@@ -61,12 +74,13 @@ export function describeDay({ date, frames, data_as_of, source }: DayIndex, pale
   const simulated = source !== null && source !== 'observed';
   const label = frames.length === 0 ? 'Newest data' : 'Data until';
   describe({
-    summary: daySummary(date, frames, palette),
+    summary: [daySummary(day, palette), ...recentWords(day)].join(' '),
+    outages: outageWords(day),
     empty: frames.length === 0,
     ...(data_as_of === null ? {} : { data_time: `${label} ${timeInWords(data_as_of)}` }),
     source: sourceInWords(source),
     simulated,
-    title: `Hail of ${dateInWords(date)}${simulated ? ' (simulated)' : ''}`,
+    title: `Hail of ${before ? 'the last 24 hours' : dateInWords(date)}${simulated ? ' (simulated)' : ''}`,
   });
 }
 
@@ -75,10 +89,12 @@ export function describeFailure(): void {
   element('summary').textContent = '';
   element('panel').classList.remove('empty');
   element('data-time').textContent = 'nothing shown';
+  element('outages').textContent = '';
 }
 
 function describe(texts: {
   summary: string;
+  outages?: string;
   empty: boolean;
   data_time?: string;
   source?: string;
@@ -89,18 +105,41 @@ function describe(texts: {
   element('panel').classList.toggle('empty', texts.empty);
   element('data-time').textContent = texts.data_time ?? 'no data yet';
   element('source').textContent = texts.source ?? '';
+  element('outages').textContent = texts.outages ?? '';
   element('simulated').hidden = !texts.simulated;
   document.title = texts.title;
 }
 
-function daySummary(date: string, frames: readonly Frame[], palette: Palette): string {
+function daySummary({ date, frames, before }: DayIndex, palette: Palette): string {
   if (frames.length === 0)
-    return `Nothing is published for ${dateInWords(date)}: no scans, so hail or none is not known.`;
+    return `Nothing is published for ${dateInWords(date ?? '')}: no scans, so hail or none is not known.`;
   const largest = frames.reduce((a, b) => ((b.max_size_mm ?? 0) > (a.max_size_mm ?? 0) ? b : a));
   const smallest_mm = palette.sizes.find(({ category }) => category !== null)?.mm_min ?? 0;
+  const scans = `${counted(frames.length, 'scan')}${before ? ' in 24 hours' : ''}`;
   return largest.max_size_mm !== null && largest.max_size_mm >= smallest_mm
-    ? `Largest ${sizeInWords(largest.max_size_mm, palette)} at ${clockInWords(largest.scan_time)}, ${counted(frames.length, 'scan')}.`
-    : `${counted(frames.length, 'scan')}, and no hail of ${smallest_mm} mm or more seen.`;
+    ? `Largest ${sizeInWords(largest.max_size_mm, palette)} at ${clockInWords(largest.scan_time)}, ${scans}.`
+    : `${scans}, and no hail of ${smallest_mm} mm or more seen.`;
+}
+
+/** What the swaths of the last 24 hours hold beyond them. */
+function recentWords({ before }: DayIndex): string[] {
+  return before?.daily_url && before.shows_earlier
+    ? [
+        `Swaths are of whole dates: those of ${dateInWords(before.date)} also show hail before ${clockInWords(before.from)}.`,
+      ]
+    : [];
+}
+
+/** `No scans 02:10–03:40 UTC.`: outages between scans, and hours without scans at the begin of the last 24. */
+function outageWords({ frames, before }: DayIndex): string {
+  if (frames.length === 0) return '';
+  const { outages, from_ms } = axisOf(frames);
+  const clock = (ms: number) => new Date(ms).toISOString().slice(11, 16);
+  const isLate = before !== undefined && from_ms - Date.parse(before.from) > OUTAGE_MS;
+  const stretches = outages.map((one) => `${clock(one.from_ms)}–${clock(one.to_ms)}`);
+  const named = stretches.length > OUTAGES_NAMED ? [`${stretches.length} times for more than 10 min`] : stretches;
+  const all = [...(isLate ? [`before ${clock(from_ms)}`] : []), ...named];
+  return all.length === 0 ? '' : `No scans ${all.join(', ')} UTC`;
 }
 
 /** Part of the map that the cards cover: on phones the panel covers the top, elsewhere the left side. */

@@ -9,7 +9,7 @@ import { findingInWords } from './pick.ts';
 import { CREDITS, fellPrice, type HailDay, HISTORY_DAYS, openPinCalls, type Report } from './pin-calls.ts';
 import { type AnswerWords, fellInWords, milesInWords, nearestStorm, verifiedInWords } from './pin-words.ts';
 import { type Service, ServiceError } from './service.ts';
-import type { State } from './state.ts';
+import { chosenDate, type State } from './state.ts';
 import { counted, dateInWords, type Palette, placeInWords, sizeInWords } from './words.ts';
 
 const TABS = ['fell', 'history', 'verify'] as const;
@@ -111,11 +111,17 @@ export function openPin({
     const words = findingInWords({ ...finding, storm: null }, { view, palette, coarse, covered: map.isCovered(pin) });
     const storm = nearestStorm(day.frames, pin, palette);
     const drawn = finding.mm_min === null ? words.headline : `On the map: ${words.headline} (${words.second})`;
-    box.replaceChildren(textElement('p', drawn), ...(storm ? [textElement('p', storm)] : []));
+    const before = view === 'day' && state.span === 'recent' ? (day.before?.date ?? null) : null;
+    const openBefore = () => void dates.openDate(before ?? '');
+    box.replaceChildren(
+      textElement('p', drawn),
+      ...(storm ? [textElement('p', storm)] : []),
+      ...(before ? [button(`Earlier hours belong to ${dateInWords(before)}: open it`, openBefore, 'link')] : []),
+    );
   }
 
   function pinDate(): string | null {
-    return state.date ?? state.day?.date ?? null;
+    return chosenDate(state) ?? state.day?.date ?? null;
   }
 
   function openTab(tab: Tab): void {

@@ -1,3 +1,6 @@
+import { type DayBefore, lastHours } from './recent.ts';
+import { addDays } from './words.ts';
+
 /** One scan of a date, as GET /v1/tiles/scan lists it. */
 export interface Frame {
   readonly scan_id: string;
@@ -17,30 +20,57 @@ export interface DayIndex {
   readonly data_as_of: string | null;
   /** `observed`, `simulated` or `mixed`; null without data. */
   readonly source: string | null;
+  /** Set for the last 24 hours, which also hold scans of the date before. */
+  readonly before?: DayBefore;
 }
+
+/** Newest scan and data clock, from GET /v1/health, which is free. */
+export interface Newest {
+  readonly scan_time: string | null;
+  readonly now: string;
+}
+
+/** Dates with hail among those from `start` to `end`, from GET /v1/events. */
+export interface HailDays {
+  readonly start: string;
+  readonly end: string;
+  readonly events: readonly {
+    readonly event_date: string;
+    readonly max_size_mm: number;
+    readonly cell_count: number;
+  }[];
+  readonly dates_without_data: readonly string[];
+}
+
+/** Most dates in one answer of GET /v1/events. */
+export const HAIL_DAYS_MAX = 365;
 
 /** A failed call, with a message for the reader of the map. */
 export class ServiceError extends Error {
   /** Another key may help. */
   readonly needs_key: boolean;
   readonly retry_s: number | null;
+  /** Error code of the service; empty for other failures. */
+  readonly code: string;
 
   constructor(
     words: string,
     {
       needs_key = false,
       retry_s = null,
+      code = '',
       cause,
-    }: { needs_key?: boolean; retry_s?: number | null; cause?: unknown } = {},
+    }: { needs_key?: boolean; retry_s?: number | null; code?: string; cause?: unknown } = {},
   ) {
     super(words, { cause });
     this.name = 'ServiceError';
     this.needs_key = needs_key;
     this.retry_s = retry_s;
+    this.code = code;
   }
 }
 
-interface Answer {
+export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: JSON of the service
   readonly body: any;
   /** Value of X-Data-Source. */
@@ -63,13 +93,15 @@ export type Service = ReturnType<typeof openService>;
  */
 export function openService(api: string, readKey: () => string | null, is_public: boolean) {
   const days = new Map<string, Promise<DayIndex>>();
+  const hailDays = new Map<string, Promise<HailDays>>();
   const get = (path: string) => request(`${api}${path}`, is_public ? null : readKey(), is_public);
 
-  const remember = (asked: Promise<DayIndex>, date: string): Promise<DayIndex> => {
-    days.set(date, asked);
-    asked.catch(() => days.delete(date));
+  const rememberIn = <Value>(map: Map<string, Promise<Value>>, asked: Promise<Value>, name: string): Promise<Value> => {
+    map.set(name, asked);
+    asked.catch(() => map.delete(name));
     return asked;
   };
+  const remember = (asked: Promise<DayIndex>, date: string) => rememberIn(days, asked, date);
   const withDaily = async (scans: Answer): Promise<DayIndex> => {
     const { date, frames, data_as_of } = scans.body;
     if (date === null) return { date, frames, daily_url: null, data_as_of, source: scans.source };
@@ -83,23 +115,56 @@ export function openService(api: string, readKey: () => string | null, is_public
     };
   };
 
+  /** The newest date with data. */
+  const newest = async (): Promise<DayIndex> => {
+    const scans = await get('/tiles/scan');
+    const asked = withDaily(scans);
+    return scans.body.date === null ? asked : remember(asked, scans.body.date);
+  };
+  const day = (date: string): Promise<DayIndex> =>
+    days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
+  const askHailDays = async (start: string, end: string): Promise<HailDays> => {
+    const { body } = await get(`/events?date_start=${start}&date_end=${end}`);
+    return { start, end, events: body.events, dates_without_data: body.dates_without_data };
+  };
+
   return {
-    /** The newest date with data. */
-    async newest(): Promise<DayIndex> {
-      const scans = await get('/tiles/scan');
-      const asked = withDaily(scans);
-      return scans.body.date === null ? asked : remember(asked, scans.body.date);
+    /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
+    calls: {
+      get: (path: string): Promise<Answer> => request(`${api}${path}`, readKey(), false),
+      post: (path: string, body: object): Promise<Answer> =>
+        request(`${api}${path}`, readKey(), false, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      file: (url: string): Promise<Answer> => request(url, readKey(), false),
     },
-    day(date: string): Promise<DayIndex> {
-      return days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
+    newest,
+    day,
+    /** The last 24 hours until the newest scan; `swath_min_mm`: least size that swaths show; `known`: the newest date, if it has just arrived. */
+    async recent(swath_min_mm: number, known?: DayIndex): Promise<DayIndex> {
+      const last = known ?? (await newest());
+      return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)), swath_min_mm);
     },
     /** Body of a call that is charged, with the key of the reader; `scope` is the one that the call needs. */
     async call(path: string, { scope, body }: CallOptions) {
-      return (await request(`${api}${path}`, readKey(), false, { scope, body })).body;
+      const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+      return (await request(`${api}${path}`, readKey(), false, { scope, ...(body === undefined ? {} : post) })).body;
     },
     /** Makes the next `day` request the date again. */
     forget(date: string): void {
       days.delete(date);
+    },
+    /** Dates with hail until a date, over as many dates as one answer may have. Each answer is requested once. */
+    hailDays(end: string): Promise<HailDays> {
+      const start = addDays(end, 1 - HAIL_DAYS_MAX);
+      return hailDays.get(end) ?? rememberIn(hailDays, askHailDays(start, end), end);
+    },
+    /** The newest scan and the data clock. Free. */
+    async look(): Promise<Newest> {
+      const { body } = await get('/health');
+      return { scan_time: body.components.ingest.last_scan_at, now: body.time };
     },
   };
 }
@@ -108,16 +173,11 @@ async function request(
   url: string,
   key: string | null,
   is_public: boolean,
-  { scope, body }: CallOptions = { scope: 'tiles:read' },
+  { scope, ...init }: RequestInit & { readonly scope?: string } = {},
 ): Promise<Answer> {
   if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
-  const response = await fetch(url, {
-    headers: {
-      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-  }).catch((cause) => {
+  const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
+  const response = await fetch(url, { ...init, headers }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
   if (!response.ok) throw await refusal(response, scope);
@@ -153,5 +213,9 @@ export async function refusal(response: Response, scope = 'tiles:read'): Promise
     retry_s === null
       ? ''
       : ` Try again in ${retry_s < 90 ? `${Math.ceil(retry_s)} s` : `${Math.ceil(retry_s / 60)} min`}.`;
-  return new ServiceError(words + patience, { needs_key: KEY_REFUSALS.has(code) || response.status === 401, retry_s });
+  return new ServiceError(words + patience, {
+    needs_key: KEY_REFUSALS.has(code) || response.status === 401,
+    retry_s,
+    code,
+  });
 }

@@ -1,6 +1,7 @@
 import { Popup } from 'maplibre-gl';
 import type { View } from './address.ts';
 import type { LngLat } from './coverage.ts';
+import type { Facts } from './layer.ts';
 import type { HailMap } from './map.ts';
 import { button, textElement } from './page.ts';
 import { type FindingWords, findingInWords } from './pick.ts';
@@ -10,7 +11,7 @@ import { type Palette, placeInWords } from './words.ts';
 const EXACT_FROM_ZOOM = 7;
 
 /** The place that the reader picked: a mark on the map, and a card with the size there, updated when the map changes. */
-export function openSpot(map: HailMap, palette: Palette) {
+export function openSpot(map: HailMap, palette: Palette, factsAt: (at: LngLat) => readonly Facts[]) {
   const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });
   let at: LngLat | null = null;
   let pin: (at: LngLat) => void = () => {};
@@ -27,7 +28,7 @@ export function openSpot(map: HailMap, palette: Palette) {
     const finding = map.sizeAt(at) ?? { mm_min: null, storm: null };
     const coarse = map.place().zoom < EXACT_FROM_ZOOM;
     const words = findingInWords(finding, { view, palette, coarse, covered: map.isCovered(at) });
-    popup.setLngLat(at).setDOMContent(card(words, placeInWords(at), pinHere));
+    popup.setLngLat(at).setDOMContent(card(words, factsAt(at), placeInWords(at), pinHere));
     if (!popup.isOpen()) popup.addTo(map.map);
   };
   return {
@@ -46,7 +47,12 @@ export function openSpot(map: HailMap, palette: Palette) {
   };
 }
 
-function card({ headline, second, color, lines }: FindingWords, place: string, pin: () => void): HTMLElement {
+function card(
+  { headline, second, color, lines }: FindingWords,
+  facts: readonly Facts[],
+  place: string,
+  pin: () => void,
+): HTMLElement {
   const title = textElement('p', headline, 'headline');
   if (color) {
     const swatch = textElement('span', '', 'spot');
@@ -57,7 +63,16 @@ function card({ headline, second, color, lines }: FindingWords, place: string, p
   box.setAttribute('role', 'status');
   box.append(title);
   if (second) box.append(textElement('p', second, 'second'));
-  box.append(...lines.map((line) => textElement('p', line)), textElement('p', place, 'fine'));
+  box.append(...lines.map((line) => textElement('p', line)), ...facts.map(factsBlock), textElement('p', place, 'fine'));
   box.append(button('Pin this place', pin, 'pin-here'));
   return box;
+}
+
+/** Facts about an item of a layer at the place. */
+function factsBlock({ title, color, lines }: Facts): HTMLElement {
+  const block = document.createElement('div');
+  block.className = 'facts';
+  block.style.borderColor = color;
+  block.append(textElement('p', title, 'facts-title'), ...lines.map((line) => textElement('p', line)));
+  return block;
 }

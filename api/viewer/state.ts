@@ -1,4 +1,4 @@
-import { type Address, type MapPlace, type View, writeAddress } from './address.ts';
+import { type Address, type EchoColors, type MapPlace, type Span, type View, writeAddress } from './address.ts';
 import type { LngLat } from './coverage.ts';
 import type { DayIndex, Frame } from './service.ts';
 
@@ -8,35 +8,46 @@ export interface State {
   turn: number;
   date: string | null;
   view: View;
+  /** What the timeline spans: the last 24 hours, or `date`. */
+  span: Span;
   reflectivity: boolean;
+  echo: EchoColors;
+  /** Ids of the layers that are on. */
+  layers: readonly string[];
   /** Index of the scan in `day.frames`. */
   frame: number | null;
   day: DayIndex | null;
+  /** Newest date of the service, as far as the page knows. */
+  newest: string | null;
   /** Scan that was requested and is not shown yet: it survives a refusal on the way. */
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
   placed: boolean;
   /** The place of the pin. */
   pin: LngLat | null;
-  /** Clicks on the map measure. */
-  measuring: boolean;
+  /** A shape is being drawn or measured on the map: clicks belong to it. */
+  is_drawing: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, reflectivity, frame, place, pin }: Address): State {
+export function openState({ date, view, span, reflectivity, echo, layers, frame, place, pin }: Address): State {
   return {
     turn: 0,
     date,
     view,
+    span,
     reflectivity,
+    echo,
+    layers,
     frame: null,
     day: null,
+    newest: null,
     wanted: frame,
     placed: place !== null,
     pin,
-    measuring: false,
+    is_drawing: false,
     shown: false,
   };
 }
@@ -48,7 +59,13 @@ export function chosenFrame({ day, frame }: State): Frame | undefined {
 
 /** Archive that the view shows; null or undefined without one. */
 export function chosenUrl(state: State): string | null | undefined {
-  return state.view === 'day' ? state.day?.daily_url : chosenFrame(state)?.url;
+  return state.view === 'day' ? (state.day?.daily_url ?? state.day?.before?.daily_url) : chosenFrame(state)?.url;
+}
+
+/** Storm date of the chosen scan; that of the page without one. The first scans of the last 24 hours are of the date before. */
+export function chosenDate({ day, frame, view, date }: State): string | null {
+  const before = day?.before ?? null;
+  return view === 'scan' && before !== null && frame !== null && frame < before.scans ? before.date : date;
 }
 
 /** Index of the newest scan with hail, else of the newest scan; null without scans. */
@@ -59,7 +76,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { date, view, reflectivity, day, wanted, pin } = state;
-  const shown = day?.date === date ? chosenFrame(state)?.scan_id : undefined;
-  return writeAddress({ date, view, frame: wanted ?? shown ?? null, reflectivity, place, pin });
+  const { view, span, reflectivity, echo, layers, day, wanted, pin } = state;
+  const shown = day?.date === state.date ? chosenFrame(state)?.scan_id : undefined;
+  const date = chosenDate(state);
+  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place, pin });
 }

@@ -1,3 +1,5 @@
+import type { EchoColors } from './address.ts';
+
 /** One step of the colour scale of `palette.json`. */
 export interface SizeStep {
   readonly mm_min: number;
@@ -11,7 +13,7 @@ export interface SizeStep {
 export interface Palette {
   /** Smallest first. */
   readonly sizes: readonly SizeStep[];
-  readonly reflectivity: readonly { readonly dbz_min: number; readonly color: string }[];
+  readonly reflectivity: Readonly<Record<EchoColors, readonly { readonly dbz_min: number; readonly color: string }[]>>;
   readonly basemap: Readonly<Record<string, string>>;
   readonly mm_per_inch: number;
 }
@@ -85,17 +87,19 @@ export function timeInWords(time: string): string {
   return `${dateInWords(time.slice(0, 10))} ${clockInWords(time)}`;
 }
 
-/** `Fri 22:05 CST`: the instant in the reader's time zone; empty where that is UTC. */
-export function localInWords(time: string): string {
-  const instant = new Date(time);
-  if (instant.getTimezoneOffset() === 0) return '';
-  return new Intl.DateTimeFormat('en-US', {
-    weekday: 'short',
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-    timeZoneName: 'short',
-  }).format(instant);
+/** `May 2026`, of the month `2026-05`. */
+export function monthInWords(month: string): string {
+  const [year, number] = month.split('-').map(Number);
+  return `${MONTHS[number - 1]} ${year}`;
+}
+
+/** `just now`, `2 min ago`, `3 h ago`, `2 days ago`. */
+export function agoInWords(age_ms: number): string {
+  const minutes = Math.floor(age_ms / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 120) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} days ago`;
 }
 
 /** The date some days later. */

@@ -1,19 +1,10 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
 import { coverageOf } from './coverage.ts';
 import type { Scenario } from './scenario.ts';
-import {
-  boxAround,
-  coreFall,
-  coreReach,
-  coresOf,
-  distanceFrom,
-  SKEW,
-  type StormCore,
-  seenByRadar,
-} from './storm-core.ts';
+import { boxAround, coreFall, coreReach, distanceFrom, SKEW, type StormCore, seenCoresOf } from './storm-core.ts';
 import { type Storm, type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
 
@@ -100,6 +91,8 @@ interface Brush {
   readonly edge_dbz: number;
   /** Decrease of the echo beyond the edge, dB per core length. */
   readonly fall_db: number;
+  /** Distance of the farthest echo: in core lengths before the skew, and km. */
+  readonly reach: number;
   readonly reach_km: number;
 }
 
@@ -110,7 +103,8 @@ function brushOf(core: StormCore, storm: Storm, tables: ColumnTables): Brush {
     tables.core.dbz_tenths[SMALLEST_TENTHS] / 10 - 1 + Math.min(0, 8 * Math.log(core.peak_mm / smallest_mm));
   const fall_db = (storm.kind === 'ordinary' ? 3.5 : 3) * core.core_km;
   const farthest = edge + Math.max(0, edge_dbz + TEXTURE_DB * TEXTURE_MOST - SKIRT_MIN_DBZ) / fall_db;
-  return { core, edge, edge_dbz, fall_db, reach_km: (1 + SKEW) * core.along_km * farthest };
+  const reach = (1 + SKEW) * farthest;
+  return { core, edge, edge_dbz, fall_db, reach, reach_km: core.along_km * reach };
 }
 
 /** One storm on its way onto the canvas: its cores, and the texture around its centre. */
@@ -124,7 +118,7 @@ function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_
   const { storm } = state;
   const depth_km = 2 + 2 * Math.min(1, storm.peak_mm / 60);
   const tables = columnTables(storm.freezing_level_km, depth_km);
-  const brushes = coresOf(state, time_ms).map((core) => brushOf(seenByRadar(scenario, core), storm, tables));
+  const brushes = seenCoresOf(scenario, state, time_ms).map((core) => brushOf(core, storm, tables));
   const reach_km = Math.max(0, ...brushes.map(({ core, reach_km }) => distanceKm(core, state) + reach_km));
   const box = boxAround(state, reach_km, canvas.window);
   if (box === null) return;
@@ -143,10 +137,12 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
   const first_tile = Math.floor(r / TILE) * tilesAcross(window);
   // The echo of other cores does not reach the row.
   const near = brushes.filter(({ core, reach_km }) => Math.abs(lat - core.lat) * KM_PER_DEG <= reach_km);
-  if (near.length === 0) return;
+  const [west, east] = echoLongitudes(near, lat, km_per_degree);
+  const first = Math.max(left, lonCol(west) - window.col0 - 1);
+  const last = Math.min(right, lonCol(east) - window.col0 + 1);
   let tile: Tile | undefined;
   let tile_number = -1;
-  for (let c = left; c <= right; c += 1) {
+  for (let c = first; c <= last; c += 1) {
     const lon = colLon(window.col0 + c);
     let echo = Number.NEGATIVE_INFINITY;
     let smooth_mm = 0;
@@ -172,6 +168,27 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
     const at = (r & 63) * TILE + (c & 63);
     keepStrongest(tile as Tile, at, mesh_mm, dbz, owner);
   }
+}
+
+/** First and last longitude of a parallel at which a core may have an echo: where it cuts the ellipses of their reach. */
+function echoLongitudes(brushes: readonly Brush[], lat: number, km_per_degree: number): [west: number, east: number] {
+  let west = Number.POSITIVE_INFINITY;
+  let east = Number.NEGATIVE_INFINITY;
+  for (const { core, reach } of brushes) {
+    const { forward_east, forward_north, along_km, across_km } = core;
+    const north_km = (lat - core.lat) * KM_PER_DEG;
+    // Coefficients of the ellipse: of the squared way east, of east times north, and of the squared way north.
+    const square = (forward_east / along_km) ** 2 + (forward_north / across_km) ** 2;
+    const slant = forward_east * forward_north * (1 / along_km ** 2 - 1 / across_km ** 2);
+    const rest = (forward_north / along_km) ** 2 + (forward_east / across_km) ** 2;
+    const inside = (slant * north_km) ** 2 - square * (rest * north_km ** 2 - reach ** 2);
+    if (inside < 0) continue;
+    const middle_km = (-slant * north_km) / square;
+    const half_km = Math.sqrt(inside) / square;
+    west = Math.min(west, core.lon + (middle_km - half_km) / km_per_degree);
+    east = Math.max(east, core.lon + (middle_km + half_km) / km_per_degree);
+  }
+  return [west, east];
 }
 
 function keepStrongest(tile: Tile, at: number, mesh_mm: number, dbz: number, owner: number): void {

@@ -70,8 +70,13 @@ export function coresOf(state: StormState, time_ms: number): StormCore[] {
   }));
 }
 
+/** Cores of a storm at an instant as the radar sees them. */
+export function seenCoresOf(scenario: Scenario, state: StormState, time_ms: number): StormCore[] {
+  return coresOf(state, time_ms).map((core) => seenByRadar(scenario, core));
+}
+
 /** A core after beam broadening: with distance from the radar it becomes weaker and wider. */
-export function seenByRadar({ sites }: Scenario, core: StormCore): StormCore {
+function seenByRadar({ sites }: Scenario, core: StormCore): StormCore {
   const beam_km = Math.min(4, (nearestSiteKm(sites, core) * Math.PI) / 180);
   const wider = Math.hypot(core.core_km, 0.3 * beam_km) / core.core_km;
   return {
@@ -88,6 +93,11 @@ export function distanceFrom(core: StormCore, east_km: number, north_km: number)
   const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
   const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
   return coreDistance(along, across);
+}
+
+/** First and last row and column where a core may have `min_mm`, its values raised by a factor; null without any. */
+export function hailBox(core: StormCore, raised: number, min_mm: number, window: Window) {
+  return boxAround(core, (1 + SKEW) * core.along_km * coreReach(core.peak_mm * raised, min_mm), window);
 }
 
 /** First and last row and column within a distance of a place, counted within the window; null without any. */

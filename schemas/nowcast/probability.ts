@@ -13,7 +13,7 @@ export const STRIKE_KM = 1;
 /** Tracks from this many scans on move steadily; younger ones may still turn. */
 const MATURE_SCANS = 6;
 /** Measured on real rain and hail cores 14 minutes on: 26 to 28 degrees, 10 to 13 km/h. */
-const MATURE_ERROR = { speed_error_kmh: 12, direction_error_deg: 26 } as const;
+export const MATURE_ERROR = { speed_error_kmh: 12, direction_error_deg: 26 } as const;
 const YOUNG_ERROR = { speed_error_kmh: 20, direction_error_deg: 30 } as const;
 /** A storm of unknown motion may move in any direction. */
 const UNKNOWN_MOTION = { speed_kmh: 0, direction_deg: 0, speed_error_kmh: 60, direction_error_deg: 180 } as const;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { SPC_CATEGORIES } from '../reference/spc-categories.ts';
+import { OUTLOOK_HAZARDS } from '../tables/spc-outlooks.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
-import { PolygonGeometry } from './geometry.ts';
+import { MultiPolygonGeometry, PolygonGeometry } from './geometry.ts';
 
 const hazard = (what: string) =>
   wire
@@ -34,6 +35,16 @@ export const ConvectiveOutlook = z.object({
 });
 export type ConvectiveOutlook = z.infer<typeof ConvectiveOutlook>;
 
+/** An area of a convective outlook, wherever it lies. */
+export const OutlookAreaShape = z.object({
+  hazard: z.enum(OUTLOOK_HAZARDS).meta({ description: 'Layer that it belongs to.' }),
+  label: z.string().meta({ description: 'Label of the source, such as SLGT or 0.15.' }),
+  name: z.string().nullable().meta({ description: 'Name of a category, such as Slight Risk; null for others.' }),
+  probability_pct: wire.percent('Probability within the area; null for a category or an intensity.').nullable(),
+  geometry: MultiPolygonGeometry,
+});
+export type OutlookAreaShape = z.infer<typeof OutlookAreaShape>;
+
 /** Answer of GET /v1/outlooks/spc. */
 export const SpcOutlookAnswer = z.object({
   location: wire.askedPoint(),
@@ -52,6 +63,9 @@ export const SpcOutlookAnswer = z.object({
       'When the newest of the layers came; without a product of this day until when outlooks are known to be complete; null while none was ever fed.',
     )
     .nullable(),
+  areas: z.array(OutlookAreaShape).optional().meta({
+    description: 'With areas=true alone: all areas of the product, of the whole country, lowest first within a layer.',
+  }),
 });
 export type SpcOutlookAnswer = z.infer<typeof SpcOutlookAnswer>;
 

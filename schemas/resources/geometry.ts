@@ -6,5 +6,11 @@ export const PolygonGeometry = z
   .meta({ description: 'GeoJSON Polygon, longitude before latitude, shell counter-clockwise.' });
 export type PolygonGeometry = z.infer<typeof PolygonGeometry>;
 
+/** The same of several polygons. */
+export const MultiPolygonGeometry = z
+  .object({ type: z.literal('MultiPolygon'), coordinates: z.array(z.array(z.array(z.array(z.number())))) })
+  .meta({ description: 'GeoJSON MultiPolygon, longitude before latitude, shells counter-clockwise.' });
+export type MultiPolygonGeometry = z.infer<typeof MultiPolygonGeometry>;
+
 /** Media type of GeoJSON. */
 export const GEOJSON_TYPE = 'application/geo+json';

@@ -9,6 +9,9 @@ import { stateOutlines } from '../../api/files/viewer-outlines.ts';
 import { readAddress, writeAddress } from '../../api/viewer/address.ts';
 import { openPieces, PIECE_BYTES } from '../../api/viewer/archives.ts';
 import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/coverage.ts';
+import { circle } from '../../api/viewer/layer.ts';
+import { DEFAULT_LAYERS } from '../../api/viewer/layer-registry.ts';
+import { CONE_ERROR } from '../../api/viewer/layer-storms.ts';
 import { findingInWords, pickAmong } from '../../api/viewer/pick.ts';
 import { refusal } from '../../api/viewer/service.ts';
 import {
@@ -20,7 +23,9 @@ import {
   sourceInWords,
   timeInWords,
 } from '../../api/viewer/words.ts';
-import { BASEMAP, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
+import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { MATURE_ERROR } from '../../schemas/nowcast/probability.ts';
+import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 
 const viewer = openViewer('http://127.0.0.1:8080/v1');
 
@@ -175,7 +180,7 @@ test('the page colours sizes and map as every picture does', async (t) => {
     })),
     SIZE_COLORS,
   );
-  t.deepEqual(palette.reflectivity, REFLECTIVITY_COLORS);
+  t.deepEqual(palette.reflectivity, { ours: REFLECTIVITY_COLORS, classic: CLASSIC_REFLECTIVITY_COLORS });
   t.deepEqual(palette.basemap, BASEMAP);
   t.deepEqual(
     palette.sizes.map(({ inches }: { inches: number | null }) => inches),
@@ -203,14 +208,17 @@ test('the base map has the 48 contiguous states and the District, each name insi
   }
 });
 
-test('an address brings back date, view, scan, reflectivity and place', async (t) => {
-  const hash = '#view=scan&date=2026-11-21&frame=20261121T040511Z&reflectivity=on&map=6.20/36.1000/-98.5000';
+test('an address brings back date, view, scan, reflectivity, layers and place', async (t) => {
+  const hash =
+    '#view=scan&date=2026-11-21&frame=20261121T040511Z&reflectivity=on&echo=classic&layers=storms,warnings&map=6.20/36.1000/-98.5000';
   const address = readAddress(hash);
   t.deepEqual(address, {
     date: '2026-11-21',
     view: 'scan',
     frame: '20261121T040511Z',
     reflectivity: true,
+    echo: 'classic',
+    layers: ['storms', 'warnings'],
     place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
     pin: null,
   });
@@ -218,7 +226,10 @@ test('an address brings back date, view, scan, reflectivity and place', async (t
 });
 
 test('what an address says wrongly counts as not said', async (t) => {
-  const nothing = { date: null, view: 'day', frame: null, reflectivity: false, place: null, pin: null };
+  const nothing = {
+    ...{ date: null, view: 'day', frame: null, reflectivity: false, place: null, pin: null },
+    ...{ echo: 'ours', layers: DEFAULT_LAYERS },
+  };
   for (const hash of [
     '',
     '#',
@@ -226,6 +237,8 @@ test('what an address says wrongly counts as not said', async (t) => {
     '#date=today&view=radar',
     '#frame=../x',
     '#reflectivity=yes',
+    '#echo=loud',
+    '#layers=hail,tornadoes',
     '#map=99/1/1',
     '#map=5/95/0',
     '#map=5/1',
@@ -233,6 +246,27 @@ test('what an address says wrongly counts as not said', async (t) => {
     '#%',
   ])
     t.deepEqual(readAddress(hash), nothing, hash);
+});
+
+test('an address without layers shows the usual ones, an empty list none, in the order of the card', (t) => {
+  t.deepEqual(readAddress('#view=day').layers, ['hail']);
+  t.deepEqual(readAddress('#layers=').layers, []);
+  t.deepEqual(readAddress('#layers=areas,hail').layers, ['hail', 'areas']);
+  t.is(writeAddress({ ...readAddress('#layers='), date: '2026-05-01' }), '#view=day&date=2026-05-01&layers=');
+});
+
+test('the cone of a storm opens by the errors that the nowcast assumes of a storm that has been tracked for a while', (t) => {
+  t.deepEqual(CONE_ERROR, MATURE_ERROR);
+});
+
+test('a circle on the map has its radius in every direction, and is closed', (t) => {
+  const centre = { lat: 35.2, lon: -97.5 };
+  const ring = circle([centre.lon, centre.lat], 80);
+  t.deepEqual(ring[0], ring.at(-1));
+  for (const [lon, lat] of ring) {
+    const km = roughDistanceKm(centre, { lat: lat as number, lon: lon as number });
+    t.true(Math.abs(km - 80) < 0.5, `${km}`);
+  }
 });
 
 test('any text as an address gives something to show', async (t) => {

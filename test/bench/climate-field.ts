@@ -3,16 +3,7 @@ import { MAX_TENTHS } from '../../pipeline/simulate/column.ts';
 import { coverageOf } from '../../pipeline/simulate/coverage.ts';
 import { uniformOf } from '../../pipeline/simulate/random.ts';
 import type { Scenario } from '../../pipeline/simulate/scenario.ts';
-import {
-  boxAround,
-  coreFall,
-  coreReach,
-  coresOf,
-  distanceFrom,
-  SKEW,
-  type StormCore,
-  seenByRadar,
-} from '../../pipeline/simulate/storm-core.ts';
+import { coreFall, distanceFrom, hailBox, type StormCore, seenCoresOf } from '../../pipeline/simulate/storm-core.ts';
 import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
@@ -35,9 +26,8 @@ export function climateField(
   for (const scenario of scenarios)
     for (const storm of stormsBetween(scenario, time_ms, time_ms)) {
       const state = stormAt(storm, time_ms);
-      for (const core of coresOf(state, time_ms))
-        if (core.peak_mm * (1 + GRAIN) >= min_mm)
-          paintCore(tenths, covered, window, seenByRadar(scenario, core), storm.key, min_mm);
+      for (const core of seenCoresOf(scenario, state, time_ms))
+        if (core.peak_mm * (1 + GRAIN) >= min_mm) paintCore(tenths, covered, window, core, storm.key, min_mm);
     }
   const pixels = Uint32Array.from(tenths.keys()).sort();
   const rowStart = new Uint32Array(window.rows + 1);
@@ -62,8 +52,7 @@ function paintCore(
   key: number,
   min_mm: number,
 ): void {
-  const reach_km = (1 + SKEW) * core.along_km * coreReach(core.peak_mm * (1 + GRAIN), min_mm);
-  const box = boxAround(core, reach_km, window);
+  const box = hailBox(core, 1 + GRAIN, min_mm, window);
   if (box === null) return;
   const { top, bottom, left, right } = box;
   for (let r = top; r <= bottom; r++) {

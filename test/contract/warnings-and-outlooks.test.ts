@@ -570,6 +570,24 @@ test('GET /v1/outlooks/spc answers day 1 at the point with every field', async (
   });
 });
 
+test('GET /v1/outlooks/spc with areas=true adds all areas of the product with their shapes, the lowest of a layer first', async (t) => {
+  const service = await serveOutlooks(t, PRODUCT);
+  t.is((await askOutlooks(service, OUT)).areas, undefined);
+  const { areas = [] } = await askOutlooks(service, OUT, '&areas=true');
+  t.deepEqual(
+    areas.map(({ hazard, label, name, probability_pct }) => [hazard, label, name, probability_pct]),
+    [
+      ['categorical', 'TSTM', 'General Thunderstorms', null],
+      ['categorical', 'ENH', 'Enhanced Risk', null],
+      ['hail', 'CIG1', null, null],
+      ['hail', '0.05', null, 5],
+      ['hail', '0.30', null, 30],
+      ['tornado', '0.02', null, 2],
+    ],
+  );
+  t.deepEqual(areas[1]?.geometry, { type: 'MultiPolygon', coordinates: [[INNER]] });
+});
+
 test('GET /v1/outlooks/spc takes the highest of the areas that hold the point, 0 outside of all contours', async (t) => {
   const service = await serveOutlooks(t, PRODUCT);
   t.like((await askOutlooks(service, EDGE)).outlook, {

@@ -20,7 +20,7 @@ import { SIZE_COLORS } from '../../../schemas/palette.ts';
 
 const PALETTE: Palette = {
   sizes: SIZE_COLORS.map((step) => ({ ...step, inches: null })),
-  reflectivity: [],
+  reflectivity: { ours: [], classic: [] },
   basemap: {},
   mm_per_inch: 25.4,
 };
@@ -161,7 +161,12 @@ test('hail at a place is said with its size, distance, times and radar quality',
 for (const [title, given, headline, line] of [
   ['radar looked', {}, 'No hail here', /^Radar looked 97 % of the time\.$/],
   ['radar looked a part of the time', { gaps: gaps(0.5) }, 'No hail detected here', /only 50 % of the time: hail at/],
-  ['radar hardly looked', { gaps: gaps(0.001) }, 'No hail detected here', /Radar looked less than 1 % of the time: hail at other/],
+  [
+    'radar hardly looked',
+    { gaps: gaps(0.001) },
+    'No hail detected here',
+    /Radar looked less than 1 % of the time: hail at other/,
+  ],
   ['the day still runs', { gaps: gaps(1, `${DATE}T20:00:00Z`) }, 'No hail here', /up to 20:00 UTC; the day still runs/],
   ['it is not known when radar looked', { gaps: gaps(null) }, 'No hail detected here', /is not known/],
   ['radar never looked', { gaps: gaps(0) }, 'Not known', /hail at other times is not known/],

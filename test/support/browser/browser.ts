@@ -86,6 +86,8 @@ export interface Visit extends Omit<Tab, 'close'> {
   readonly key: string;
 }
 
+type Settings = Readonly<Record<string, string>>;
+
 export interface Visitor extends BrowserContextOptions {
   /** Path and hash that are opened; the map when left out. */
   readonly path?: string;
@@ -94,8 +96,8 @@ export interface Visitor extends BrowserContextOptions {
   /** Data root in place of the world around midnight with all its feeds; it is copied. */
   readonly root?: () => Promise<string>;
   readonly now_ms?: number;
-  /** Further settings of the service. */
-  readonly settings?: Readonly<Record<string, string>>;
+  /** Further settings of the service, or what makes them for a test. */
+  readonly settings?: Settings | ((t: ExecutionContext) => Promise<Settings>);
 }
 
 /** Registers a test in a browser on the real `serve` command; where there is no browser it shows as skipped, with the reason. */
@@ -110,7 +112,8 @@ export function serviceTest(
   }
   test.serial(title, async (t) => {
     const { path = '/viewer', has_key = true, root = wholeRoot, now_ms = WHOLE_NOW_MS, settings, ...screen } = visitor;
-    const service = await startServe(ownCopy(await root()), now_ms, 'error', settings);
+    const own = typeof settings === 'function' ? await settings(t) : settings;
+    const service = await startServe(ownCopy(await root()), now_ms, 'error', own);
     t.teardown(() => service.end('SIGKILL'));
     const key = service.keys?.live ?? '';
     const { close, ...tab } = await openTab(`${service.url}${path}`, { key: has_key ? key : null, ...screen });

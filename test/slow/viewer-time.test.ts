@@ -1,0 +1,471 @@
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import type { Usage } from '../../schemas/resources/usage.ts';
+import {
+  CHROMIUM,
+  drawn,
+  hasBrowser,
+  openTab,
+  PHONE,
+  ready,
+  said,
+  serviceTest,
+  type Visit,
+} from '../support/browser/browser.ts';
+import { drawnScan } from '../support/data/drawn-scans.ts';
+import { copyFolder, prepared } from '../support/data/prepared.ts';
+import { ingest, ownCopy, preparedRoot, scansBetween, scratch } from '../support/data/world.ts';
+import { startServe } from '../support/service/serve-child.ts';
+
+const CLOCK = pathToFileURL(fileURLToPath(new URL('../support/kill/clock.ts', import.meta.url))).href;
+const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
+const at = (time: string) => Date.parse(`2026-05-0${time}Z`);
+const evening = (from: string, to: string) => async () => preparedRoot(await scansBetween(from, to));
+const [UNTIL_2350, UNTIL_0010] = [evening('23:20', '23:50'), evening('23:20', '00:10')];
+
+const WINDOW = { row0: 1900, col0: 3200, rows: 150, cols: 200 };
+const NOON_SCANS = ['2T11:50', '2T11:54', '2T11:58'];
+const NOON_BLOB = { lat: 35.3, lon: -97.2, mm: 42, radius_px: 6 };
+
+/** The evening until 00:50, an outage, and three scans before noon. */
+async function untilNoon(): Promise<string> {
+  const whole = await preparedRoot(await scansBetween('23:20', '00:50'));
+  return prepared(`${basename(whole)}-noon`, async (folder) => {
+    copyFolder(whole, folder);
+    const times = NOON_SCANS.map((time) => at(`${time}:00`));
+    const files = await Promise.all(times.map((time) => drawnScan(`${folder}-raw`, WINDOW, time, [NOON_BLOB])));
+    await ingest(folder, files, { now_ms: at('2T12:00:00') });
+  });
+}
+
+/** Calls of the interface that the page makes from now on. */
+function callsOf(page: Page): string[] {
+  const calls: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname.startsWith('/v1/')) calls.push(`${pathname}${search}`);
+  });
+  return calls;
+}
+
+const charged = (calls: readonly string[]) => calls.filter((path) => path !== '/v1/health');
+
+async function creditsUsed({ service, key }: Pick<Visit, 'service' | 'key'>): Promise<number> {
+  const response = await fetch(`${service.url}/v1/usage`, { headers: { Authorization: `Bearer ${key}` } });
+  return ((await response.json()) as Usage).credits.used;
+}
+
+/** Seconds of the slider, as value and as maximum. */
+const slider = async (page: Page) => {
+  const scrubber = page.locator('#scrubber');
+  return { value: Number(await scrubber.inputValue()), max: Number(await scrubber.getAttribute('max')) };
+};
+const pressed = (page: Page, id: string) => page.locator(`#view-${id}`).getAttribute('aria-pressed');
+
+for (const [clock, root, now, says, outages, both] of [
+  ['23:50', UNTIL_2350, '1T23:50:00', /at 23:\d\d UTC, 14 scans in 24 hours\.$/, /^No scans before 23:2\d UTC$/, false],
+  ['00:10', UNTIL_0010, '2T00:10:00', /, 24 scans in 24 hours\.$/, /^No scans before 23:2\d UTC$/, true],
+  ['12:00', untilNoon, '2T12:00:00', /scans in 24 hours\.$/, /^No scans before 23:2\d, 00:4\d–11:50 UTC$/, true],
+] as const)
+  serviceTest(
+    `at ${clock} UTC the first screen shows the scans and the hail of the last 24 hours, of ${both ? 'both dates' : 'one date, because there is no other'}`,
+    { root, now_ms: at(now) },
+    async (t, { page, complaints, picture }) => {
+      await page.waitForTimeout(400);
+      await picture(`at-${clock.replace(':', '')}`);
+      t.is(await pressed(page, 'recent'), 'true');
+      t.regex(await said(page, '#summary'), says);
+      t.regex(await said(page, '#outages'), outages);
+      t.is(await said(page, '#clock-utc'), '24 hours');
+      t.regex(await said(page, '#clock-own'), /^until \w{3} \d\d:\d\d CDT$/, 'the zone of the middle of the map');
+      t.regex(page.url(), /#view=recent&map=/, 'the address stays true tomorrow');
+      const sources = await page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name));
+      const days = new Set(sources.flatMap((name) => /tiles\/daily\/(.{10})\.pmtiles/.exec(name)?.[1] ?? []));
+      t.deepEqual([...days].sort(), both ? [FIRST_DATE, SECOND_DATE] : [FIRST_DATE]);
+      t.deepEqual(complaints, []);
+    },
+  );
+
+serviceTest(
+  'the last 24 hours, their scans and the whole day are three views of what was paid once',
+  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page, complaints, ...visit }) => {
+    t.is(await creditsUsed(visit), 10, 'two dates');
+    const calls = callsOf(page);
+    await page.keyboard.press('v');
+    await drawn(page);
+    t.is(await pressed(page, 'scan'), 'true');
+    await page.locator('#scrubber').press('Home');
+    await drawn(page);
+    t.regex(page.url(), /view=scan&date=2026-05-01&frame=20260501T23\d{4}Z/, 'the address names the date of the scan');
+    await page.click('#view-day');
+    await page.waitForFunction(() => location.hash.startsWith('#view=day&date=2026-05-02'));
+    await drawn(page);
+    t.regex(await said(page, '#summary'), /, \d+ scans\.$/);
+    t.deepEqual(charged(calls), []);
+    await page.keyboard.press('h');
+    await page.waitForFunction(() => location.hash.startsWith('#view=recent'));
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'times are given in UTC, at the middle of the map and on the clock of the reader',
+  {
+    root: UNTIL_0010,
+    now_ms: at('2T00:10:00'),
+    timezoneId: 'Europe/Berlin',
+    path: '/viewer#view=scan&date=2026-05-02',
+  },
+  async (t, { page, picture }) => {
+    await picture('local-time');
+    t.regex(await said(page, '#clock-utc'), /^00:0\d UTC$/);
+    t.regex(await said(page, '#clock-local'), /^Fri 19:0\d CDT$/);
+    t.regex(await said(page, '#clock-own'), /^your clock Sat 02:0\d GMT\+2$/);
+    await page.evaluate(() => {
+      location.hash = location.hash.replace(/map=.*/, 'map=7.00/39.7000/-105.0000');
+    });
+    await page.waitForFunction(() => document.getElementById('clock-local')?.textContent?.endsWith('MDT'));
+    t.pass();
+  },
+);
+
+serviceTest(
+  'the timeline is true to time: scans lie where their time lies, and an outage is a stretch with words',
+  { root: untilNoon, now_ms: at('2T12:00:00') },
+  async (t, { page, picture }) => {
+    await page.click('#view-scan');
+    await drawn(page);
+    const end = await slider(page);
+    t.is(end.value, end.max);
+    await page.locator('#scrubber').press('ArrowLeft');
+    await page.waitForFunction(() => location.hash.includes('frame=20260502T115400Z'));
+    t.is((await slider(page)).value, end.max - 240, 'four minutes before the end');
+    t.is(await said(page, '#clock-utc'), '11:54 UTC');
+    // A pointer inside the outage chooses the nearer scan.
+    await page.locator('#scrubber').fill(String(end.max - 2 * 3600));
+    await page.waitForFunction(() => location.hash.includes('frame=20260502T115000Z'));
+    t.is((await slider(page)).value, end.max - 480);
+    await drawn(page);
+    await picture('outage');
+    t.regex(await said(page, '#outages'), /00:4\d–11:50 UTC$/);
+  },
+);
+
+serviceTest(
+  'playing goes at four speeds, and an outage does not hold it up',
+  { root: untilNoon, now_ms: at('2T12:00:00'), path: `/viewer#view=scan&date=${SECOND_DATE}` },
+  async (t, { page }) => {
+    const speed = page.locator('#speed');
+    const seen = [await speed.textContent()];
+    for (const _ of [2, 4, 8, 1]) {
+      await page.keyboard.press('s');
+      seen.push(await speed.textContent());
+    }
+    t.deepEqual(seen, ['1×', '2×', '4×', '8×', '1×']);
+    await page.keyboard.press('s');
+    await page.keyboard.press('s');
+    await page.locator('#scrubber').press('Home');
+    await drawn(page);
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Pause');
+    await page.waitForFunction(() => /frame=20260502T11/.test(location.hash));
+    await page.keyboard.press(' ');
+    t.is(await page.locator('#play').getAttribute('aria-label'), 'Play');
+  },
+);
+
+serviceTest(
+  'the list of hail days is requested when it is first needed and kept; ‹ skips days without hail, and with shift does not',
+  { root: untilNoon, now_ms: at('2T12:00:00') },
+  async (t, { page, picture, complaints, ...visit }) => {
+    const calls = callsOf(page);
+    const before = await creditsUsed(visit);
+    await page.keyboard.press('c');
+    await page.waitForSelector('#hail-days li');
+    await page.waitForTimeout(300);
+    await picture('calendar');
+    t.is(await said(page, '#month-name'), 'May 2026');
+    t.regex(await said(page, '#hail-days-words'), /^2 days with hail of 19 mm or more, 3 May 2025 to 2 May 2026$/);
+    t.is(await page.locator('#month-days button:enabled').count(), 2, 'of other days nothing is published');
+    await page
+      .getByRole('button', { name: /^1 May 2026, largest \d\.\d in/ })
+      .first()
+      .click();
+    await page.waitForFunction(() => location.hash.startsWith('#view=day&date=2026-05-01'));
+    await drawn(page);
+    t.false(await page.locator('#calendar').isVisible());
+    t.is((await creditsUsed(visit)) - before, 15, 'the date was paid with the last 24 hours');
+
+    await page.keyboard.press('ArrowLeft');
+    await page.waitForSelector('#notice:not([hidden])');
+    t.regex(await said(page, '#notice'), /^No hail of 19 mm or more between 3 May 2025 and 1 May 2026\./);
+    await page.keyboard.press('ArrowRight');
+    await page.waitForFunction(() => location.hash.includes('date=2026-05-02'));
+    t.deepEqual(
+      charged(calls).filter((path) => !path.startsWith('/v1/usage')),
+      ['/v1/events?date_start=2025-05-03&date_end=2026-05-02'],
+    );
+    await page.click('#later', { modifiers: ['Shift'] });
+    await page.waitForFunction(() => location.hash.includes('date=2026-05-03'));
+    await drawn(page);
+    t.is(await said(page, '#summary'), 'Nothing is published for 3 May 2026: no scans, so hail or none is not known.');
+    t.deepEqual(complaints, []);
+  },
+);
+
+for (const [what, hash, says, shown] of [
+  [
+    'an unknown scan',
+    `#view=scan&date=${SECOND_DATE}&frame=20260502T000300Z`,
+    /^No scan of 2 May 2026 00:03 UTC is published\. The nearest is shown, of 00:0[234] UTC\.$/,
+    /date=2026-05-02&frame=20260502T000[234]/,
+  ],
+  [
+    'a date without scans',
+    '#view=day&date=2026-04-20',
+    /^Nothing is published for 20 Apr 2026\. 1 May 2026 is shown, the nearest date with scans\.$/,
+    /date=2026-05-01/,
+  ],
+  [
+    'a date that does not exist',
+    '#view=day&date=2026-02-30',
+    /^This link names the date “2026-02-30”, which does not exist\. The newest data are shown\.$/,
+    /view=day&date=2026-05-02/,
+  ],
+  [
+    'what is no scan',
+    `#view=scan&date=${SECOND_DATE}&frame=yesterday`,
+    /^This link names the scan “yesterday”, which is not the name of a scan\./,
+    /date=2026-05-02&frame=/,
+  ],
+] as const)
+  serviceTest(
+    `a link to ${what} says so in words and shows the nearest`,
+    { root: UNTIL_0010, now_ms: at('2T00:10:00'), path: `/viewer${hash}` },
+    async (t, { page, picture, complaints }) => {
+      await drawn(page);
+      await page.waitForSelector('#notice:not([hidden])');
+      t.regex(await said(page, '#notice'), says);
+      t.regex(page.url(), shown);
+      t.false(await page.locator('#panel').evaluate((panel) => panel.classList.contains('empty')));
+      await picture(`link-${what.replaceAll(' ', '-')}`);
+      t.deepEqual(complaints, []);
+    },
+  );
+
+/** The page on a service whose clock goes on, and whose data root gets further scans. */
+async function liveVisit(t: ExecutionContext, until: string) {
+  const root = ownCopy(await evening('23:20', until)());
+  const begin_ms = at(`1T${until}:00`);
+  const clock = `${await scratch(t)}-clock`;
+  await writeFile(clock, '0');
+  const service = await startServe(root, begin_ms, 'error', {
+    NODE_OPTIONS: `--import ${CLOCK}`,
+    CLOCK_FROM_MS: String(begin_ms),
+    CLOCK_AHEAD_MS_IN: clock,
+  });
+  t.teardown(() => service.end('SIGKILL'));
+  const key = service.keys?.live ?? '';
+  const { close, ...tab } = await openTab(`${service.url}/viewer`, { key });
+  t.teardown(close);
+  await ready(tab.page);
+  /** Publishes the scans of a few minutes, at their time. */
+  const publish = async (from: string, to: string) => {
+    const scans = await scansBetween(from, to);
+    const now_ms = (scans.at(-1)?.time_ms ?? 0) + 60_000;
+    await writeFile(clock, String(now_ms - begin_ms));
+    await ingest(root, scans, { now_ms });
+    return scans.at(-1)?.scan_id ?? '';
+  };
+  return { ...tab, service, key, publish };
+}
+
+/** What the page hears when the reader goes to another window and comes back. */
+const setHidden = (page: Page, hidden: boolean) =>
+  page.evaluate((value) => {
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+
+const LOOK_WITHIN_MS = 25_000;
+const isList = (path: string) => path.startsWith('/v1/tiles/');
+
+(hasBrowser ? test.serial : test.skip)(
+  `a further scan appears by itself, for one charge, and looking for it is free${hasBrowser ? '' : ` (needs ${CHROMIUM}, which is absent)`}`,
+  async (t) => {
+    const { page, complaints, picture, publish, ...visit } = await liveVisit(t, '23:56');
+    t.regex(await said(page, '#age'), /^Newest scan (just now|\d min ago)$/);
+    await page.click('#view-scan');
+    await drawn(page);
+    const calls = callsOf(page);
+    await page.waitForRequest('**/v1/health', { timeout: LOOK_WITHIN_MS });
+    t.is(await creditsUsed(visit), 10);
+    t.deepEqual(charged(calls), []);
+
+    const place = /map=.*/.exec(page.url())?.[0] ?? '-';
+    const further = await publish('23:56', '23:59');
+    await page.waitForFunction((scan_id) => location.hash.includes(`frame=${scan_id}`), further, {
+      timeout: LOOK_WITHIN_MS,
+    });
+    await drawn(page);
+    await picture('live');
+    t.regex(await said(page, '#age'), /^Newest scan [12] min ago$/);
+    t.true(page.url().endsWith(place), 'the map stays where it was');
+    t.deepEqual(calls.filter(isList), ['/v1/tiles/scan', '/v1/tiles/daily?date=2026-05-01']);
+    t.is(await creditsUsed(visit), 15);
+
+    // Nobody looks at the page: nothing is asked for, until somebody does.
+    await setHidden(page, true);
+    calls.length = 0;
+    const afterMidnight = await publish('00:00', '00:04');
+    await page.waitForTimeout(LOOK_WITHIN_MS);
+    t.deepEqual(calls, []);
+    await setHidden(page, false);
+    await page.waitForFunction((scan_id) => location.hash.includes(`frame=${scan_id}`), afterMidnight);
+    await drawn(page);
+    t.is(await page.locator('#date').inputValue(), SECOND_DATE as string);
+    t.deepEqual(calls.filter(isList), [
+      '/v1/tiles/scan',
+      '/v1/tiles/daily?date=2026-05-02',
+      '/v1/tiles/scan?date=2026-05-01',
+      '/v1/tiles/daily?date=2026-05-01',
+    ]);
+
+    // Without “Live” the page rests.
+    await page.uncheck('#live');
+    calls.length = 0;
+    await publish('00:04', '00:08');
+    await page.waitForTimeout(LOOK_WITHIN_MS);
+    t.deepEqual(calls, []);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'while the service does not answer, the page looks ever more rarely, and one answer brings it back',
+  { root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page }) => {
+    let attempts = 0;
+    await page.route('**/v1/health', (route) => {
+      attempts++;
+      return route.abort();
+    });
+    await page.clock.install();
+    await setHidden(page, true);
+    await setHidden(page, false);
+    for (let minute = 0; minute < 15; minute++)
+      for (let i = 0; i < 6; i++) {
+        await page.clock.runFor(10_000);
+        await page.waitForTimeout(20);
+      }
+    t.true(attempts >= 4 && attempts <= 7, `${attempts} attempts in a quarter of an hour`);
+    await page.unroute('**/v1/health');
+    const answered = page.waitForResponse('**/v1/health');
+    for (let i = 0; i < 34; i++) await page.clock.runFor(10_000);
+    await answered;
+    const again = page.waitForResponse('**/v1/health');
+    await page.waitForTimeout(300);
+    await page.clock.runFor(23_000);
+    t.is((await again).status(), 200);
+  },
+);
+
+interface TraceEvent {
+  readonly name: string;
+  readonly ph: string;
+  readonly pid: number;
+  readonly tid: number;
+  readonly dur?: number;
+  readonly tdur?: number;
+  readonly args?: { readonly name?: string };
+}
+
+/** Events of a Chromium trace of what `act` does. */
+async function traced(page: Page, act: () => Promise<void>): Promise<TraceEvent[]> {
+  const session = await page.context().newCDPSession(page);
+  const events: TraceEvent[] = [];
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown[] as TraceEvent[])));
+  const complete = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
+  await session.send('Tracing.start', {
+    transferMode: 'ReportEvents',
+    traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'] },
+  });
+  await act();
+  await session.send('Tracing.end');
+  await complete;
+  return events;
+}
+
+const LONG_MS = 100;
+const STEPS = 90;
+
+serviceTest(
+  `no task of the page works for more than ${LONG_MS} ms while ${STEPS} scans are scrubbed`,
+  { root: untilNoon, now_ms: at('2T12:00:00'), path: '/viewer' },
+  async (t, { page, complaints }) => {
+    await page.click('#view-scan');
+    await drawn(page);
+    await page.locator('#scrubber').press('Home');
+    await drawn(page);
+    await page.waitForTimeout(2000);
+    const scans = new Set<string>();
+    page.on('framenavigated', () => scans.add(page.url()));
+    const events = await traced(page, () =>
+      page.evaluate(async (steps) => {
+        const scrubber = document.getElementById('scrubber') as HTMLInputElement;
+        for (let i = 1; i <= steps; i++) {
+          // The evening is 90 minutes: to its end and back again, four minutes at a time.
+          const minute = i <= steps / 2 ? 2 * i : 2 * (steps - i);
+          scrubber.value = String(60 * minute);
+          scrubber.dispatchEvent(new Event('input'));
+          await new Promise((resolve) => setTimeout(resolve, 60));
+        }
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+      }, STEPS),
+    );
+    const main = new Set(
+      events
+        .filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
+        .map(({ pid, tid }) => `${pid} ${tid}`),
+    );
+    const tasks = events.filter(
+      ({ name, ph, pid, tid }) => name === 'RunTask' && ph === 'X' && main.has(`${pid} ${tid}`),
+    );
+    const functions = events.filter(({ name, pid, tid }) => name === 'FunctionCall' && main.has(`${pid} ${tid}`));
+    const longest = (all: readonly TraceEvent[], of: 'dur' | 'tdur') =>
+      Math.max(...all.map((event) => event[of] ?? 0)) / 1000;
+    t.log(
+      `${tasks.length} tasks, longest ${longest(tasks, 'tdur')} ms at work, ${longest(tasks, 'dur')} ms with waiting; ` +
+        `longest function ${longest(functions, 'tdur')} ms at work, ${longest(functions, 'dur')} ms with waiting`,
+    );
+    t.true(scans.size > STEPS / 3, `${scans.size} scans were shown`);
+    t.true(tasks.length > STEPS && tasks.every(({ tdur }) => tdur !== undefined));
+    t.true(longest(tasks, 'tdur') < LONG_MS);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'on a phone the last 24 hours, the live scan and the calendar fit',
+  { ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  async (t, { page, picture }) => {
+    await page.waitForTimeout(400);
+    await picture('phone');
+    t.is(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    for (const id of ['view-recent', 'open-calendar', 'speed', 'live', 'age', 'refresh', 'clock-local', 'outages']) {
+      const box = await page.locator(`#${id}`).boundingBox();
+      t.true(box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= 390 && box.y + box.height <= 844, id);
+    }
+    await page.tap('#open-calendar');
+    await page.waitForSelector('#hail-days li');
+    await page.waitForTimeout(300);
+    await picture('phone-calendar');
+    const box = await page.locator('#calendar').boundingBox();
+    t.true(box !== null && box.x >= 0 && box.x + box.width <= 390 && box.y >= 0 && box.y + box.height <= 844);
+  },
+);
