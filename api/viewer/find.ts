@@ -172,7 +172,10 @@ export function openFind(go: Go) {
   // On phones the buttons lie under the panel, whose height follows its text.
   const panel = element('panel');
   new ResizeObserver(() =>
-    box.style.setProperty('--panel-bottom', `${Math.round(panel.getBoundingClientRect().bottom)}px`),
+    document.documentElement.style.setProperty(
+      '--panel-bottom',
+      `${Math.round(panel.getBoundingClientRect().bottom)}px`,
+    ),
   ).observe(panel);
   onClick('open-find', open);
   onClick('locate', locate);
