@@ -227,7 +227,7 @@ test('an address brings back date, view, scan, reflectivity, layers and place', 
 
 test('what an address says wrongly counts as not said', async (t) => {
   const nothing = {
-    ...{ date: null, view: 'day', frame: null, reflectivity: false, place: null, pin: null },
+    ...{ date: null, view: 'day', span: 'recent', frame: null, reflectivity: false, place: null, pin: null },
     ...{ echo: 'ours', layers: DEFAULT_LAYERS },
   };
   for (const hash of [
