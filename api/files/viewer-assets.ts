@@ -11,6 +11,7 @@ import {
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { streetLayers } from './basemap-style.ts';
+import { type PlaceFiles, placeFiles, placesEdition } from './place-files.ts';
 
 /** One file of the page, in memory. */
 export interface ViewerAsset {
@@ -23,6 +24,8 @@ interface Assets {
   /** Pages by the name of their file, with places to be filled. */
   readonly pages: ReadonlyMap<PageName, string>;
   readonly files: ReadonlyMap<string, ViewerAsset>;
+  /** Files that are made when they are first read: a page that looks for no place needs none. */
+  readonly late: ReadonlyMap<string, () => Promise<ViewerAsset>>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
@@ -69,7 +72,12 @@ export async function loadAssets(): Promise<Assets> {
     ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })],
   ]);
   const pages = new Map(await Promise.all(PAGES.map(readPage)));
-  return { pages, files, version: versionOf(pages, files) };
+  const late = new Map((['places', 'zips'] as const).map((name) => [`${name}.json`, () => placeAsset(name)]));
+  return { pages, files, late, version: versionOf(pages, files, await placesEdition()) };
+}
+
+async function placeAsset(name: keyof PlaceFiles): Promise<ViewerAsset> {
+  return { type: JSON_TYPE, content: Buffer.from((await placeFiles())[name]) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
@@ -118,8 +126,12 @@ function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
 }
 
-function versionOf(pages: ReadonlyMap<string, string>, files: ReadonlyMap<string, ViewerAsset>): string {
-  const hash = createHash('sha256');
+function versionOf(
+  pages: ReadonlyMap<string, string>,
+  files: ReadonlyMap<string, ViewerAsset>,
+  late_edition: string,
+): string {
+  const hash = createHash('sha256').update(late_edition);
   for (const page of pages.values()) hash.update(page);
   for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
   return hash.digest('hex').slice(0, VERSION_LETTERS);

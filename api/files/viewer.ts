@@ -82,7 +82,7 @@ interface Site {
   readonly pages: ReadonlyMap<PageName, Page>;
   /** Content-Security-Policy of files. */
   readonly policy: string;
-  /** Compressed on first use. */
+  /** Made and compressed on first use. */
   file(name: string): Promise<Codings> | null;
   /** The archive of this name; null for none. */
   archive(name: string): Promise<MapArchive> | null;
@@ -153,10 +153,13 @@ async function openSite(base: URL, { access = 'key', basemap_folder, streets = n
     pages,
     policy: contentPolicy(base, '', streets),
     file(name) {
-      const asset = assets.files.get(name);
+      const known = ready.get(name);
+      if (known !== undefined) return known;
+      const asset = assets.files.get(name) ?? assets.late.get(name)?.();
       if (!asset) return null;
-      const made = ready.get(name) ?? codings(asset);
+      const made = Promise.resolve(asset).then(codings);
       ready.set(name, made);
+      made.catch(() => ready.delete(name));
       return made;
     },
     archive(name) {

@@ -1,3 +1,4 @@
+import type { LngLat } from './coverage.ts';
 import { DEFAULT_LAYERS, LAYERS } from './layer-registry.ts';
 
 /** Content of the address's hash; null where the page chooses. */
@@ -13,6 +14,8 @@ export interface Address {
   /** Ids of the layers that are on. */
   readonly layers: readonly string[];
   readonly place: MapPlace | null;
+  /** The pinned place. */
+  readonly pin: LngLat | null;
 }
 
 /** Swaths of a whole day, or one scan. */
@@ -34,6 +37,7 @@ export interface MapPlace {
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const SCAN_ID = /^\d{8}T\d{6}Z$/;
 const PLACE = /^(\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)$/;
+const PIN = /^(-?\d+(?:\.\d+)?),(-?\d+(?:\.\d+)?)$/;
 const ZOOM_MAX = 22;
 
 /**
@@ -56,6 +60,7 @@ export function readAddress(hash: string): Address {
     echo: values.get('echo') === 'classic' ? 'classic' : 'ours',
     layers: readLayers(values.get('layers')),
     place: readPlace(values.get('map') ?? ''),
+    pin: readPin(values.get('pin') ?? ''),
   };
 }
 
@@ -70,7 +75,7 @@ export function addressFault(hash: string): string | null {
 }
 
 /** Hash from which `readAddress` reads the same address. */
-export function writeAddress({ date, view, span, frame, reflectivity, echo, layers, place }: Address): string {
+export function writeAddress({ date, view, span, frame, reflectivity, echo, layers, place, pin }: Address): string {
   const isRecent = span === 'recent' && view === 'day';
   const parts = [
     `view=${isRecent ? 'recent' : view}`,
@@ -79,6 +84,7 @@ export function writeAddress({ date, view, span, frame, reflectivity, echo, laye
     reflectivity && 'reflectivity=on',
     echo === 'classic' && 'echo=classic',
     layers.join() !== DEFAULT_LAYERS.join() && `layers=${layers.join()}`,
+    pin && `pin=${pin.lat.toFixed(5)},${pin.lng.toFixed(5)}`,
     place && `map=${place.zoom.toFixed(2)}/${place.lat.toFixed(4)}/${place.lon.toFixed(4)}`,
   ];
   return `#${parts.filter(Boolean).join('&')}`;
@@ -102,4 +108,9 @@ function readPlace(text: string): MapPlace | null {
   const [, zoom, lat, lon] = (PLACE.exec(text) ?? []).map(Number);
   if (zoom === undefined || zoom > ZOOM_MAX || Math.abs(lat) > 85 || Math.abs(lon) > 180) return null;
   return { zoom, lat, lon };
+}
+
+function readPin(text: string): LngLat | null {
+  const [, lat, lng] = (PIN.exec(text) ?? []).map(Number);
+  return lat === undefined || Math.abs(lat) > 85 || Math.abs(lng) > 180 ? null : { lat, lng };
 }

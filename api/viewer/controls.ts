@@ -1,5 +1,6 @@
 import { type EchoColors, readAddress, type View } from './address.ts';
 import { forgetKey } from './api-key.ts';
+import type { LngLat } from './coverage.ts';
 import type { Dates } from './dates.ts';
 import type { Display } from './display.ts';
 import { listenToKeys } from './keyboard.ts';
@@ -51,6 +52,9 @@ export function connectControls({
     if (state.reflectivity) state.view = 'scan';
     void display.showView();
   };
+  const pick = (at: LngLat) => {
+    if (!state.is_drawing) spot.pick(at, state.view);
+  };
   const setEcho = (echo: EchoColors) => {
     state.echo = echo;
     hailMap.setEchoColors(echo);
@@ -82,7 +86,7 @@ export function connectControls({
     'shift ArrowRight': () => map.panBy([PAN_PX, 0]),
     'shift ArrowUp': () => map.panBy([0, -PAN_PX]),
     'shift ArrowDown': () => map.panBy([0, PAN_PX]),
-    'map Enter': () => spot.pick(map.getCenter(), state.view),
+    'map Enter': () => pick(map.getCenter()),
   });
 
   const dateField = element<HTMLInputElement>('date');
@@ -119,9 +123,7 @@ export function connectControls({
     dates.askForKey();
   });
 
-  map.on('click', ({ lngLat }) => {
-    if (!state.is_drawing) spot.pick(lngLat, state.view);
-  });
+  map.on('click', ({ lngLat }) => pick(lngLat));
   map.on('moveend', () => {
     display.updateAddress();
     display.updateZone();
@@ -136,6 +138,7 @@ export function connectControls({
     state.view = view;
     state.reflectivity = reflectivity;
     state.layers = address.layers;
+    state.pin = address.pin;
     setEcho(address.echo);
     void dates.openLink(location.hash, address);
   });

@@ -44,6 +44,7 @@ export function openDisplay({
   const spot = openSpot(map, palette, layers.factsAt);
   timeline.load([]);
   timeline.point(null);
+  let announce = () => {};
 
   /** Shows a date whose list has arrived, with this scan, or the nearest to it, if it was asked for. */
   async function showDay(day: DayIndex, scan_id: string | null): Promise<void> {
@@ -194,6 +195,7 @@ export function openDisplay({
     setLoading(false);
     layers.sync();
     spot.update(state.view);
+    announce();
   }
 
   /** Hatches areas without radar coverage: of the scan that is shown, or of the newest scan of the day. */
@@ -227,7 +229,22 @@ export function openDisplay({
   function updateAddress(): void {
     history.replaceState(null, '', stateAddress(state, map.place()));
     layers.sync();
+    announce();
   }
 
-  return { timeline, spot, showDay, updateDay, updateZone, showView, showFailure, fitHail, updateAddress };
+  return {
+    timeline,
+    spot,
+    showDay,
+    updateDay,
+    updateZone,
+    showView,
+    showFailure,
+    fitHail,
+    updateAddress,
+    /** Calls `act` whenever something else is shown, or the same elsewhere. */
+    onShown(act: () => void): void {
+      announce = act;
+    },
+  };
 }

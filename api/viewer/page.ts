@@ -32,6 +32,16 @@ export function textElement(tag: 'p' | 'span', text: string, className = ''): HT
   return made;
 }
 
+/** A button with text. */
+export function button(text: string, act: () => void, className = ''): HTMLButtonElement {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.textContent = text;
+  made.className = className;
+  made.addEventListener('click', act);
+  return made;
+}
+
 /** Drawing context of a canvas. */
 export function penOf(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
   return canvas.getContext('2d') as CanvasRenderingContext2D;

@@ -89,7 +89,10 @@ function emptinessInWords(view: View, covered: boolean | null, least_mm: number)
     return { headline: 'No radar coverage here', line: `No radar looked here ${when}: hail or none is not known.` };
   return view === 'scan'
     ? { headline: 'No hail here', line: `Radar looked and saw less than ${least_mm} mm.` }
-    : { headline: 'No hail here', line: `Less than ${least_mm} mm all day, as far as radar looked.` };
+    : {
+        headline: `Less than ${least_mm} mm by the map’s steps`,
+        line: 'Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.',
+      };
 }
 
 /** `storm`: attributes of a storm of a scan, or of a peak of a day. */

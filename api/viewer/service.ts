@@ -77,6 +77,13 @@ export interface Answer {
   readonly source: string | null;
 }
 
+/** What a call sends, and the scope that it needs. */
+export interface CallOptions {
+  readonly scope: string;
+  /** Makes the call a POST. */
+  readonly body?: object | undefined;
+}
+
 export type Service = ReturnType<typeof openService>;
 
 /**
@@ -140,6 +147,11 @@ export function openService(api: string, readKey: () => string | null, is_public
       const last = known ?? (await newest());
       return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)), swath_min_mm);
     },
+    /** Body of a call that is charged, with the key of the reader; `scope` is the one that the call needs. */
+    async call(path: string, { scope, body }: CallOptions) {
+      const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+      return (await request(`${api}${path}`, readKey(), false, { scope, ...(body === undefined ? {} : post) })).body;
+    },
     /** Makes the next `day` request the date again. */
     forget(date: string): void {
       days.delete(date);
@@ -162,13 +174,18 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 }
 
-async function request(url: string, key: string | null, is_public: boolean, init: RequestInit = {}): Promise<Answer> {
+async function request(
+  url: string,
+  key: string | null,
+  is_public: boolean,
+  { scope, ...init }: RequestInit & { readonly scope?: string } = {},
+): Promise<Answer> {
   if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
   const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
   const response = await fetch(url, { ...init, headers }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
-  if (!response.ok) throw await refusal(response);
+  if (!response.ok) throw await refusal(response, scope);
   return { body: await response.json(), source: response.headers.get('X-Data-Source') };
 }
 
@@ -176,8 +193,6 @@ const REFUSALS: Readonly<Record<string, string>> = {
   unauthorized: 'This key was not accepted. It may be mistyped, expired or revoked.',
   forbidden:
     'This key may not see the map: test keys cannot read data, and a suspended business cannot either. Use a live key.',
-  insufficient_scope:
-    'This key lacks the scope tiles:read, which the map needs. Use another key, or have the scope added.',
   feature_not_available: 'The plan of this key does not include the map.',
   rate_limited: 'Too many requests in one minute.',
   spend_cap_exceeded:
@@ -190,12 +205,15 @@ const REFUSALS: Readonly<Record<string, string>> = {
 const KEY_REFUSALS = new Set(['unauthorized', 'forbidden', 'insufficient_scope', 'feature_not_available']);
 
 /** The error of a response that is not a success. */
-export async function refusal(response: Response): Promise<ServiceError> {
+export async function refusal(response: Response, scope = 'tiles:read'): Promise<ServiceError> {
   const body = await response.json().catch(() => ({}));
   const code = String(body.error ?? '');
   const wait = Number(response.headers.get('Retry-After') ?? Number.NaN);
   const retry_s = Number.isFinite(wait) && code !== 'spend_cap_exceeded' ? wait : null;
-  const words = REFUSALS[code] ?? `The service answered ${response.status}${body.message ? `: ${body.message}` : ''}.`;
+  const words =
+    code === 'insufficient_scope'
+      ? `This key lacks the scope ${scope}, which is needed here. Use another key, or have the scope added.`
+      : (REFUSALS[code] ?? `The service answered ${response.status}${body.message ? `: ${body.message}` : ''}.`);
   const patience =
     retry_s === null
       ? ''

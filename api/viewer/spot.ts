@@ -3,7 +3,7 @@ import type { View } from './address.ts';
 import type { LngLat } from './coverage.ts';
 import type { Facts } from './layer.ts';
 import type { HailMap } from './map.ts';
-import { textElement } from './page.ts';
+import { button, textElement } from './page.ts';
 import { type FindingWords, findingInWords } from './pick.ts';
 import { type Palette, placeInWords } from './words.ts';
 
@@ -14,16 +14,21 @@ const EXACT_FROM_ZOOM = 7;
 export function openSpot(map: HailMap, palette: Palette, factsAt: (at: LngLat) => readonly Facts[]) {
   const popup = new Popup({ closeOnClick: false, maxWidth: '260px', focusAfterOpen: false });
   let at: LngLat | null = null;
+  let pin: (at: LngLat) => void = () => {};
   popup.on('close', () => {
     at = null;
     map.mark(null);
   });
+  const pinHere = () => {
+    if (at) pin(at);
+    popup.remove();
+  };
   const update = (view: View): void => {
     if (at === null) return;
     const finding = map.sizeAt(at) ?? { mm_min: null, storm: null };
     const coarse = map.place().zoom < EXACT_FROM_ZOOM;
     const words = findingInWords(finding, { view, palette, coarse, covered: map.isCovered(at) });
-    popup.setLngLat(at).setDOMContent(card(words, factsAt(at), placeInWords(at)));
+    popup.setLngLat(at).setDOMContent(card(words, factsAt(at), placeInWords(at), pinHere));
     if (!popup.isOpen()) popup.addTo(map.map);
   };
   return {
@@ -35,10 +40,19 @@ export function openSpot(map: HailMap, palette: Palette, factsAt: (at: LngLat) =
     /** Rewrites the card after the map has drawn something else. */
     update,
     close: () => popup.remove(),
+    /** Calls `act` with the place that the reader wants to pin. */
+    onPin(act: (at: LngLat) => void): void {
+      pin = act;
+    },
   };
 }
 
-function card({ headline, second, color, lines }: FindingWords, facts: readonly Facts[], place: string): HTMLElement {
+function card(
+  { headline, second, color, lines }: FindingWords,
+  facts: readonly Facts[],
+  place: string,
+  pin: () => void,
+): HTMLElement {
   const title = textElement('p', headline, 'headline');
   if (color) {
     const swatch = textElement('span', '', 'spot');
@@ -50,6 +64,7 @@ function card({ headline, second, color, lines }: FindingWords, facts: readonly 
   box.append(title);
   if (second) box.append(textElement('p', second, 'second'));
   box.append(...lines.map((line) => textElement('p', line)), ...facts.map(factsBlock), textElement('p', place, 'fine'));
+  box.append(button('Pin this place', pin, 'pin-here'));
   return box;
 }
 

@@ -1,4 +1,5 @@
 import { type Address, type EchoColors, type MapPlace, type Span, type View, writeAddress } from './address.ts';
+import type { LngLat } from './coverage.ts';
 import type { DayIndex, Frame } from './service.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
@@ -22,14 +23,16 @@ export interface State {
   wanted: string | null;
   /** The map stands where the reader or the address wants it. */
   placed: boolean;
-  /** A shape is being drawn on the map: clicks belong to it. */
+  /** The place of the pin. */
+  pin: LngLat | null;
+  /** A shape is being drawn or measured on the map: clicks belong to it. */
   is_drawing: boolean;
   /** A date has been shown: the first date is shown where the address says. */
   shown: boolean;
 }
 
 /** The state at the start of the page. */
-export function openState({ date, view, span, reflectivity, echo, layers, frame, place }: Address): State {
+export function openState({ date, view, span, reflectivity, echo, layers, frame, place, pin }: Address): State {
   return {
     turn: 0,
     date,
@@ -43,6 +46,7 @@ export function openState({ date, view, span, reflectivity, echo, layers, frame,
     newest: null,
     wanted: frame,
     placed: place !== null,
+    pin,
     is_drawing: false,
     shown: false,
   };
@@ -72,8 +76,8 @@ export function newestWithHail(frames: readonly Frame[]): number | null {
 
 /** Hash of the address that shows this state at this place. */
 export function stateAddress(state: State, place: MapPlace): string {
-  const { view, span, reflectivity, echo, layers, day, wanted } = state;
+  const { view, span, reflectivity, echo, layers, day, wanted, pin } = state;
   const shown = day?.date === state.date ? chosenFrame(state)?.scan_id : undefined;
   const date = chosenDate(state);
-  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place });
+  return writeAddress({ date, view, span, frame: wanted ?? shown ?? null, reflectivity, echo, layers, place, pin });
 }

@@ -10,6 +10,8 @@
  *   layers-card, layer-registry, layer-*  further layers: one module each, switches and reasons in one card
  *   dates     requests a date, shows it or the error, asks for the key
  *   share     link, print and picture (picture) of what is shown
+ *   find      search box                                    pin       pinned place: what fell, history, verification
+ *   measure   distance and area by clicks
  *   watch     a circle or an area is drawn (draw) and saved, to be told of hail there
  *   live      looks for newer scans while the newest date is open   calendar  dates with hail
  *   controls  keys, buttons, clicks, changes of the address
@@ -22,13 +24,17 @@ import { openArchives } from './archives.ts';
 import { connectControls } from './controls.ts';
 import { openDates } from './dates.ts';
 import { openDisplay } from './display.ts';
+import { openFind } from './find.ts';
 import { openFold } from './fold.ts';
 import { openGround } from './ground.ts';
+import { listenToKeys } from './keyboard.ts';
 import { openLayersCard } from './layers-card.ts';
 import { drawLegend } from './legend.ts';
 import { openMap } from './map.ts';
+import { openMeasure } from './measure.ts';
 import { element, loadJson, meta } from './page.ts';
 import { setTrouble } from './panel.ts';
+import { openPin } from './pin.ts';
 import { type Palettes, schemePalette } from './scheme.ts';
 import { openService } from './service.ts';
 import { connectSharing } from './share.ts';
@@ -67,6 +73,11 @@ connectSharing(map, palette);
 connectWatching({ state, map, palette, calls: service.calls });
 openFold('panel', !matchMedia(LITTLE_ROOM).matches);
 openFold('legend', true);
+const pin = openPin({ state, map, display, dates, service, palette });
+const find = openFind(pin.show);
+const measure = openMeasure(state, map, palette.basemap.ink);
+listenToKeys({ '/': find.open, m: measure.toggle, p: () => pin.put(map.map.getCenter()) });
+pin.update();
 
 await dates.openLink(location.hash, start);
 document.documentElement.dataset.ready = 'true';

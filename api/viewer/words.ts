@@ -28,7 +28,7 @@ interface BandWords {
 
 const MONTHS = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
 const COMPASS = 'north,north-east,east,south-east,south,south-west,west,north-west'.split(',');
-const KM_PER_MILE = 1.609344;
+export const KM_PER_MILE = 1.609344;
 
 /** `1.7 in`, of millimetres. */
 function inInches(mm: number, { mm_per_inch }: Palette): string {

@@ -108,6 +108,9 @@ test('the page and its own files name no address elsewhere', async (t) => {
     'archives.js',
     'coverage.js',
     'service.js',
+    'find.js',
+    'find.css',
+    'places.js',
     'style.css',
     'palette.json',
     'streets.json',
@@ -206,13 +209,14 @@ test('an address brings back date, view, scan, reflectivity, layers and place', 
     echo: 'classic',
     layers: ['storms', 'warnings'],
     place: { zoom: 6.2, lat: 36.1, lon: -98.5 },
+    pin: null,
   });
   t.is(writeAddress(address), hash);
 });
 
 test('what an address says wrongly counts as not said', async (t) => {
   const nothing = {
-    ...{ date: null, view: 'day', span: 'recent', frame: null, reflectivity: false, place: null },
+    ...{ date: null, view: 'day', span: 'recent', frame: null, reflectivity: false, place: null, pin: null },
     ...{ echo: 'ours', layers: DEFAULT_LAYERS },
   };
   for (const hash of [
@@ -325,12 +329,15 @@ test('a place is told its step, a storm its exact size, and an empty place of un
   ]);
 });
 
-test('an empty place where radar looked has no hail, one where none looked is not known', async (t) => {
+test('an empty place has no hail in a scan in which radar looked, less than the first step on a day, and is not known elsewhere', async (t) => {
   const palette = await readPalette();
   const told = (view: 'day' | 'scan', covered: boolean) =>
     findingInWords({ mm_min: null, storm: null }, { view, palette, coarse: false, covered });
   t.like(told('scan', true), { headline: 'No hail here', lines: ['Radar looked and saw less than 5 mm.'] });
-  t.like(told('day', true), { headline: 'No hail here', lines: ['Less than 19 mm all day, as far as radar looked.'] });
+  t.like(told('day', true), {
+    headline: 'Less than 19 mm by the map’s steps',
+    lines: ['Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.'],
+  });
   t.like(told('scan', false), {
     headline: 'No radar coverage here',
     lines: ['No radar looked here in this scan: hail or none is not known.'],

@@ -1,0 +1,176 @@
+import test from 'ava';
+import fc from 'fast-check';
+import geographic from 'geographiclib-geodesic';
+import { findablePlaces, findableZips } from '../../../api/files/places.ts';
+import { readCoordinates } from '../../../api/viewer/coordinates.ts';
+import { areaKm2, geodesicKm, geodesicLine, lengthKm } from '../../../api/viewer/geodesy.ts';
+import { isZip, openFinder } from '../../../api/viewer/places.ts';
+import { distanceKm } from '../../../schemas/geo/distance.ts';
+
+const finder = openFinder(findablePlaces(), findableZips());
+const labels = (text: string) => finder.find(text).map(({ label }) => label);
+
+for (const [text, lat, lng] of [
+  ['35.2, -97.4', 35.2, -97.4],
+  ['35.2 -97.4', 35.2, -97.4],
+  ['(35.2; -97.4)', 35.2, -97.4],
+  ['35.2,−97.4', 35.2, -97.4],
+  ['geo:35.2,-97.4', 35.2, -97.4],
+  ['lat 35.2 lon -97.4', 35.2, -97.4],
+  ['Latitude: 35.2, Longitude: -97.4', 35.2, -97.4],
+  ['N35.2 W97.4', 35.2, -97.4],
+  ['N 35.2, W 97.4', 35.2, -97.4],
+  ['35.2N 97.4W', 35.2, -97.4],
+  ['35.2° N, 97.4° W', 35.2, -97.4],
+  ['35.2 north 97.4 west', 35.2, -97.4],
+  ['W97.4 N35.2', 35.2, -97.4],
+  ["35°12'N 97°24'W", 35.2, -97.4],
+  ['35°12′N 97°24′W', 35.2, -97.4],
+  ['35° 12\' 36" N, 97° 24\' 36" W', 35.21, -97.41],
+  ['35°12’36”N 97°24’36”W', 35.21, -97.41],
+  ["35°12'36''N 97°24'36''W", 35.21, -97.41],
+  ['35 12 36 N 97 24 36 W', 35.21, -97.41],
+  ['N 35 12.6 W 97 24.6', 35.21, -97.41],
+  ["35°12' -97°24'", 35.2, -97.4],
+  ['S33.9 E18.4', -33.9, 18.4],
+] as const)
+  test(`${text} is read as coordinates`, (t) => {
+    const found = readCoordinates(text);
+    t.true(Math.abs((found?.lat ?? Number.NaN) - lat) < 1e-9, String(found?.lat));
+    t.true(Math.abs((found?.lng ?? Number.NaN) - lng) < 1e-9, String(found?.lng));
+  });
+
+for (const text of [
+  '',
+  '73069',
+  'Norman, OK',
+  '35.2',
+  '35.2, -97.4, 3',
+  '95, -97.4',
+  '35.2, -197.4',
+  'N35.2 N97.4',
+  'N-35.2 W97.4',
+  "35°72'N 97°26'W",
+  '35 12 97 24',
+  '35.2x -97.4',
+  '12 Main St, Norman',
+])
+  test(`'${text}' is not read as coordinates`, (t) => t.is(readCoordinates(text), null));
+
+test('any text gives a place on the earth or none', (t) => {
+  const letters = fc.constantFrom(...`0123456789.,;-+ °'"nsewNSEW`);
+  fc.assert(
+    fc.property(fc.string({ unit: letters, maxLength: 20 }), (text) => {
+      const found = readCoordinates(text);
+      t.true(found === null || (Math.abs(found.lat) <= 90 && Math.abs(found.lng) <= 180));
+    }),
+  );
+});
+
+test('coordinates as the page writes them are read again', (t) => {
+  t.like(finder.find('35.2 -97.4')[0], { kind: 'coordinates', label: '35.200° N, 97.400° W', lat: 35.2, lng: -97.4 });
+  t.deepEqual(readCoordinates('35.200° N, 97.400° W'), { lat: 35.2, lng: -97.4 });
+});
+
+for (const [text, first] of [
+  ['norman', 'Norman, OK'],
+  ['Norman, OK', 'Norman, OK'],
+  ['norman oklahoma', 'Norman, OK'],
+  ['new york', 'New York City, NY'],
+  ['springfield', 'Springfield, MO'],
+  ['springfield il', 'Springfield, IL'],
+  ['fort w', 'Fort Worth, TX'],
+  ['ft worth', 'Fort Worth, TX'],
+  ['cleveland county ok', 'Cleveland County, OK'],
+  ['Cleveland Co, Oklahoma', 'Cleveland County, OK'],
+  ['orleans parish', 'Orleans Parish, LA'],
+  ['dona ana county', 'Doña Ana County, NM'],
+  ['73069', '73069 · Norman, OK'],
+  ['73069-1234', '73069 · Norman, OK'],
+] as const)
+  test(`'${text}' finds ${first} first`, (t) => t.is(labels(text)[0], first));
+
+test('St. Louis is found in each of its spellings', (t) => {
+  for (const text of ['st louis', 'St. Louis', 'Saint Louis, MO']) t.regex(labels(text)[0] ?? '', /Louis, MO$/, text);
+});
+
+test('names that begin with the text come before names that have it later, and the larger town first', (t) => {
+  t.deepEqual(labels('oklahoma city').slice(0, 1), ['Oklahoma City, OK']);
+  const found = labels('worthing');
+  t.deepEqual(found.slice(0, 1), ['Worthington, OH']);
+  const small = openFinder(
+    {
+      states: {},
+      towns: [
+        ['Fort Worth', 'TX', 32, -97],
+        ['Worthington', 'OH', 40, -83],
+        ['Worth', 'IL', 41, -87],
+      ],
+      counties: [],
+    },
+    [],
+  );
+  t.deepEqual(
+    small.find('worth').map(({ label }) => label),
+    ['Worthington, OH', 'Worth, IL', 'Fort Worth, TX'],
+  );
+});
+
+test('counties of a name are shown with its towns', (t) => {
+  t.true(labels('cleveland').some((label) => label.startsWith('Cleveland County')));
+  t.is(labels('cleveland')[0], 'Cleveland, OH');
+  t.true(labels('a').length <= 8);
+});
+
+test('the beginning of a ZIP code finds those that have it, and what is nowhere finds nothing', (t) => {
+  t.true(labels('7306').every((label) => label.startsWith('7306')));
+  t.deepEqual(labels('00000'), []);
+  t.deepEqual(labels('xyzzy'), []);
+  t.deepEqual(labels('  '), []);
+  t.true(isZip(' 73069 '));
+  t.false(isZip('73'));
+});
+
+const place = () =>
+  fc.record({
+    lat: fc.double({ min: 20, max: 55, noNaN: true }),
+    lng: fc.double({ min: -130, max: -60, noNaN: true }),
+  });
+
+test('a measured distance is the geodesic one, to 0.01 %', (t) => {
+  fc.assert(
+    fc.property(place(), place(), (a, b) => {
+      const exact = distanceKm({ lat: a.lat, lon: a.lng }, { lat: b.lat, lon: b.lng });
+      t.true(Math.abs(geodesicKm(a, b) - exact) <= 1e-4 * exact + 1e-6, `${geodesicKm(a, b)} ${exact}`);
+    }),
+  );
+  t.is(geodesicKm({ lat: 35, lng: -97 }, { lat: 35, lng: -97 }), 0);
+});
+
+test('a measured area is the geodesic one, to 0.1 %', (t) => {
+  for (const size of [0.01, 0.1, 1, 3]) {
+    const ring = [
+      { lat: 35, lng: -97 },
+      { lat: 35, lng: -97 + size },
+      { lat: 35 + size, lng: -97 + size },
+      { lat: 35 + size, lng: -97 },
+    ];
+    const polygon = geographic.Geodesic.WGS84.Polygon(false);
+    for (const { lat, lng } of ring) polygon.AddPoint(lat, lng);
+    const exact = Math.abs(polygon.Compute(false, true).area as number) / 1e6;
+    t.true(Math.abs(areaKm2(ring) / exact - 1) < 1e-3, `${areaKm2(ring)} ${exact}`);
+    t.is(areaKm2([...ring].reverse()).toFixed(6), areaKm2(ring).toFixed(6));
+  }
+});
+
+test('a long line bends as the earth does, and its length is the sum of its parts', (t) => {
+  const [a, b] = [
+    { lat: 40, lng: -120 },
+    { lat: 40, lng: -75 },
+  ];
+  const line = geodesicLine([a, b]);
+  t.deepEqual(line[0], [-120, 40]);
+  t.deepEqual(line.at(-1), [-75, 40]);
+  t.true(Math.max(...line.map(([, lat]) => lat as number)) > 42);
+  t.is(lengthKm([a, b, a]), 2 * geodesicKm(a, b));
+});

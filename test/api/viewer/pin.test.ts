@@ -1,0 +1,273 @@
+import test from 'ava';
+import { historyPrice } from '../../../api/routes/hail-history.ts';
+import { ENDPOINTS } from '../../../api/routes/index.ts';
+import { readAddress, writeAddress } from '../../../api/viewer/address.ts';
+import { measuredInWords } from '../../../api/viewer/measured-words.ts';
+import {
+  CREDITS,
+  type Fell,
+  fellPrice,
+  type HailDay,
+  HISTORY_DAYS,
+  openPinCalls,
+  type RadarGaps,
+  type Verified,
+} from '../../../api/viewer/pin-calls.ts';
+import { fellInWords, nearestStorm, verifiedInWords } from '../../../api/viewer/pin-words.ts';
+import type { CallOptions } from '../../../api/viewer/service.ts';
+import type { Palette } from '../../../api/viewer/words.ts';
+import { SIZE_COLORS } from '../../../schemas/palette.ts';
+
+const PALETTE: Palette = {
+  sizes: SIZE_COLORS.map((step) => ({ ...step, inches: null })),
+  reflectivity: { ours: [], classic: [] },
+  basemap: {},
+  mm_per_inch: 25.4,
+};
+const AT = { lat: 35.2, lng: -97.4 };
+const DATE = '2026-05-01';
+const NOW_MS = Date.parse('2026-05-02T00:12:00Z');
+const QUALITY = { hdqi: 0.73, detection_word: 'good', nearest_radar: { id: 'KTLX', distance_km: 22.5 } };
+
+const hail = (distance_km: number, mm = 48): HailDay => ({
+  storm_date: DATE,
+  distance_km,
+  first_detected: `${DATE}T20:02:14Z`,
+  last_detected: `${DATE}T20:31:39Z`,
+  hail: { estimated_size_mm: mm },
+});
+const gaps = (share: number | null, until: string | null = null): RadarGaps => ({
+  dates_without_data: [],
+  dates_seen_in_part: until === null ? [] : [{ date: DATE, until }],
+  coverage: [{ date: DATE, share }],
+});
+
+/** A service that knows hail at these distances, and writes down what it was asked. */
+function asked(hailAt_km: readonly (readonly [km: number, mm: number])[]) {
+  const paths: string[] = [];
+  const call = async (path: string, { body }: CallOptions) => {
+    paths.push(body === undefined ? path : `${path} ${JSON.stringify(body)}`);
+    if (path.startsWith('/coverage')) return { covered: true, detection_quality: QUALITY };
+    const radius_km = Number(/radius_km=([\d.]+)/.exec(path)?.[1]);
+    const [largest] = hailAt_km.filter(([km]) => km <= radius_km).sort(([, a], [, b]) => b - a);
+    return { events: largest ? [hail(...largest)] : [], radar_gaps: gaps(1) };
+  };
+  return { paths, calls: openPinCalls({ call }) };
+}
+
+for (const [title, hailAt_km, within_km, histories] of [
+  ['nothing within 10 miles', [], [null, null, null], 1],
+  ['the largest within 1 mile', [[1, 48]], [1, 1, 1], 1],
+  ['the largest within 3 miles and none nearer', [[4, 48]], [null, 4, 4], 2],
+  [
+    'a larger one at each distance',
+    [
+      [1, 20],
+      [4, 30],
+      [15, 50],
+    ],
+    [1, 4, 15],
+    3,
+  ],
+  [
+    'a larger one far away and one within 1 mile',
+    [
+      [1, 20],
+      [15, 50],
+    ],
+    [1, 1, 15],
+    2,
+  ],
+] as const)
+  test(`with ${title}, what fell is known after ${histories} histories, and again for nothing`, async (t) => {
+    const { paths, calls } = asked(hailAt_km);
+    const { within, quality } = await calls.fell(AT, DATE, NOW_MS);
+    t.deepEqual(
+      within.map((day) => day?.distance_km ?? null),
+      [...within_km],
+    );
+    t.is(quality.detection_word, 'good');
+    const count = paths.filter((path) => path.startsWith('/hail/history')).length;
+    t.is(count, histories);
+    t.is(paths.length, histories + 1);
+    await calls.fell(AT, DATE, NOW_MS);
+    t.is(paths.length, histories + 1);
+  });
+
+test('a call that failed is made again', async (t) => {
+  let isUp = false;
+  const { history } = openPinCalls({
+    call: async () => {
+      if (!isUp) throw new Error('down');
+      return { events: [], radar_gaps: gaps(1) };
+    },
+  });
+  await t.throwsAsync(history(AT, 1), { message: 'down' });
+  isUp = true;
+  t.deepEqual((await history(AT, 1)).events, []);
+});
+
+test('a date of loss is verified with the date after it', async (t) => {
+  const paths: string[] = [];
+  const { verify } = openPinCalls({ call: async (path, { body }) => paths.push(`${path} ${JSON.stringify(body)}`) });
+  await verify(AT, '2026-04-30');
+  t.deepEqual(paths, ['/verify {"lat":35.2,"lon":-97.4,"date_start":"2026-04-30","date_end":"2026-05-01"}']);
+});
+
+test('prices that the card names are those of the service', (t) => {
+  for (const { days, credits } of CREDITS.history) t.is(historyPrice(days, 'standard').credits, credits);
+  t.is(historyPrice(HISTORY_DAYS, 'standard').credits, 60);
+  const flat = (path: string) => {
+    const endpoint = ENDPOINTS.find((one) => one.path === path);
+    // biome-ignore lint/suspicious/noExplicitAny: these prices follow from nothing
+    return endpoint?.price({ query: {}, params: {}, body: {} } as any)?.credits;
+  };
+  t.is(flat('/v1/coverage'), CREDITS.coverage);
+  t.is(flat('/v1/verify'), CREDITS.verify);
+  t.is(flat('/v1/verify/report'), CREDITS.report);
+});
+
+for (const [date, price] of [
+  [DATE, { least: 20, most: 50 }],
+  ['2026-04-03', { least: 20, most: 50 }],
+  ['2026-04-02', { least: 30, most: 80 }],
+  ['2026-02-02', { least: 30, most: 80 }],
+  ['2026-01-31', null],
+] as const)
+  test(`what fell on ${date} costs ${price ? `${price.least} to ${price.most} credits` : 'too much to be asked'}`, (t) =>
+    t.deepEqual(fellPrice(date, NOW_MS), price));
+
+const fell = (within: Fell['within'], given: Partial<Fell> = {}): Fell => ({
+  date: DATE,
+  within,
+  gaps: gaps(0.97),
+  covered: true,
+  quality: QUALITY,
+  ...given,
+});
+
+test('hail at a place is said with its size, distance, times and radar quality', (t) => {
+  const { headline, rows, lines } = fellInWords(fell([hail(0.8), hail(0.8), hail(12, 60)]), PALETTE);
+  t.is(headline, '1.9 in (48 mm)');
+  t.deepEqual(rows, [
+    ['Within 1 mile', '1.9 in (48 mm), 0.5 mi away, 20:02–20:31 UTC'],
+    ['Within 3 miles', '1.9 in (48 mm), 0.5 mi away, 20:02–20:31 UTC'],
+    ['Within 10 miles', '2.4 in (60 mm), 7.5 mi away, 20:02–20:31 UTC'],
+    ['Radar quality', 'good (0.73), KTLX 14.0 mi away'],
+  ]);
+  t.deepEqual(lines, ['Radar looked 97 % of the time.']);
+});
+
+for (const [title, given, headline, line] of [
+  ['radar looked', {}, 'No hail here', /^Radar looked 97 % of the time\.$/],
+  ['radar looked a part of the time', { gaps: gaps(0.5) }, 'No hail detected here', /only 50 % of the time: hail at/],
+  [
+    'radar hardly looked',
+    { gaps: gaps(0.001) },
+    'No hail detected here',
+    /Radar looked less than 1 % of the time: hail at other/,
+  ],
+  ['the day still runs', { gaps: gaps(1, `${DATE}T20:00:00Z`) }, 'No hail here', /up to 20:00 UTC; the day still runs/],
+  ['it is not known when radar looked', { gaps: gaps(null) }, 'No hail detected here', /is not known/],
+  ['radar never looked', { gaps: gaps(0) }, 'Not known', /hail at other times is not known/],
+  ['no radar is near', { covered: false }, 'Not known', /No radar covers this place/],
+  [
+    'no data are published',
+    { gaps: { ...gaps(null), dates_without_data: [DATE] } },
+    'Not known',
+    /No radar data are published for 1 May 2026/,
+  ],
+] as const)
+  test(`where nothing was detected and ${title}, the card says '${headline}'`, (t) => {
+    const words = fellInWords(fell([null, null, null], given), PALETTE);
+    t.is(words.headline, headline);
+    t.regex(words.lines.join(), line);
+  });
+
+test('hail 5 miles away is no hail within 1 mile, and is not kept silent', (t) => {
+  const { headline, rows } = fellInWords(fell([null, null, hail(8)]), PALETTE);
+  t.is(headline, 'No hail within 1 mile');
+  t.deepEqual(rows[0], ['Within 1 mile', 'none of 10 mm or more detected']);
+  t.regex(rows[2]?.[1] ?? '', /1\.9 in \(48 mm\), 5\.0 mi away/);
+});
+
+test('of the storms of a day the one that came nearest is named, and none that stayed far away', (t) => {
+  const frame = (scan_time: string, lat: number, mm: number) => ({
+    scan_id: '',
+    scan_time,
+    url: '',
+    reflectivity_url: null,
+    max_prob: null,
+    max_size_mm: null,
+    storms: [{ lat, lon: -97.4, mm }],
+  });
+  const frames = [frame(`${DATE}T20:00:00Z`, 35.5, 50), frame(`${DATE}T20:10:00Z`, 35.3, 40)];
+  t.is(nearestStorm(frames, AT, PALETTE), 'Nearest storm: 6.9 mi away at 20:10 UTC, 1.6 in (40 mm)');
+  t.is(nearestStorm([frame(`${DATE}T20:00:00Z`, 37, 50)], AT, PALETTE), null);
+  t.is(nearestStorm([], AT, PALETTE), null);
+});
+
+const verified = (events: Verified['events'], share: number): Verified => ({
+  date_range: { start: DATE, end: '2026-05-02' },
+  events,
+  detection_quality: QUALITY,
+  radar_gaps: {
+    dates_without_data: [],
+    dates_seen_in_part: [],
+    coverage: [
+      { date: DATE, share },
+      { date: '2026-05-02', share: 1 },
+    ],
+  },
+});
+
+test('a verification is said by its strongest verdict, with size, time, confidence and report', (t) => {
+  const event = {
+    event_date: DATE,
+    max_size_mm: 48.5,
+    ml_confidence: 0.964,
+    first_detected: `${DATE}T20:02:14Z`,
+    last_detected: `${DATE}T20:31:39Z`,
+    note: null,
+  };
+  const reports = { corroborated: true, nearest_reports: [{ max_size_mm: 44.5, distance_m: 2104 }] };
+  const none = { corroborated: false, nearest_reports: [] };
+  const { headline, rows } = verifiedInWords(
+    verified(
+      [
+        { ...event, verdict: 'hit', ground_truth: reports },
+        { ...event, event_date: '2026-05-02', verdict: 'miss', max_size_mm: 7, ground_truth: none },
+      ],
+      1,
+    ),
+    PALETTE,
+  );
+  t.is(headline, 'Hit: hail fell at or near this place');
+  t.is(rows[0]?.[0], '1 May 2026');
+  t.is(
+    rows[0]?.[1],
+    'hit · largest within 5 miles 1.9 in (49 mm) · 1 May 2026 20:02 UTC to 20:31 UTC · confidence 96 % · nearest ground report 1.8 in (45 mm), 1.3 mi away · radar and report agree',
+  );
+});
+
+test('a verification without a sign says whether radar looked', (t) => {
+  t.is(verifiedInWords(verified([], 1), PALETTE).headline, 'No sign of hail within 5 miles');
+  const part = verifiedInWords(verified([], 0.4), PALETTE);
+  t.is(part.headline, 'No sign of hail within 5 miles, as far as radar looked');
+  t.regex(part.lines.join(), /^1 May 2026: Radar looked only 40 %/);
+});
+
+test('the pin stays in the address, and one that is nowhere counts as not said', (t) => {
+  const address = readAddress('#view=day&date=2026-05-01&pin=35.22000,-97.44000');
+  t.deepEqual(address.pin, { lat: 35.22, lng: -97.44 });
+  t.is(writeAddress(address), '#view=day&date=2026-05-01&pin=35.22000,-97.44000');
+  for (const pin of ['95,0', '35', '35,-200', 'a,b', '']) t.is(readAddress(`#pin=${pin}`).pin, null, pin);
+});
+
+test('a measured line is said in miles and kilometres, a ring with its area too', (t) => {
+  const [a, b, c] = [AT, { lat: 35.2, lng: -97.3 }, { lat: 35.3, lng: -97.3 }];
+  t.regex(measuredInWords([]), /Click the map/);
+  t.regex(measuredInWords([a]), /next place/);
+  t.is(measuredInWords([a, b]), '5.66 mi (9.11 km)');
+  t.is(measuredInWords([a, b, c]), '12.6 mi (20.2 km) · area 19.5 sq mi (50.5 km²)');
+});

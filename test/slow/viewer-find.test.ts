@@ -1,0 +1,231 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { drawn, PHONE, said, serviceTest } from '../support/browser/browser.ts';
+import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
+
+const DAY = '/viewer#view=day&date=2026-05-01';
+/** A place over which no storm passed. */
+const DRY = '&pin=35.22000,-97.44000&map=9.00/35.2200/-97.4400';
+const TARGET_PX = 44;
+
+/** Options of the search box for a text. */
+async function optionsFor(page: Page, text: string): Promise<string[]> {
+  await page.locator('#find-text').fill(text);
+  await page.locator('#find-list [role=option]').first().waitFor();
+  return page.locator('#find-list [role=option] span:first-child').allTextContents();
+}
+
+/** Waits until the map has stopped, with the pin in its address. */
+async function pinned(page: Page): Promise<{ lat: number; lng: number }> {
+  await page.waitForFunction(() => location.hash.includes('pin='));
+  await page.locator('#pin').waitFor();
+  const [, lat, lng] = /pin=(-?[\d.]+),(-?[\d.]+)/.exec(page.url()) ?? [];
+  return { lat: Number(lat), lng: Number(lng) };
+}
+
+serviceTest(
+  'an adjuster finds a ZIP, sees what fell, opens the history, verifies the date and downloads the report',
+  { path: DAY, acceptDownloads: true },
+  async (t, { page, complaints, picture }) => {
+    await page.clock.setFixedTime(WHOLE_NOW_MS);
+    await drawn(page);
+    t.deepEqual(await optionsFor(page, '74010'), ['74010 · Bristow, OK']);
+    await page.locator('#find-list [role=option]').click();
+    t.deepEqual(await pinned(page), { lat: 35.821, lng: -96.376 });
+    t.is(await said(page, '#pin-name'), '74010 · Bristow, OK');
+    await page.waitForFunction(() => document.querySelector('#pin-free')?.textContent?.includes('Nearest storm: '));
+    await picture('pin');
+
+    t.is(await said(page, '#ask-fell'), 'What fell here · 20 to 50 credits');
+    await page.locator('#ask-fell').click();
+    await page.locator('#fell-answer .headline').waitFor();
+    const fell = await said(page, '#fell-answer');
+    t.regex(fell, /Within 3 miles1\.\d in \(\d\d mm\), [\d.]+ mi away, 23:\d\d–23:\d\d UTC/);
+    t.regex(fell, /Radar quality(good|fair|excellent|limited) \(/);
+    t.regex(fell, /hail at other times is not known/);
+    await picture('fell');
+
+    await page.locator('#tab-history').click();
+    t.is(await said(page, '#ask-history'), 'Show 365 days · 60 credits');
+    await page.locator('#history-radius').selectOption('10');
+    await page.locator('#ask-history').click();
+    await page.locator('#history-answer svg .dot').first().waitFor();
+    t.regex(await said(page, '#history-answer'), /2 days with hail of 10 mm or more within 10 miles/);
+    t.is(await page.locator('#history-answer .dot').count(), 2);
+    t.is(await page.locator('#history-answer .day').count(), 2);
+    await picture('history');
+
+    await page.locator('#tab-verify').click();
+    t.is(await page.locator('#pin-date').inputValue(), '2026-05-01');
+    t.is(await said(page, '#ask-verify'), 'Verify · 50 credits');
+    await page.locator('#ask-verify').click();
+    await page.locator('#verify-answer .headline').waitFor();
+    t.regex(
+      await said(page, '#verify-answer'),
+      /^(Hit|Marginal): .*1 May 2026(hit|marginal) · largest within 5 miles /,
+    );
+    await picture('verify');
+
+    t.is(await said(page, '#ask-report'), 'PDF report · 100 credits');
+    await page.locator('#pin-reference').fill('2026-004711');
+    await page.locator('#ask-report').click();
+    const link = page.locator('#verify-answer a');
+    await link.waitFor();
+    const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+    t.is((await readFile(await download.path())).subarray(0, 5).toString(), '%PDF-');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'towns, counties and coordinates are found, and what is nowhere is said so',
+  { path: DAY },
+  async (t, { page, complaints, picture }) => {
+    t.is((await optionsFor(page, 'norm'))[0], 'Norman, OK');
+    await picture('find');
+    t.is((await optionsFor(page, 'cleveland county, ok'))[0], 'Cleveland County, OK');
+    await page.locator('#find-text').fill('xyzzy');
+    await page.locator('#find-note').waitFor();
+    t.regex(await said(page, '#find-note'), /Nothing is called “xyzzy”/);
+    await picture('find-nothing');
+    await optionsFor(page, "35°13'N 97°26'W");
+    await page.locator('#find-text').press('Enter');
+    t.deepEqual(await pinned(page), { lat: 35.21667, lng: -97.43333 });
+    t.is(await page.locator('.pin-mark').count(), 1);
+    await page.locator('#remove-pin').click();
+    t.true(await page.locator('#pin').isHidden());
+    t.false(page.url().includes('pin='));
+    t.is(await page.locator('.pin-mark').count(), 0);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a link keeps the pin; where the steps of the map cannot tell, they say so, and a click can be pinned',
+  { path: `${DAY}${DRY}` },
+  async (t, { page, complaints, picture }) => {
+    await drawn(page);
+    t.is(await said(page, '#pin-place'), '35.220° N, 97.440° W');
+    await page.waitForFunction(() => document.querySelector('#pin-free')?.textContent !== '');
+    t.regex(await said(page, '#pin-free'), /Less than 19 mm by the map’s steps/);
+    await page.mouse.click(900, 250);
+    await page.locator('.pin-here').waitFor();
+    t.regex(await said(page, '.maplibregl-popup'), /Less than 19 mm by the map’s steps/);
+    await picture('spot');
+    await page.locator('.pin-here').click();
+    await page.waitForFunction(() => document.querySelector('#pin-place')?.textContent !== '35.220° N, 97.440° W');
+    t.notDeepEqual(await pinned(page), { lat: 35.22, lng: -97.44 });
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest('a location that may not be read is said in words', { path: DAY }, async (t, { page, complaints }) => {
+  await page.locator('#locate').click();
+  await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
+  t.true(await page.locator('#pin').isHidden());
+  t.deepEqual(complaints, []);
+});
+
+serviceTest(
+  'one’s own location is pinned when it is asked for',
+  { path: DAY, permissions: ['geolocation'], geolocation: { latitude: 35.4, longitude: -97.1 } },
+  async (t, { page, complaints }) => {
+    t.false(page.url().includes('pin='));
+    await page.locator('#locate').click();
+    t.deepEqual(await pinned(page), { lat: 35.4, lng: -97.1 });
+    t.is(await said(page, '#pin-name'), 'My location');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'without a key places are found, and what fell asks for one',
+  { path: `${DAY}${DRY}`, has_key: false },
+  async (t, { page, complaints }) => {
+    await page.clock.setFixedTime(WHOLE_NOW_MS);
+    await page.locator('#key-later').click();
+    t.is((await optionsFor(page, 'norman'))[0], 'Norman, OK');
+    await page.locator('#find-text').press('Escape');
+    await page.locator('#ask-fell').click();
+    await page.locator('#key-dialog[open]').waitFor();
+    t.regex(await said(page, '#fell-answer'), /A key is needed/);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'with the keyboard alone a place is found, read and measured from',
+  { path: DAY },
+  async (t, { page, complaints, picture }) => {
+    const { keyboard } = page;
+    await page.locator('canvas.maplibregl-canvas').focus();
+    await keyboard.press('/');
+    await keyboard.type('bristow');
+    await page.locator('#find-list [role=option]').first().waitFor();
+    await keyboard.press('ArrowDown');
+    t.is(await page.locator('#find-text').getAttribute('aria-activedescendant'), 'found-0');
+    await keyboard.press('Escape');
+    t.is(await page.locator('#find-text').getAttribute('aria-expanded'), 'false');
+    await keyboard.press('ArrowDown');
+    await page.locator('#find-list [role=option]').first().waitFor();
+    await keyboard.press('ArrowDown');
+    await keyboard.press('Enter');
+    t.true(Math.abs((await pinned(page)).lat - 35.83) < 0.05);
+    await page.locator('#tab-fell').focus();
+    await keyboard.press('ArrowRight');
+    t.true(await page.locator('#pin-history').isVisible());
+    t.is(await page.evaluate(() => document.activeElement?.id), 'tab-history');
+
+    await page.locator('canvas.maplibregl-canvas').focus();
+    await keyboard.press('m');
+    await keyboard.press('Enter');
+    await keyboard.press('Shift+ArrowRight');
+    await page.waitForTimeout(1500);
+    await keyboard.press('Enter');
+    t.regex(await said(page, '#measured'), /^[\d.]+ mi \([\d.]+ km\)$/);
+    t.is(await page.locator('.maplibregl-popup').count(), 0);
+    await keyboard.press('Escape');
+    t.true(await page.locator('#measuring').isHidden());
+    await page.locator('#measure').click();
+    for (const [x, y] of [
+      [800, 200],
+      [950, 200],
+      [950, 350],
+    ] as const)
+      await page.mouse.click(x, y);
+    t.regex(await said(page, '#measured'), /mi \([\d.]+ km\) · area [\d.]+ sq mi \([\d.]+ km²\)$/);
+    await picture('measure');
+    await page.locator('#measure-undo').click();
+    t.notRegex(await said(page, '#measured'), /area/);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'on a phone the box opens over the panel, and every target is large enough for a thumb',
+  { ...PHONE, path: DAY },
+  async (t, { page, complaints, picture }) => {
+    await page.clock.setFixedTime(WHOLE_NOW_MS);
+    await drawn(page);
+    await picture('phone');
+    await page.locator('#open-find').click();
+    await optionsFor(page, 'bristow');
+    await picture('phone-find');
+    await page.locator('#find-list [role=option]').first().click();
+    await pinned(page);
+    await page.locator('#ask-fell').click();
+    await page.locator('#fell-answer .headline').waitFor();
+    await picture('phone-fell');
+    const small = await page.evaluate(
+      (least) =>
+        [...document.querySelectorAll('#find button, #find [role=option], #pin button, #pin input, #pin select')]
+          .map((one) => ({ id: one.id, box: one.getBoundingClientRect() }))
+          .filter(({ box }) => box.width > 0 && (box.width < least || box.height < least))
+          .map(({ id }) => id),
+      TARGET_PX,
+    );
+    t.deepEqual(small, []);
+    t.is(await page.evaluate(() => document.documentElement.scrollWidth), PHONE.viewport.width);
+    t.deepEqual(complaints, []);
+  },
+);
