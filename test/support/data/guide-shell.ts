@@ -1,4 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { EXAMPLE_URL } from '../../../api/routes/docs-guides.ts';
 
 /** A shell block of a guide with the sample answer printed below it. */
@@ -39,16 +41,20 @@ interface GuideRun {
  * Runs the steps in one bash, as a reader would who pastes them in order, and returns what each printed. Throws with the
  * complaint of the first that fails.
  */
-export function runGuide(steps: readonly GuideStep[], { url, key, folder, now_ms, own = {} }: GuideRun): string[] {
+export async function runGuide(
+  steps: readonly GuideStep[],
+  { url, key, folder, now_ms, own = {} }: GuideRun,
+): Promise<string[]> {
   const replaced = { [EXAMPLE_URL]: url, [EXAMPLE_KEY]: key, [CLOCK]: `jq -rn '${now_ms / 1000}`, ...own };
   const script = [
     'set -euo pipefail',
     ...steps.map(({ code }) => {
-      const text = Object.entries(replaced).reduce((so_far, [from, to]) => so_far.replaceAll(from, to), code);
-      return `${text}\nprintf '${END_OF_STEP}'`;
+      const own_text = Object.entries(replaced).reduce((so_far, [from, to]) => so_far.replaceAll(from, to), code);
+      return `${own_text}\nprintf '${END_OF_STEP}'`;
     }),
   ].join('\n');
-  const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { cwd: folder, encoding: 'utf8' });
+  const child = spawn('bash', ['-c', script], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   const printed = stdout.split(END_OF_STEP);
   if (status !== 0)
     throw new Error(`step ${printed.length} of the guide ended with ${status}: ${printed.at(-1)} ${stderr}`);
