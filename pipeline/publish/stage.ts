@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
+import { addressedTiles } from '../../schemas/geo/pmtiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
-import { addressedTiles } from '../../schemas/geo/pmtiles.ts';
 import type { StagedFile } from './commit.ts';
 import { stageQuery, stageRows } from './tables.ts';
 

@@ -1,9 +1,9 @@
 import { windowBbox } from '../../schemas/geo/lattice.ts';
+import { type ArchiveTile, writePmtiles } from '../../schemas/geo/pmtiles.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { ATTRIBUTIONS, type MixedProvenance } from '../../schemas/provenance.ts';
 import type { UncoveredBlocks } from '../grid.ts';
-import { type ArchiveTile, writePmtiles } from '../../schemas/geo/pmtiles.ts';
 import { MAX_ZOOM, MIN_ZOOM } from './pyramid.ts';
 
 /** Type of a tile attribute, as TileJSON names it. */

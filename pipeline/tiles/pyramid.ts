@@ -1,9 +1,9 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
+import { type ArchiveTile, gzip } from '../../schemas/geo/pmtiles.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { areaTiles, type PixelArea } from './pixel-tiles.ts';
-import { type ArchiveTile, gzip } from '../../schemas/geo/pmtiles.ts';
 
 export const MIN_ZOOM = 0;
 /** At this zoom a pixel of the grid is 117 tile units of 4096 wide; clients overzoom from here. */

@@ -1,4 +1,5 @@
 import { windowBbox } from '../../schemas/geo/lattice.ts';
+import { type ArchiveTile, gzip } from '../../schemas/geo/pmtiles.ts';
 import { REFLECTIVITY_COLORS } from '../../schemas/palette.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
@@ -7,7 +8,6 @@ import { type BandGrid, bandGrid, coarser } from './band-grid.ts';
 import { bandLayerTile } from './band-layer.ts';
 import { bandTiles } from './band-tiles.ts';
 import { vectorLayer, writeArchive } from './metadata.ts';
-import { type ArchiveTile, gzip } from '../../schemas/geo/pmtiles.ts';
 import { MIN_ZOOM } from './pyramid.ts';
 
 /** Version of the drawing. Raise it when the same file would give other tiles: older archives are then drawn again. */

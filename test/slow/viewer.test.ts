@@ -421,7 +421,7 @@ browserTest(
 
 browserTest('a key without the scope of a layer is said so at the layer', {}, async (t, { page, service }) => {
   await page.click('#layers-fold');
-  service.refuse('insufficient_scope');
+  await service.refuse('insufficient_scope');
   await page.click('label:has(#layer-alerts)');
   await page.waitForSelector('.layer.refused');
   t.is(await said(page, '#layer-alerts-note'), 'This key lacks the scope alerts:read.');
