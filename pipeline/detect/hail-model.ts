@@ -21,8 +21,8 @@ export interface Term {
   readonly scale: number;
   readonly low: number;
   readonly high: number;
-  /** Imputation of a missing value: base + slope x ln MESH, its mean at that MESH. */
-  readonly missing: { readonly base: number; readonly slope: number };
+  /** Imputation of a missing value: base + slope x ln MESH, its mean at that MESH; `shift` is then added to the score. */
+  readonly missing: { readonly base: number; readonly slope: number; readonly shift: number };
 }
 
 /** Weights as stored in data/reference/hail-model.json. */
@@ -67,7 +67,7 @@ export function modelScore(
     const value = known[feature];
     const held = within(value ?? missing.base + missing.slope * (known.ln_mesh as number), low, high);
     if (value !== null && value !== held) out_of_range = true;
-    score += (weight * (held - mean)) / scale;
+    score += (weight * (held - mean)) / scale + (value === null ? missing.shift : 0);
   }
   return { score, out_of_range };
 }

@@ -1,7 +1,7 @@
 import { FEATURES, type HailModel, modelProbability } from '../detect/hail-model.ts';
 import { meshAlone } from './samples.ts';
 import type { Metrics } from './skill.ts';
-import { PRINTED_LAW_DATES, type SampleSource, type TrainingReport } from './train-model.ts';
+import { MISSING_RIDGE, PRINTED_LAW_DATES, type SampleSource, type TrainingReport } from './train-model.ts';
 
 const SIZES_MM = [10, 15, 19, 25.4, 30, 38, 50, 63];
 
@@ -62,12 +62,14 @@ ${targetsText(report)}- Every case counts the same, and cases of one storm depen
 
 ## Predictors
 
-A weight is per standard deviation of its predictor. A missing value is taken at its mean beside such a MESH
-(base + slope x ln MESH); there is no indicator. Weights of intensity that came out negative were set to 0: those
-predictors only repeat the others. The probability never falls when MESH rises.
+A weight is per standard deviation of its predictor. A missing value is taken at its mean at such a MESH
+(base + slope x ln MESH), and its shift is added to the score: cases without the value differ from cases with it at the
+same MESH. The shift of all missing values together is fitted with a penalty of ${MISSING_RIDGE}; its division among them, by the
+size of their weights, is an assumption. Weights of intensity that came out negative were set to 0: those predictors
+only repeat the others. The probability never falls when MESH rises.
 
-| predictor | known in | weight | mean | scale | range | missing |
-| --- | --- | --- | --- | --- | --- | --- |
+| predictor | known in | weight | mean | scale | range | missing | shift |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 ${FEATURES.map((feature) => {
   const { weight, mean, scale, low, high, missing } = model.terms[feature];
   const cells = [
@@ -78,6 +80,7 @@ ${FEATURES.map((feature) => {
     scale.toFixed(3),
     `${low.toFixed(2)} to ${high.toFixed(2)}`,
     `${missing.base.toFixed(2)} + ${missing.slope.toFixed(2)} ln MESH`,
+    missing.shift.toFixed(3),
   ];
   return `| ${cells.join(' | ')} |`;
 }).join('\n')}

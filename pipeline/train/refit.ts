@@ -10,7 +10,7 @@ import { eveningSamples, probsevereSamples } from './samples.ts';
 import { type SampleSource, type TrainingReport, type TrainingSample, trainModel } from './train-model.ts';
 
 /** Version of the model's form; raise it when the form changes. */
-const MODEL_NUMBER = '1.1';
+const MODEL_NUMBER = '1.2';
 /** Most evenings of a refit: up to here the evenings of two seeds are distinct. */
 export const EVENINGS_MAX = 1000;
 /** Day types of the evenings, in rotation; quiet days have no hail to fit on. */
@@ -121,7 +121,7 @@ async function writeModel(
   return report;
 }
 
-/** Version with the sources of the samples: `hail-lr-1.1+sim+ps`. */
+/** Version with the sources of the samples: `hail-lr-1.2+sim+ps`. */
 function modelVersion(samples: readonly TrainingSample[]): string {
   const has = (source: TrainingSample['source']) => samples.some((sample) => sample.source === source);
   return `hail-lr-${MODEL_NUMBER}${has('simulated') ? '+sim' : ''}${has('probsevere') ? '+ps' : ''}`;

@@ -60,12 +60,12 @@ sharedTest(
     t.is(await readFile(join(second, 'hail-model.json'), 'utf8'), weights);
     t.true(weights.length < 10_000);
     t.like(JSON.parse(weights), {
-      version: 'hail-lr-1.1+ps',
+      version: 'hail-lr-1.2+ps',
       training: { samples: { simulated: 0, probsevere: 889 } },
     });
     const card = await readFile(join(first, 'model-card.md'), 'utf8');
     for (const part of [
-      '# Model card: hail-lr-1.1+ps',
+      '# Model card: hail-lr-1.2+ps',
       'No ground report was used',
       '889',
       'There are few dates: 2.',

@@ -257,6 +257,35 @@ test('a predictor known in hardly any case has no weight', (t) => {
   t.is(model.terms.ln_area.weight, 0);
 });
 
+test('a storm without a predictor is as likely as the cases of its MESH that lacked it, not as those that had it', (t) => {
+  const known = cases(rising, 1200);
+  const lacking: TrainingSample[] = known.map(({ predictors, group }) => ({
+    source: 'probsevere',
+    group: `other ${group}`,
+    target: sigmoid(-1.3 + 3 * Math.log(predictors.mesh_mm / 25.4)),
+    predictors: { ...NONE, mesh_mm: predictors.mesh_mm },
+  }));
+  const { model } = trainModel([...known, ...lacking], OPTIONS);
+  const { shift } = model.terms.echo_top_50_above_freezing.missing;
+  t.true(shift < -0.4 && shift > -1, `${shift}`); // the two differ by 1, and the fit is penalised
+  for (const mesh_mm of [20, 25.4, 40]) {
+    const known_echo = { ...NONE, mesh_mm, echo_top_50_above_freezing_km: 2.5 };
+    t.true(Math.abs(modelProbability(model, known_echo).probability - rising(known_echo)) < 0.07);
+    const alone = modelProbability(model, { ...NONE, mesh_mm }).probability;
+    t.true(Math.abs(alone - sigmoid(-1.3 + 3 * Math.log(mesh_mm / 25.4))) < 0.07, `${mesh_mm} mm: ${alone}`);
+  }
+});
+
+test('cases that lack a predictor by chance have hardly any shift', (t) => {
+  const { model } = trainModel(
+    cases(rising, 1200).map((sample, n) =>
+      n % 3 === 0 ? { ...sample, predictors: { ...sample.predictors, echo_top_50_above_freezing_km: null } } : sample,
+    ),
+    OPTIONS,
+  );
+  t.true(Math.abs(model.terms.echo_top_50_above_freezing.missing.shift) < 0.05);
+});
+
 test('a material in which larger MESH means less hail is refused', (t) => {
   t.throws(
     () =>
