@@ -54,11 +54,11 @@ const TYPES: Readonly<Record<string, string>> = {
 const JSON_TYPE = 'application/json; charset=utf-8';
 const VERSION_LETTERS = 16;
 /** Import of another module of the page. */
-const IMPORT = /(from '\.\/[a-z-]+)\.ts'/g;
+const IMPORT = /(from '\.{1,2}\/[a-z/.-]+)\.ts'/g;
 
 /** Reads the pages' own files and those of its libraries, and makes its palette and the style of its street map. */
 export async function loadAssets(): Promise<Assets> {
-  const own = await readdir(OWN);
+  const own = await readdir(OWN, { recursive: true });
   const plain = own.filter((name) => extname(name) in TYPES);
   const modules = own.filter((name) => extname(name) === '.ts');
   const files = new Map<string, ViewerAsset>([

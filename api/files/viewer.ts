@@ -52,7 +52,7 @@ const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
   ['/viewer/', 'index.html'],
   ['/viewer/account', 'account.html'],
 ]);
-const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9.-]+)$/;
+const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9./-]+)$/;
 const ARCHIVE_PATH = /^\/viewer\/basemap\/((?:ground|streets)-[0-9a-f]+\.pmtiles)$/;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** The only inline script of the page: it maps library names to addresses. */

@@ -1,11 +1,11 @@
 /*
  * Entry of the account page: credits of a month, keys, and webhooks with their attempts, tests and deliveries sent again.
  */
-import { openKeyDialog, readKey } from './api-key.ts';
-import { barChart } from './bars.ts';
-import { element, meta, onClick, textElement } from './page.ts';
-import { refusal, ServiceError } from './service.ts';
-import { cell, fillTable } from './table.ts';
+import { openKeyDialog, readKey } from './data/api-key.ts';
+import { refusal, ServiceError } from './data/service.ts';
+import { barChart } from './page/bars.ts';
+import { element, meta, onClick, textElement } from './page/page.ts';
+import { cell, fillTable } from './page/table.ts';
 
 interface Usage {
   readonly period: string;

@@ -1,5 +1,6 @@
-import type { LngLat } from './coverage.ts';
-import { DEFAULT_LAYERS, LAYERS } from './layer-registry.ts';
+import { DEFAULT_LAYERS, LAYERS } from './layers/registry.ts';
+import type { LngLat } from './map/coverage.ts';
+import type { EchoColors, MapPlace, Span, View } from './views.ts';
 
 /** Content of the address's hash; null where the page chooses. */
 export interface Address {
@@ -16,22 +17,6 @@ export interface Address {
   readonly place: MapPlace | null;
   /** The pinned place. */
   readonly pin: LngLat | null;
-}
-
-/** Swaths of a whole day, or one scan. */
-export type View = 'day' | 'scan';
-
-/** The last 24 hours, or one storm date. */
-export type Span = 'recent' | 'date';
-
-/** Colours of reflectivity: those of this page, or the classic ones of the National Weather Service. */
-export type EchoColors = 'ours' | 'classic';
-
-/** Centre and zoom of the map. */
-export interface MapPlace {
-  readonly zoom: number;
-  readonly lat: number;
-  readonly lon: number;
 }
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/;

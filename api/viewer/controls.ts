@@ -1,15 +1,16 @@
-import { type EchoColors, readAddress, type View } from './address.ts';
-import { forgetKey } from './api-key.ts';
-import type { LngLat } from './coverage.ts';
-import type { Dates } from './dates.ts';
+import { readAddress } from './address.ts';
+import { forgetKey } from './data/api-key.ts';
 import type { Display } from './display.ts';
-import { listenToKeys } from './keyboard.ts';
-import { drawReflectivityLegend } from './legend.ts';
-import type { HailMap } from './map.ts';
-import { element, onClick } from './page.ts';
-import { setTrouble } from './panel.ts';
+import type { LngLat } from './map/coverage.ts';
+import type { HailMap } from './map/map.ts';
+import { listenToKeys } from './page/keyboard.ts';
+import { drawReflectivityLegend } from './page/legend.ts';
+import { element, onClick } from './page/page.ts';
+import { setTrouble } from './page/panel.ts';
+import type { Palette } from './page/words.ts';
 import type { State } from './state.ts';
-import type { Palette } from './words.ts';
+import type { Dates } from './time/dates.ts';
+import type { EchoColors, View } from './views.ts';
 
 const PAN_PX = 120;
 

@@ -1,7 +1,7 @@
-import type { View } from './address.ts';
-import type { Archives } from './archives.ts';
-import type { LayersCard } from './layers-card.ts';
-import type { HailMap } from './map.ts';
+import type { Archives } from './data/archives.ts';
+import type { DayIndex, Frame } from './data/day.ts';
+import type { LayersCard } from './layers/card.ts';
+import type { HailMap } from './map/map.ts';
 import {
   cardPadding,
   describeDay,
@@ -12,14 +12,14 @@ import {
   setDateField,
   setLoading,
   setNotice,
-} from './panel.ts';
-import type { DayIndex, Frame } from './service.ts';
-import { axisOf, nearestScan } from './span.ts';
-import { openSpot } from './spot.ts';
+} from './page/panel.ts';
+import { clockInWords, dateInWords, type Palette, timeInWords } from './page/words.ts';
+import { openSpot } from './place/spot.ts';
 import { chosenDate, chosenFrame, chosenUrl, newestWithHail, type State, stateAddress } from './state.ts';
-import { openTimeline } from './timeline.ts';
-import { clockInWords, dateInWords, type Palette, timeInWords } from './words.ts';
-import { clockOfZone, ownZone, zoneAt } from './zones.ts';
+import { axisOf, nearestScan } from './time/span.ts';
+import { openTimeline } from './time/timeline.ts';
+import { clockOfZone, ownZone, zoneAt } from './time/zones.ts';
+import type { View } from './views.ts';
 
 /** Number of later scans that are prefetched. */
 const AHEAD = 6;

@@ -1,6 +1,7 @@
-import { type Address, type EchoColors, type MapPlace, type Span, type View, writeAddress } from './address.ts';
-import type { LngLat } from './coverage.ts';
-import type { DayIndex, Frame } from './service.ts';
+import { type Address, writeAddress } from './address.ts';
+import type { DayIndex, Frame } from './data/day.ts';
+import type { LngLat } from './map/coverage.ts';
+import type { EchoColors, MapPlace, Span, View } from './views.ts';
 
 /** What the page shows, or is about to show. One object, which the modules of the page share. */
 export interface State {

@@ -19,27 +19,27 @@
  * A new layer: a module `layer-*` of the kind that `layer` describes, and a line in `layer-registry`.
  */
 import { readAddress } from './address.ts';
-import { readKey } from './api-key.ts';
-import { openArchives } from './archives.ts';
 import { connectControls } from './controls.ts';
-import { openDates } from './dates.ts';
+import { readKey } from './data/api-key.ts';
+import { openArchives } from './data/archives.ts';
+import { openService } from './data/service.ts';
 import { openDisplay } from './display.ts';
-import { openFind } from './find.ts';
-import { openFold } from './fold.ts';
-import { openGround } from './ground.ts';
-import { listenToKeys } from './keyboard.ts';
-import { openLayersCard } from './layers-card.ts';
-import { drawLegend } from './legend.ts';
-import { openMap } from './map.ts';
-import { openMeasure } from './measure.ts';
-import { element, loadJson, meta } from './page.ts';
-import { setTrouble } from './panel.ts';
-import { openPin } from './pin.ts';
-import { type Palettes, schemePalette } from './scheme.ts';
-import { openService } from './service.ts';
-import { connectSharing } from './share.ts';
+import { openLayersCard } from './layers/card.ts';
+import { openGround } from './map/ground.ts';
+import { openMap } from './map/map.ts';
+import { type Palettes, schemePalette } from './map/scheme.ts';
+import { openFold } from './page/fold.ts';
+import { listenToKeys } from './page/keyboard.ts';
+import { drawLegend } from './page/legend.ts';
+import { element, loadJson, meta } from './page/page.ts';
+import { setTrouble } from './page/panel.ts';
+import { connectSharing } from './page/share.ts';
+import { connectWatching } from './page/watch.ts';
+import { openFind } from './place/find.ts';
+import { openMeasure } from './place/measure.ts';
+import { openPin } from './place/pin.ts';
 import { openState } from './state.ts';
-import { connectWatching } from './watch.ts';
+import { openDates } from './time/dates.ts';
 
 addEventListener('error', ({ message }) => setTrouble(`This page met an error: ${message}`));
 addEventListener('unhandledrejection', ({ reason }) =>

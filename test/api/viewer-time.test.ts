@@ -1,10 +1,10 @@
 import test from 'ava';
 import { addressFault } from '../../api/viewer/address.ts';
-import { lastHours } from '../../api/viewer/recent.ts';
-import type { DayIndex } from '../../api/viewer/service.ts';
-import { axisOf, nearestScan, OUTAGE_MS, pixelOf, playingTimes } from '../../api/viewer/span.ts';
-import { agoInWords, monthInWords } from '../../api/viewer/words.ts';
-import { clockOfZone, hourOfZone, zoneAt } from '../../api/viewer/zones.ts';
+import type { DayIndex } from '../../api/viewer/data/day.ts';
+import { lastHours } from '../../api/viewer/data/recent.ts';
+import { agoInWords, monthInWords } from '../../api/viewer/page/words.ts';
+import { axisOf, nearestScan, OUTAGE_MS, pixelOf, playingTimes } from '../../api/viewer/time/span.ts';
+import { clockOfZone, hourOfZone, zoneAt } from '../../api/viewer/time/zones.ts';
 
 /** A date with scans at these clocks, each with its largest hail, mm. */
 function day(date: string, scans: Readonly<Record<string, number | null>>, source = 'observed'): DayIndex {

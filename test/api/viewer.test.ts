@@ -6,13 +6,13 @@ import { EtagMismatch } from 'pmtiles';
 import { ApiError } from '../../api/errors.ts';
 import { openViewer, type ViewerResponse } from '../../api/files/viewer.ts';
 import { readAddress, writeAddress } from '../../api/viewer/address.ts';
-import { openPieces, PIECE_BYTES } from '../../api/viewer/archives.ts';
-import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/coverage.ts';
-import { circle } from '../../api/viewer/layer.ts';
-import { DEFAULT_LAYERS } from '../../api/viewer/layer-registry.ts';
-import { CONE_ERROR } from '../../api/viewer/layer-storms.ts';
-import { findingInWords, pickAmong } from '../../api/viewer/pick.ts';
-import { refusal } from '../../api/viewer/service.ts';
+import { openPieces, PIECE_BYTES } from '../../api/viewer/data/archives.ts';
+import { refusal } from '../../api/viewer/data/service.ts';
+import { circle } from '../../api/viewer/layers/layer.ts';
+import { DEFAULT_LAYERS } from '../../api/viewer/layers/registry.ts';
+import { CONE_ERROR } from '../../api/viewer/layers/storms.ts';
+import { isCovered, type UncoveredBlocks, uncoveredArea } from '../../api/viewer/map/coverage.ts';
+import { findingInWords, pickAmong } from '../../api/viewer/map/pick.ts';
 import {
   addDays,
   bandInWords,
@@ -21,7 +21,7 @@ import {
   sizeInWords,
   sourceInWords,
   timeInWords,
-} from '../../api/viewer/words.ts';
+} from '../../api/viewer/page/words.ts';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { MATURE_ERROR } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';

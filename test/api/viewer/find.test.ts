@@ -2,9 +2,9 @@ import test from 'ava';
 import fc from 'fast-check';
 import geographic from 'geographiclib-geodesic';
 import { findablePlaces, findableZips } from '../../../api/files/places.ts';
-import { readCoordinates } from '../../../api/viewer/coordinates.ts';
-import { areaKm2, geodesicKm, geodesicLine, lengthKm } from '../../../api/viewer/geodesy.ts';
-import { isZip, openFinder } from '../../../api/viewer/places.ts';
+import { readCoordinates } from '../../../api/viewer/map/coordinates.ts';
+import { areaKm2, geodesicKm, geodesicLine, lengthKm } from '../../../api/viewer/map/geodesy.ts';
+import { isZip, openFinder } from '../../../api/viewer/place/places.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 
 const finder = openFinder(findablePlaces(), findableZips());

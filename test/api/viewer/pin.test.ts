@@ -2,7 +2,9 @@ import test from 'ava';
 import { historyPrice } from '../../../api/routes/hail-history.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { readAddress, writeAddress } from '../../../api/viewer/address.ts';
-import { measuredInWords } from '../../../api/viewer/measured-words.ts';
+import type { CallOptions } from '../../../api/viewer/data/service.ts';
+import type { Palette } from '../../../api/viewer/page/words.ts';
+import { measuredInWords } from '../../../api/viewer/place/measured-words.ts';
 import {
   CREDITS,
   type Fell,
@@ -12,10 +14,8 @@ import {
   openPinCalls,
   type RadarGaps,
   type Verified,
-} from '../../../api/viewer/pin-calls.ts';
-import { fellInWords, nearestStorm, verifiedInWords } from '../../../api/viewer/pin-words.ts';
-import type { CallOptions } from '../../../api/viewer/service.ts';
-import type { Palette } from '../../../api/viewer/words.ts';
+} from '../../../api/viewer/place/pin-calls.ts';
+import { fellInWords, nearestStorm, verifiedInWords } from '../../../api/viewer/place/pin-words.ts';
 import { SIZE_COLORS } from '../../../schemas/palette.ts';
 
 const PALETTE: Palette = {

@@ -1,0 +1,126 @@
+import { EtagMismatch, PMTiles, Protocol, type Source } from 'pmtiles';
+import type { ArchiveNote } from '../map/coverage.ts';
+
+/** Archives are read in pieces of this many bytes: the picture of a scan is rarely more than one or two. */
+export const PIECE_BYTES = 65536;
+/** Limit of cached pieces over all archives: about the pictures of a stormy day. */
+const MAX_PIECES = 1500;
+
+interface Piece {
+  readonly bytes: ArrayBuffer;
+  readonly etag: string;
+}
+
+/** Reads archives over HTTP by range in whole pieces, which are cached: prefetched bytes are not fetched again. */
+export function openPieces(fetchRange: typeof fetch = (...request) => fetch(...request)) {
+  /** Least recently used first. */
+  const cache = new Map<string, Promise<Piece>>();
+  /** Archives that changed: the browser's HTTP cache may hold the earlier bytes. */
+  const changed = new Set<string>();
+
+  const piece = (url: string, index: number): Promise<Piece> => {
+    const name = `${index} ${url}`;
+    const found = cache.get(name) ?? fetchPiece(fetchRange, url, index, changed.has(url));
+    cache.delete(name);
+    cache.set(name, found);
+    found.catch(() => cache.delete(name));
+    for (const oldest of cache.keys()) {
+      if (cache.size <= MAX_PIECES) break;
+      cache.delete(oldest);
+    }
+    return found;
+  };
+
+  const forget = (url: string) => {
+    changed.add(url);
+    for (const name of cache.keys()) if (name.endsWith(` ${url}`)) cache.delete(name);
+  };
+
+  return {
+    forget,
+    /** Source of one archive for pmtiles. An archive whose ETag changed is read again. */
+    source(url: string): Source {
+      return {
+        getKey: () => url,
+        async getBytes(offset, length, _signal, etag) {
+          const first = Math.floor(offset / PIECE_BYTES);
+          const last = Math.floor((offset + length - 1) / PIECE_BYTES);
+          const pieces = await Promise.all(Array.from({ length: last - first + 1 }, (_, i) => piece(url, first + i)));
+          const expected = etag ?? pieces[0].etag;
+          if (pieces.some((one) => one.etag !== expected)) {
+            forget(url);
+            throw new EtagMismatch(`${url} has ETag ${pieces.map((one) => one.etag)}, expected ${expected}`);
+          }
+          return { data: join(pieces, offset - first * PIECE_BYTES, length), etag: expected };
+        },
+      };
+    },
+  };
+}
+
+/** Fetches one piece; `reload` bypasses the browser's HTTP cache. */
+async function fetchPiece(fetchRange: typeof fetch, url: string, index: number, reload: boolean): Promise<Piece> {
+  const from = index * PIECE_BYTES;
+  const response = await fetchRange(url, {
+    headers: { Range: `bytes=${from}-${from + PIECE_BYTES - 1}` },
+    cache: reload ? 'reload' : 'default',
+  });
+  if (response.status !== 206) throw new Error(`${url} answered ${response.status} to a range request, expected 206`);
+  return { bytes: await response.arrayBuffer(), etag: response.headers.get('ETag') ?? '' };
+}
+
+/** `length` bytes from `start` of the first piece on; fewer at the end of the archive. */
+function join(pieces: readonly Piece[], start: number, length: number): ArrayBuffer {
+  if (pieces.length === 1) return pieces[0].bytes.slice(start, start + length);
+  const all = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.byteLength, 0));
+  let at = 0;
+  for (const { bytes } of pieces) {
+    all.set(new Uint8Array(bytes), at);
+    at += bytes.byteLength;
+  }
+  return all.buffer.slice(start, start + length);
+}
+
+export type Archives = ReturnType<typeof openArchives>;
+
+/** Archives for MapLibre's protocol `pmtiles:`, with prefetching. */
+export function openArchives() {
+  const pieces = openPieces();
+  const protocol = new Protocol();
+  const archive = (url: string): PMTiles => {
+    const found = protocol.get(url);
+    if (found) return found;
+    const opened = new PMTiles(pieces.source(url));
+    protocol.add(opened);
+    return opened;
+  };
+  /** Makes the next use read the archive again; pmtiles would cache a failed header for good. */
+  const forget = (url: string) => {
+    pieces.forget(url);
+    protocol.tiles.delete(url);
+  };
+  return {
+    tile: protocol.tile,
+    forget,
+    /** Address of an archive for a MapLibre source. */
+    address(url: string): string {
+      archive(url);
+      return `pmtiles://${url}`;
+    },
+    /** Prefetches the bytes that most pictures need. A failure is dropped: showing the archive reports it if it lasts. */
+    prefetch(url: string): void {
+      archive(url)
+        .getHeader()
+        .catch(() => forget(url));
+    },
+    /** Metadata of an archive. */
+    async describe(url: string): Promise<ArchiveNote> {
+      try {
+        return (await archive(url).getMetadata()) as ArchiveNote;
+      } catch (error) {
+        forget(url);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import { addDays } from '../page/words.ts';
+import type { DayIndex } from './day.ts';
+import { lastHours } from './recent.ts';
+
+/** Newest scan and data clock, from GET /v1/health, which is free. */
+export interface Newest {
+  readonly scan_time: string | null;
+  readonly now: string;
+}
+
+/** Dates with hail among those from `start` to `end`, from GET /v1/events. */
+export interface HailDays {
+  readonly start: string;
+  readonly end: string;
+  readonly events: readonly {
+    readonly event_date: string;
+    readonly max_size_mm: number;
+    readonly cell_count: number;
+  }[];
+  readonly dates_without_data: readonly string[];
+}
+
+/** Most dates in one answer of GET /v1/events. */
+export const HAIL_DAYS_MAX = 365;
+
+/** A failed call, with a message for the reader of the map. */
+export class ServiceError extends Error {
+  /** Another key may help. */
+  readonly needs_key: boolean;
+  readonly retry_s: number | null;
+  /** Error code of the service; empty for other failures. */
+  readonly code: string;
+
+  constructor(
+    words: string,
+    {
+      needs_key = false,
+      retry_s = null,
+      code = '',
+      cause,
+    }: { needs_key?: boolean; retry_s?: number | null; code?: string; cause?: unknown } = {},
+  ) {
+    super(words, { cause });
+    this.name = 'ServiceError';
+    this.needs_key = needs_key;
+    this.retry_s = retry_s;
+    this.code = code;
+  }
+}
+
+export interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: JSON of the service
+  readonly body: any;
+  /** Value of X-Data-Source. */
+  readonly source: string | null;
+}
+
+/** What a call sends, and the scope that it needs. */
+export interface CallOptions {
+  readonly scope: string;
+  /** Makes the call a POST. */
+  readonly body?: object | undefined;
+}
+
+export type Service = ReturnType<typeof openService>;
+
+/**
+ * Lists of archives by date. Each date is requested once, because each request is charged.
+ *
+ * `api`: path of the interface, ending in `/v1`. `is_public`: the service lists archives without a key, and without a charge.
+ */
+export function openService(api: string, readKey: () => string | null, is_public: boolean) {
+  const days = new Map<string, Promise<DayIndex>>();
+  const hailDays = new Map<string, Promise<HailDays>>();
+  const get = (path: string) => request(`${api}${path}`, is_public ? null : readKey(), is_public);
+
+  const rememberIn = <Value>(map: Map<string, Promise<Value>>, asked: Promise<Value>, name: string): Promise<Value> => {
+    map.set(name, asked);
+    asked.catch(() => map.delete(name));
+    return asked;
+  };
+  const remember = (asked: Promise<DayIndex>, date: string) => rememberIn(days, asked, date);
+  const withDaily = async (scans: Answer): Promise<DayIndex> => {
+    const { date, frames, data_as_of } = scans.body;
+    if (date === null) return { date, frames, daily_url: null, data_as_of, source: scans.source };
+    const daily = await get(`/tiles/daily?date=${date}`);
+    return {
+      date,
+      frames,
+      daily_url: daily.body.available ? daily.body.url : null,
+      data_as_of: daily.body.data_as_of ?? data_as_of,
+      source: scans.source ?? daily.source,
+    };
+  };
+
+  /** The newest date with data. */
+  const newest = async (): Promise<DayIndex> => {
+    const scans = await get('/tiles/scan');
+    const asked = withDaily(scans);
+    return scans.body.date === null ? asked : remember(asked, scans.body.date);
+  };
+  const day = (date: string): Promise<DayIndex> =>
+    days.get(date) ?? remember(get(`/tiles/scan?date=${date}`).then(withDaily), date);
+  const askHailDays = async (start: string, end: string): Promise<HailDays> => {
+    const { body } = await get(`/events?date_start=${start}&date_end=${end}`);
+    return { start, end, events: body.events, dates_without_data: body.dates_without_data };
+  };
+
+  return {
+    /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
+    calls: {
+      get: (path: string): Promise<Answer> => request(`${api}${path}`, readKey(), false),
+      post: (path: string, body: object): Promise<Answer> =>
+        request(`${api}${path}`, readKey(), false, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        }),
+      file: (url: string): Promise<Answer> => request(url, readKey(), false),
+    },
+    newest,
+    day,
+    /** The last 24 hours until the newest scan; `swath_min_mm`: least size that swaths show; `known`: the newest date, if it has just arrived. */
+    async recent(swath_min_mm: number, known?: DayIndex): Promise<DayIndex> {
+      const last = known ?? (await newest());
+      return last.date === null ? last : lastHours(last, await day(addDays(last.date, -1)), swath_min_mm);
+    },
+    /** Body of a call that is charged, with the key of the reader; `scope` is the one that the call needs. */
+    async call(path: string, { scope, body }: CallOptions) {
+      const post = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+      return (await request(`${api}${path}`, readKey(), false, { scope, ...(body === undefined ? {} : post) })).body;
+    },
+    /** Makes the next `day` request the date again. */
+    forget(date: string): void {
+      days.delete(date);
+    },
+    /** Dates with hail until a date, over as many dates as one answer may have. Each answer is requested once. */
+    hailDays(end: string): Promise<HailDays> {
+      const start = addDays(end, 1 - HAIL_DAYS_MAX);
+      return hailDays.get(end) ?? rememberIn(hailDays, askHailDays(start, end), end);
+    },
+    /** The newest scan and the data clock. Free. */
+    async look(): Promise<Newest> {
+      if (is_public) {
+        // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
+        const { body } = await get('/tiles/scan');
+        return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date().toISOString() };
+      }
+      const { body } = await get('/health');
+      return { scan_time: body.components.ingest.last_scan_at, now: body.time };
+    },
+  };
+}
+
+async function request(
+  url: string,
+  key: string | null,
+  is_public: boolean,
+  { scope, ...init }: RequestInit & { readonly scope?: string } = {},
+): Promise<Answer> {
+  if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
+  const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
+  const response = await fetch(url, { ...init, headers }).catch((cause) => {
+    throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
+  });
+  if (!response.ok) throw await refusal(response, scope);
+  return { body: await response.json(), source: response.headers.get('X-Data-Source') };
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  unauthorized: 'This key was not accepted. It may be mistyped, expired or revoked.',
+  forbidden:
+    'This key may not see the map: test keys cannot read data, and a suspended business cannot either. Use a live key.',
+  feature_not_available: 'The plan of this key does not include the map.',
+  rate_limited: 'Too many requests in one minute.',
+  spend_cap_exceeded:
+    'The spend cap of this month is reached; nothing more can be opened until it is raised or the month ends.',
+  too_many_failed_attempts: 'Too many wrong keys were tried from here; new attempts are refused for a while.',
+  metering_unavailable: 'Credits cannot be counted at the moment, so nothing was served or charged.',
+  overloaded: 'The service is busy.',
+};
+/** Another key helps with these. */
+const KEY_REFUSALS = new Set(['unauthorized', 'forbidden', 'insufficient_scope', 'feature_not_available']);
+
+/** The error of a response that is not a success. */
+export async function refusal(response: Response, scope = 'tiles:read'): Promise<ServiceError> {
+  const body = await response.json().catch(() => ({}));
+  const code = String(body.error ?? '');
+  const wait = Number(response.headers.get('Retry-After') ?? Number.NaN);
+  const retry_s = Number.isFinite(wait) && code !== 'spend_cap_exceeded' ? wait : null;
+  const words =
+    code === 'insufficient_scope'
+      ? `This key lacks the scope ${scope}, which is needed here. Use another key, or have the scope added.`
+      : (REFUSALS[code] ?? `The service answered ${response.status}${body.message ? `: ${body.message}` : ''}.`);
+  const patience =
+    retry_s === null
+      ? ''
+      : ` Try again in ${retry_s < 90 ? `${Math.ceil(retry_s)} s` : `${Math.ceil(retry_s / 60)} min`}.`;
+  return new ServiceError(words + patience, {
+    needs_key: KEY_REFUSALS.has(code) || response.status === 401,
+    retry_s,
+    code,
+  });
+}

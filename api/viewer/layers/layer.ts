@@ -1,0 +1,167 @@
+import type { Feature, FeatureCollection, Position } from 'geojson';
+import type { GeoJSONSource, LayerSpecification, Map as MapLibre } from 'maplibre-gl';
+import type { Answer } from '../data/service.ts';
+import type { View } from '../views.ts';
+
+/** What the map shows at present, as far as layers depend on it. */
+export interface Shown {
+  readonly view: View;
+  /** Storm date; null while nothing is shown. */
+  readonly date: string | null;
+  /** First and last instant that is shown, epoch milliseconds: of a scan both are its time. Null without scans. */
+  readonly span: readonly [from_ms: number, to_ms: number] | null;
+  /** The newest scan of the service is among what is shown. */
+  readonly is_newest: boolean;
+  /** The service's clock; null while it is not known. */
+  readonly now_ms: number | null;
+  readonly middle: { readonly lat: number; readonly lon: number };
+  /** Feeds of which nothing was ever collected. */
+  readonly never_collected: ReadonlySet<string>;
+}
+
+/** What was shown when a layer was read. */
+export type Asked = Pick<Shown, 'date' | 'middle'>;
+
+/** Content of a layer as it came from the service. */
+export interface Reading {
+  readonly features: readonly Feature[];
+  /** What the reader should know of it: how much there is, up to when it is known. */
+  readonly note: string | null;
+  /** Why the service has nothing of this kind; null where it has. */
+  readonly absent?: string | null;
+}
+
+/** Facts about one item of a layer, for the card of a place. */
+export interface Facts {
+  readonly title: string;
+  readonly color: string;
+  readonly lines: readonly string[];
+}
+
+/** A kind of mark of a layer, for the key in the card. */
+export interface KeyMark {
+  readonly color: string;
+  readonly words: string;
+  readonly shape: 'area' | 'dashed' | 'dot';
+}
+
+/** Calls of the service that a layer may make; a refusal is thrown as a `ServiceError`. */
+export interface Calls {
+  get(path: string): Promise<Answer>;
+  post(path: string, body: object): Promise<Answer>;
+  /** A file at a signed address. */
+  file(url: string): Promise<Answer>;
+}
+
+/** Layer whose content is read from the service. */
+export interface ReadLayer {
+  readonly kind: 'read';
+  readonly id: string;
+  readonly label: string;
+  /** Scope of the key that its calls need. */
+  readonly scope: string;
+  /** Price in words: `8 credits`. */
+  readonly price: string;
+  /** Read only when the reader presses the button: it is dear. */
+  readonly only_on_request?: true;
+  readonly key: readonly KeyMark[];
+  /** For how long a reading need not be repeated, milliseconds. */
+  readonly fresh_ms: number;
+  /** Why it cannot be read for what is shown; null where it can. */
+  unavailable(shown: Shown): string | null;
+  /** True when a reading that was made for `asked` serves what is shown; else the card offers to read again. */
+  serves(asked: Asked, shown: Shown): boolean;
+  read(calls: Calls, shown: Shown): Promise<Reading>;
+  /** Features of a reading that belong to what is shown. */
+  visible(reading: Reading, shown: Shown): readonly Feature[];
+  /** Words of what is drawn. */
+  inWords(visible: readonly Feature[], reading: Reading, shown: Shown): string;
+  /** Its layers on the map, over a source of its own. */
+  layers(source: string): readonly PlacedLayer[];
+  facts(properties: Feature['properties']): Facts;
+}
+
+/** Layer that follows from what the page has already: nothing is read for it. */
+export interface FreeLayer {
+  readonly kind: 'free';
+  readonly id: string;
+  readonly label: string;
+  readonly key: readonly KeyMark[];
+  unavailable(shown: Shown): string | null;
+  /** Draws it on the map, again after each change of what is shown. */
+  draw(map: MapLibre, shown: Shown): void;
+  remove(map: MapLibre): void;
+  inWords(map: MapLibre, shown: Shown): string;
+  /** Its layers that say something of a place, and what; nothing without these. */
+  readonly picks?: readonly string[];
+  facts?(properties: Feature['properties']): Facts;
+}
+
+export type MapLayer = ReadLayer | FreeLayer;
+
+/** A layer of the map and the layer under which it goes: fills under the hail, whose colours are those of the legend, lines over it. */
+export interface PlacedLayer {
+  readonly layer: LayerSpecification;
+  readonly under: string;
+}
+
+const KM_PER_DEG = 111.195;
+const RING_POINTS = 64;
+
+/** Place at a distance and direction (0 = north, clockwise) from another; right within a few hundred kilometres. */
+export function placeAway([lon, lat]: Position, km: number, direction_deg: number): Position {
+  const direction = (direction_deg * Math.PI) / 180;
+  const north_deg = (km * Math.cos(direction)) / KM_PER_DEG;
+  const middle = ((lat + north_deg / 2) * Math.PI) / 180;
+  return [lon + (km * Math.sin(direction)) / (KM_PER_DEG * Math.cos(middle)), lat + north_deg];
+}
+
+/** Circle around a place as a closed ring. */
+export function circle(centre: Position, radius_km: number): Position[] {
+  const ring = Array.from({ length: RING_POINTS }, (_, i) => placeAway(centre, radius_km, (-360 * i) / RING_POINTS));
+  return [...ring, ring[0]];
+}
+
+/** Distance between two places of the same region, km. */
+export function distanceKm(a: Shown['middle'], b: Shown['middle']): number {
+  const lat = (((a.lat + b.lat) / 2) * Math.PI) / 180;
+  return Math.hypot(a.lat - b.lat, (a.lon - b.lon) * Math.cos(lat)) * KM_PER_DEG;
+}
+
+export function collection(features: readonly Feature[]): FeatureCollection {
+  return { type: 'FeatureCollection', features: [...features] };
+}
+
+/** Sets the features of a source; makes the source and its layers the first time. */
+export function putFeatures(
+  map: MapLibre,
+  source: string,
+  features: readonly Feature[],
+  layers: readonly PlacedLayer[],
+): void {
+  const found = map.getSource<GeoJSONSource>(source);
+  if (found) return void found.setData(collection(features));
+  map.addSource(source, { type: 'geojson', data: collection(features) });
+  for (const { layer, under } of layers) map.addLayer(layer, under);
+}
+
+/** Removes a source and its layers, where it has any. */
+export function removeSource(map: MapLibre, source: string, ids: readonly string[]): void {
+  for (const id of ids) if (map.getLayer(id)) map.removeLayer(id);
+  if (map.getSource(source)) map.removeSource(source);
+}
+
+/** True for an item that was in force at some instant that is shown. */
+export function isInForce(properties: Feature['properties'], { span }: Shown): boolean {
+  if (span === null) return false;
+  const [from_ms, to_ms] = span;
+  return Date.parse(properties?.from) <= to_ms && Date.parse(properties?.until) > from_ms;
+}
+
+/** Share of the radius by which the middle of the map may move before a reading around it no longer serves. */
+const MOVED_SHARE = 0.5;
+
+/** True while the middle of the map is near that of a reading of this radius: a small move asks for nothing. */
+export function isNear(asked: Asked, { middle }: Shown, radius_km: number): boolean {
+  return distanceKm(asked.middle, middle) < radius_km * MOVED_SHARE;
+}

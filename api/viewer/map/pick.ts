@@ -1,0 +1,118 @@
+import {
+  bandInWords,
+  categoryInWords,
+  motionInWords,
+  type Palette,
+  sizeInWords,
+  stepOf,
+  timeInWords,
+} from '../page/words.ts';
+import type { View } from '../views.ts';
+
+/** Attributes of a feature of a tile. */
+// biome-ignore lint/suspicious/noExplicitAny: tiles carry attributes of any type
+type Attributes = Readonly<Record<string, any>>;
+
+/** Drawn content at a place: the largest step there, and the storm near it, if any. */
+export interface Finding {
+  readonly mm_min: number | null;
+  readonly storm: Attributes | null;
+}
+
+/** A feature that MapLibre drew. */
+interface DrawnFeature {
+  readonly properties: Attributes;
+  // biome-ignore lint/suspicious/noExplicitAny: storms are points, bands are polygons
+  readonly geometry?: any;
+}
+
+/** A finding as text of the card: headline with its colour, and lines below it. */
+export interface FindingWords {
+  readonly headline: string;
+  readonly second: string | null;
+  readonly color: string | null;
+  readonly lines: string[];
+}
+
+/** Largest of the `bands` at a place, and the storm with the least `distance`, pixels. */
+export function pickAmong(
+  bands: readonly DrawnFeature[],
+  storms: readonly DrawnFeature[],
+  distance: (lng: number, lat: number) => number,
+): Finding {
+  const sizes = bands.map(({ properties }) => Number(properties.mm_min));
+  const away = ({ geometry }: DrawnFeature) => distance(geometry.coordinates[0], geometry.coordinates[1]);
+  const nearest = storms.reduce<DrawnFeature | null>((a, b) => (a === null || away(b) < away(a) ? b : a), null);
+  return { mm_min: sizes.length ? Math.max(...sizes) : null, storm: nearest?.properties ?? null };
+}
+
+interface FindingContext {
+  readonly view: View;
+  readonly palette: Palette;
+  /** Outlines are simplified at this zoom. */
+  readonly coarse: boolean;
+  /** Radar covers the place in the scan, or in the newest scan of the day; null: not known. */
+  readonly covered: boolean | null;
+}
+
+/** Words of a finding for the card. */
+export function findingInWords(
+  { mm_min, storm }: Finding,
+  { view, palette, coarse, covered }: FindingContext,
+): FindingWords {
+  if (storm) return stormInWords(storm, mm_min, palette);
+  const zoomHint = coarse ? ['Zoom in for exact edges.'] : [];
+  if (mm_min === null) {
+    const least = view === 'day' ? palette.sizes.find(({ category }) => category !== null) : palette.sizes[0];
+    const { headline, line } = emptinessInWords(view, covered, least?.mm_min ?? 0);
+    return { headline, second: null, color: null, lines: [line, ...zoomHint] };
+  }
+  const band = bandInWords(mm_min, palette);
+  const what = view === 'day' ? 'Largest of the day here' : 'In this scan';
+  return {
+    headline: band.mm,
+    second: band.inches,
+    color: band.step.color,
+    lines: [
+      band.category ? `${what}: ${band.category}` : `${what}: below the size of a nickel, perhaps no hail at all`,
+      ...zoomHint,
+    ],
+  };
+}
+
+/** Why nothing is drawn at a place: no hail, or no radar coverage. */
+function emptinessInWords(view: View, covered: boolean | null, least_mm: number): { headline: string; line: string } {
+  if (covered === null)
+    return { headline: 'No hail drawn here', line: `Less than ${least_mm} mm, or no radar coverage.` };
+  const when = view === 'scan' ? 'in this scan' : 'in the newest scan of the day';
+  if (!covered)
+    return { headline: 'No radar coverage here', line: `No radar looked here ${when}: hail or none is not known.` };
+  return view === 'scan'
+    ? { headline: 'No hail here', line: `Radar looked and saw less than ${least_mm} mm.` }
+    : {
+        headline: `Less than ${least_mm} mm by the map’s steps`,
+        line: 'Smaller hail is not drawn for a whole day. Pin this place for what radar saw here.',
+      };
+}
+
+/** `storm`: attributes of a storm of a scan, or of a peak of a day. */
+function stormInWords(storm: Attributes, mm_min: number | null, palette: Palette): FindingWords {
+  const mm = Number(storm.mm ?? storm.peak_mm);
+  const step = stepOf(mm, palette);
+  const category = categoryInWords(step.category);
+  const moves = storm.speed_kmh !== undefined && storm.direction_deg !== undefined;
+  return {
+    headline: sizeInWords(mm, palette),
+    second: storm.peak_mm === undefined ? 'largest of this storm, in this scan' : 'largest of this storm',
+    color: step.color,
+    lines: [
+      category && `At least the size of a ${category}`,
+      storm.time && `On ${timeInWords(storm.time)}`,
+      storm.duration_min !== undefined && `Seen for ${Math.round(storm.duration_min)} min`,
+      moves && `Moves at ${motionInWords(storm.speed_kmh, storm.direction_deg)}`,
+      storm.trend && `Trend: ${storm.trend.replaceAll('_', ' ')}`,
+      storm.prob !== undefined && `Probability of severe hail ${Math.round(100 * storm.prob)} %`,
+      mm_min !== null && `At this very place: ${bandInWords(mm_min, palette).mm}`,
+    ].filter((line) => typeof line === 'string' && line !== ''),
+  };
+}

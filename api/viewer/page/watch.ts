@@ -1,0 +1,163 @@
+import { type Service, ServiceError } from '../data/service.ts';
+import { type Drawing, type Drawn, middleOf, type Shape, startDrawing } from '../map/draw.ts';
+import type { HailMap } from '../map/map.ts';
+import type { State } from '../state.ts';
+import { element, onClick } from './page.ts';
+import { inchesOfStep, type Palette } from './words.ts';
+
+/** Limits and usual value of the interface. */
+const RADIUS_KM = { min: 1, max: 100 };
+const USUAL_SIZE_MM = 25;
+const PRICES = { circle: 2, polygon: 3, webhook: 2 };
+const DECIMALS = 5;
+
+const HOW: Readonly<Record<Shape, string>> = {
+  circle: 'Press on the middle of the place, then on the edge of the circle. Escape starts again.',
+  polygon: 'Press on each corner, and on the first one again to finish. Escape starts again.',
+};
+const START = 'You are sent an event when radar detects hail there, and when half an hour went by without any.';
+
+/** Draws a circle or an area on the map and saves it as an alert subscription or a monitored area. */
+export function connectWatching({
+  state,
+  map: { map },
+  palette,
+  calls,
+}: {
+  state: State;
+  map: HailMap;
+  palette: Palette;
+  calls: Service['calls'];
+}): void {
+  const card = element('watch');
+  const form = element<HTMLFormElement>('watch-form');
+  const trouble = element('watch-trouble');
+  const words = element('watch-words');
+  const url = element<HTMLInputElement>('watch-url');
+  const name = element<HTMLInputElement>('watch-name');
+  const size = element<HTMLSelectElement>('watch-size');
+  let drawing: Drawing | null = null;
+  let drawn: Drawn | null = null;
+  /** Counts drawings: one that is still loading when the reader goes on is dropped. */
+  let turn = 0;
+
+  for (const step of palette.sizes.filter(({ category }) => category !== null)) {
+    const words_of_step = `${inchesOfStep(step, palette)} in (${step.mm_min} mm), ${step.category?.replaceAll('_', ' ')}`;
+    size.add(new Option(words_of_step, String(step.mm_min), false, step.mm_min === USUAL_SIZE_MM));
+  }
+
+  const setTrouble = (reason: string | null) => {
+    trouble.hidden = reason === null;
+    trouble.textContent = reason;
+  };
+  const clear = () => {
+    turn += 1;
+    drawing?.remove();
+    drawing = null;
+    drawn = null;
+    state.is_drawing = false;
+    form.hidden = true;
+    element('watch-secret').hidden = true;
+    setTrouble(null);
+  };
+  const open = () => {
+    clear();
+    card.hidden = false;
+    element('watch-start').hidden = false;
+    words.textContent = START;
+    element('watch-circle').focus();
+  };
+  const close = () => {
+    clear();
+    card.hidden = true;
+    element('open-watch').focus();
+  };
+
+  const begin = async (shape: Shape): Promise<void> => {
+    clear();
+    const mine = turn;
+    state.is_drawing = true;
+    element('watch-start').hidden = true;
+    words.textContent = HOW[shape];
+    const started = await startDrawing(map, shape, palette.basemap.ink, finish);
+    if (mine === turn) drawing = started;
+    else started.remove();
+  };
+
+  const finish = (found: Drawn) => {
+    const { shape, radius_km } = found;
+    const is_circle = shape === 'circle';
+    if (is_circle && (radius_km === null || radius_km < RADIUS_KM.min || radius_km > RADIUS_KM.max)) {
+      void begin(shape);
+      setTrouble(
+        `The radius was ${(radius_km ?? 0).toFixed(1)} km; a circle has a radius of ${RADIUS_KM.min} to ${RADIUS_KM.max} km.`,
+      );
+      return;
+    }
+    drawn = found;
+    form.hidden = false;
+    words.textContent = is_circle ? `A circle with a radius of ${(radius_km as number).toFixed(1)} km.` : 'An area.';
+    element('watch-size-field').hidden = !is_circle;
+    url.required = is_circle;
+    element('watch-url-label').textContent = is_circle
+      ? 'Address that events are sent to'
+      : 'New webhook for its events (leave empty to use those you have)';
+    element('watch-price').textContent = is_circle
+      ? `Saving costs ${PRICES.circle} credits.`
+      : `Saving costs ${PRICES.polygon} credits, and a new webhook ${PRICES.webhook}. Hail of 25 mm or more counts.`;
+    name.focus();
+  };
+
+  const showSecret = (secret: string) => {
+    element('watch-secret').hidden = false;
+    element('watch-secret-text').textContent = secret;
+  };
+
+  const save = async ({ shape, ring, radius_km }: Drawn): Promise<void> => {
+    if (shape === 'circle') {
+      const { lat, lon } = middleOf(ring);
+      const { body } = await calls.post('/alerts/subscribe', {
+        name: name.value.trim(),
+        lat: Number(lat.toFixed(DECIMALS)),
+        lon: Number(lon.toFixed(DECIMALS)),
+        radius_km: Number((radius_km as number).toFixed(1)),
+        min_size_mm: Number(size.value),
+        webhook_url: url.value,
+      });
+      return showSecret(body.webhook_secret);
+    }
+    // The webhook first: an address that is refused leaves no area without a receiver.
+    if (url.value !== '') {
+      const { body } = await calls.post('/webhooks', { url: url.value });
+      showSecret(body.secret);
+      url.value = ''; // made: should the area be refused, another attempt makes no second one
+    }
+    const geometry = { type: 'Polygon', coordinates: [ring] };
+    await calls.post('/areas', { kind: 'polygon', name: name.value.trim(), geometry });
+  };
+
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    if (drawn === null) return;
+    const button = form.querySelector('button') as HTMLButtonElement;
+    button.disabled = true;
+    setTrouble(null);
+    try {
+      await save(drawn);
+      form.hidden = true;
+      state.is_drawing = false;
+      words.textContent = `“${name.value.trim()}” is watched. Its events are listed on the account page.`;
+      name.value = '';
+      url.value = '';
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      setTrouble(error.message);
+    } finally {
+      button.disabled = false;
+    }
+  });
+  onClick('open-watch', open);
+  onClick('close-watch', close);
+  onClick('watch-circle', () => void begin('circle'));
+  onClick('watch-polygon', () => void begin('polygon'));
+}

@@ -1,0 +1,161 @@
+import type { Service } from '../data/service.ts';
+import type { LngLat } from '../map/coverage.ts';
+import { addDays, KM_PER_MILE } from '../page/words.ts';
+
+/** Prices of the calls of a pin, credits. History is priced by the days that it looks back. */
+export const CREDITS = {
+  history: [
+    { days: 30, credits: 15 },
+    { days: 90, credits: 25 },
+    { days: 365, credits: 60 },
+  ],
+  coverage: 5,
+  verify: 50,
+  report: 100,
+} as const;
+
+export const RADII_MI = [1, 3, 10] as const;
+export const HISTORY_DAYS = 365;
+/** Farther back a verification costs less than what fell at each of the distances. */
+const FELL_DAYS_MAX = 90;
+const DAY_MS = 86_400_000;
+const HISTORY_LIMIT = 200;
+
+/** The largest hail of a storm date around a place, as GET /v1/hail/history tells it. */
+export interface HailDay {
+  readonly storm_date: string;
+  readonly distance_km: number;
+  readonly first_detected: string;
+  readonly last_detected: string;
+  readonly hail: { readonly estimated_size_mm: number };
+}
+
+/** When radar saw a place. */
+export interface RadarGaps {
+  readonly dates_without_data: readonly string[];
+  readonly dates_seen_in_part: readonly { readonly date: string; readonly until: string | null }[];
+  readonly coverage: readonly { readonly date: string; readonly share: number | null }[];
+}
+
+export interface RadarQuality {
+  readonly hdqi: number;
+  readonly detection_word: string;
+  readonly nearest_radar: { readonly id: string; readonly distance_km: number } | null;
+}
+
+/** What fell at a place on a date: the largest detection within each of `RADII_MI`; null where there is none. */
+export interface Fell {
+  readonly date: string;
+  readonly within: readonly (HailDay | null)[];
+  readonly gaps: RadarGaps;
+  readonly covered: boolean;
+  readonly quality: RadarQuality;
+}
+
+export interface PlaceHistory {
+  readonly events: readonly HailDay[];
+  readonly gaps: RadarGaps;
+}
+
+/** A verdict of POST /v1/verify for one storm date. */
+export interface VerifiedDay {
+  readonly event_date: string;
+  readonly verdict: 'hit' | 'marginal' | 'miss';
+  readonly max_size_mm: number | null;
+  readonly ml_confidence: number;
+  readonly first_detected: string | null;
+  readonly last_detected: string | null;
+  readonly ground_truth: {
+    readonly corroborated: boolean;
+    readonly nearest_reports: readonly { readonly max_size_mm: number; readonly distance_m: number }[];
+  };
+  readonly note: string | null;
+}
+
+export interface Verified {
+  readonly date_range: { readonly start: string; readonly end: string };
+  readonly events: readonly VerifiedDay[];
+  readonly detection_quality: RadarQuality;
+  readonly radar_gaps: RadarGaps;
+}
+
+/** A report that is being made, is done, or has failed. */
+export interface Report {
+  readonly report_id: string;
+  readonly status: 'pending' | 'done' | 'failed';
+  readonly message: string | null;
+  readonly pdf_url: string | null;
+}
+
+export type PinCalls = ReturnType<typeof openPinCalls>;
+
+/** Calls about a pinned place. Equal questions of a visit are asked, and charged, once. */
+export function openPinCalls({ call }: Pick<Service, 'call'>) {
+  const known = new Map<string, ReturnType<typeof call>>();
+  const once = (path: string, scope: string, body?: object) => {
+    const name = `${path} ${JSON.stringify(body)}`;
+    const asked = known.get(name) ?? call(path, { scope, body });
+    known.set(name, asked);
+    asked.catch(() => known.delete(name));
+    return asked;
+  };
+  const history = (at: LngLat, radius_mi: number, days: number): Promise<PlaceHistory> =>
+    once(
+      `/hail/history?${pointQuery(at)}&radius_km=${(radius_mi * KM_PER_MILE).toFixed(3)}&days=${days}&limit=${HISTORY_LIMIT}`,
+      'hail:read',
+    ).then(({ events, radar_gaps }) => ({ events, gaps: radar_gaps }));
+
+  return {
+    /** From far to near: where the largest within 10 miles lies within 1 mile, one call answers for all distances. */
+    async fell(at: LngLat, date: string, now_ms: number): Promise<Fell> {
+      const days = fellDays(date, now_ms);
+      if (days === null) throw new Error(`${date} is not within the last ${FELL_DAYS_MAX} days`);
+      const ask = async (radius_mi: number) => {
+        const { events, gaps } = await history(at, radius_mi, days);
+        return { largest: events.find(({ storm_date }) => storm_date === date) ?? null, gaps };
+      };
+      const farthest = await ask(RADII_MI[RADII_MI.length - 1]);
+      const within: (HailDay | null)[] = [farthest.largest];
+      for (const radius_mi of RADII_MI.slice(0, -1).reverse()) {
+        const wider = within[0];
+        const isNear = wider === null || wider.distance_km <= radius_mi * KM_PER_MILE;
+        within.unshift(isNear ? wider : (await ask(radius_mi)).largest);
+      }
+      const { covered, detection_quality } = await once(`/coverage?${pointQuery(at)}`, 'coverage:read');
+      return { date, within, gaps: farthest.gaps, covered, quality: detection_quality };
+    },
+    history: (at: LngLat, radius_mi: number) => history(at, radius_mi, HISTORY_DAYS),
+    verify: (at: LngLat, date: string): Promise<Verified> => once('/verify', 'verify:write', verification(at, date)),
+    order: (at: LngLat, date: string, reference: string): Promise<Report> =>
+      call('/verify/report', { scope: 'verify:write', body: { ...verification(at, date), reference } }),
+    report: (id: string): Promise<Report> => call(`/verify/report/${id}`, { scope: 'verify:read' }),
+  };
+}
+
+/** A date and the next: an evening in the United States lies on the next storm date. */
+function verification({ lat, lng }: LngLat, date: string) {
+  return { lat, lon: lng, date_start: date, date_end: addDays(date, 1) };
+}
+
+function pointQuery({ lat, lng }: LngLat): string {
+  return `lat=${lat.toFixed(5)}&lon=${lng.toFixed(5)}`;
+}
+
+/** Least price of the history that reaches back so many days. */
+export function historyBand(days: number) {
+  return CREDITS.history.find((band) => days <= band.days) ?? null;
+}
+
+/** Days that `fell` looks back for a date; null where it is too long ago. The last day of a band costs no more than its first. */
+function fellDays(date: string, now_ms: number): number | null {
+  const days = Math.floor((now_ms - Date.parse(`${date}T00:00:00Z`)) / DAY_MS) + 1;
+  return days > FELL_DAYS_MAX ? null : (historyBand(days)?.days ?? null);
+}
+
+/** What `fell` costs at least and at most; null for a date for which it is not asked. */
+export function fellPrice(date: string, now_ms: number): { least: number; most: number } | null {
+  const days = fellDays(date, now_ms);
+  const credits = days === null ? undefined : historyBand(days)?.credits;
+  if (credits === undefined) return null;
+  return { least: credits + CREDITS.coverage, most: RADII_MI.length * credits + CREDITS.coverage };
+}

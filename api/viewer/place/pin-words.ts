@@ -1,0 +1,164 @@
+import type { Frame } from '../data/day.ts';
+import type { LngLat } from '../map/coverage.ts';
+import { geodesicKm } from '../map/geodesy.ts';
+import {
+  clockInWords,
+  counted,
+  dateInWords,
+  KM_PER_MILE,
+  type Palette,
+  sizeInWords,
+  stepOf,
+  timeInWords,
+} from '../page/words.ts';
+import {
+  type Fell,
+  type HailDay,
+  RADII_MI,
+  type RadarGaps,
+  type RadarQuality,
+  type Verified,
+  type VerifiedDay,
+} from './pin-calls.ts';
+
+/** Radar saw a date where its scans cover this share of the minutes. */
+const SEEN_MIN_SHARE = 0.9;
+/** Storms farther away say nothing about a place. */
+const STORM_MAX_KM = 50;
+/** Share of the time that is not nothing. */
+const LITTLE = 'less than 1 %';
+/** Smallest hail that is a detection, mm. */
+const DETECTION_MM = 10;
+
+/** An answer as text: headline with its colour, names with values, and lines below them. */
+export interface AnswerWords {
+  readonly headline: string;
+  readonly color: string | null;
+  readonly rows: readonly (readonly [string, string])[];
+  readonly lines: readonly string[];
+}
+
+/** `2.3 mi`. */
+export function milesInWords(km: number): string {
+  return `${(km / KM_PER_MILE).toFixed(1)} mi`;
+}
+
+/** What fell at a place on a date. "No hail" only where radar looked and detected none. */
+export function fellInWords({ date, within, gaps, covered, quality }: Fell, palette: Palette): AnswerWords {
+  const [nearest] = within;
+  const farthest = within[within.length - 1];
+  const seen = lookInWords(date, gaps, covered);
+  const rows = within.map((day, i): [string, string] => [
+    `Within ${counted(RADII_MI[i], 'mile')}`,
+    day === null ? `none of ${DETECTION_MM} mm or more detected` : hailInWords(day, palette),
+  ]);
+  const near = nearest === null ? null : nearest.hail.estimated_size_mm;
+  return {
+    headline: near === null ? emptyHeadline(farthest, seen.isWhole, seen.isKnown) : sizeInWords(near, palette),
+    color: near === null ? null : stepOf(near, palette).color,
+    rows: [...(seen.isKnown || farthest !== null ? rows : []), ['Radar quality', qualityInWords(quality)]],
+    lines: [seen.line],
+  };
+}
+
+function emptyHeadline(farthest: HailDay | null, isWhole: boolean, isKnown: boolean): string {
+  if (!isKnown && farthest === null) return 'Not known';
+  const where = farthest === null ? 'here' : 'within 1 mile';
+  return isWhole ? `No hail ${where}` : `No hail detected ${where}`;
+}
+
+function hailInWords({ hail, distance_km, first_detected, last_detected }: HailDay, palette: Palette): string {
+  const times = first_detected === last_detected ? [first_detected] : [first_detected, last_detected];
+  const period = times.map((time) => time.slice(11, 16)).join('–');
+  return `${sizeInWords(hail.estimated_size_mm, palette)}, ${milesInWords(distance_km)} away, ${period} UTC`;
+}
+
+/** `good (0.78), KTLX 14.0 mi away`. */
+export function qualityInWords({ detection_word, hdqi, nearest_radar }: RadarQuality): string {
+  const radar = nearest_radar === null ? '' : `, ${nearest_radar.id} ${milesInWords(nearest_radar.distance_km)} away`;
+  return `${detection_word} (${hdqi.toFixed(2)})${radar}`;
+}
+
+/** Whether radar looked at a place on a date: all day, in part, or not so that it is known. */
+function lookInWords(date: string, gaps: RadarGaps, covered: boolean) {
+  const share = gaps.coverage.find((day) => day.date === date)?.share ?? null;
+  const until = gaps.dates_seen_in_part.find((day) => day.date === date)?.until ?? null;
+  const so_far = until === null ? '' : ` up to ${clockInWords(until)}; the day still runs`;
+  if (!covered)
+    return { isKnown: false, isWhole: false, line: 'No radar covers this place: hail or none is not known.' };
+  if (gaps.dates_without_data.includes(date))
+    return {
+      isKnown: false,
+      isWhole: false,
+      line: `No radar data are published for ${dateInWords(date)}: hail or none is not known.`,
+    };
+  if (share === null) return { isKnown: true, isWhole: false, line: 'When radar looked on this date is not known.' };
+  const isWhole = share >= SEEN_MIN_SHARE;
+  const percent = share > 0 && share < 0.01 ? LITTLE : `${Math.floor(100 * share)} %`;
+  return {
+    isKnown: share > 0,
+    isWhole,
+    line: isWhole
+      ? `Radar looked ${percent} of the time${so_far}.`
+      : `Radar looked ${percent === LITTLE ? '' : 'only '}${percent} of the time${so_far}: hail at other times is not known.`,
+  };
+}
+
+/** The storm of the day's scans that came nearest to a place; null where none came near. */
+export function nearestStorm(frames: readonly Frame[], at: LngLat, palette: Palette): string | null {
+  const storms = frames.flatMap(({ scan_time, storms }) =>
+    storms.map(({ lat, lon, mm }) => ({ scan_time, mm, km: geodesicKm(at, { lat, lng: lon }) })),
+  );
+  const nearest = storms.reduce<(typeof storms)[number] | null>((a, b) => (a === null || b.km < a.km ? b : a), null);
+  if (nearest === null || nearest.km > STORM_MAX_KM) return null;
+  return `Nearest storm: ${milesInWords(nearest.km)} away at ${clockInWords(nearest.scan_time)}, ${sizeInWords(nearest.mm, palette)}`;
+}
+
+const VERDICTS: Readonly<Record<VerifiedDay['verdict'], string>> = {
+  hit: 'Hit: hail fell at or near this place',
+  marginal: 'Marginal: hail near this place, the evidence is weak',
+  miss: 'Miss: only an echo too weak for hail',
+};
+
+/** A verification in words: the strongest verdict, then each storm date. */
+export function verifiedInWords(
+  { date_range, events, detection_quality, radar_gaps }: Verified,
+  palette: Palette,
+): AnswerWords {
+  const strongest = (['hit', 'marginal', 'miss'] as const).find((verdict) =>
+    events.some((event) => event.verdict === verdict),
+  );
+  const dates = [date_range.start, date_range.end];
+  const looks = dates.map((date) => ({ date, ...lookInWords(date, radar_gaps, true) }));
+  const isWhole = looks.every((look) => look.isWhole);
+  const worst = events.reduce((largest, { max_size_mm }) => Math.max(largest, max_size_mm ?? 0), 0);
+  const none = isWhole ? 'No sign of hail within 5 miles' : 'No sign of hail within 5 miles, as far as radar looked';
+  return {
+    headline: strongest === undefined ? none : VERDICTS[strongest],
+    color: strongest === 'hit' || strongest === 'marginal' ? stepOf(worst, palette).color : null,
+    rows: [
+      ...events.map((event): [string, string] => [dateInWords(event.event_date), verdictInWords(event, palette)]),
+      ['Radar quality', qualityInWords(detection_quality)],
+    ],
+    lines: [
+      ...events.flatMap(({ note }) => note ?? []),
+      ...looks.filter((look) => !look.isWhole).map(({ date, line }) => `${dateInWords(date)}: ${line}`),
+    ],
+  };
+}
+
+function verdictInWords(event: VerifiedDay, palette: Palette): string {
+  const { verdict, max_size_mm, ml_confidence, first_detected, last_detected, ground_truth } = event;
+  const [report] = ground_truth.nearest_reports;
+  return [
+    verdict,
+    max_size_mm === null ? null : `largest within 5 miles ${sizeInWords(max_size_mm, palette)}`,
+    first_detected && last_detected && `${timeInWords(first_detected)} to ${clockInWords(last_detected)}`,
+    `confidence ${Math.round(100 * ml_confidence)} %`,
+    report &&
+      `nearest ground report ${sizeInWords(report.max_size_mm, palette)}, ${milesInWords(report.distance_m / 1000)} away`,
+    ground_truth.corroborated && 'radar and report agree',
+  ]
+    .filter((part) => typeof part === 'string')
+    .join(' · ');
+}

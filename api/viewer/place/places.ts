@@ -1,0 +1,130 @@
+import { readCoordinates } from '../map/coordinates.ts';
+import { placeInWords } from '../page/words.ts';
+
+/** `[name, state, lat, lon]` */
+type PlaceRow = readonly [string, string, number, number];
+/** `[zip, town, state, lat, lon]` */
+type ZipRow = readonly [string, string, string, number, number];
+
+/** Content of `places.json`. */
+export interface Places {
+  /** USPS codes by the name of the state. */
+  readonly states: Readonly<Record<string, string>>;
+  /** Largest first. */
+  readonly towns: readonly PlaceRow[];
+  /** By name. */
+  readonly counties: readonly PlaceRow[];
+}
+
+/** Content of `zips.json`, ascending. */
+export type Zips = readonly ZipRow[];
+
+/** A place that was found. */
+export interface Found {
+  readonly kind: 'town' | 'county' | 'zip' | 'coordinates';
+  readonly label: string;
+  readonly lat: number;
+  readonly lng: number;
+}
+
+export interface Finder {
+  /** What a text may mean, likeliest first. */
+  find(text: string): Found[];
+}
+
+const FOUND_MAX = 8;
+/** Places of this many counties are kept free for them: a town of the name is mostly meant. */
+const COUNTIES_MIN = 2;
+const ZIP = /^(\d{3,5})(?:-\d{4})?$/;
+const COUNTY_WORD = / (?:county|co|parish)$/;
+
+interface Named {
+  /** As it is compared. */
+  readonly plain: string;
+  readonly found: Found;
+  readonly state: string;
+}
+
+/** Texts of up to five digits are looked up among the ZIP codes, which are a file of their own. */
+export function isZip(text: string): boolean {
+  return ZIP.test(text.trim());
+}
+
+/** Finds towns, counties, ZIP codes and coordinates. Names that begin with the text come first, of these the largest town. */
+export function openFinder({ states, towns, counties }: Places, zips: Zips): Finder {
+  const named =
+    (kind: 'town' | 'county') =>
+    ([name, state, lat, lng]: PlaceRow): Named => ({
+      plain: plainOf(name),
+      state,
+      found: { kind, label: `${name}, ${state}`, lat, lng },
+    });
+  const known = { town: towns.map(named('town')), county: counties.map(named('county')) };
+  const codes = new Map(
+    Object.entries(states).flatMap(([name, code]) => [
+      [plainOf(name), code],
+      [code.toLowerCase(), code],
+    ]),
+  );
+
+  const findNames = (text: string): Found[] => {
+    const readings = readingsOf(plainOf(text), codes);
+    const matching = (all: readonly Named[]) => {
+      const fits = (begins: boolean) =>
+        all.filter(({ plain, state }) =>
+          readings.some(
+            (reading) =>
+              (reading.state === null || reading.state === state) &&
+              (begins ? plain.startsWith(reading.name) : plain.includes(` ${reading.name}`)),
+          ),
+        );
+      return [...new Set([...fits(true), ...fits(false)])].map(({ found }) => found);
+    };
+    const [inTowns, inCounties] = [matching(known.town), matching(known.county)];
+    if (readings.some(({ name }) => COUNTY_WORD.test(name))) return [...inCounties, ...inTowns].slice(0, FOUND_MAX);
+    const room = FOUND_MAX - Math.min(COUNTIES_MIN, inCounties.length);
+    return [...inTowns.slice(0, room), ...inCounties].slice(0, FOUND_MAX);
+  };
+
+  return {
+    find(text) {
+      const at = readCoordinates(text);
+      if (at) return [{ kind: 'coordinates', label: placeInWords(at), ...at }];
+      const digits = ZIP.exec(text.trim())?.[1];
+      if (digits) return findZips(zips, digits);
+      return plainOf(text) === '' ? [] : findNames(text);
+    },
+  };
+}
+
+function findZips(zips: Zips, digits: string): Found[] {
+  return zips
+    .filter(([zip]) => zip.startsWith(digits))
+    .slice(0, FOUND_MAX)
+    .map(([zip, town, state, lat, lng]) => ({ kind: 'zip', label: `${zip} · ${town}, ${state}`, lat, lng }));
+}
+
+/** Lower case letters and digits: `St. Louis` as `saint louis`, `Doña Ana` as `dona ana`. */
+function plainOf(text: string): string {
+  return text
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’.]/g, '')
+    .replace(/[^a-z0-9]+/g, ' ')
+    .trim()
+    .replace(/^st /, 'saint ')
+    .replace(/^ft /, 'fort ')
+    .replace(/^mt /, 'mount ');
+}
+
+/** Readings of a text: as a name, and as a name with the state after it. */
+function readingsOf(plain: string, codes: ReadonlyMap<string, string>) {
+  const words = plain.split(' ');
+  const name = (text: string) => text.replace(/ co$/, ' county');
+  const withState = words.flatMap((_, at) => {
+    const state = at === 0 ? undefined : codes.get(words.slice(at).join(' '));
+    return state === undefined ? [] : [{ name: name(words.slice(0, at).join(' ')), state }];
+  });
+  return [{ name: name(plain), state: null }, ...withState];
+}
