@@ -167,7 +167,7 @@ test.serial(
       code.replace("'hyparquet'", `'${PROJECT}node_modules/hyparquet/src/node.js'`),
     );
     const said = await runProgram(process.execPath, ['read.mjs'], { cwd: folder });
-    t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.['max_mm']));
+    t.is(Number(/largest ([\d.]+) mm/.exec(said)?.[1]), Number(rows[0]?.max_mm));
   },
 );
 
