@@ -2,21 +2,17 @@
  * Entry of the map page. Browsers load these modules as they are, without their types and without a bundle
  * (api/files/viewer-assets.ts removes the types). They may import each other, maplibre-gl, pmtiles and tz-lookup, and nothing else.
  *
- *   state     what the page shows: one object, passed to the modules that read or change it
- *   service   the API: lists of archives by date            archives  PMTiles over HTTP ranges, cached in pieces
- *   map       MapLibre: base-style, layers, images, coverage; content at a place (pick)
- *   ground    archives of the base map, of this service and of the operator (streets)   scheme  light or dark
- *   display   draws the state: map, panel, timeline, spot (card of the picked place), address
- *   layers-card, layer-registry, layer-*  further layers: one module each, switches and reasons in one card
- *   dates     requests a date, shows it or the error, asks for the key
- *   share     link, print and picture (picture) of what is shown
- *   find      search box                                    pin       pinned place: what fell, history, verification
- *   measure   distance and area by clicks
- *   watch     a circle or an area is drawn (draw) and saved, to be told of hail there
- *   live      looks for newer scans while the newest date is open   calendar  dates with hail
- *   controls  keys, buttons, clicks, changes of the address
+ *   state, views, address  what the page shows: one object, passed to the modules that read or change it; its link
+ *   display, controls       draws the state; keys, buttons, clicks, changes of the address
+ *   data/     the API (service, api-key) and PMTiles over HTTP ranges, cached in pieces (archives)
+ *   map/      MapLibre: base map, hail, images, coverage; content at a place (pick); shapes that a reader draws (draw)
+ *   layers/   further layers: one module each, listed in registry; switches and reasons in one card
+ *   time/     timeline, dates, calendar of hail days, newer scans while the newest date is open (live)
+ *   place/    search (find), pinned place (pin) with what fell, history and verification; distances (measure)
+ *   page/     panel, legend, words; link, picture and print (share); places that are watched (watch)
+ *   style/    one sheet for each part
  *
- * A new layer: a module `layer-*` of the kind that `layer` describes, and a line in `layer-registry`.
+ * A new layer: a module in layers/ of the kind that layers/layer.ts describes, and a line in layers/registry.ts.
  */
 import { readAddress } from './address.ts';
 import { connectControls } from './controls.ts';
