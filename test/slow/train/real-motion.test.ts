@@ -33,8 +33,8 @@ function pick(field: HailField, kept: (tenths: number) => boolean): HailField {
 }
 
 for (const [what, kept, speed_kmh, direction_deg] of [
-  ['rain of 50 mm/h and more', (tenths: number) => tenths >= 500, 12.2, 27.7],
-  ['cores whose rate is capped for hail', (tenths: number) => tenths === 538, 12.4, 22.6],
+  ['rain of 50 mm/h and more', (tenths: number) => tenths >= 500, 11.5, 19.1],
+  ['cores whose rate is capped for hail', (tenths: number) => tenths === 538, 13.6, 20.8],
 ] as const)
   sharedTest(`motion of real ${what} is off by ${direction_deg} degrees over 14 minutes`, (t) => {
     const found = stormStatistics([followStorms(frames(kept))]);
