@@ -65,7 +65,7 @@ const SHELL_GUIDES = {
   'follow-a-storm': {},
   'verify-a-date': { 6: '%PDF-', 7: 'the same finding\n' },
   'credits-and-pages': {
-    1: 'X-Credits-Charged: 2\r\n',
+    1: 'X-Credits-Charged: 5\r\n',
     4: '304\n',
     6: 'Depot\nFarm\nYard\n',
     7: '0\n1\nthe same bytes\n',
