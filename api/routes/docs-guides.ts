@@ -134,7 +134,7 @@ function indexOfGuides(): string {
 ${groups.join('\n')}`;
 }
 
-/** A page with links to its sections below its title, where it has several. */
+/** A page with links to its sections below its first paragraph, where it has several. */
 function withContents(main: string): string {
   const sections = [...main.matchAll(/<h2 id="([^"]+)">([\s\S]*?)<\/h2>/g)];
   if (sections.length < 3) return main;
@@ -142,7 +142,7 @@ function withContents(main: string): string {
     ([, id, title = '']) => `<li><a href="#${id}">${title.replaceAll(/<\/?a[^>]*>/g, '')}</a></li>`,
   );
   const list = `<details class="contents"><summary>On this page</summary><ul>${items.join('')}</ul></details>`;
-  return main.replace('</h1>', `</h1>\n${list}`);
+  return main.replace('</p>', `</p>\n${list}`);
 }
 
 /** Links to the guides before and after one. */

@@ -51,8 +51,9 @@ serviceTest(
       const { x = 0, width = Number.NaN } = (await block.boundingBox()) ?? {};
       t.true(x + width < (await edge()), (await block.textContent())?.slice(0, 60));
     }
+    await page.mouse.move(700, 450);
     await page.mouse.wheel(0, 2000);
-    await page.waitForTimeout(500);
+    await page.waitForFunction(() => scrollY >= 2000);
     const { y = Number.NaN } = (await contents.boundingBox()) ?? {};
     t.true(y > 0 && y < 200, `the list is at ${y}`);
     await picture('guide-wide');
