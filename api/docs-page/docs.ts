@@ -1,3 +1,4 @@
+import { openContents } from './contents.ts';
 import { offerCopies, shareLanguage } from './examples.ts';
 import { openSearch } from './search.ts';
 import { offerTries } from './try-it.ts';
@@ -8,5 +9,6 @@ const service = new URL('../../', import.meta.url);
 openSearch();
 shareLanguage();
 offerCopies();
+openContents();
 offerTries(service);
 document.documentElement.dataset.ready = 'true';

@@ -20,21 +20,31 @@ export function shareLanguage(): void {
     });
 }
 
-/** Puts a button to copy into every example. */
+/** Puts a button to copy into every example and every block of code. Browsers give pages without https no access to the clipboard. */
 export function offerCopies(): void {
-  for (const example of document.querySelectorAll<HTMLElement>('.example')) {
-    const button = make('button', { type: 'button', className: 'copy', textContent: 'Copy' });
-    button.addEventListener('click', () => void copy(example, button));
-    example.querySelector('fieldset')?.append(button);
-  }
+  if (!isSecureContext) return;
+  for (const example of document.querySelectorAll<HTMLElement>('.example'))
+    example.querySelector('fieldset')?.append(copyButton(() => shownCode(example)));
+  for (const figure of document.querySelectorAll<HTMLElement>('figure.code'))
+    figure.append(copyButton(() => figure.querySelector('code')?.textContent ?? ''));
 }
 
-async function copy(example: HTMLElement, button: HTMLButtonElement): Promise<void> {
+/** Code of an example in the language that is chosen. */
+function shownCode(example: HTMLElement): string {
   const language = example.querySelector<HTMLInputElement>('input:checked')?.value ?? '';
-  const text = example.querySelector(`pre[data-language="${language}"]`)?.textContent ?? '';
+  return example.querySelector(`pre[data-language="${language}"]`)?.textContent ?? '';
+}
+
+function copyButton(textOf: () => string): HTMLButtonElement {
+  const button = make('button', { type: 'button', className: 'copy', textContent: 'Copy' });
+  button.addEventListener('click', () => void copy(textOf(), button));
+  return button;
+}
+
+async function copy(text: string, button: HTMLButtonElement): Promise<void> {
   const isCopied = await navigator.clipboard.writeText(text).then(
     () => true,
-    () => false, // the browser does not allow it, as on a page without https
+    () => false, // the reader or the browser does not allow it
   );
   button.textContent = isCopied ? 'Copied' : 'Not allowed';
   setTimeout(() => {

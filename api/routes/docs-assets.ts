@@ -6,7 +6,7 @@ import type { PublicRoute } from '../middleware/public-routes.ts';
 const TYPE = 'text/javascript; charset=utf-8';
 const OWN = new URL('../docs-page/', import.meta.url);
 
-/** GET /docs/assets/<name>: the scripts of the reference. */
+/** GET /docs/assets/<name>: the scripts of the reference and the guides. */
 export const docsAssets: readonly PublicRoute[] = readdirSync(OWN)
   .filter((name) => name.endsWith('.ts'))
   .map(script);

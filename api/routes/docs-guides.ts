@@ -35,7 +35,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   yaml: 'YAML',
 };
 
-const assetOf = (name: string) => readFileSync(new URL(`./${name}`, import.meta.url), 'utf8');
+const STYLE = readFileSync(new URL('./docs-guides.css', import.meta.url), 'utf8');
 
 /** A guide before its facts are filled in. */
 interface Guide {
@@ -58,7 +58,7 @@ const guides: readonly Guide[] = GUIDES.map((name) => {
 });
 const guideOf = (name: string) => guides.find((guide) => guide.name === name) as Guide;
 
-/** Routes of the guides: a page for each, their index, their search, and the style and script that they share. */
+/** Routes of the guides: a page for each, their index, their search, and the style that they share. */
 export function docsGuides(source: GuideSource): readonly PublicRoute[] {
   const fragments = guideFragments(source);
   const address = source.servers?.[0]?.url ?? EXAMPLE_URL.replace(/\/v1$/, '');
@@ -77,8 +77,7 @@ export function docsGuides(source: GuideSource): readonly PublicRoute[] {
       GUIDE_POLICY,
       operationSections(source),
     ),
-    { path: '/docs/guides.css', handler: serveDocument('text/css; charset=utf-8', assetOf('docs-guides.css')) },
-    { path: '/docs/guides.js', handler: serveDocument('text/javascript; charset=utf-8', assetOf('docs-guides.js')) },
+    { path: '/docs/guides.css', handler: serveDocument('text/css; charset=utf-8', STYLE) },
   ];
 }
 
@@ -103,13 +102,13 @@ function serveGuide(path: string, page: string): PublicRoute {
 function guidePage(title: string, current: string, main: string, words = ''): string {
   return htmlPage({
     title: current === '' ? `hail: ${title.toLowerCase()}` : `${title} · hail`,
-    head: '<link rel="stylesheet" href="guides.css">\n<script type="module" src="guides.js"></script>',
-    nav: `<nav id="guides" class="guides" aria-label="Guides">
+    head: '<link rel="stylesheet" href="guides.css">\n<script type="module" src="assets/docs.js"></script>',
+    nav: `<nav aria-label="Guides">
 <a class="brand" href="../docs">hail</a>
 <p class="version"><a href="guides">Guides</a> · <a href="../docs">Reference</a> · <a href="../viewer">Map</a></p>
 ${searchForm(words)}
-<a class="to-guides" href="#all-guides">All guides</a>
-<div id="all-guides">
+<a class="to-list" href="#all-guides">All guides</a>
+<div class="list" id="all-guides">
 ${GROUPS.map(([group, names]) => `<h2>${group}</h2>\n<ul>${names.map((name) => navItem(guideOf(name), current)).join('')}</ul>`).join('\n')}
 </div>
 </nav>`,
@@ -135,7 +134,7 @@ function indexOfGuides(): string {
 ${groups.join('\n')}`;
 }
 
-/** A page with links to its sections below its title, where it has several. */
+/** A page with links to its sections below its first paragraph, where it has several. */
 function withContents(main: string): string {
   const sections = [...main.matchAll(/<h2 id="([^"]+)">([\s\S]*?)<\/h2>/g)];
   if (sections.length < 3) return main;
@@ -143,7 +142,7 @@ function withContents(main: string): string {
     ([, id, title = '']) => `<li><a href="#${id}">${title.replaceAll(/<\/?a[^>]*>/g, '')}</a></li>`,
   );
   const list = `<details class="contents"><summary>On this page</summary><ul>${items.join('')}</ul></details>`;
-  return main.replace('</h1>', `</h1>\n${list}`);
+  return main.replace('</p>', `</p>\n${list}`);
 }
 
 /** Links to the guides before and after one. */

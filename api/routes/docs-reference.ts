@@ -72,10 +72,13 @@ function renderDocs(source: DocsSource, variant: Variant = 'current'): string {
 <a class="brand" href="#top">${html(source.info.title)}</a>
 <p class="version">${[`Version ${html(source.info.version)}`, ...links.map(([to, text]) => `<a${to.endsWith('.json') ? ' id="description"' : ''} href="${to}">${text}</a>`)].join(' · ')}</p>
 ${searchForm('', `${guides}search`)}
+<a class="to-list" href="#all-endpoints">All endpoints and guides</a>
+<div class="list" id="all-endpoints">
 ${groups.map(([group, members]) => navGroup(group, members)).join('\n')}
 <h2>Reference</h2>
 <ul><li><a class="plain" href="#errors">Errors</a></li></ul>
 ${guideLinks(guides)}
+</div>
 </nav>`,
     main: `<h1>Hail from public radar, by the call</h1>
 <p class="lead">${lead}</p>
@@ -103,7 +106,7 @@ function currentFacts(root: string): string {
     ],
     [
       'Credits',
-      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>GET /v1/usage</code> shows every credit immediately.',
+      'Each call names its price. A 304 costs what the 200 would; refusals, failures and replays cost nothing. <code>X-Credits-Charged</code> says what a call cost, and <code>GET /v1/usage</code> shows every credit immediately.',
     ],
     [
       'Rate',
@@ -115,11 +118,11 @@ function currentFacts(root: string): string {
     ],
     [
       'Safe repeats',
-      'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer and changes nothing.',
+      'Where an endpoint accepts <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer and changes nothing.',
     ],
     [
       'Validation',
-      'Values out of range are refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of values in answers that end in <code>…</code> may grow: expect new values.',
+      'Values out of range and unknown names are refused. The message begins with the parameter, or with the JSON pointer of the field. Lists of values in answers that end in <code>…</code> may grow: expect new values.',
     ],
   ];
   return factCards(cards);
@@ -145,7 +148,7 @@ function earlierFacts(root: string): string {
     ],
     [
       'Safe repeats',
-      'Where an endpoint takes <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer as it was, its <code>meta</code> included, and changes nothing.',
+      'Where an endpoint accepts <code>Idempotency-Key</code>, a repetition within 24 hours returns the first answer as it was, its <code>meta</code> included, and changes nothing.',
     ],
     [
       'End of life',

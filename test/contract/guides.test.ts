@@ -7,7 +7,9 @@ import test, { type ExecutionContext } from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { RATE_WINDOW_S } from '../../api/http/rate-window.ts';
 import { REPLAY_WINDOW_MS } from '../../api/metering/idempotency.ts';
+import { GUEST_RATE_PER_MINUTE } from '../../api/middleware/guests.ts';
 import { describeApi, operationId } from '../../api/openapi.ts';
+import { docsAssets } from '../../api/routes/docs-assets.ts';
 import { docsGuides, EXAMPLE_URL, GUIDES } from '../../api/routes/docs-guides.ts';
 import { docsPage } from '../../api/routes/docs-reference.ts';
 import { webhookDocs } from '../../api/routes/docs-webhooks.ts';
@@ -45,7 +47,7 @@ let service: RunningService;
 test.before(async () => {
   service = await startService({
     endpoints: [],
-    public_routes: () => [docsPage(source), ...webhookDocs, ...docsGuides(source)],
+    public_routes: () => [docsPage(source), ...webhookDocs, ...docsAssets, ...docsGuides(source)],
   });
 });
 test.after.always('no page failed', async (t) => {
@@ -120,10 +122,10 @@ test('guides load style and script from their own service alone', async (t) => {
     t.true(policy.includes(part), part);
   t.false(policy.includes('unsafe'));
   const page = await reply.text();
-  t.deepEqual(page.match(/<script[^>]*>/g), ['<script type="module" src="guides.js">']);
+  t.deepEqual(page.match(/<script[^>]*>/g), ['<script type="module" src="assets/docs.js">']);
   t.false(/<(img|iframe)| style="| on[a-z]+="/.test(page));
   t.is((await fetchPage('/docs/guides.css')).headers.get('Content-Type'), 'text/css; charset=utf-8');
-  t.is((await fetchPage('/docs/guides.js')).headers.get('Content-Type'), 'text/javascript; charset=utf-8');
+  t.is((await fetchPage('/docs/assets/docs.js')).headers.get('Content-Type'), 'text/javascript; charset=utf-8');
 });
 
 test('the search finds sections by words, their beginnings and with a typing error, and names their guide', async (t) => {
@@ -218,6 +220,7 @@ const FACTS: readonly (readonly [guide: string, sentence: string])[] = [
     `after ${EARLIER_WAITS_MS[0] / 1000} second, ${EARLIER_WAITS_MS[1] / 1000} seconds and ${EARLIER_WAITS_MS[2] / MINUTE_MS} minutes`,
   ],
   ['credits-and-pages', `${SELF_HOSTED.rate_per_minute} requests in any ${RATE_WINDOW_S} seconds`],
+  ['credits-and-pages', `each address may make ${GUEST_RATE_PER_MINUTE} in any ${RATE_WINDOW_S} seconds`],
   ['credits-and-pages', `again within ${REPLAY_WINDOW_MS / HOUR_MS} hours`],
   ['credits-and-pages', `continue a walk within ${CURSOR_MS === HOUR_MS ? 'an hour' : '?'}`],
   ['verify-a-date', `up to ${VERIFICATION_DAYS_MAX} days`],
@@ -230,10 +233,10 @@ const FACTS: readonly (readonly [guide: string, sentence: string])[] = [
 for (const [name, sentence] of FACTS)
   test(`${name} says '${sentence}', as the service does`, (t) => t.true(flowing(name).includes(sentence)));
 
-/** Code of the guide for receivers that begins with a comment which names its file. */
-function sample(language: string, file: string): string {
-  const code = codeBlocks(guide('receive-events'), language).find((block) => block.split('\n')[0]?.includes(file));
-  if (code === undefined) throw new Error(`no ${language} block of the guide names ${file}`);
+/** Code of a guide that begins with a comment which names its file. */
+function sample(language: string, file: string, name = 'receive-events'): string {
+  const code = codeBlocks(guide(name), language).find((block) => block.split('\n')[0]?.includes(file));
+  if (code === undefined) throw new Error(`no ${language} block of ${name} names ${file}`);
   return code;
 }
 
@@ -257,6 +260,14 @@ test('the TypeScript of the guide accepts every published vector by either signa
     t.is(verify(body, signature, secret, at_s), ours, what);
   for (const { what, body, id, timestamp, signature, secret, now_s: at_s, ours } of STANDARD_QUESTIONS)
     t.is(verifyStandard(body, [id, timestamp, signature], secret, at_s), ours, what);
+});
+
+test('the TypeScript of the page of changes names the end of what a call used, and is silent without an end', async (t) => {
+  const folder = folderWith(t, { 'deprecations.ts': sample('ts', 'deprecations.ts', 'changes') });
+  const { warnOfEnd } = await import(pathToFileURL(join(folder, 'deprecations.ts')).href);
+  const sunset = new Date('2027-06-30').toUTCString();
+  t.is(warnOfEnd(new Response('', { headers: { Sunset: sunset } })), ' ends on 2027-06-30');
+  t.is(warnOfEnd(new Response('')), null);
 });
 
 testWhere(

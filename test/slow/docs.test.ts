@@ -227,4 +227,24 @@ serviceTest(
   },
 );
 
+serviceTest(
+  'on a phone the endpoints are folded, so that the text is on the first screen, and a link of the list leads to its call',
+  { path: '/docs', ...PHONE },
+  async (t, { page, complaints, picture }) => {
+    await opened(page);
+    const list = page.locator('#all-endpoints');
+    t.false(await list.isVisible());
+    const { y = Number.NaN } = (await page.locator('h1').boundingBox()) ?? {};
+    t.true(y < 400, `the text begins at ${y}`);
+    await picture('docs-phone');
+    await page.getByRole('link', { name: 'All endpoints and guides' }).click();
+    await picture('docs-phone-unfolded');
+    await list.locator('a[href="#getStorms"]').click();
+    await list.waitFor({ state: 'hidden' });
+    t.true(await page.locator('#getStorms h3').isVisible());
+    t.true(new URL(page.url()).hash === '#getStorms');
+    t.deepEqual(complaints, []);
+  },
+);
+
 test('the check of accessibility is the real one', (t) => t.regex(AXE, /axe v4/));

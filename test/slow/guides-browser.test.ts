@@ -41,6 +41,27 @@ serviceTest(
 );
 
 serviceTest(
+  'on a wide screen the list of sections is open, stays in view, and covers nothing of the text',
+  { path: '/docs/quickstart', has_key: false, viewport: { width: 1440, height: 900 } },
+  async (t, { page, complaints, picture }) => {
+    const contents = page.locator('details.contents[open]');
+    await contents.waitFor();
+    const edge = async () => (await contents.boundingBox())?.x ?? Number.NaN;
+    for (const block of await page.locator('main > :not(details)').all()) {
+      const { x = 0, width = Number.NaN } = (await block.boundingBox()) ?? {};
+      t.true(x + width < (await edge()), (await block.textContent())?.slice(0, 60));
+    }
+    await page.mouse.move(700, 450);
+    await page.mouse.wheel(0, 2000);
+    await page.waitForFunction(() => scrollY >= 2000);
+    const { y = Number.NaN } = (await contents.boundingBox()) ?? {};
+    t.true(y > 0 && y < 200, `the list is at ${y}`);
+    await picture('guide-wide');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
   'without a script the search is a form that leads to its results',
   { path: '/docs/quickstart', has_key: false, javaScriptEnabled: false },
   async (t, { page }) => {

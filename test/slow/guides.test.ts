@@ -64,7 +64,12 @@ const SHELL_GUIDES = {
   quickstart: {},
   'follow-a-storm': {},
   'verify-a-date': { 6: '%PDF-', 7: 'the same finding\n' },
-  'credits-and-pages': { 3: '304\n', 5: 'Depot\nFarm\nYard\n', 6: '0\n1\nthe same bytes\n' },
+  'credits-and-pages': {
+    1: 'X-Credits-Charged: 5\r\n',
+    4: '304\n',
+    6: 'Depot\nFarm\nYard\n',
+    7: '0\n1\nthe same bytes\n',
+  },
   'receive-events': {},
   tiles: {},
   'earlier-variant': {},
