@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
+import { spawn } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
 import { archiveBytes } from '../../schemas/geo/pmtiles.ts';
 
 /** An archive on disk; its name changes with its content. */
@@ -36,10 +36,14 @@ const HEADER_BYTES = 127;
 const PART = '.part';
 /** A part of this age was left by a process that was killed: an archive takes seconds. */
 const STALE_MS = 3_600_000;
+/** A failure, as of a full disk, is the answer for this long: each attempt is seconds of work, and anyone may cause one. */
+const RETRY_MS = 60_000;
+const MAKER = fileURLToPath(new URL('./basemap-process.ts', import.meta.url));
 
 /**
- * The base map in a cache folder, which is made when it is needed. The archive is made once, in a thread of its own, and moved
- * into place when it is whole. Processes that make it at the same time make the same bytes.
+ * The base map in a cache folder, which is made when it is needed. The archive is made once, in a process of its own, so that its
+ * memory and work are not the service's, and moved into place when it is whole. Services that make it at the same time make the same
+ * bytes.
  */
 export async function openGround(folder: string): Promise<Ground> {
   const hash = createHash('sha256');
@@ -58,9 +62,11 @@ export async function openGround(folder: string): Promise<Ground> {
     archive: async () => {
       const bytes = await wholeBytes(path);
       if (bytes !== null) return { name, path, bytes };
-      making ??= make().finally(() => {
+      making ??= make();
+      const forget = () => {
         making = null;
-      });
+      };
+      making.then(forget, () => setTimeout(forget, RETRY_MS).unref());
       return making;
     },
   };
@@ -85,13 +91,12 @@ async function wholeBytes(path: string): Promise<number | null> {
 async function makeArchive(folder: string, path: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   await removeStale(folder);
-  const part = join(folder, `${process.pid}-${Date.now()}${PART}`);
+  const part = join(folder, `${randomUUID()}${PART}`);
   try {
-    const entry = fileURLToPath(new URL('./basemap-worker.ts', import.meta.url));
-    // Flags of the process, such as --input-type, may not fit a thread that runs a file.
-    const worker = new Worker(entry, { workerData: part, execArgv: [] });
-    const [code] = await once(worker, 'exit');
-    if (code !== 0) throw new Error(`the thread that makes the base map ended with ${code}, expected 0`);
+    const maker = spawn(process.execPath, [MAKER, part], { stdio: ['ignore', 'ignore', 'inherit'] });
+    maker.unref(); // a service that stops does not wait for it
+    const [code, signal] = await once(maker, 'exit');
+    if (code !== 0) throw new Error(`the process that makes the base map ended with ${code ?? signal}, expected 0`);
     await rename(part, path);
   } finally {
     await rm(part, { force: true });

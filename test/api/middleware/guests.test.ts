@@ -1,5 +1,6 @@
 import test from 'ava';
-import { GUEST_RATE_PER_MINUTE } from '../../../api/middleware/guests.ts';
+import { GUEST_RATE_PER_MINUTE, GUESTS_AT_ONCE } from '../../../api/middleware/guests.ts';
+import { getHealth } from '../../../api/routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../../../api/routes/index.ts';
 import { startService } from '../../support/service/service.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../../support/service/whole-service.ts';
@@ -72,4 +73,29 @@ test('an address without a key has a rate of its own, and refusals say when it m
   t.regex(refused[0]?.headers.get('Retry-After') ?? '', /^\d+$/);
   t.is(answers[0]?.headers.get('X-RateLimit-Limit'), String(GUEST_RATE_PER_MINUTE));
   t.is((await call('/v1/tiles/scan')).status, 200, 'callers with a key have their own');
+});
+
+test('however many guests ask, a caller with a key does not wait for them', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const slow = {
+    ...getHealth,
+    answer: async (question: Parameters<typeof getHealth.answer>[0]) => {
+      begun += 1;
+      await gate.promise;
+      return getHealth.answer(question);
+    },
+  };
+  const { call, close } = await startService({
+    endpoints: ENDPOINTS,
+    data_root: await wholeRoot(),
+    now_ms: WHOLE_NOW_MS,
+    app: { guestEndpoints: [slow] },
+  });
+  t.teardown(close);
+  const guests = Array.from({ length: 10 }, () => call('/v1/health', { key: null }));
+  t.is((await call('/v1/health')).status, 200);
+  t.is(begun, GUESTS_AT_ONCE);
+  gate.resolve();
+  for (const answer of await Promise.all(guests)) t.is(answer.status, 200);
 });

@@ -1,0 +1,21 @@
+/** Process that makes the base map and writes it, flushed to disk, to the path it is given. */
+import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
+import { groundArchive } from './basemap-tiles.ts';
+
+/** Of -20 to 19: answers to requests, at 0, come first. */
+const PRIORITY = 5;
+
+setPriority(PRIORITY);
+const service = process.ppid;
+const archive = groundArchive();
+// Without the service nobody would move the file into place.
+if (process.ppid === service) {
+  const file = openSync(String(process.argv[2]), 'wx');
+  try {
+    writeFileSync(file, archive);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
