@@ -1,4 +1,4 @@
-/** Process that makes the base map and writes it, flushed to disk, to the path it is given. */
+/** Process that makes the base map and writes it, flushed to disk, to the path it is given, while the process of the given id waits for it. */
 import { closeSync, fsyncSync, openSync, writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { groundArchive } from './basemap-tiles.ts';
@@ -7,7 +7,7 @@ import { groundArchive } from './basemap-tiles.ts';
 const PRIORITY = 5;
 
 setPriority(PRIORITY);
-const service = process.ppid;
+const service = Number(process.argv[3]);
 const archive = groundArchive();
 // Without the service nobody would move the file into place.
 if (process.ppid === service) {

@@ -60,7 +60,7 @@ function refuseUnknownNames(
   if (parameter !== null)
     throw new ApiError(
       'invalid_parameter',
-      `${shown(String(parameter.path[0]))} is not a parameter of this endpoint${meantName(parameter)}`,
+      `${shown(String(parameter.path[0])) || "''"} is not a parameter of this endpoint${meantName(parameter)}`,
     );
   const field = bodySchema === null || body === null ? null : unknownMember(bodySchema, body);
   if (field !== null)

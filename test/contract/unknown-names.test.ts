@@ -131,6 +131,18 @@ for (const [what, title, change, message] of [
     'lng is not a parameter of this endpoint (use lon)',
   ],
   [
+    'an empty name',
+    'GET /v1/coverage',
+    ({ query, body }: Asked) => ({ query: { ...query, '': '1' }, body }),
+    "'' is not a parameter of this endpoint, expected PARAMETERS",
+  ],
+  [
+    'a name of every object',
+    'GET /v1/coverage',
+    ({ query, body }: Asked) => ({ query: { ...query, toString: '1' }, body }),
+    'toString is not a parameter of this endpoint, expected PARAMETERS',
+  ],
+  [
     'a field of an item of a list',
     'POST /v1/hail/current/batch',
     ({ query }: Asked) => ({
@@ -156,7 +168,8 @@ for (const [what, title, change, message] of [
 ] as const)
   test.serial(`${title} names ${what} that it does not know`, async (t) => {
     const { refusal } = await openAsker(endpointOf(title));
-    t.is(await refusal(change), `${REFUSED} ${message}`);
+    const parameters = parametersOf(endpointOf(title)).join(', ');
+    t.is(await refusal(change), `${REFUSED} ${message.replace('PARAMETERS', parameters)}`);
   });
 
 test.serial('a geometry may have members that GeoJSON allows and we do not use', async (t) => {

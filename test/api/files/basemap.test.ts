@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -114,6 +124,15 @@ test('a kill while the archive is made leaves no archive, and the next start mak
   t.deepEqual(readFileSync(path), readFileSync(known.path));
   truncateSync(path, bytes - 1);
   t.is((await (await openGround(folder)).archive()).bytes, bytes, 'a cut archive is made again');
+});
+
+test('a failure to make the archive is the answer for a while: nobody can have it tried again and again', async (t) => {
+  const folder = join(newFolder(), 'basemap');
+  symlinkSync(join(newFolder(), 'gone', 'deeper'), folder); // no folder can be made where a link leads nowhere
+  const { archive } = await openGround(folder);
+  const failure = await t.throwsAsync(archive());
+  rmSync(folder);
+  t.is(await t.throwsAsync(archive()), failure);
 });
 
 for (const [population, zoom] of [
