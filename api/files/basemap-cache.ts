@@ -93,7 +93,9 @@ async function makeArchive(folder: string, path: string): Promise<void> {
   await removeStale(folder);
   const part = join(folder, `${randomUUID()}${PART}`);
   try {
-    const maker = spawn(process.execPath, [MAKER, part, String(process.pid)], { stdio: ['ignore', 'ignore', 'inherit'] });
+    const maker = spawn(process.execPath, [MAKER, part, String(process.pid)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     const [code, signal] = await once(maker, 'exit');
     if (code !== 0) throw new Error(`the process that makes the base map ended with ${code ?? signal}, expected 0`);
     await rename(part, path);
