@@ -2,9 +2,9 @@
  * Entry of the account page: credits of a month, keys, and webhooks with their attempts, tests and deliveries sent again.
  */
 import { openKeyDialog, readKey } from './data/api-key.ts';
-import { refusal, ServiceError } from './data/service.ts';
+import { openService, ServiceError } from './data/service.ts';
 import { barChart } from './page/bars.ts';
-import { element, meta, onClick, textElement } from './page/page.ts';
+import { button, element, meta, onClick, textElement } from './page/page.ts';
 import { cell, fillTable } from './page/table.ts';
 
 interface Usage {
@@ -47,33 +47,11 @@ interface Delivery {
 
 const OPERATIONS_SHOWN = 100;
 const MONTHS_PER_YEAR = 12;
-const api = meta('hail-api');
+const { calls } = openService(meta('hail-api'), readKey, false);
 const keyDialog = openKeyDialog(() => void show());
 let period: string | null = null;
 /** The month of the first answer: none is later. */
 let newest: string | null = null;
-
-/** Body of an answer; throws a ServiceError where the service refuses. */
-async function call<Body>(path: string, method = 'GET', body?: object): Promise<Body> {
-  return (await answerTo(path, method, body)).json() as Promise<Body>;
-}
-
-async function answerTo(path: string, method: string, body?: object): Promise<Response> {
-  const key = readKey();
-  if (key === null) throw new ServiceError('A key is needed to see its account.', { needs_key: true });
-  const response = await fetch(`${api}${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${key}`,
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  }).catch((cause) => {
-    throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
-  });
-  if (!response.ok) throw await refusal(response);
-  return response;
-}
 
 /** Runs an action of the reader and shows its failure. */
 async function attempt(act: () => Promise<void>): Promise<void> {
@@ -92,7 +70,8 @@ async function attempt(act: () => Promise<void>): Promise<void> {
 function show(): Promise<void> {
   return attempt(async () => {
     const month = period === null ? '' : `&period=${period}`;
-    const usage = await call<Usage>(`/usage?operations_limit=${OPERATIONS_SHOWN}${month}`);
+    const { body } = await calls.get(`/usage?operations_limit=${OPERATIONS_SHOWN}${month}`);
+    const usage: Usage = body;
     period = usage.period;
     newest ??= usage.period;
     element('account').hidden = false;
@@ -158,8 +137,7 @@ function moveMonth(months: number): void {
 /** Saves the complete list of operations of the month. */
 function saveUsage(): Promise<void> {
   return attempt(async () => {
-    const response = await answerTo(`/usage/export?period=${period}`, 'GET');
-    const address = URL.createObjectURL(await response.blob());
+    const address = URL.createObjectURL(await calls.blob(`/usage/export?period=${period}`));
     const anchor = document.createElement('a');
     anchor.href = address;
     anchor.download = `usage-${period}.csv`;
@@ -170,7 +148,8 @@ function saveUsage(): Promise<void> {
 
 function showWebhooks(): Promise<void> {
   return attempt(async () => {
-    const { webhooks } = await call<{ webhooks: readonly Webhook[] }>('/webhooks');
+    const { body } = await calls.get('/webhooks');
+    const webhooks: readonly Webhook[] = body.webhooks;
     const none = textElement('p', 'This account has no webhook.');
     element('webhooks').replaceChildren(...(webhooks.length === 0 ? [none] : webhooks.map(webhookCard)));
     element('load-webhooks').textContent = 'Read webhooks again';
@@ -195,11 +174,7 @@ function webhookCard({ id, url, events, status, success_count, failure_count }: 
     buttonOf('Show attempts', () => showAttempts(id, attempts)),
     ' ',
     buttonOf('Send a test', async () => {
-      const sent = await call<{ success: boolean; status_code: number | null; message?: string }>(
-        `/webhooks/${id}/test`,
-        'POST',
-        {},
-      );
+      const sent: Sent & { success: boolean } = (await calls.post(`/webhooks/${id}/test`, {})).body;
       result.textContent = sent.success
         ? `The test was answered ${sent.status_code}.`
         : `The test failed: ${outcomeOf(sent)}.`;
@@ -211,7 +186,8 @@ function webhookCard({ id, url, events, status, success_count, failure_count }: 
 }
 
 async function showAttempts(id: string, into: HTMLElement): Promise<void> {
-  const { deliveries } = await call<{ deliveries: readonly Delivery[] }>(`/webhooks/${id}/deliveries?limit=100`);
+  const { body } = await calls.get(`/webhooks/${id}/deliveries?limit=100`);
+  const deliveries: readonly Delivery[] = body.deliveries;
   const table = document.createElement('table');
   fillTable(
     table,
@@ -224,7 +200,7 @@ async function showAttempts(id: string, into: HTMLElement): Promise<void> {
       each.duration_ms,
       each.next_retry_at?.slice(0, 19).replace('T', ' ') ?? '',
       buttonOf('Send again', async () => {
-        await call(`/webhooks/${id}/deliveries/${each.id}/redeliver`, 'POST');
+        await calls.post(`/webhooks/${id}/deliveries/${each.id}/redeliver`);
         await showAttempts(id, into);
       }),
     ]),
@@ -233,23 +209,27 @@ async function showAttempts(id: string, into: HTMLElement): Promise<void> {
   into.replaceChildren(table);
 }
 
+/** How sending an event went. */
+interface Sent {
+  readonly status_code: number | null;
+  readonly error?: string | null;
+  readonly message?: string;
+}
+
 /** `503`, or why there was no answer. */
-function outcomeOf(sent: { status_code: number | null; error?: string | null; message?: string }): string {
+function outcomeOf(sent: Sent): string {
   return sent.status_code === null ? (sent.message ?? sent.error ?? 'no answer') : String(sent.status_code);
 }
 
 /** A button that is disabled while its action runs. */
 function buttonOf(words: string, act: () => Promise<void>): HTMLButtonElement {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'link';
-  button.textContent = words;
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  const run = async () => {
+    made.disabled = true;
     await attempt(act);
-    button.disabled = false;
-  });
-  return button;
+    made.disabled = false;
+  };
+  const made = button(words, () => void run(), 'link');
+  return made;
 }
 
 onClick('change-key', () => keyDialog.ask(null));

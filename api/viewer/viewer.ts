@@ -42,8 +42,8 @@ addEventListener('unhandledrejection', ({ reason }) =>
   setTrouble(`This page met an error: ${reason?.message ?? reason}`),
 );
 
-/** Screens on which the open panel would leave no map: it is folded at first. */
-const LITTLE_ROOM = '(max-width: 639px) and (max-height: 640px), (max-height: 420px)';
+/** Screens on which open cards would leave little of the map: they are folded at first. */
+const LITTLE_ROOM = '(max-width: 699px), (max-height: 520px)';
 
 const palette = schemePalette(await loadJson<Palettes>('palette.json'));
 for (const [name, color] of Object.entries(palette.basemap))
@@ -67,8 +67,9 @@ const dates = openDates({ state, service, archives, map, display, palette });
 connectControls({ state, map, display, dates, palette });
 connectSharing(map, palette);
 connectWatching({ state, map, palette, calls: service.calls });
-openFold('panel', !matchMedia(LITTLE_ROOM).matches);
-openFold('legend', true);
+const has_room = !matchMedia(LITTLE_ROOM).matches;
+openFold('panel', has_room);
+openFold('legend', has_room);
 const pin = openPin({ state, map, display, dates, service, palette });
 const find = openFind(pin.show);
 const measure = openMeasure(state, map, palette.basemap.ink);

@@ -1,26 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import type { Page } from 'playwright-core';
+import { AXE, violationsOn } from '../support/browser/axe.ts';
 import { PHONE, ready, said, serviceTest } from '../support/browser/browser.ts';
 
-const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 /** Pages of the documentation and the map. */
 const PAGES = ['/docs', '/docs/receive-events', '/docs/errors', '/docs/legacy', '/viewer'];
-
-/** Violations of the rules of accessibility on a page, as `rule: element`. */
-async function violationsOn(page: Page): Promise<string[]> {
-  // Not as a script of the page, which its policy refuses.
-  const session = await page.context().newCDPSession(page);
-  await session.send('Runtime.evaluate', { expression: AXE });
-  const { result } = await session.send('Runtime.evaluate', {
-    expression:
-      'axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => [id, html].join(": "))))',
-    awaitPromise: true,
-    returnByValue: true,
-  });
-  return result.value;
-}
 
 const opened = (page: Page) => page.waitForSelector('html[data-ready=true]', { state: 'attached' });
 

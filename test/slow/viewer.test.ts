@@ -575,7 +575,7 @@ browserTest(
   {},
   async (t, { page, picture }) => {
     const reached = new Set<string>();
-    for (let i = 0; i < 28; i++) {
+    for (let i = 0; i < 36; i++) {
       await page.keyboard.press('Tab');
       reached.add(await page.evaluate(() => document.activeElement?.id || (document.activeElement?.tagName ?? '')));
     }

@@ -110,12 +110,13 @@ export function openService(api: string, readKey: () => string | null, is_public
     /** Calls with the key of the reader; `path` follows `/v1`. Nothing is remembered. */
     calls: {
       get: (path: string): Promise<Answer> => request(`${api}${path}`, readKey(), false),
-      post: (path: string, body: object): Promise<Answer> =>
+      post: (path: string, body?: object): Promise<Answer> =>
         request(`${api}${path}`, readKey(), false, {
           method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify(body),
+          ...(body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
         }),
+      /** An answer that is not JSON. */
+      blob: async (path: string): Promise<Blob> => (await answerTo(`${api}${path}`, readKey(), false)).blob(),
       file: (url: string): Promise<Answer> => request(url, readKey(), false),
     },
     newest,
@@ -152,19 +153,26 @@ export function openService(api: string, readKey: () => string | null, is_public
   };
 }
 
-async function request(
+type Sent = RequestInit & { readonly scope?: string };
+
+async function request(url: string, key: string | null, is_public: boolean, sent: Sent = {}): Promise<Answer> {
+  const response = await answerTo(url, key, is_public, sent);
+  return { body: await response.json(), source: response.headers.get('X-Data-Source') };
+}
+
+async function answerTo(
   url: string,
   key: string | null,
   is_public: boolean,
-  { scope, ...init }: RequestInit & { readonly scope?: string } = {},
-): Promise<Answer> {
+  { scope, ...init }: Sent = {},
+): Promise<Response> {
   if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
   const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
   const response = await fetch(url, { ...init, headers }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });
   });
   if (!response.ok) throw await refusal(response, scope);
-  return { body: await response.json(), source: response.headers.get('X-Data-Source') };
+  return response;
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
+import { emptyChart, label, part } from '../page/chart.ts';
 import { addDays, dateInWords, type Palette, sizeInWords, stepOf } from '../page/words.ts';
 import type { HailDay } from './pin-calls.ts';
 
-const SVG = 'http://www.w3.org/2000/svg';
 const SIZE = { width: 320, height: 132 };
 const EDGE = { left: 26, right: 8, top: 8, bottom: 20 };
 const DAY_MS = 86_400_000;
@@ -9,10 +9,7 @@ const DAY_MS = 86_400_000;
 const AXIS_MIN_IN = 2;
 const DOT_RADIUS = 4;
 
-/**
- * Hail days as stems over a year: when, and how large. Drawn here because Observable Plot writes a style element and style
- * attributes, which the policy of the page refuses.
- */
+/** Hail days as stems over a year: when, and how large. */
 export function historyChart(events: readonly HailDay[], last: string, days: number, palette: Palette): SVGElement {
   const first = addDays(last, 1 - days);
   const largest = Math.max(AXIS_MIN_IN, ...events.map(({ hail }) => hail.estimated_size_mm / palette.mm_per_inch));
@@ -21,29 +18,27 @@ export function historyChart(events: readonly HailDay[], last: string, days: num
     EDGE.left + ((Date.parse(date) - Date.parse(first)) / DAY_MS / (days - 1)) * (SIZE.width - EDGE.left - EDGE.right);
   const y = (inches: number) => SIZE.height - EDGE.bottom - (inches / top) * (SIZE.height - EDGE.top - EDGE.bottom);
 
-  const chart = node('svg', { viewBox: `0 0 ${SIZE.width} ${SIZE.height}`, role: 'img', class: 'chart' });
-  chart.setAttribute('aria-label', `Hail days from ${dateInWords(first)} to ${dateInWords(last)}, largest of each day`);
+  const words = `Hail days from ${dateInWords(first)} to ${dateInWords(last)}, largest of each day`;
+  const chart = emptyChart(SIZE, words, 'chart');
   for (let inches = 0; inches <= top; inches += top > 3 ? 2 : 1) {
     chart.append(
-      node('line', { x1: EDGE.left, x2: SIZE.width - EDGE.right, y1: y(inches), y2: y(inches), class: 'rule' }),
+      part('line', { x1: EDGE.left, x2: SIZE.width - EDGE.right, y1: y(inches), y2: y(inches), class: 'rule' }),
     );
-    chart.append(label(`${inches} in`, EDGE.left - 4, y(inches) + 3, 'end'));
+    chart.append(label(`${inches} in`, { x: EDGE.left - 4, y: y(inches) + 3, 'text-anchor': 'end' }));
   }
   for (const month of monthsBetween(first, last)) {
     const isYear = month.endsWith('-01-01');
-    chart.append(node('line', { x1: x(month), x2: x(month), y1: y(0), y2: y(0) + (isYear ? 6 : 3), class: 'tick' }));
+    chart.append(part('line', { x1: x(month), x2: x(month), y1: y(0), y2: y(0) + (isYear ? 6 : 3), class: 'tick' }));
     const name = isYear ? month.slice(0, 4) : dateInWords(month).split(' ')[1];
-    if (Number(month.slice(5, 7)) % 2 === 1) chart.append(label(name, x(month), SIZE.height - 6, 'middle'));
+    if (Number(month.slice(5, 7)) % 2 === 1)
+      chart.append(label(name, { x: x(month), y: SIZE.height - 6, 'text-anchor': 'middle' }));
   }
   for (const { storm_date, hail } of [...events].reverse()) {
     const mm = hail.estimated_size_mm;
     const [at, height] = [x(storm_date), y(mm / palette.mm_per_inch)];
-    chart.append(node('line', { x1: at, x2: at, y1: y(0), y2: height, class: 'stem' }));
-    const dot = node('circle', { cx: at, cy: height, r: DOT_RADIUS, fill: stepOf(mm, palette).color, class: 'dot' });
-    const title = node('title', {});
-    title.textContent = `${dateInWords(storm_date)}: ${sizeInWords(mm, palette)}`;
-    dot.append(title);
-    chart.append(dot);
+    chart.append(part('line', { x1: at, x2: at, y1: y(0), y2: height, class: 'stem' }));
+    const dot = { cx: at, cy: height, r: DOT_RADIUS, fill: stepOf(mm, palette).color, class: 'dot' };
+    chart.append(part('circle', dot, `${dateInWords(storm_date)}: ${sizeInWords(mm, palette)}`));
   }
   return chart;
 }
@@ -58,16 +53,4 @@ function monthsBetween(first: string, last: string): string[] {
     if (date >= first) months.push(date);
     month.setUTCMonth(month.getUTCMonth() + 1);
   }
-}
-
-function label(text: string, x: number, y: number, anchor: string): SVGElement {
-  const made = node('text', { x, y, 'text-anchor': anchor });
-  made.textContent = text;
-  return made;
-}
-
-function node(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
-  const made = document.createElementNS(SVG, name) as SVGElement;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
-  return made;
 }
