@@ -44,22 +44,6 @@ serviceTest(
   },
 );
 
-serviceTest(
-  'a shared link opens the same place, date and scan',
-  { path: '/viewer#view=scan&date=2026-05-02&map=7.00/35.2000/-97.4000' },
-  async (t, { page, complaints }) => {
-    await drawn(page);
-    await page.locator('#open-share').click();
-    const link = await page.locator('#share-link').inputValue();
-    t.regex(link, /frame=20260502T\d{6}Z/);
-    t.regex(link, /map=7\.00\/35\.2000\/-97\.4000/);
-    await page.locator('#copy-link').click();
-    await page.waitForFunction(() => document.querySelector('#share-note')?.textContent !== '');
-    t.regex(await said(page, '#share-note'), /Copied\.|The link is selected/);
-    t.deepEqual(complaints, []);
-  },
-);
-
 serviceTest('on paper there is the picture of the map and nothing else', {}, async (t, { page }) => {
   await drawn(page);
   const shown = await page.evaluate(() => {
