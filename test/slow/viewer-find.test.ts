@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { drawn, PHONE, said, serviceTest } from '../support/browser/browser.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { drawn, said, serviceTest } from '../support/browser/browser.ts';
+import { drawn, serviceTest } from '../support/browser/browser.ts';
 
 const NICKEL = [244, 191, 69];
 
