@@ -117,7 +117,7 @@ serviceTest(
       `date=${'9'.repeat(100_000)}`,
       `pin=${'9'.repeat(400)},0&map=22/84/179&date=<img src=x onerror=alert(1)>`,
     ]) {
-      await page.goto('about:blank');
+      await page.goto(`${service.url}/livez`);
       await page.goto(`${service.url}/viewer#${hash}`);
       await ready(page);
       await drawn(page);
