@@ -24,6 +24,8 @@ const SCAN_ID = /^\d{8}T\d{6}Z$/;
 const PLACE = /^(\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)\/(-?\d+(?:\.\d+)?)$/;
 const PIN = /^(-?\d+(?:\.\d+)?),(-?\d+(?:\.\d+)?)$/;
 const ZOOM_MAX = 22;
+/** More of a wrong value is not repeated to the reader. */
+const REPEATED_MAX = 40;
 
 /**
  * Parses the hash of an address; an invalid value counts as absent.
@@ -54,9 +56,14 @@ export function addressFault(hash: string): string | null {
   const values = new URLSearchParams(hash.replace(/^#/, ''));
   const date = values.get('date');
   const frame = values.get('frame');
-  if (date && !isDate(date)) return `This link names the date “${date}”, which does not exist.`;
-  if (frame && !SCAN_ID.test(frame)) return `This link names the scan “${frame}”, which is not the name of a scan.`;
+  if (date && !isDate(date)) return `This link names the date “${clipped(date)}”, which does not exist.`;
+  if (frame && !SCAN_ID.test(frame))
+    return `This link names the scan “${clipped(frame)}”, which is not the name of a scan.`;
   return null;
+}
+
+function clipped(text: string): string {
+  return text.length > REPEATED_MAX ? `${text.slice(0, REPEATED_MAX)}…` : text;
 }
 
 /** Hash from which `readAddress` reads the same address. */

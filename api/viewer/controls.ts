@@ -1,6 +1,7 @@
 import { readAddress } from './address.ts';
 import { forgetKey } from './data/api-key.ts';
 import type { Display } from './display.ts';
+import type { LayersCard } from './layers/card.ts';
 import type { LngLat } from './map/coverage.ts';
 import type { HailMap } from './map/map.ts';
 import { listenToKeys } from './page/keyboard.ts';
@@ -20,12 +21,14 @@ export function connectControls({
   map: hailMap,
   display,
   dates,
+  layers,
   palette,
 }: {
   state: State;
   map: HailMap;
   display: Display;
   dates: Dates;
+  layers: LayersCard;
   palette: Palette;
 }): void {
   const { map } = hailMap;
@@ -54,7 +57,7 @@ export function connectControls({
     void display.showView();
   };
   const pick = (at: LngLat) => {
-    if (!state.is_drawing) spot.pick(at, state.view);
+    if (state.tool === null) spot.pick(at, state.view);
   };
   const setEcho = (echo: EchoColors) => {
     state.echo = echo;
@@ -139,6 +142,7 @@ export function connectControls({
     state.view = view;
     state.reflectivity = reflectivity;
     state.layers = address.layers;
+    layers.mayRead();
     state.pin = address.pin;
     setEcho(address.echo);
     void dates.openLink(location.hash, address);

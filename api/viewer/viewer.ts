@@ -64,16 +64,24 @@ const layers = openLayersCard({
 });
 const display = openDisplay({ state, map, archives, palette, layers });
 const dates = openDates({ state, service, archives, map, display, palette });
-connectControls({ state, map, display, dates, palette });
+connectControls({ state, map, display, dates, layers, palette });
+layers.onKeyNeeded(dates.askForKey);
+dates.onKey(layers.useKey);
 connectSharing(map, palette);
-connectWatching({ state, map, palette, calls: service.calls });
+const watch = connectWatching({ state, map, palette, calls: service.calls, askForKey: dates.askForKey });
 const has_room = !matchMedia(LITTLE_ROOM).matches;
 openFold('panel', has_room);
 openFold('legend', has_room);
 const pin = openPin({ state, map, display, dates, service, palette });
 const find = openFind(pin.show);
 const measure = openMeasure(state, map, palette.basemap.ink);
-listenToKeys({ '/': find.open, m: measure.toggle, p: () => pin.put(map.map.getCenter()) });
+listenToKeys({
+  '/': find.open,
+  m: measure.toggle,
+  p: () => pin.put(map.map.getCenter()),
+  // One thing at a time, the topmost first. A shape in the making has the key: it starts again.
+  Escape: () => void (watch.isDrawing() || measure.end() || display.spot.close() || watch.closeIdle()),
+});
 pin.update();
 
 await dates.openLink(location.hash, start);

@@ -183,12 +183,33 @@ serviceTest(
     await page.click('#view-scan');
     await settled(page);
     t.is(await noteOf(page, 'reports'), '1 within 15 minutes of this scan, 1 report on the date.');
-    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('[');
     await page.waitForFunction((date) => location.hash.includes(`date=${date}`), FIRST_DATE);
     await settled(page);
     t.is(await noteOf(page, 'reports'), 'What was read is of another date or place.');
     t.false(has(await colorsOf(page, MIDDLE), MARKS.reports));
     t.is((await creditsUsed(visit)) - before - 5, 40, 'another date is not read by itself');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'the last 24 hours have the ground reports of both their dates, for the price of one reading',
+  { root: reportedRoot, path: '/viewer#view=recent&layers=hail,warnings,reports' },
+  async (t, visit) => {
+    const { page, complaints } = visit;
+    await page.click('#layers-fold');
+    await settled(page);
+    t.regex(await noteOf(page, 'warnings'), /in the last 24 hours, within 200 km/);
+    const before = await creditsUsed(visit);
+    await page.locator('.layer:has(#layer-reports) .layer-read').click();
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), '2 reports.');
+    t.is((await creditsUsed(visit)) - before, 40);
+    await page.click('#view-day');
+    await settled(page);
+    t.is(await noteOf(page, 'reports'), '1 report.', 'those of the date, without another reading');
+    t.is((await creditsUsed(visit)) - before, 40);
     t.deepEqual(complaints, []);
   },
 );

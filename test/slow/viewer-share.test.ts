@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { drawn, said, serviceTest } from '../support/browser/browser.ts';
+import { drawn, serviceTest } from '../support/browser/browser.ts';
 
 const NICKEL = [244, 191, 69];
 
@@ -40,22 +40,6 @@ serviceTest(
     t.is(width, 1280);
     t.true(height > 900, 'the map and what is written under it');
     t.true(seen > 20, 'hail of the scan');
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'a shared link opens the same place, date and scan',
-  { path: '/viewer#view=scan&date=2026-05-02&map=7.00/35.2000/-97.4000' },
-  async (t, { page, complaints }) => {
-    await drawn(page);
-    await page.locator('#open-share').click();
-    const link = await page.locator('#share-link').inputValue();
-    t.regex(link, /frame=20260502T\d{6}Z/);
-    t.regex(link, /map=7\.00\/35\.2000\/-97\.4000/);
-    await page.locator('#copy-link').click();
-    await page.waitForFunction(() => document.querySelector('#share-note')?.textContent !== '');
-    t.regex(await said(page, '#share-note'), /Copied\.|The link is selected/);
     t.deepEqual(complaints, []);
   },
 );

@@ -88,8 +88,8 @@ function browserTest(
   });
 }
 
-/** Addresses of the lists of archives. */
-const LISTS = '**/v1/tiles/**';
+/** Addresses of the lists of archives, of the state of the service and of the alerts, which a layer shows. */
+const LISTS = /\/v1\/(tiles\/|health|alerts)/;
 /** Calls of the page that are charged, and whose answers it shows. */
 const listed = ({ requests }: ViewerService) => requests.filter((line) => line.includes('/v1/tiles/'));
 
@@ -431,7 +431,8 @@ browserTest('a key without the scope of a layer is said so at the layer', {}, as
 browserTest(
   'a service that does not answer for layers greys them or says what it answered, and the map goes on',
   {},
-  async (t, { page, complaints }) => {
+  async (t, { page, complaints, service }) => {
+    await service.refuse('not_found');
     await page.click('#layers-fold');
     await page.waitForFunction(() => document.getElementById('layer-warnings-note')?.textContent !== '');
     t.regex(await said(page, '#layer-warnings-note'), /does not say what time it has/);

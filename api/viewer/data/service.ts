@@ -53,6 +53,8 @@ export interface Answer {
   readonly body: any;
   /** Value of X-Data-Source. */
   readonly source: string | null;
+  /** Value of Date; null without one. */
+  readonly date: string | null;
 }
 
 /** What a call sends, and the scope that it needs. */
@@ -73,6 +75,9 @@ export function openService(api: string, readKey: () => string | null, is_public
   const days = new Map<string, Promise<DayIndex>>();
   const hailDays = new Map<string, Promise<HailDays>>();
   const get = (path: string) => request(`${api}${path}`, is_public ? null : readKey(), is_public);
+
+  /** The service's clock minus that of this browser, which may be wrong; as of the last look. */
+  let ahead_ms = 0;
 
   const rememberIn = <Value>(map: Map<string, Promise<Value>>, asked: Promise<Value>, name: string): Promise<Value> => {
     map.set(name, asked);
@@ -140,14 +145,20 @@ export function openService(api: string, readKey: () => string | null, is_public
       const start = addDays(end, 1 - HAIL_DAYS_MAX);
       return hailDays.get(end) ?? rememberIn(hailDays, askHailDays(start, end), end);
     },
+    /** The reader has given a key, which layers and calls about a place need. */
+    hasKey: () => readKey() !== null,
+    /** The service's clock, as far as it is known. */
+    now_ms: () => Date.now() + ahead_ms,
     /** The newest scan and the data clock. Free. */
     async look(): Promise<Newest> {
       if (is_public) {
         // Health needs a key; here the list itself is uncharged, and the browser revalidates it by its tag.
-        const { body } = await get('/tiles/scan');
-        return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date().toISOString() };
+        const { body, date } = await get('/tiles/scan');
+        if (date !== null) ahead_ms = Date.parse(date) - Date.now();
+        return { scan_time: body.frames.at(-1)?.scan_time ?? null, now: new Date(Date.now() + ahead_ms).toISOString() };
       }
       const { body } = await get('/health');
+      ahead_ms = Date.parse(body.time) - Date.now();
       return { scan_time: body.components.ingest.last_scan_at, now: body.time };
     },
   };
@@ -157,7 +168,8 @@ type Sent = RequestInit & { readonly scope?: string };
 
 async function request(url: string, key: string | null, is_public: boolean, sent: Sent = {}): Promise<Answer> {
   const response = await answerTo(url, key, is_public, sent);
-  return { body: await response.json(), source: response.headers.get('X-Data-Source') };
+  const { headers } = response;
+  return { body: await response.json(), source: headers.get('X-Data-Source'), date: headers.get('Date') };
 }
 
 async function answerTo(
@@ -166,7 +178,8 @@ async function answerTo(
   is_public: boolean,
   { scope, ...init }: Sent = {},
 ): Promise<Response> {
-  if (key === null && !is_public) throw new ServiceError('A key is needed to see what there is.', { needs_key: true });
+  if (key === null && !is_public)
+    throw new ServiceError('A key of this service is needed for this.', { needs_key: true });
   const headers = { ...init.headers, ...(key === null ? {} : { Authorization: `Bearer ${key}` }) };
   const response = await fetch(url, { ...init, headers }).catch((cause) => {
     throw new ServiceError('The service cannot be reached. Is it running, and are you online?', { cause });

@@ -75,7 +75,9 @@ export function openLayersCard({
   for (const row of rows) {
     row.may_read = state.layers.includes(row.layer.id);
     row.box.addEventListener('change', () => choose(row, row.box.checked));
-    row.button?.addEventListener('click', () => void read(row, row.layer as ReadLayer));
+    row.button?.addEventListener('click', () =>
+      service.hasKey() ? void read(row, row.layer as ReadLayer) : askForKey(),
+    );
   }
 
   function choose(row: Row, on: boolean): void {
@@ -86,10 +88,12 @@ export function openLayersCard({
     void sync();
   }
 
+  let askForKey = () => {};
+
   /** Asks for the clock and the feeds of the service, where a layer needs them and they are old. */
   async function askHealth(): Promise<void> {
     const isNeeded = fold.isOpen() || rows.some(({ layer }) => layer.kind === 'read' && isOn(layer));
-    if (!isNeeded || state.day === null || performance.now() - health_at_ms < HEALTH_MS) return;
+    if (!isNeeded || !service.hasKey() || state.day === null || performance.now() - health_at_ms < HEALTH_MS) return;
     asking ??= service.calls
       .get('/health')
       .then(({ body }) => {
@@ -118,6 +122,8 @@ export function openLayersCard({
     return {
       view,
       date: frames.length > 0 ? (day?.date ?? null) : null,
+      first_date: frames.length > 0 ? ((day?.before?.scans ? day.before.date : day?.date) ?? null) : null,
+      is_recent: day?.before !== undefined,
       span: times.length === 0 ? null : [Math.min(...times), Math.max(...times)],
       is_newest: last !== undefined && last === health?.newest_scan,
       now_ms: health === null ? null : Date.now() + health.ahead_ms,
@@ -136,7 +142,8 @@ export function openLayersCard({
     count.setAttribute('aria-label', `${on} shown`);
     for (const row of rows) {
       const { layer } = row;
-      if (layer.kind !== 'read' || !row.may_read || row.busy || !isOn(layer) || state.day === null) continue;
+      if (layer.kind !== 'read' || !service.hasKey() || !row.may_read || row.busy || !isOn(layer) || state.day === null)
+        continue;
       row.may_read = false;
       if (!layer.only_on_request && layer.unavailable(now) === null && !serves(row, layer, now)) void read(row, layer);
     }
@@ -156,7 +163,11 @@ export function openLayersCard({
     show(row, asked);
     try {
       const content = await layer.read(service.calls, asked);
-      row.reading = { content, asked: { date: asked.date, middle: asked.middle }, at_ms: Date.now() };
+      row.reading = {
+        content,
+        asked: { date: asked.date, first_date: asked.first_date, middle: asked.middle },
+        at_ms: Date.now(),
+      };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       row.refusal = error.code === 'insufficient_scope' ? `This key lacks the scope ${layer.scope}.` : error.message;
@@ -169,7 +180,8 @@ export function openLayersCard({
   function show(row: Row, now: Shown): void {
     const { layer, box } = row;
     const content = row.reading?.content ?? null;
-    const reason = layer.unavailable(now) ?? content?.absent ?? null;
+    const needsKey = layer.kind === 'read' && !service.hasKey();
+    const reason = needsKey ? 'Needs a key of this service.' : (layer.unavailable(now) ?? content?.absent ?? null);
     const on = isOn(layer);
     box.checked = on;
     box.disabled = reason !== null && !on;
@@ -200,8 +212,10 @@ export function openLayersCard({
       );
     const offers = on && reason === null && !row.busy && !serves(row, layer, now);
     if (row.button) {
-      row.button.hidden = !offers;
-      row.button.textContent = `${isOfThis ? 'Read again' : 'Read for what is shown'} · ${layer.price}`;
+      row.button.hidden = !offers && !needsKey;
+      row.button.textContent = needsKey
+        ? 'Enter a key'
+        : `${isOfThis ? 'Read again' : 'Read for what is shown'} · ${layer.price}`;
     }
     row.note.textContent =
       reason ??
@@ -219,6 +233,20 @@ export function openLayersCard({
 
   return {
     sync: () => void sync(),
+    /** Lets the layers of a link be read once, as at the start of the page. */
+    mayRead(): void {
+      for (const row of rows) row.may_read = state.layers.includes(row.layer.id);
+    },
+    /** Calls `act` when the reader wants to enter a key. */
+    onKeyNeeded(act: () => void): void {
+      askForKey = act;
+    },
+    /** Another key was given: refusals and the state of the service are those of the last one. */
+    useKey(): void {
+      health_at_ms = Number.NEGATIVE_INFINITY;
+      for (const row of rows) row.refusal = null;
+      void sync();
+    },
     /** Facts of all items of layers at a place, those drawn last first. */
     factsAt(at: { readonly lng: number; readonly lat: number }): Facts[] {
       const { x, y } = map.project(at);

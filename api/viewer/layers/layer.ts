@@ -8,6 +8,10 @@ export interface Shown {
   readonly view: View;
   /** Storm date; null while nothing is shown. */
   readonly date: string | null;
+  /** Date of the first scan of the list: in the last 24 hours it may be the date before. */
+  readonly first_date: string | null;
+  /** The last 24 hours are open. */
+  readonly is_recent: boolean;
   /** First and last instant that is shown, epoch milliseconds: of a scan both are its time. Null without scans. */
   readonly span: readonly [from_ms: number, to_ms: number] | null;
   /** The newest scan of the service is among what is shown. */
@@ -20,7 +24,7 @@ export interface Shown {
 }
 
 /** What was shown when a layer was read. */
-export type Asked = Pick<Shown, 'date' | 'middle'>;
+export type Asked = Pick<Shown, 'date' | 'first_date' | 'middle'>;
 
 /** Content of a layer as it came from the service. */
 export interface Reading {
@@ -149,6 +153,13 @@ export function putFeatures(
 export function removeSource(map: MapLibre, source: string, ids: readonly string[]): void {
   for (const id of ids) if (map.getLayer(id)) map.removeLayer(id);
   if (map.getSource(source)) map.removeSource(source);
+}
+
+/** True where a reading has all dates that are shown. */
+export function hasDates(asked: Asked, shown: Shown): boolean {
+  if (asked.date === null || asked.first_date === null || shown.date === null || shown.first_date === null)
+    return false;
+  return asked.first_date <= shown.first_date && shown.date <= asked.date;
 }
 
 /** True for an item that was in force at some instant that is shown. */

@@ -2,7 +2,7 @@ import type { Feature } from 'geojson';
 import { ServiceError } from '../data/service.ts';
 import { FONT, TOP } from '../map/hail-layers.ts';
 import { counted, timeInWords } from '../page/words.ts';
-import { isInForce, type PlacedLayer, type Reading, type ReadLayer } from './layer.ts';
+import { hasDates, isInForce, type PlacedLayer, type Reading, type ReadLayer } from './layer.ts';
 
 const COLOR = '#0b7a4b';
 const MM_PER_INCH = 25.4;
@@ -46,9 +46,9 @@ export const reports: ReadLayer = {
       return 'This service has never collected ground reports.';
     return null;
   },
-  serves: (asked, shown) => asked.date === shown.date,
-  async read({ get, post, file }, { date }): Promise<Reading> {
-    const asked = { dataset: 'reports', date_start: date, date_end: date, format: 'geojson' };
+  serves: hasDates,
+  async read({ get, post, file }, { first_date, date }): Promise<Reading> {
+    const asked = { dataset: 'reports', date_start: first_date, date_end: date, format: 'geojson' };
     const { job_id } = (await post('/exports', asked)).body as Job;
     for (let polls = 0; polls < POLLS_MAX; polls++) {
       const job = (await get(`/exports/${job_id}`)).body as Job;
@@ -64,10 +64,17 @@ export const reports: ReadLayer = {
     throw new ServiceError('The list of reports was not ready within a minute. Reading again costs again.');
   },
   visible: ({ features }, shown) =>
-    shown.view === 'day' ? features : features.filter(({ properties }) => isInForce(properties, shown)),
-  inWords(visible, { features, note }, { view }) {
-    const all = features.length === 0 ? 'No report is known for this date' : counted(features.length, 'report');
-    const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} on the date`;
+    shown.view === 'day' && !shown.is_recent
+      ? features.filter(({ properties }) => properties?.storm_date === shown.date)
+      : features.filter(({ properties }) => isInForce(properties, shown)),
+  inWords(visible, { features, note }, { view, is_recent, first_date, date }) {
+    const isOfDates = ({ properties }: Feature) =>
+      first_date !== null && date !== null && properties?.storm_date >= first_date && properties?.storm_date <= date;
+    const count = view === 'day' ? visible.length : features.filter(isOfDates).length;
+    const when = is_recent ? 'the last 24 hours' : 'this date';
+    const all = count === 0 ? `No report is known for ${when}` : counted(count, 'report');
+    const of_dates = first_date === date ? 'on the date' : 'on the two dates';
+    const now = view === 'day' ? all : `${visible.length} within 15 minutes of this scan, ${all} ${of_dates}`;
     return [`${now}.`, note].filter(Boolean).join(' ');
   },
   layers: (source): readonly PlacedLayer[] => [

@@ -1,7 +1,7 @@
 import type { Feature, Geometry } from 'geojson';
 import { TOP, UNDER_HAIL } from '../map/hail-layers.ts';
 import { clockInWords, counted, timeInWords } from '../page/words.ts';
-import { isInForce, isNear, type PlacedLayer, type Reading, type ReadLayer, type Shown } from './layer.ts';
+import { hasDates, isInForce, isNear, type PlacedLayer, type Reading, type ReadLayer, type Shown } from './layer.ts';
 
 /** Largest circle that GET /v1/warnings answers for, and its longest history. */
 const RADIUS_KM = 200;
@@ -163,7 +163,7 @@ export const warnings: ReadLayer = {
     if (daysBack(shown) > DAYS_MAX) return `The service answers for the last ${DAYS_MAX} days only.`;
     return null;
   },
-  serves: (asked, shown) => asked.date === shown.date && isNear(asked, shown, RADIUS_KM),
+  serves: (asked, shown) => hasDates(asked, shown) && isNear(asked, shown, RADIUS_KM),
   async read({ get }, shown): Promise<Reading> {
     const { lat, lon } = shown.middle;
     const query = `lat=${lat.toFixed(4)}&lon=${lon.toFixed(4)}&radius_km=${RADIUS_KM}&active=false&days=${daysBack(shown)}`;
@@ -180,9 +180,9 @@ export const warnings: ReadLayer = {
     return { features, note: said.filter(Boolean).join(' ') || null, absent: features.length === 0 ? note : null };
   },
   visible: ({ features }, shown) => features.filter(({ properties }) => isInForce(properties, shown)),
-  inWords(visible, { note }, { view }) {
+  inWords(visible, { note }, { view, is_recent }) {
     const count = visible.length === 0 ? 'None' : counted(visible.length, 'area');
-    const when = view === 'day' ? 'on this date' : 'in force at this scan';
+    const when = view === 'day' ? (is_recent ? 'in the last 24 hours' : 'on this date') : 'in force at this scan';
     return [`${count} ${when}, within ${RADIUS_KM} km of the middle of the map.`, note].filter(Boolean).join(' ');
   },
   layers,

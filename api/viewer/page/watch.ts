@@ -1,7 +1,7 @@
 import { type Service, ServiceError } from '../data/service.ts';
 import { type Drawing, type Drawn, middleOf, type Shape, startDrawing } from '../map/draw.ts';
 import type { HailMap } from '../map/map.ts';
-import type { State } from '../state.ts';
+import { beginTool, endTool, type State } from '../state.ts';
 import { element, onClick } from './page.ts';
 import { inchesOfStep, type Palette } from './words.ts';
 
@@ -23,12 +23,15 @@ export function connectWatching({
   map: { map },
   palette,
   calls,
+  askForKey,
 }: {
   state: State;
   map: HailMap;
   palette: Palette;
   calls: Service['calls'];
-}): void {
+  /** Asks the reader for a key. */
+  askForKey: () => void;
+}) {
   const card = element('watch');
   const form = element<HTMLFormElement>('watch-form');
   const trouble = element('watch-trouble');
@@ -40,6 +43,12 @@ export function connectWatching({
   let drawn: Drawn | null = null;
   /** Counts drawings: one that is still loading when the reader goes on is dropped. */
   let turn = 0;
+  /** A shape that is being drawn is dropped when another tool begins; a finished one stays with its form. */
+  const tool = {
+    end: () => {
+      if (drawn === null) open();
+    },
+  };
 
   for (const step of palette.sizes.filter(({ category }) => category !== null)) {
     const words_of_step = `${inchesOfStep(step, palette)} in (${step.mm_min} mm), ${step.category?.replaceAll('_', ' ')}`;
@@ -55,7 +64,7 @@ export function connectWatching({
     drawing?.remove();
     drawing = null;
     drawn = null;
-    state.is_drawing = false;
+    endTool(state, tool);
     form.hidden = true;
     element('watch-secret').hidden = true;
     setTrouble(null);
@@ -76,7 +85,7 @@ export function connectWatching({
   const begin = async (shape: Shape): Promise<void> => {
     clear();
     const mine = turn;
-    state.is_drawing = true;
+    beginTool(state, tool);
     element('watch-start').hidden = true;
     words.textContent = HOW[shape];
     const started = await startDrawing(map, shape, palette.basemap.ink, finish);
@@ -145,13 +154,14 @@ export function connectWatching({
     try {
       await save(drawn);
       form.hidden = true;
-      state.is_drawing = false;
+      endTool(state, tool);
       words.textContent = `“${name.value.trim()}” is watched. Its events are listed on the account page.`;
       name.value = '';
       url.value = '';
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       setTrouble(error.message);
+      if (error.needs_key) askForKey();
     } finally {
       button.disabled = false;
     }
@@ -160,4 +170,15 @@ export function connectWatching({
   onClick('close-watch', close);
   onClick('watch-circle', () => void begin('circle'));
   onClick('watch-polygon', () => void begin('polygon'));
+
+  return {
+    /** Closes the card while nothing is drawn in it; false where it is closed, or a shape would be lost. */
+    closeIdle(): boolean {
+      if (card.hidden || state.tool === tool || !form.hidden) return false;
+      close();
+      return true;
+    },
+    /** A shape is being drawn, which has the escape key. */
+    isDrawing: () => state.tool === tool && drawn === null,
+  };
 }

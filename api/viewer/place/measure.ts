@@ -4,7 +4,7 @@ import type { LngLat } from '../map/coverage.ts';
 import { geodesicLine } from '../map/geodesy.ts';
 import type { HailMap } from '../map/map.ts';
 import { element, onClick } from '../page/page.ts';
-import type { State } from '../state.ts';
+import { beginTool, endTool, type State } from '../state.ts';
 import { measuredInWords, RING_MIN } from './measured-words.ts';
 
 const SOURCE = 'measure';
@@ -13,6 +13,7 @@ const SOURCE = 'measure';
 export function openMeasure(state: State, { map }: HailMap, color: string) {
   let places: LngLat[] = [];
   let isOn = false;
+  const tool = { end: () => set(false) };
 
   map.addSource(SOURCE, { type: 'geojson', data: EMPTY });
   map.addLayer({
@@ -59,10 +60,9 @@ export function openMeasure(state: State, { map }: HailMap, color: string) {
   }
 
   function set(measuring: boolean): void {
-    // One tool at a time has the clicks.
-    if (measuring && state.is_drawing) return;
     isOn = measuring;
-    state.is_drawing = measuring;
+    if (measuring) beginTool(state, tool);
+    else endTool(state, tool);
     places = [];
     draw();
     element('measuring').hidden = !measuring;
@@ -76,14 +76,19 @@ export function openMeasure(state: State, { map }: HailMap, color: string) {
   map.getCanvas().addEventListener('keydown', ({ key }) => {
     if (key === 'Enter' && isOn) add(map.getCenter());
   });
-  document.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape' && isOn && !document.querySelector('dialog[open]')) set(false);
-  });
   onClick('measure', () => set(!isOn));
   onClick('measure-end', () => set(false));
   onClick('measure-undo', () => {
     places = places.slice(0, -1);
     draw();
   });
-  return { toggle: () => set(!isOn) };
+  return {
+    toggle: () => set(!isOn),
+    /** Ends measuring; false where nothing is measured. */
+    end(): boolean {
+      const wasOn = isOn;
+      if (wasOn) set(false);
+      return wasOn;
+    },
+  };
 }

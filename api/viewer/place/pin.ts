@@ -41,8 +41,8 @@ export function openPin({
   const calls = openPinCalls(service);
   const card = element('pin');
   const marker = new Marker({ element: markerElement(), anchor: 'bottom' });
-  /** Counts pins and dates: an answer for an earlier one is dropped. */
-  let turn = 0;
+  /** Counts what each tab was about: an answer about an earlier place or date is dropped. */
+  const turns: Record<Tab, number> = { fell: 0, history: 0, verify: 0 };
   let name: string | null = null;
   /** Place and date that the card shows. */
   let shown = '';
@@ -73,20 +73,20 @@ export function openPin({
     if (now !== shown) {
       const isMoved = !shown.startsWith(`${pin.lat} ${pin.lng} `);
       shown = now;
-      turn++;
       if (isMoved) {
         marker.setLngLat(pin).addTo(map.map);
         element('pin-name').textContent = name ?? 'Pinned place';
         element('pin-place').textContent = placeInWords(pin);
         clear('history');
+        clear('verify');
         openTab('fell');
       }
       clear('fell');
-      clear('verify');
       const date = pinDate();
-      element<HTMLInputElement>('pin-date').value = date ?? '';
+      // What was verified names its dates: it stays with them when another date is opened.
+      if (!verifyIsUsed()) element<HTMLInputElement>('pin-date').value = date ?? '';
       element('pin-day').textContent = date === null ? 'No date is open' : dateInWords(date);
-      const price = date === null ? null : fellPrice(date, Date.now());
+      const price = date === null ? null : fellPrice(date, service.now_ms());
       const ask = element('ask-fell');
       ask.hidden = date === null;
       ask.textContent = price ? `What fell here · ${price.least} to ${price.most} credits` : 'Verify this date';
@@ -133,25 +133,31 @@ export function openPin({
   }
 
   function clear(tab: Tab): void {
+    turns[tab]++;
     element(`${tab}-answer`).replaceChildren();
   }
 
-  /** Shows what a call answers in a tab, or why it does not; the button rests meanwhile. */
-  async function answer(tab: Tab, id: string, ask: (pin: LngLat) => Promise<Node[]>): Promise<void> {
+  function verifyIsUsed(): boolean {
+    const box = element('verify-answer');
+    return box.hasChildNodes() || box.ariaBusy === 'true';
+  }
+
+  /** Shows what a call answers in a tab, or why it does not; the buttons of the tab rest meanwhile. */
+  async function answer(tab: Tab, ask: (pin: LngLat) => Promise<Node[]>): Promise<void> {
     const { pin } = state;
     if (pin === null) return;
-    const asked = turn;
+    const asked = turns[tab];
     const box = element(`${tab}-answer`);
-    const pressed = element<HTMLButtonElement>(id);
-    pressed.disabled = true;
+    const asking = [...element(`pin-${tab}`).querySelectorAll<HTMLButtonElement>(':scope > button')];
+    for (const one of asking) one.disabled = true;
     box.setAttribute('aria-busy', 'true');
     try {
       const nodes = await ask(pin);
-      if (asked === turn) present(tab, nodes);
+      if (asked === turns[tab]) present(tab, nodes);
     } catch (error) {
-      if (asked === turn) present(tab, refusalNodes(error));
+      if (asked === turns[tab]) present(tab, refusalNodes(error));
     } finally {
-      pressed.disabled = false;
+      for (const one of asking) one.disabled = false;
       box.removeAttribute('aria-busy');
     }
   }
@@ -173,20 +179,22 @@ export function openPin({
   function askFell(): void {
     const date = pinDate();
     if (date === null) return;
-    const now_ms = Date.now();
+    const now_ms = service.now_ms();
     if (fellPrice(date, now_ms) === null) openTab('verify');
-    else
-      void answer('fell', 'ask-fell', async (pin) =>
-        answerNodes(fellInWords(await calls.fell(pin, date, now_ms), palette)),
-      );
+    else void answer('fell', async (pin) => answerNodes(fellInWords(await calls.fell(pin, date, now_ms), palette)));
   }
 
   function askHistory(): void {
     const radius_mi = Number(element<HTMLSelectElement>('history-radius').value);
-    void answer('history', 'ask-history', async (pin) => {
+    void answer('history', async (pin) => {
       const { events, gaps } = await calls.history(pin, radius_mi);
       const last = [...gaps.dates_without_data, ...gaps.coverage.map(({ date }) => date)].sort().at(-1);
-      return historyNodes(events, last ?? new Date().toISOString().slice(0, 10), radius_mi, gaps.coverage.length);
+      return historyNodes(
+        events,
+        last ?? new Date(service.now_ms()).toISOString().slice(0, 10),
+        radius_mi,
+        gaps.coverage.length,
+      );
     });
   }
 
@@ -223,16 +231,14 @@ export function openPin({
   function verify(): void {
     const date = fieldDate();
     if (date === null) return;
-    void answer('verify', 'ask-verify', async (pin) =>
-      answerNodes(verifiedInWords(await calls.verify(pin, date), palette)),
-    );
+    void answer('verify', async (pin) => answerNodes(verifiedInWords(await calls.verify(pin, date), palette)));
   }
 
   function orderReport(): void {
     const date = fieldDate();
     if (date === null) return;
     const reference = element<HTMLInputElement>('pin-reference').value;
-    void answer('verify', 'ask-report', async (pin) => {
+    void answer('verify', async (pin) => {
       element('verify-answer').replaceChildren(textElement('p', 'The report is being made …'));
       return reportNodes(await finished((await calls.order(pin, date, reference)).report_id));
     });
@@ -250,7 +256,7 @@ export function openPin({
     if (status === 'failed')
       return [textElement('p', `The report could not be made${message ? `: ${message}` : ''}.`, 'refused')];
     if (pdf_url === null) {
-      const look = () => void answer('verify', 'ask-report', async () => reportNodes(await finished(report_id)));
+      const look = () => void answer('verify', async () => reportNodes(await finished(report_id)));
       return [textElement('p', 'The report is still being made.'), button('Look again (free)', look, 'link')];
     }
     const link = document.createElement('a');
@@ -263,9 +269,11 @@ export function openPin({
 
   for (const [i, tab] of TABS.entries()) {
     onClick(`tab-${tab}`, () => openTab(tab));
-    element(`tab-${tab}`).addEventListener('keydown', ({ key }) => {
+    element(`tab-${tab}`).addEventListener('keydown', (event) => {
+      const { key } = event;
       const step = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? TABS.length - 1 : 0;
       if (step === 0) return;
+      event.preventDefault();
       const next = TABS[(i + step) % TABS.length];
       openTab(next);
       element(`tab-${next}`).focus();

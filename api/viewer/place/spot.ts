@@ -39,7 +39,12 @@ export function openSpot(map: HailMap, palette: Palette, factsAt: (at: LngLat) =
     },
     /** Rewrites the card after the map has drawn something else. */
     update,
-    close: () => popup.remove(),
+    /** Closes the card; false where none is open. */
+    close(): boolean {
+      const wasOpen = popup.isOpen();
+      popup.remove();
+      return wasOpen;
+    },
     /** Calls `act` with the place that the reader wants to pin. */
     onPin(act: (at: LngLat) => void): void {
       pin = act;

@@ -32,11 +32,17 @@ export function openDates({
   map: HailMap;
   display: Display;
 }) {
-  const keyDialog = openKeyDialog(retry);
+  const keyDialog = openKeyDialog(useKey);
+  let onKey = () => {};
   let stepping: ReturnType<typeof setTimeout> | undefined;
   /** Swaths begin at the smallest size with a name. */
   const swath_min_mm = palette.sizes.find(({ category }) => category !== null)?.mm_min ?? 0;
-  const live = openLive({ state, service, reload: reloadNewest });
+  const live = openLive({
+    state,
+    service,
+    reload: reloadNewest,
+    onKeyRefused: ({ message }) => setTrouble(message, 'Enter a key', askForKey),
+  });
   const calendar = openCalendar(palette, {
     service,
     chosenDate: () => state.date,
@@ -143,6 +149,17 @@ export function openDates({
     else void (state.date ? openDate(state.date, state.wanted) : openNewest());
   }
 
+  /** What is shown stays, and is not paid for again. */
+  function useKey(): void {
+    if (state.day === null) {
+      retry();
+      return;
+    }
+    setTrouble(null);
+    onKey();
+    void live.look();
+  }
+
   function askForKey(): void {
     keyDialog.ask(null);
   }
@@ -169,6 +186,10 @@ export function openDates({
     openLink,
     openCalendar: calendar.open,
     askForKey,
+    /** Calls `act` when the reader has given another key. */
+    onKey(act: () => void): void {
+      onKey = act;
+    },
     /** Opens the date a day earlier or later, with hail or without. */
     stepDay(by: number): void {
       if (state.date !== null) stepTo(addDays(state.date, by));

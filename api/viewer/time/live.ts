@@ -20,10 +20,13 @@ export function openLive({
   state,
   service,
   reload,
+  onKeyRefused,
 }: {
   state: State;
   service: Pick<Service, 'look'>;
   reload: () => Promise<void>;
+  /** The key no longer opens what is shown. */
+  onKeyRefused: (error: ServiceError) => void;
 }) {
   const toggle = element<HTMLInputElement>('live');
   /** Data clock of the last answer, and when it came. */
@@ -70,6 +73,7 @@ export function openLive({
       else if (isOpen() && scan_time !== null && toggle.checked && !document.hidden) await reload();
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
+      if (error.needs_key && error.code !== 'insufficient_scope') onKeyRefused(error);
       pause_ms = Math.min(LOOK_AT_LEAST_EVERY_MS, Math.max(2 * pause_ms, 1000 * (error.retry_s ?? 0)));
     } finally {
       looking = false;

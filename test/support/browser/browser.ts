@@ -156,3 +156,13 @@ export async function colorsOf(
   }, png);
   return new Set(colors);
 }
+
+/** Presses on places of the page, as a hand does: moves there first, and rests. */
+export async function pressMap(page: Page, ...places: readonly (readonly [number, number])[]): Promise<void> {
+  for (const [x, y] of places) {
+    await page.mouse.move(x, y, { steps: 5 });
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.waitForTimeout(300);
+  }
+}

@@ -1,0 +1,221 @@
+/*
+ * Where the parts of the map page meet: one tool has the clicks, one thing is closed at a time, a link restores all, and
+ * nothing that the service or a link says is more than text.
+ */
+import type { Page } from 'playwright-core';
+import { drawn, pressMap, ready, said, serviceTest } from '../support/browser/browser.ts';
+
+const SCAN = '/viewer#view=scan&date=2026-05-02&map=8.00/35.2000/-97.4000';
+const POPUP = '.maplibregl-popup-content';
+
+/** Answers of the service to calls of a path, with another body or status. */
+async function answer(page: Page, path: RegExp, status: number, body: object): Promise<void> {
+  await page.unroute(path);
+  await page.route(path, (route) =>
+    route.fulfill({ status, contentType: 'application/json', body: JSON.stringify(body) }),
+  );
+}
+
+serviceTest(
+  'one tool at a time has the clicks, and escape closes only what lies on top',
+  { path: SCAN },
+  async (t, { page, complaints }) => {
+    await drawn(page);
+    const isMeasuring = () => page.locator('#measuring').isVisible();
+    const isWatching = () => page.locator('#watch').isVisible();
+    await pressMap(page, [700, 420]);
+    t.true(await page.locator(POPUP).isVisible());
+    await page.locator('#measure').click();
+    await pressMap(page, [760, 300]);
+    await page.keyboard.press('Escape');
+    t.false(await isMeasuring());
+    t.true(await page.locator(POPUP).isVisible(), 'the card of the place stays');
+    await page.keyboard.press('Escape');
+    t.false(await page.locator(POPUP).isVisible());
+
+    await page.locator('#measure').click();
+    await page.locator('#open-watch').click();
+    await page.locator('#watch-circle').click();
+    await page.waitForTimeout(1500);
+    t.false(await isMeasuring(), 'drawing ends measuring');
+    await page.locator('#measure').click();
+    t.true(await isMeasuring());
+    t.true(await page.locator('#watch-start').isVisible(), 'measuring drops the shape in the making');
+    await pressMap(page, [640, 400], [720, 400]);
+    t.false(await page.locator('#watch-form').isVisible());
+    t.false(await page.locator(POPUP).isVisible());
+    t.not(await said(page, '#measured'), '');
+    await page.locator('#find-text').focus();
+    await page.keyboard.press('Escape');
+    t.true(await isMeasuring(), 'the search box has its own escape');
+    await page.keyboard.press('Escape');
+    t.false(await isMeasuring());
+    t.true(await isWatching());
+    await page.keyboard.press('Escape');
+    t.false(await isWatching());
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'letters and arrows in a field, a choice or a row of tabs are no shortcuts',
+  { path: `${SCAN}&pin=35.20000,-97.40000` },
+  async (t, { page }) => {
+    await drawn(page);
+    const address = page.url();
+    await page.locator('#find-text').focus();
+    await page.keyboard.type('hevpm');
+    await page.locator('#find-text').fill('');
+    await page.locator('#tab-fell').focus();
+    await page.keyboard.press('ArrowRight');
+    t.true(await page.locator('#pin-history').isVisible());
+    await page.locator('#history-radius').focus();
+    await page.keyboard.type('h');
+    await page.keyboard.press('ArrowRight');
+    await page.waitForTimeout(600);
+    t.is(page.url(), address);
+    t.false(await page.locator('#measuring').isVisible());
+  },
+);
+
+serviceTest(
+  'one link restores the last 24 hours, layers and pin, another one pasted over it as well',
+  { path: '/viewer#view=recent&layers=hail,locations&pin=35.20000,-97.40000&map=7.00/35.2000/-97.4000' },
+  async (t, { page, complaints }) => {
+    await drawn(page);
+    const address = page.url();
+    t.regex(address, /#view=recent&layers=hail,locations&pin=35\.20000,-97\.40000&map=7\.00/);
+    await page.reload();
+    await ready(page);
+    t.is(page.url(), address);
+    t.true(await page.locator('#pin').isVisible());
+    const asked = page.waitForRequest((request) => request.url().includes('/v1/alerts'));
+    await page.evaluate(() => {
+      location.hash = '#view=day&date=2026-05-01&layers=alerts&map=8.00/35.0000/-97.0000';
+    });
+    await asked;
+    await page.waitForFunction(() => (document.getElementById('date') as HTMLInputElement).value === '2026-05-01');
+    await drawn(page);
+    t.false(await page.locator('#pin').isVisible());
+    t.true(await page.locator('#layer-alerts').isChecked());
+    t.false(await page.locator('#layer-hail').isChecked());
+    await page.goBack();
+    await page.waitForFunction(() => location.hash.includes('pin=35.20000'));
+    await drawn(page);
+    t.true(await page.locator('#pin').isVisible());
+    t.true(await page.locator('#layer-locations').isChecked());
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'a link with hostile values opens the map, and what it repeats of them is short text',
+  { path: '/viewer' },
+  async (t, { page, service, complaints }) => {
+    for (const hash of [
+      'layers=__proto__,constructor&pin=NaN,NaN&map=1e9/0/0&view=__proto__',
+      `date=${'9'.repeat(100_000)}`,
+      `pin=${'9'.repeat(400)},0&map=22/84/179&date=<img src=x onerror=alert(1)>`,
+    ]) {
+      await page.goto(`${service.url}/livez`);
+      await page.goto(`${service.url}/viewer#${hash}`);
+      await ready(page);
+      await drawn(page);
+      t.false(await page.locator('#trouble').isVisible());
+      t.false(await page.locator('#pin').isVisible());
+      t.true((await said(page, '#notice')).length < 200);
+      t.is(await page.locator('#notice img').count(), 0);
+      t.true(page.url().length < 300);
+    }
+    t.deepEqual(complaints, []);
+  },
+);
+
+const HOSTILE = `<img src=x onerror="document.title='owned'"> \u202Eמפעל שמש ${'long '.repeat(60)}`;
+
+serviceTest(
+  'names that the service gives are text on the map and in its cards, however they read',
+  { path: SCAN },
+  async (t, { page, complaints, picture }) => {
+    const subscription = {
+      ...{ name: HOSTILE, lat: 35.2, lon: -97.4, radius_km: 30, min_size_mm: 25 },
+      ...{ status: 'active', trigger_count: 0, last_triggered_at: null },
+    };
+    await answer(page, /\/v1\/alerts/, 200, { subscriptions: [subscription], next_cursor: null });
+    await drawn(page);
+    await page.click('#layers-fold');
+    await page.click('label:has(#layer-alerts)');
+    await page.waitForFunction(() => document.getElementById('layer-alerts-note')?.textContent === '1 subscription.');
+    await page.click('#layers-fold');
+    await page.waitForTimeout(1500);
+    await pressMap(page, [660, 410]);
+    t.is(await said(page, `${POPUP} .facts-title`), HOSTILE);
+    await picture('hostile-name');
+    t.is(await page.locator('img[src=x]').count(), 0);
+    t.not(await page.title(), 'owned');
+    const box = await page.locator(POPUP).boundingBox();
+    t.true(box !== null && box.width <= 300, 'a long name is broken into lines');
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'an answer that comes late is not shown in the place of what was opened after it',
+  { path: '/viewer#view=day&date=2026-05-02' },
+  async (t, { page, complaints }) => {
+    await drawn(page);
+    await page.route(/tiles\/scan\?date=2026-05-01/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 3000));
+      await route.continue();
+    });
+    await page.locator('#date').fill('2026-05-01');
+    await page.locator('#date').fill('2026-05-02');
+    await drawn(page);
+    await page.waitForTimeout(4500);
+    t.is(await page.locator('#date').inputValue(), '2026-05-02');
+    t.true(page.url().includes('date=2026-05-02'));
+    t.regex(await said(page, '#data-time'), /2 May 2026/);
+    t.deepEqual(complaints, []);
+  },
+);
+
+serviceTest(
+  'refusals are said in the card that was used, a revoked key can be replaced, and no address or log has a key',
+  { path: `${SCAN}&pin=35.20000,-97.40000` },
+  async (t, { page, key }) => {
+    await drawn(page);
+    const lines: string[] = [];
+    page.on('console', (message) => lines.push(message.text()));
+    page.on('request', (request) => lines.push(`${request.url()} ${request.headers().referer ?? ''}`));
+    const fell = page.locator('#fell-answer');
+    for (const [status, error, words] of [
+      [429, 'rate_limited', 'Too many requests in one minute.'],
+      [500, 'internal_error', 'The service answered 500.'],
+      [403, 'insufficient_scope', 'This key lacks the scope hail:read'],
+    ] as const) {
+      await answer(page, /\/v1\/(hail|verify)/, status, { error, message: '' });
+      await page.locator('#ask-fell').or(page.locator('#ask-verify')).first().click();
+      await page.waitForFunction((text) => document.getElementById('pin')?.textContent?.includes(text), words);
+    }
+    await page.locator('#key-later').click();
+    t.true(await page.getByRole('button', { name: 'Enter a key' }).isVisible());
+    await answer(page, /\/v1\/health/, 401, { error: 'unauthorized', message: '' });
+    await page.locator('#live').uncheck();
+    await page.locator('#live').check();
+    await page.waitForFunction(() => document.getElementById('trouble-words')?.textContent?.includes('not accepted'));
+    await page.unroute(/\/v1\/health/);
+    const before = lines.length;
+    await page.locator('#trouble-action').click();
+    await page.fill('#key', key);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('#trouble[hidden]', { state: 'attached' });
+    await page.waitForTimeout(1000);
+    t.deepEqual(
+      lines.slice(before).filter((line) => line.includes('/v1/tiles/scan') && !line.includes('.pmtiles')),
+      [],
+      'what is shown is not paid for again',
+    );
+    t.false(lines.some((line) => line.includes('hs_live')));
+    t.is(await fell.count(), 1);
+  },
+);
