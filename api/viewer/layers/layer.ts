@@ -172,7 +172,7 @@ export function isInForce(properties: Feature['properties'], { span }: Shown): b
 /** Share of the radius by which the middle of the map may move before a reading around it no longer serves. */
 const MOVED_SHARE = 0.5;
 
-/** True while the middle of the map is near that of a reading of this radius: a small move asks for nothing. */
+/** True while the middle of the map is near that of a reading of this radius: a small move causes no call. */
 export function isNear(asked: Asked, { middle }: Shown, radius_km: number): boolean {
   return distanceKm(asked.middle, middle) < radius_km * MOVED_SHARE;
 }

@@ -93,7 +93,7 @@ export function openPin({
       element('fell-note').textContent =
         price || date === null
           ? 'By distance, with times and radar quality. The price follows from where the hail lies.'
-          : 'For a date this long ago a verification costs less and tells more.';
+          : 'For a date this long ago a verification costs less and answers more.';
     }
     describeFree(pin);
   }
