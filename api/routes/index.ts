@@ -32,8 +32,8 @@ import {
   updateWebhook,
 } from './webhooks.ts';
 
-/** Endpoints of the map, and the newest scan for its refresh, that HAIL_VIEWER=public opens to callers without a key. */
-export const GUEST_ENDPOINTS: readonly Endpoint[] = [getScanTiles, getDailyTiles, listEvents, getHealth];
+/** Endpoints of the map that HAIL_VIEWER=public opens to callers without a key. */
+export const GUEST_ENDPOINTS: readonly Endpoint[] = [getScanTiles, getDailyTiles, listEvents];
 
 /** Every endpoint that needs a key, in the order of the documentation. */
 export const ENDPOINTS: readonly Endpoint[] = [
