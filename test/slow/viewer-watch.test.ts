@@ -22,9 +22,21 @@ serviceTest(
     await page.locator('#watch-name').fill('Depot');
     await page.locator('#watch-url').fill(receiver.url);
     await picture('watch-circle');
+    let answer = () => {};
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/v1/alerts/subscribe', async (route) => {
+      await held;
+      await route.continue();
+    });
     await page.locator('#watch-form button').click();
+    t.true(await page.locator('#close-watch').isDisabled(), 'the secret is still to come');
+    answer();
     await page.waitForSelector('#watch-secret:not([hidden])');
     t.regex(await said(page, '#watch-secret-text'), /^whsec_/);
+    await page.keyboard.press('Escape');
+    t.true(await page.locator('#watch-secret').isVisible(), 'only the button closes it');
     await picture('watched');
     const listed = await fetch(`${service.url}/v1/alerts`, { headers: { Authorization: `Bearer ${key}` } });
     const { subscriptions } = (await listed.json()) as { subscriptions: Record<string, number | string>[] };

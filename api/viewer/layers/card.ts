@@ -265,7 +265,9 @@ export function openLayersCard({
             .queryRenderedFeatures(near, { layers })
             .filter(({ geometry }) => geometry.type === 'Point');
           const areas = map.queryRenderedFeatures([x, y], { layers }).filter(({ layer }) => layer.type === 'fill');
-          const items = new Map([...points, ...areas].map(({ properties }) => [JSON.stringify(properties), properties]));
+          const items = new Map(
+            [...points, ...areas].map(({ properties }) => [JSON.stringify(properties), properties]),
+          );
           return [...items.values()].map((properties) => facts(properties));
         });
     },

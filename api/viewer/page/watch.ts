@@ -59,6 +59,10 @@ export function connectWatching({
     trouble.hidden = reason === null;
     trouble.textContent = reason;
   };
+  /** The card stays while it saves: the secret in the answer is shown once. */
+  const setSaving = (saving: boolean) => {
+    for (const id of ['watch-save', 'close-watch', 'open-watch']) element<HTMLButtonElement>(id).disabled = saving;
+  };
   const clear = () => {
     turn += 1;
     drawing?.remove();
@@ -148,8 +152,7 @@ export function connectWatching({
   form.addEventListener('submit', async (event) => {
     event.preventDefault();
     if (drawn === null) return;
-    const button = form.querySelector('button') as HTMLButtonElement;
-    button.disabled = true;
+    setSaving(true);
     setTrouble(null);
     try {
       await save(drawn);
@@ -163,7 +166,7 @@ export function connectWatching({
       setTrouble(error.message);
       if (error.needs_key) askForKey();
     } finally {
-      button.disabled = false;
+      setSaving(false);
     }
   });
   onClick('open-watch', open);
@@ -172,9 +175,10 @@ export function connectWatching({
   onClick('watch-polygon', () => void begin('polygon'));
 
   return {
-    /** Closes the card while nothing is drawn in it; false where it is closed, or a shape would be lost. */
+    /** Closes the card while nothing is drawn in it; false where it is closed, or a shape or a secret would be lost. */
     closeIdle(): boolean {
-      if (card.hidden || state.tool === tool || !form.hidden) return false;
+      const has_secret = !element('watch-secret').hidden;
+      if (card.hidden || state.tool === tool || !form.hidden || has_secret) return false;
       close();
       return true;
     },
