@@ -267,7 +267,9 @@ function faultsOf(
   if (answer.status >= 400) {
     const body = JSON.parse(answer.text) as Record<string, unknown>;
     if (!isDeepStrictEqual(Object.keys(body), ['error', 'message', 'request_id'])) faults.push('more than an error');
-    if (/\/work|\/tmp|\/dev\/shm|node_modules|SELECT|parquet/.test(String(body.message).replace(/'[^']*'/g, '')))
+    if (
+      /\/work|\/tmp|\/dev\/shm|node_modules|SELECT|parquet/.test(String(body.message).replace(/'[^']*'|"[^"]*"/g, ''))
+    )
       faults.push(`tells of the inside: ${body.message}`);
   }
   return faults;

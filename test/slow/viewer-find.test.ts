@@ -93,7 +93,7 @@ serviceTest(
     await page.locator('#find-text').press('Escape');
     await page.locator('#ask-fell').click();
     await page.locator('#key-dialog[open]').waitFor();
-    t.regex(await said(page, '#fell-answer'), /A key is needed/);
+    t.regex(await said(page, '#fell-answer'), /A key of this service is needed/);
     t.deepEqual(complaints, []);
   },
 );
