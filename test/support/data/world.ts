@@ -44,10 +44,17 @@ export interface RawScan {
   readonly files: readonly SourceFile[];
 }
 
+/** Copies that this test process has made. */
+const copies: string[] = [];
+
 /** A copy of a folder for this test process alone; it disappears with it. */
 export function ownCopy(folder: string): string {
   const copy = mkdtempSync(join(SCRATCH, 'hail-copy-'));
-  process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
+  if (copies.length === 0)
+    process.once('exit', () => {
+      for (const each of copies) rmSync(each, { recursive: true, force: true });
+    });
+  copies.push(copy);
   copyFolder(folder, copy);
   return copy;
 }
