@@ -104,11 +104,17 @@ async function makeArchive(folder: string, path: string): Promise<void> {
   }
 }
 
+/** Null for a file that another process has removed meanwhile. */
+function unlessGone(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
+
 async function removeStale(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.endsWith(PART)) continue;
     const path = join(folder, name);
-    const found = await stat(path).catch(() => null);
+    const found = await stat(path).catch(unlessGone);
     if (found !== null && Date.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
   }
 }

@@ -9,7 +9,7 @@ const PRIORITY = 5;
 setPriority(PRIORITY);
 const service = Number(process.argv[3]);
 const archive = groundArchive();
-// Without the service nobody would move the file into place.
+// Without the service the file would never be moved into place.
 if (process.ppid === service) {
   const file = openSync(String(process.argv[2]), 'wx');
   try {

@@ -16,7 +16,7 @@ export function turns(at_once: number, waiting_max: number): Turns {
         throw new ApiError('overloaded', `too many requests without a key wait, at most ${waiting_max} may`, {
           'Retry-After': String(RETRY_AFTER_S),
         });
-      await new Promise<void>((resolve) => waiting.push(resolve)); // whoever ends hands its turn on
+      await new Promise<void>((resolve) => waiting.push(resolve)); // the call that ends passes its turn on
     }
     try {
       return await work();

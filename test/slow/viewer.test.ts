@@ -1,17 +1,7 @@
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
-import {
-  CHROMIUM,
-  colorsOf,
-  drawn,
-  hasBrowser,
-  openTab,
-  PHONE,
-  ready,
-  said,
-  type Tab,
-} from '../support/browser/browser.ts';
+import { browserOnly, colorsOf, drawn, openTab, PHONE, ready, said, type Tab } from '../support/browser/browser.ts';
 import { asObserved, midnight, ownCopy, preparedRoot, scratch } from '../support/data/world.ts';
 import { startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
@@ -57,11 +47,7 @@ function browserTest(
   visitor: Visitor,
   body: (t: ExecutionContext, visit: Visit) => Promise<void>,
 ): void {
-  if (!hasBrowser) {
-    test.skip(`${title} (needs ${CHROMIUM}, which is absent)`, () => {});
-    return;
-  }
-  test.serial(title, async (t) => {
+  browserOnly(title, async (t) => {
     const { hash = '', key: has_key = true, source, refused, empty, reflectivity, ...screen } = visitor;
     const { url, keys, end } = await startServe(await rootOf(t, visitor), WHOLE_NOW_MS, 'error');
     t.teardown(() => end('SIGKILL'));

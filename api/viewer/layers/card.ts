@@ -278,14 +278,24 @@ function sourceOf({ id }: MapLayer): string {
   return `layer-${id}`;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of the service
-function readHealth(body: any): Health {
-  const { ingest } = body.components;
-  const sources: readonly { readonly name: string; readonly last_success_at: string | null }[] = ingest.sources;
+/** Fields of GET /v1/health that the card reads. */
+interface HealthBody {
+  readonly time: string;
+  readonly components: {
+    readonly ingest: {
+      readonly last_scan_at: string | null;
+      readonly sources: readonly { readonly name: string; readonly last_success_at: string | null }[];
+    };
+  };
+}
+
+function readHealth({ time, components: { ingest } }: HealthBody): Health {
   return {
-    ahead_ms: Date.parse(body.time) - Date.now(),
+    ahead_ms: Date.parse(time) - Date.now(),
     newest_scan: ingest.last_scan_at,
-    never_collected: new Set(sources.filter(({ last_success_at }) => last_success_at === null).map(({ name }) => name)),
+    never_collected: new Set(
+      ingest.sources.filter(({ last_success_at }) => last_success_at === null).map(({ name }) => name),
+    ),
   };
 }
 

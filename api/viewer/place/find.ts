@@ -141,7 +141,7 @@ export function openFind(go: Go) {
   field.addEventListener('input', () => void search());
   field.addEventListener('focus', () => {
     field.select();
-    // Read ahead: the first letters follow at once.
+    // Read ahead: the first letters follow at once. A failure is reported by the search for them.
     void finderFor('').catch(() => {});
   });
   field.addEventListener('blur', ({ relatedTarget }) => {

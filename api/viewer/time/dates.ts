@@ -16,6 +16,12 @@ const STEP_MS = 250;
 
 export type Dates = ReturnType<typeof openDates>;
 
+/** Null where the service refuses a call that the page can do without. */
+function unlessRefused(error: unknown): null {
+  if (error instanceof ServiceError) return null;
+  throw error;
+}
+
 /** Requests dates from the service and shows them; asks for a key when the service needs one. */
 export function openDates({
   state,
@@ -78,7 +84,7 @@ export function openDates({
       setNotice(`${fault} ${date === null ? 'The newest data are shown.' : 'The newest hail of the date is shown.'}`);
     if (date === null || state.date !== date || state.day?.frames.length !== 0) return;
     const turn = state.turn;
-    const nearest = await calendar.nearestWithData(date).catch(() => null);
+    const nearest = await calendar.nearestWithData(date).catch(unlessRefused);
     if (turn !== state.turn) return;
     if (nearest === null) await openNewest();
     else await openDate(nearest);

@@ -8,7 +8,7 @@ import { linkBasemap } from '../service/basemap-folder.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../service/whole-service.ts';
 
-export const CHROMIUM = '/usr/bin/chromium';
+const CHROMIUM = '/usr/bin/chromium';
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -24,7 +24,7 @@ const PATIENCE_MS = 60_000;
 const DESKTOP = { viewport: { width: 1280, height: 800 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
-export const hasBrowser = existsSync(CHROMIUM);
+const hasBrowser = existsSync(CHROMIUM);
 const pictures = mkdtempSync(join(tmpdir(), 'hail-viewer-'));
 let opened: Promise<Browser> | undefined;
 
@@ -101,17 +101,19 @@ export interface Visitor extends BrowserContextOptions {
   readonly settings?: Settings | ((t: ExecutionContext) => Promise<Settings>);
 }
 
+/** Registers a test; where there is no browser it shows as skipped, with the reason in its title. */
+export function browserOnly(title: string, body: (t: ExecutionContext) => Promise<void>): void {
+  if (hasBrowser) test.serial(title, body);
+  else test.skip(`${title} (needs ${CHROMIUM}, which is absent)`, () => {});
+}
+
 /** Registers a test in a browser on the real `serve` command; where there is no browser it shows as skipped, with the reason. */
 export function serviceTest(
   title: string,
   visitor: Visitor,
   body: (t: ExecutionContext, visit: Visit) => Promise<void>,
 ): void {
-  if (!hasBrowser) {
-    test.skip(`${title} (needs ${CHROMIUM}, which is absent)`, () => {});
-    return;
-  }
-  test.serial(title, async (t) => {
+  browserOnly(title, async (t) => {
     const { path = '/viewer', has_key = true, root = wholeRoot, now_ms = WHOLE_NOW_MS, settings, ...screen } = visitor;
     const own = typeof settings === 'function' ? await settings(t) : settings;
     const service = await startServe(linkBasemap(ownCopy(await root())), now_ms, 'error', own);
