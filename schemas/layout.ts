@@ -59,6 +59,8 @@ export const layout = {
   /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',
+  /** What a catalogue for other programs was made from. */
+  catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -26,7 +26,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(state|endpoint|services)\.ts$/,
   ],
   [
-    /^pipeline\/(scans|feeds|model-runs|climatology)\//,
+    /^pipeline\/(scans|feeds|model-runs|climatology|catalogues)\//,
     /^api\/(routes|legacy)\//,
     /^api\/(openapi(-\w+)?|workers|variants|app)\.ts$/,
   ],
@@ -43,7 +43,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|forecast|derive|tiles|picture)\//;
 
 /** Rooms of the pipeline on one floor, each for one flow of files; what two of them need stands below. */
-const ROOM = /^pipeline\/(scans|feeds|model-runs|climatology)\//;
+const ROOM = /^pipeline\/(scans|feeds|model-runs|climatology|catalogues)\//;
 
 /** Rings between folders that are known and still to be opened: folders in order of their names. */
 const KNOWN_RINGS: readonly string[] = [];

@@ -8,13 +8,20 @@ import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import { uncovered } from '../../schemas/tables/uncovered.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { commitEdits, type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
+import { type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
 import { changedDayTables } from './commit-dates.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
 import { readHead, readNewest, tablePaths } from './manifests.ts';
 import { allRows, mergedDayMaxSql, mergedUncoveredSql } from './merge.ts';
 import type { DateHead } from './published-dates.ts';
-import { commitDates, moveCurrentPointer, type Publisher, publishDates, publishedManifest } from './publisher.ts';
+import {
+  commitChanges,
+  commitDates,
+  moveCurrentPointer,
+  type Publisher,
+  publishDates,
+  publishedManifest,
+} from './publisher.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
 
@@ -49,7 +56,7 @@ export async function compactDay(publisher: Publisher, storm_date: string, now_m
 
 /** Joins the day maxima of the closed dates of a month; false when fewer than `least` dates closed or changed since the last time. */
 export async function compactMonth(publisher: Publisher, month: string, now_ms: number, least = 1): Promise<boolean> {
-  const { path, dates, lock } = publisher;
+  const { path, dates } = publisher;
   const closed = [...dates.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
   const previous = await readNewest(path, layout.monthPartition(month));
   const isJoined = ({ partition, table_commits }: DateHead) => {
@@ -65,7 +72,7 @@ export async function compactMonth(publisher: Publisher, month: string, now_ms: 
     days.push(head);
   }
   const edit = await monthEdit(publisher, month, days, previous);
-  await commitEdits(path, [{ previous, edit }], now_ms, lock.check);
+  await commitChanges(publisher, [{ previous, edit }], now_ms);
   return true;
 }
 

@@ -4,6 +4,7 @@ import type { Manifest } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { replaceFile } from '../files.ts';
+import type { OpenCatalogues } from './catalogues.ts';
 import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
 import type { StageLive } from './live-window.ts';
 import type { Lock } from './lock.ts';
@@ -19,6 +20,18 @@ export interface Publisher {
   readonly engine: Engine;
   readonly dates: PublishedDates;
   readonly stageLive: StageLive;
+  readonly catalogues: OpenCatalogues;
+}
+
+/** Publishes changes of partitions together; the catalogues follow when the operation has ended. */
+export async function commitChanges(
+  { path, lock, catalogues }: Publisher,
+  changes: readonly Change[],
+  now_ms: number,
+): Promise<Manifest[]> {
+  const manifests = await commitEdits(path, changes, now_ms, lock.check);
+  catalogues.committed(manifests);
+  return manifests;
 }
 
 /** Commits edits of storm dates together, then brings the live snapshot up to date and moves the current pointer. */
@@ -34,14 +47,11 @@ export async function publishDates(
 }
 
 /** Commits edits of storm dates together; readers of open dates do not see them before the current pointer moves. */
-export async function commitDates(
-  { path, dates, lock }: Publisher,
-  edits: readonly Edit[],
-  now_ms: number,
-): Promise<void> {
+export async function commitDates(publisher: Publisher, edits: readonly Edit[], now_ms: number): Promise<void> {
+  const { dates } = publisher;
   const changes: Change[] = [];
   for (const edit of edits) changes.push({ previous: await dates.manifest(edit.partition), edit });
-  for (const manifest of await commitEdits(path, changes, now_ms, lock.check)) dates.update(manifest);
+  for (const manifest of await commitChanges(publisher, changes, now_ms)) dates.update(manifest);
 }
 
 /** Stages the live snapshot of the committed dates and points readers to it. After a redo all of its rows are read again. */

@@ -9,6 +9,7 @@ import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
+import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
@@ -63,6 +64,7 @@ export async function openRoot(
   command: string,
   storm_day_start_hour: number,
   now_ms: number,
+  catalogues: readonly Catalogue[] = [],
 ): Promise<Root> {
   let lock: Lock | undefined;
   try {
@@ -78,8 +80,10 @@ export async function openRoot(
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads);
-    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive };
+    const opened = await openCatalogues(path, catalogues);
+    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive, catalogues: opened };
     await finishInterrupted(publisher, now_ms);
+    await opened.update();
     return rootOf(publisher, sweep);
   } catch (error) {
     lock?.release();
@@ -88,14 +92,19 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, storm_day_start_hour } = publisher;
-  /** Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. */
+  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour } = publisher;
+  /**
+   * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
+   * follow what the operation has committed.
+   */
   const guarded =
     <Order extends unknown[], Result>(operation: (publisher: Publisher, ...order: Order) => Promise<Result>) =>
     async (...order: Order): Promise<Result> => {
       try {
         lock.check();
-        return await operation(publisher, ...order);
+        const result = await operation(publisher, ...order);
+        await catalogues.update();
+        return result;
       } catch (error) {
         lock.check();
         throw explainDisk(path, error);
@@ -120,7 +129,11 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     publishTogether: guarded(publishTogether),
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
-    sweep: guarded((_, ...order) => sweep(...order)),
+    sweep: guarded(async (_, ...order) => {
+      // A catalogue that was left behind may name files that are due.
+      await catalogues.update();
+      return sweep(...order);
+    }),
     close: async () => {
       try {
         engine.close();

@@ -6,9 +6,9 @@ import { type InputVersions, ingestedAt, type Manifest, type PublishedFile } fro
 import { combineProvenances, MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { type Change, commitEdits, editOf, isMadeFrom, nextManifest, type StagedFile } from './commit.ts';
+import { type Change, editOf, isMadeFrom, nextManifest, type StagedFile } from './commit.ts';
 import { readNewest } from './manifests.ts';
-import type { Publisher } from './publisher.ts';
+import { commitChanges, type Publisher } from './publisher.ts';
 import { stageState, stageTable } from './stage.ts';
 import { readNotes } from './tables.ts';
 
@@ -62,7 +62,6 @@ export async function publishTogether(
   parts: readonly UndatedPart[],
   now_ms: number,
 ): Promise<PublishedPart[]> {
-  const { path, lock } = publisher;
   const versions: Record<string, number> = {};
   const published: PublishedPart[] = [];
   const changes: Change[] = [];
@@ -73,7 +72,7 @@ export async function publishTogether(
     const { table_commits = {} } = change === null ? {} : nextManifest(change.previous, change.edit, now_ms);
     Object.assign(versions, table_commits);
   }
-  if (changes.length > 0) await commitEdits(path, changes, now_ms, lock.check);
+  if (changes.length > 0) await commitChanges(publisher, changes, now_ms);
   return published;
 }
 

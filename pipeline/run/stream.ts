@@ -1,3 +1,4 @@
+import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { Config } from '../config.ts';
 import { isTransient } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
@@ -47,10 +48,11 @@ interface OpenedRoot {
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const { source, feeds, every_ms, log, stop } = request;
   const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const catalogues = cataloguesOf(config.catalogues);
   const { signal } = stop;
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
-    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now());
+    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues);
     const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
     return { root, session: openSession(root, readPool, settings) };
   };

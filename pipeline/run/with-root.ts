@@ -1,3 +1,4 @@
+import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { Config } from '../config.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
@@ -7,11 +8,12 @@ import { refreshDerived } from './refresh-derived.ts';
 
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
-  { data_root, storm_day_start_hour, now }: Config,
+  { data_root, storm_day_start_hour, catalogues, now }: Config,
   command: string,
   work: (root: Root) => Promise<T>,
 ): Promise<T> {
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now());
+  const kept = cataloguesOf(catalogues);
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept);
   try {
     return await work(root);
   } finally {

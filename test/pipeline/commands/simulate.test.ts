@@ -14,6 +14,7 @@ const config = (): Config => ({
   storm_day_start_hour: 0,
   raw_keep_days: null,
   reflectivity_keep_hours: 0,
+  catalogues: [],
   log_level: 'silent',
   now: () => Date.parse('2026-05-02T01:00:00Z'),
 });

@@ -26,6 +26,7 @@ const settings = (data_root: string, mrms_url = 'https://mrms.example', now_ms =
   storm_day_start_hour: 0,
   raw_keep_days: null,
   reflectivity_keep_hours: 0,
+  catalogues: [],
   log_level: 'silent',
   now: () => now_ms,
 });

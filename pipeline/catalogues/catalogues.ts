@@ -1,0 +1,7 @@
+import type { CatalogueName } from '../../schemas/settings.ts';
+import type { Catalogue } from '../publish/catalogues.ts';
+
+/** The catalogues that a data root keeps: the SQL views always, others by setting. */
+export function cataloguesOf(_names: readonly CatalogueName[]): readonly Catalogue[] {
+  return [];
+}
