@@ -9,7 +9,7 @@ import {
   type FeedState,
   FeedStates,
 } from '../schemas/collections.ts';
-import { isReadableVersion, type Table } from '../schemas/columns.ts';
+import { isReadableVersion, lacksColumns, type Table } from '../schemas/columns.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -52,7 +52,7 @@ export interface Edition {
   readonly feeds: ReadonlyMap<string, number>;
   /** Names of the live snapshot's files; null while there is none. */
   readonly live: Current['live'] | null;
-  /** True when files of a table are published that are older than its schema, and lack columns. */
+  /** True when files of a table are published that lack columns of its schema. */
   readonly holdsOlder: (table: Table) => boolean;
   /** Published dates, ascending. */
   readonly dates: readonly string[];
@@ -529,8 +529,10 @@ function makeEdition(
       feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
   const older = new Set<string>();
   for (const { files } of [...partitions.values(), ...months.values()])
-    for (const { table, schema_version } of files)
-      if (table !== null && schema_version < (KNOWN_TABLES.get(table)?.schema_version ?? 0)) older.add(table);
+    for (const { table, schema_version } of files) {
+      const known = KNOWN_TABLES.get(table ?? '');
+      if (known !== undefined && lacksColumns(known, schema_version)) older.add(known.name);
+    }
   const live = current?.live ?? null;
   const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
   const liveDates = dates.flatMap((date) => {

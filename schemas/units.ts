@@ -52,7 +52,8 @@ export const bigCount = (what: string) =>
 /** A small whole number without a unit, such as a score or a month. */
 export const wholeNumber = (what: string) =>
   z.int().min(0).max(65_535).meta({ description: what, column: 'USMALLINT' });
-export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'USMALLINT' });
+/** Row or column of the lattice; signed, so that differences of rows can be negative. */
+export const latticeIndex = (what: string) => z.int().min(0).max(6999).meta({ description: what, column: 'INTEGER' });
 export const text = (what: string) => z.string().meta({ description: what, column: 'VARCHAR' });
 export const flag = (what: string) => z.boolean().meta({ description: what, column: 'BOOLEAN' });
 /** One of a list of words. */

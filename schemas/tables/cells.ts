@@ -43,7 +43,12 @@ export type Cell = z.infer<typeof Cell>;
 export const cells = table({
   name: 'cells',
   row: Cell,
-  schema_version: 2,
-  older: { readable_from: 1, without: ADDED_COMPANIONS },
+  schema_version: 3,
+  older: {
+    readable_from: 1,
+    without: ADDED_COMPANIONS,
+    complete_from: 2,
+    retyped: ['row_min', 'row_max', 'col_min', 'col_max'],
+  },
   order: 'scan_time, cell_index',
 });

@@ -44,8 +44,8 @@ export type DayMax = z.infer<typeof DayMax>;
 export const dayMax = table({
   name: 'day-max',
   row: DayMax,
-  schema_version: 3,
-  older: { readable_from: 2, without: ADDED_COMPANIONS },
+  schema_version: 4,
+  older: { readable_from: 2, without: ADDED_COMPANIONS, complete_from: 3, retyped: ['row', 'col'] },
   // Most queries read detections: smaller values come last, in row groups that such queries skip. The date comes last in the
   // order, for month files, where a pixel has rows of several dates.
   order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated, storm_date`,

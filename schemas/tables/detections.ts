@@ -50,7 +50,7 @@ export type Detection = z.infer<typeof Detection>;
 export const detections = table({
   name: 'detections',
   row: Detection,
-  schema_version: 2,
-  older: { readable_from: 1, without: ADDED_COMPANIONS },
+  schema_version: 3,
+  older: { readable_from: 1, without: ADDED_COMPANIONS, complete_from: 2, retyped: ['row', 'col'] },
   order: 'scan_time, row, col',
 });

@@ -21,6 +21,7 @@ export type Uncovered = z.infer<typeof Uncovered>;
 export const uncovered = table({
   name: 'uncovered',
   row: Uncovered,
-  schema_version: 1,
+  schema_version: 2,
+  older: { readable_from: 1, without: [], retyped: ['row_first', 'row_last', 'col_first', 'col_last'] },
   order: 'row_first, col_first, col_last, row_last, first_scan',
 });

@@ -1,6 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import fs, { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tableFromIPC, tableToIPC } from 'apache-arrow';
 import test, { type ExecutionContext } from 'ava';
 import { parse } from 'csv-parse/sync';
 import pino from 'pino';
@@ -22,20 +22,18 @@ import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/feed-states.ts';
-import { sha256 } from '../../pipeline/files.ts';
-import { readCurrent, readNewest } from '../../pipeline/publish/manifests.ts';
+import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { FeedStates } from '../../schemas/collections.ts';
-import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Current, Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
 import type { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import type { Health } from '../../schemas/resources/health.ts';
 import type { HailHistory } from '../../schemas/resources/history-event.ts';
 import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
-import { ADDED_COMPANIONS } from '../../schemas/tables/detections.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
+import { ageLive, agePartition } from '../support/data/older-files.ts';
 import { withOptionalProducts } from '../support/data/optional-products.ts';
 import { prepared } from '../support/data/prepared.ts';
 import {
@@ -350,7 +348,7 @@ const ALL = 'lat=35.2&lon=-97&radius_km=100&detail=advanced';
 const PRODUCTS_NOW_MS = Date.parse('2026-05-02T00:20:00Z');
 
 async function serve(t: ExecutionContext, data_root: string): Promise<RunningService> {
-  const endpoints = [getHailCurrent, getHailHistory, listStorms, getStorm];
+  const endpoints = [getHailCurrent, getHailHistory, listStorms, getStorm, listEvents, getHailSwaths, getHailNowcast];
   const service = await startService({ endpoints, data_root, now_ms: PRODUCTS_NOW_MS });
   t.teardown(async () => {
     await service.close();
@@ -401,38 +399,11 @@ test('without those products their fields are null', async (t) => {
   t.true(impacts.every((impact) => impact?.kinetic_energy_j_m2 === null));
 });
 
-/** Takes a file back to the version of its table before the added columns. */
-async function aged(root: string, file: PublishedFile): Promise<PublishedFile> {
-  const older = TABLES.find(({ name }) => name === file.table)?.older;
-  if (older === undefined) return file;
-  const path = join(root, file.path);
-  const engine = await openEngine();
-  await engine.connection.run(
-    `COPY (SELECT * EXCLUDE (${older.without.join(', ')}) FROM read_parquet(${sqlText(path)}, hive_partitioning = false))
-     TO ${sqlText(`${path}.old`)} (FORMAT parquet, KV_METADATA {hail_table: ${sqlText(file.table ?? '')}, schema_version: '${older.readable_from}'})`,
-  );
-  engine.close();
-  await fs.rename(`${path}.old`, path);
-  const bytes = await fs.readFile(path);
-  return { ...file, schema_version: older.readable_from, bytes: bytes.length, sha256: sha256(bytes) };
-}
-
 /** A root as the release before the added columns left it. */
 async function agedRoot(t: ExecutionContext): Promise<string> {
   const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  const manifest = (await readNewest(root, DATE)) as Manifest;
-  const files = await Promise.all(manifest.files.map((file) => aged(root, file)));
-  const { feeds: _, ...old } = { ...manifest, files };
-  await fs.writeFile(join(root, layout.manifest(DATE, manifest.commit)), JSON.stringify(old));
-  const { feeds: __, ...head } = headOf({ ...manifest, files });
-  await fs.writeFile(join(root, layout.head(DATE)), JSON.stringify(head));
-  const { live } = (await readCurrent(root)) as Current;
-  for (const path of [live.detections, live.cells]) {
-    const table = tableFromIPC(await fs.readFile(join(root, path)));
-    const added = new Set<string>(ADDED_COMPANIONS);
-    const names = table.schema.names.map(String).filter((name) => !added.has(name));
-    await fs.writeFile(join(root, path), tableToIPC(table.select(names), 'file'));
-  }
+  await agePartition(root, DATE, 'before-added-columns');
+  await ageLive(root);
   return root;
 }
 
@@ -481,6 +452,107 @@ test('new scans join those of the version before, and the closed date is of the 
     t.is(schema_version, TABLES.find(({ name }) => name === table)?.schema_version ?? 0, table ?? '');
   t.deepEqual(await faultsOf(root), []);
 });
+
+/** What reads rows and columns of the lattice, or tables that have them. */
+async function answersFromTables(t: ExecutionContext, root: string): Promise<unknown> {
+  const service = await serve(t, root);
+  const { blocks, impacts } = await radarBlocks(service);
+  const box = 'bbox=-98,34.5,-96,36';
+  const paths = [
+    `/v1/hail/history?${ALL}`,
+    `/v1/hail/swaths?date=${DATE}&${box}`,
+    `/v1/events?date_start=${DATE}&date_end=${DATE}&${box}`,
+    '/v1/hail/nowcast?lat=35.2&lon=-97',
+  ];
+  const replies: unknown[] = [];
+  for (const path of paths) {
+    const reply = await service.call(path);
+    t.is(reply.status, 200, path);
+    replies.push(withoutRequest(await reply.json()));
+  }
+  return { blocks, impacts, replies };
+}
+
+/** A reply without what names the request and not the data. */
+function withoutRequest(reply: unknown): unknown {
+  return JSON.parse(JSON.stringify(reply, (key, value) => (key === 'request_id' ? undefined : value)));
+}
+
+/** Types that a published table has on disk for a column, over all its files. */
+async function typesOnDisk(root: string, table: string, column: string): Promise<string[]> {
+  const { files } = (await readNewest(root, DATE)) as Manifest;
+  const engine = await openEngine();
+  const types = new Set<string>();
+  for (const { path } of files.filter((file) => file.table === table)) {
+    const [row] = await engine.rows<{ type: string }>(
+      `SELECT typeof("${column}") AS type FROM read_parquet(${sqlText(join(root, path))}) LIMIT 1`,
+    );
+    types.add(row?.type ?? 'no rows');
+  }
+  engine.close();
+  return [...types].sort();
+}
+
+test('files with unsigned rows and columns answer as those of today, and verify accepts them', async (t) => {
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
+  const today = await answersFromTables(t, root);
+  await agePartition(root, DATE, 'before-signed-rows');
+  t.deepEqual(await typesOnDisk(root, 'detections', 'row'), ['USMALLINT']);
+  t.deepEqual(await faultsOf(root), []);
+  t.deepEqual(await answersFromTables(t, root), today);
+});
+
+test('unsigned rows of a date that goes on become signed when it is closed', async (t) => {
+  const early = await scansBetween('00:00', '00:10');
+  const late = await scansBetween('00:10', '00:20');
+  const plain = await publishedRoot(t, early);
+  await ingest(plain, late);
+  const expected = await answersFromTables(t, plain);
+
+  const root = await publishedRoot(t, early);
+  await agePartition(root, DATE, 'before-signed-rows');
+  await ingest(root, late);
+  t.deepEqual(await typesOnDisk(root, 'detections', 'row'), ['INTEGER', 'USMALLINT']);
+  t.deepEqual(await faultsOf(root), []);
+  t.deepEqual(await answersFromTables(t, root), expected);
+  await ingest(root, [], { now_ms: MONTH_LATER_MS });
+  for (const [table, column] of [
+    ['detections', 'row'],
+    ['day-max', 'col'],
+    ['cells', 'row_min'],
+  ] as const)
+    t.deepEqual(await typesOnDisk(root, table, column), ['INTEGER'], table);
+  t.deepEqual(await faultsOf(root), []);
+});
+
+test('the difference of two rows can be negative in DuckDB', async (t) => {
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
+  const { files } = (await readNewest(root, DATE)) as Manifest;
+  const engine = await openEngine();
+  t.teardown(engine.close);
+  for (const { path } of files.filter(({ table }) => table === 'detections')) {
+    const [row] = await engine.rows<{ rows: number; high: number; low: number }>(
+      `SELECT min("row") - max("row") AS rows, max("row") AS high, min("row") AS low
+       FROM read_parquet(${sqlText(join(root, path))})`,
+    );
+    t.is(row?.rows, (row?.low ?? 0) - (row?.high ?? 0));
+    t.true((row?.rows ?? 0) < 0);
+  }
+});
+
+const hasPandas = spawnSync('python3', ['-c', 'import pandas, pyarrow']).status === 0;
+(hasPandas ? test : test.skip)(
+  `the difference of two rows can be negative in pandas${hasPandas ? '' : ' (needs python3 with pandas and pyarrow, which are absent)'}`,
+  async (t) => {
+    const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
+    const { files } = (await readNewest(root, DATE)) as Manifest;
+    const path = files.find(({ table }) => table === 'detections')?.path ?? '';
+    const program =
+      'import sys, pandas\nrows = pandas.read_parquet(sys.argv[1]).row\nprint(rows.dtype, rows.min() - rows.max() < 0)';
+    const { stdout, stderr } = spawnSync('python3', ['-c', program, join(root, path)], { encoding: 'utf8' });
+    t.is(stdout.trim(), 'int32 True', stderr);
+  },
+);
 
 test('a request is counted under the path of its route, below a folder under the folder, else under none', async (t) => {
   const metrics = createMetrics();
