@@ -9,7 +9,8 @@ import {
   type FeedState,
   FeedStates,
 } from '../schemas/collections.ts';
-import { isReadableVersion, lacksColumns, type Table } from '../schemas/columns.ts';
+import { lacksColumns, type Table } from '../schemas/columns.ts';
+import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -17,7 +18,6 @@ import {
   Current,
   DAILY,
   ingestedAt,
-  MANIFEST_VERSION,
   Manifest,
   type PublishedFile,
   provenanceOfDate,
@@ -117,6 +117,8 @@ export interface Catalog {
   readonly edition: () => Edition;
   /** The reason why there is no edition; null when there is one. */
   readonly failure: () => string | null;
+  /** The refusal of data of a format or version that this release cannot read; null without one. */
+  readonly unreadable: () => UnreadableVersion | null;
   /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
   /** Polls the root now. */
@@ -150,6 +152,19 @@ export class DataUnavailable extends Error {
   }
 }
 
+/** This release cannot read the data format of the root, or the version of a file in it. */
+export class UnreadableVersion extends DataUnavailable {
+  override name = 'UnreadableVersion';
+  /** Path of the file below the root. */
+  readonly path: string;
+
+  constructor(path: string, reason: string) {
+    super(path, reason);
+    this.path = path;
+  }
+}
+
+const PROGRAM = 'hail-api';
 const POLL_MS = 250;
 /** Manifests of closed dates change without the switch only when months are joined or climates made: they are polled less often. */
 const HEADS_POLL_MS = 2000;
@@ -206,9 +221,11 @@ export async function openCatalog(
     const mark = await store.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
     if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
+    // First of all: its format says whether the other lists can be read.
+    const root_id = await readName(store);
     const current = await readCurrent(store);
     const { changed, ...found } = await partitions(current);
-    const root: RootState = { root_id: await readName(store), commits: commitsOf(found) };
+    const root: RootState = { root_id, commits: commitsOf(found) };
     await requireNoLoss(root);
     await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
@@ -244,6 +261,7 @@ export async function openCatalog(
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
     missing: () => ('failure' in state ? state.failure.missing : []),
+    unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
     refresh: async () => {
       await running;
       heads_at_ms = Number.NEGATIVE_INFINITY;
@@ -300,10 +318,13 @@ async function requireFolders(store: DataRoot, current: Current | null, heads: r
     throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
 }
 
-/** Name of the data root; null where no pipeline has opened it. */
+/** Name of the data root; null where no pipeline has opened it. Throws UnreadableVersion for a root of another data format. */
 async function readName(store: DataRoot): Promise<string | null> {
   const text = await store.text(layout.root);
-  return text === null ? null : parsed(layout.root, text, RootName).root_id;
+  if (text === null) return null;
+  const fault = formatFault(json(layout.root, text), PROGRAM);
+  if (fault !== null) throw new UnreadableVersion(layout.root, fault);
+  return parsed(layout.root, text, RootName).root_id;
 }
 
 function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
@@ -314,19 +335,22 @@ function commitsOf(found: Omit<Partitions, 'changed'>): Record<string, number> {
   return Object.fromEntries(headsOf(found).map(({ partition, commit }) => [partition, commit]));
 }
 
-function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {
-  let value: unknown;
+function json(path: string, text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (cause) {
     throw new DataUnavailable(path, 'is not JSON', { cause });
   }
+}
+
+function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {
+  const value = json(path, text);
   const { manifest_version } = z
     .looseObject({ manifest_version: z.unknown() })
     .catch({ manifest_version: null })
     .parse(value);
-  if (manifest_version !== MANIFEST_VERSION)
-    throw new DataUnavailable(path, `has version ${manifest_version}, expected ${MANIFEST_VERSION}`);
+  const fault = versionFault('manifest_version', manifest_version, READ_MANIFESTS, PROGRAM);
+  if (fault !== null) throw new UnreadableVersion(path, fault);
   const result = shape.safeParse(value);
   if (!result.success) throw new DataUnavailable(path, 'is not a list of this version', { cause: result.error });
   return result.data;
@@ -466,8 +490,8 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
     );
   for (const { table, schema_version, path: name } of head.files) {
     const known = KNOWN_TABLES.get(table ?? '');
-    if (known !== undefined && !isReadableVersion(known, schema_version))
-      throw new DataUnavailable(name, `has schema version ${schema_version}, expected ${known.schema_version}`);
+    const fault = known === undefined ? null : tableFault(known, schema_version, PROGRAM);
+    if (fault !== null) throw new UnreadableVersion(name, fault);
   }
   return head;
 }

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { z } from 'zod';
 import { parseSettings, type Settings } from '../schemas/settings.ts';
 
 /** What receivers of events may be, and how long they are waited for. */
@@ -85,10 +83,4 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 /** An address as it is, a path absolute. */
 function basemapOf(text: string): string {
   return text.includes('://') ? text : resolve(text);
-}
-
-/** Version of this release, from the package. */
-export function releaseVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }

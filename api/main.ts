@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { outliveReaders } from '../schemas/command-line.ts';
+import { versionText } from '../schemas/data-format.ts';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';
@@ -14,11 +15,11 @@ import { serveCommand } from './commands/serve.ts';
 import { usageCommand } from './commands/usage.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { webhookCommand } from './commands/webhook.ts';
-import { readConfig, releaseVersion } from './config.ts';
+import { readConfig } from './config.ts';
 
 const program = new Command('hail-api')
   .description('Hail from public radar: answers questions from published files.')
-  .version(releaseVersion())
+  .version(versionText(false))
   .addCommand(serveCommand(readConfig))
   .addCommand(seedCommand(readConfig))
   .addCommand(businessCommand(readConfig))

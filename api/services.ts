@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino';
+import { layout } from '../schemas/layout.ts';
 import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
@@ -118,6 +119,9 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
   const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
   opened.defer(catalog.close);
+  const unreadable = catalog.unreadable();
+  // Only another release can read such a root: whoever starts the service is told at once.
+  if (unreadable?.path === layout.root) throw unreadable;
   if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
   const live = await openLive(data_root, catalog);
   const terrain = await openTerrain(engine, catalog);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
+import { versionText } from '../schemas/data-format.ts';
 import { explainError } from './commands/arguments.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
@@ -18,7 +19,7 @@ import { readPicture } from './picture/read-picture.ts';
 
 const program = new Command('hail-pipeline')
   .description('Hail from public radar: turns grids into published files.')
-  .version('0.1.0')
+  .version(versionText(true))
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
   .addCommand(feedsCommand(readConfig))

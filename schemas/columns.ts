@@ -38,9 +38,15 @@ export function table<Row extends z.ZodObject>(definition: Table<Row>): Table<Ro
   return definition;
 }
 
-/** True for a version of a table's files that can be read. */
-export function isReadableVersion({ schema_version, older }: Table, version: number): boolean {
-  return version <= schema_version && version >= (older?.readable_from ?? schema_version);
+/** Versions of a kind of file that can be read, both ends included. */
+export interface ReadableRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Versions of a table's files that can be read. */
+export function readableVersions({ schema_version, older }: Table): ReadableRange {
+  return { from: older?.readable_from ?? schema_version, to: schema_version };
 }
 
 /** True for a version of a table's files that lack columns of the newest. */

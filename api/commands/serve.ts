@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
+import { RELEASE } from '../../schemas/release.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
 import { attachApp } from '../app.ts';
-import { type Config, releaseVersion } from '../config.ts';
+import type { Config } from '../config.ts';
 import { die } from '../die.ts';
 import { openStreets } from '../files/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../files/viewer.ts';
@@ -170,8 +171,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
 /** Routes that need no key. */
 function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly PublicRoute[] {
   const { base_url } = services;
-  const version = releaseVersion();
-  const document = describeApi({ endpoints: ENDPOINTS, base_url, version });
+  const document = describeApi({ endpoints: ENDPOINTS, base_url, version: RELEASE });
   return [
     livez,
     readyz(services),
@@ -180,7 +180,7 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     openApiDocument(document),
     docsPage(document),
     ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_page }) => {
-      const other = describeApi({ endpoints, base_url, version, variant: description });
+      const other = describeApi({ endpoints, base_url, version: RELEASE, variant: description });
       return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
     }),
     ...webhookDocs,

@@ -1,7 +1,7 @@
+import { RELEASE } from '../../schemas/release.ts';
 import { HEALTH_EXAMPLE, Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { NOTHING_PUBLISHED } from '../catalog.ts';
-import { releaseVersion } from '../config.ts';
 import { readEndpoint } from '../endpoint.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { jobBacklog } from '../jobs/rows.ts';
@@ -11,8 +11,6 @@ import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
-
-const VERSION = releaseVersion();
 
 /** GET /v1/health */
 export const getHealth = readEndpoint({
@@ -38,17 +36,19 @@ export const getHealth = readEndpoint({
     const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
     const webhooks = records === 'ok' ? await deliveryHealth(services.records) : null;
     const jobs = records === 'ok' ? await orNull(jobBacklog(services.records.reader)) : null;
-    const parts = [records, ingest.status, webhooks?.status ?? 'ok'];
+    const data = { status: stateOf(readable), reason: services.catalog.unreadable()?.message ?? null };
+    const parts = [records, data.status, ingest.status, webhooks?.status ?? 'ok'];
     const status = stateOf(parts.every((part) => part === 'ok'));
     return {
       body: {
         status,
-        version: VERSION,
+        version: RELEASE,
         api_variant: 'current' as const,
         time: timestamp(now_ms),
         components: {
           database: { status: records },
           metering: { status: records },
+          data,
           ingest,
           webhooks,
           jobs,
@@ -99,7 +99,7 @@ export const livez: PublicRoute = {
   },
 };
 
-/** GET /readyz: 200 when calls can be charged and the published data can be read, else 503, with the folders that are missing. */
+/** GET /readyz: 200 when calls can be charged and the published data can be read, else 503, with the folders that are missing or the version that this release cannot read. */
 export function readyz(services: Services): PublicRoute {
   return {
     path: '/readyz',
@@ -110,7 +110,9 @@ export function readyz(services: Services): PublicRoute {
       ctx.set(PROBE_HEADERS);
       const missing = services.catalog.missing();
       const lacks = missing.length === 0 ? {} : { missing };
-      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...lacks });
+      const unreadable = services.catalog.unreadable();
+      const refused = unreadable === null ? {} : { reason: unreadable.message };
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...lacks, ...refused });
     },
   };
 }

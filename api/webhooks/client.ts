@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, DEFAULT_CIPHERS, getCACertificates, type SecureContext } from 'node:tls';
-import { releaseVersion, SettingsError } from '../config.ts';
+import { RELEASE } from '../../schemas/release.ts';
+import { SettingsError } from '../config.ts';
 import { ApiError } from '../errors.ts';
 import { unlessAborted } from '../event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
@@ -73,7 +74,7 @@ export function openWebhookClient({
   const resolver = given ?? openResolver({ own_names: allowed.length > 0 });
   const attempt_ms = Math.max(LEAST_MS, ATTEMPT_MS * time_scale);
   const connect_ms = Math.max(LEAST_MS, CONNECT_MS * time_scale);
-  const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${releaseVersion()}` };
+  const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${RELEASE}` };
   const resolve = (url: string) => resolveUrl(url, resolver, allowed);
 
   async function connectTo(url: string, signal: AbortSignal): Promise<readonly [ReceiverUrl, Connection]> {

@@ -8,6 +8,7 @@ import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import { gridBounds } from '../publish/day-products.ts';
 import { readNewest, tablePaths } from '../publish/manifests.ts';
+import { requireReadableRoot } from '../publish/root-name.ts';
 import { readRows } from '../publish/tables.ts';
 import type { PictureData } from './picture.ts';
 
@@ -20,6 +21,7 @@ export async function readPicture(
   subject: PictureSubject,
   storm_day_start_hour: number,
 ): Promise<PictureData> {
+  await requireReadableRoot(dataRoot);
   const date = 'date' in subject ? subject.date : stormDate(scanTime(subject.scan_id), storm_day_start_hour);
   const [name, what] = 'date' in subject ? [subject.date, 'storm date'] : [subject.scan_id, 'scan'];
   const manifest = await readNewest(dataRoot, date);

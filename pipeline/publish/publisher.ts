@@ -9,6 +9,7 @@ import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
 import type { StageLive } from './live-window.ts';
 import type { Lock } from './lock.ts';
 import type { PublishedDates } from './published-dates.ts';
+import { type FormatRaise, raiseFormat } from './root-name.ts';
 import type { ScanProducts } from './segment.ts';
 
 /** An open data root, as the operations on it see it. */
@@ -21,14 +22,22 @@ export interface Publisher {
   readonly dates: PublishedDates;
   readonly stageLive: StageLive;
   readonly catalogues: OpenCatalogues;
+  /** Is told when a commit raises the data format of the root. */
+  readonly raised: (formats: FormatRaise) => void;
 }
 
 /** Publishes changes of partitions together; the catalogues follow when the operation has ended. */
 export async function commitChanges(
-  { path, lock, catalogues }: Publisher,
+  { path, lock, catalogues, raised }: Publisher,
   changes: readonly Change[],
   now_ms: number,
 ): Promise<Manifest[]> {
+  lock.check();
+  const raise = await raiseFormat(
+    path,
+    changes.flatMap(({ edit }) => [...edit.relist_files, ...edit.add_files.map(({ entry }) => entry)]),
+  );
+  if (raise !== null) raised(raise);
   const manifests = await commitEdits(path, changes, now_ms, lock.check);
   catalogues.committed(manifests);
   return manifests;

@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { newId } from '../../schemas/ids.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
-import { MANIFEST_VERSION, type RootName } from '../../schemas/manifest.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
-import { scanId, timestamp } from '../../schemas/time.ts';
+import { scanId } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
-import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
+import { deviceOf } from '../files.ts';
 import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
@@ -18,6 +16,7 @@ import { type Lock, takeLock } from './lock.ts';
 import { readCurrent } from './manifests.ts';
 import { newestScan, openPublishedDates, type PublishedDates } from './published-dates.ts';
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
+import { type FormatRaise, nameRoot, requireReadableRoot } from './root-name.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { publishTogether, publishUndated } from './undated.ts';
@@ -57,7 +56,8 @@ export interface Root {
 
 /**
  * Opens a data root for writing: takes its lock, names it, empties the staging of runs that were killed, and finishes a
- * commit whose process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken.
+ * commit whose process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken,
+ * and before anything is written when this release cannot read its data format. `raised` is told when a commit raises that format.
  */
 export async function openRoot(
   path: string,
@@ -65,7 +65,9 @@ export async function openRoot(
   storm_day_start_hour: number,
   now_ms: number,
   catalogues: readonly Catalogue[] = [],
+  raised: (formats: FormatRaise) => void = () => {},
 ): Promise<Root> {
+  await requireReadableRoot(path);
   let lock: Lock | undefined;
   try {
     lock = takeLock(path, command, now_ms);
@@ -81,7 +83,17 @@ export async function openRoot(
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads);
     const opened = await openCatalogues(path, catalogues);
-    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive, catalogues: opened };
+    const publisher = {
+      path,
+      staging,
+      storm_day_start_hour,
+      lock,
+      engine,
+      dates,
+      stageLive,
+      catalogues: opened,
+      raised,
+    };
     await finishInterrupted(publisher, now_ms);
     await opened.update();
     return rootOf(publisher, sweep);
@@ -143,15 +155,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
       }
     },
   };
-}
-
-/** Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. */
-async function nameRoot(path: string, now_ms: number): Promise<void> {
-  const file = join(path, layout.root);
-  if ((await readIfPresent(file)) !== null) return;
-  const root_id = newId('root', now_ms);
-  const name: RootName = { manifest_version: MANIFEST_VERSION, root_id, created_at: timestamp(now_ms) };
-  await replaceFile(file, `${JSON.stringify(name)}\n`);
 }
 
 /** Moves the current pointer when a process was killed after it had moved a head. */

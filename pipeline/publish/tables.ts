@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
-import { type Column, columns, fileNotes, isReadableVersion, rowsSql, type Table } from '../../schemas/columns.ts';
+import { type Column, columns, fileNotes, rowsSql, type Table } from '../../schemas/columns.ts';
+import { tableFault } from '../../schemas/data-format.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
@@ -86,9 +87,8 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
     `SELECT count(*) AS rows, ${box}, ${size === undefined ? 'NULL' : `max(${size})`} AS size FROM read_parquet(${sqlText(path)})`,
   );
   const version = (await readNotes(engine, path)).get('schema_version');
-  const found = `has schema version ${version ?? 'none'}`;
-  if (!isReadableVersion(table, Number(version)))
-    throw new PipelineError('publish', path, `${found}, expected ${table.schema_version}`);
+  const fault = tableFault(table, version === undefined ? null : Number(version), 'hail-pipeline');
+  if (fault !== null) throw new PipelineError('publish', path, fault);
   const bytes = await fs.readFile(path);
   return {
     rows: facts.rows,

@@ -16,6 +16,7 @@ import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
+import { OtherFormat, requireReadableRoot } from './root-name.ts';
 import { readBack, readNotes } from './tables.ts';
 import { verifyHours } from './verify-hours.ts';
 import { verifyTables } from './verify-tables.ts';
@@ -47,6 +48,7 @@ export async function verifyRoot(
   onFile: (done: number, total: number) => void,
 ): Promise<Verification> {
   const faults: Fault[] = foreignFolders((folder) => deviceOf(join(dataRoot, folder)));
+  faults.push(...(await faultsOfName(dataRoot)));
   const names = (await listPartitions(dataRoot)).all.filter((name) => only === null || name === only);
   const manifests: Manifest[] = [];
   for (const name of names) {
@@ -213,4 +215,15 @@ async function verifyCurrent(dataRoot: string, manifests: readonly Manifest[]): 
     }
   }
   return faults;
+}
+
+/** What is wrong with the name of a root; throws OtherFormat for a root that this release cannot read at all. */
+async function faultsOfName(dataRoot: string): Promise<Fault[]> {
+  try {
+    await requireReadableRoot(dataRoot);
+    return [];
+  } catch (error) {
+    if (error instanceof OtherFormat || !(error instanceof PipelineError)) throw error;
+    return [{ path: layout.root, reason: error.reason }];
+  }
 }

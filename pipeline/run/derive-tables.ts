@@ -33,14 +33,19 @@ export interface BlockageReport {
 
 /** Publishes the climatology of all published storm dates, and the tables derived from it. */
 export function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
-  return withRoot(config, 'derive', async (root) => {
-    const dates = datesToCount(root);
-    if (dates === null)
-      throw new NotFound('derive', root.path, 'holds no storm date, expected some to make a climatology of');
-    const report = await publishClimatology(root, dates, config.now(), log);
-    await refreshDerived(root, config.now(), log);
-    return report;
-  });
+  return withRoot(
+    config,
+    'derive',
+    async (root) => {
+      const dates = datesToCount(root);
+      if (dates === null)
+        throw new NotFound('derive', root.path, 'holds no storm date, expected some to make a climatology of');
+      const report = await publishClimatology(root, dates, config.now(), log);
+      await refreshDerived(root, config.now(), log);
+      return report;
+    },
+    log,
+  );
 }
 
 /**
@@ -54,22 +59,27 @@ export async function deriveBlockage(
   log: Log,
 ): Promise<BlockageReport> {
   const dem = await openNamed(dem_path, in_metres);
-  const published = withRoot(config, 'derive', async (root) => {
-    const { radars, rows } = await examine(dem, dem_path, log);
-    const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
-    const { files, changed } = await root.publishUndated('static', [segment], config.now());
-    const file = files[0] as PublishedFile;
-    await refreshDerived(root, config.now(), log);
-    return {
-      terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
-      radars,
-      radars_outside: WSR88D.length - radars.length,
-      rows: file.rows,
-      path: file.path,
-      bytes: file.bytes,
-      changed,
-    };
-  });
+  const published = withRoot(
+    config,
+    'derive',
+    async (root) => {
+      const { radars, rows } = await examine(dem, dem_path, log);
+      const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
+      const { files, changed } = await root.publishUndated('static', [segment], config.now());
+      const file = files[0] as PublishedFile;
+      await refreshDerived(root, config.now(), log);
+      return {
+        terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
+        radars,
+        radars_outside: WSR88D.length - radars.length,
+        rows: file.rows,
+        path: file.path,
+        bytes: file.bytes,
+        changed,
+      };
+    },
+    log,
+  );
   return published.finally(dem.close);
 }
 

@@ -40,13 +40,18 @@ export function publishReport(
   log: Log,
   publish: (root: Root) => Promise<FeedsReport>,
 ): Promise<FeedsReport> {
-  return withRoot(config, 'feeds', async (root) => {
-    const { files, changed, failed } = await publish(root);
-    const derived = await refreshDerived(root, config.now(), log);
-    return {
-      files,
-      changed: [...new Set([...changed, ...derived.changed])],
-      failed: [...failed, ...derived.failed.map(({ table, reason }) => ({ feed: table, reason }))],
-    };
-  });
+  return withRoot(
+    config,
+    'feeds',
+    async (root) => {
+      const { files, changed, failed } = await publish(root);
+      const derived = await refreshDerived(root, config.now(), log);
+      return {
+        files,
+        changed: [...new Set([...changed, ...derived.changed])],
+        failed: [...failed, ...derived.failed.map(({ table, reason }) => ({ feed: table, reason }))],
+      };
+    },
+    log,
+  );
 }

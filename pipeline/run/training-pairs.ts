@@ -6,6 +6,7 @@ import { type ProbSevereObject, probsevere } from '../../schemas/tables/probseve
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { openEngine } from '../duckdb.ts';
 import { listPartitions, readNewest, tablePaths } from '../publish/manifests.ts';
+import { requireReadableRoot } from '../publish/root-name.ts';
 import { readRows } from '../publish/tables.ts';
 import { type ReportPair, reportPairs } from '../train/report-pairs.ts';
 import { publishedSamples } from '../train/samples.ts';
@@ -23,6 +24,7 @@ export interface PublishedTrainingPairs {
 
 /** Training pairs of a data root, which is only read. */
 export async function publishedTrainingPairs(data_root: string): Promise<PublishedTrainingPairs> {
+  await requireReadableRoot(data_root);
   const engine = await openEngine();
   try {
     const reported = await readNewest(data_root, layout.collectionPartition('reports'));

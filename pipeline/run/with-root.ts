@@ -1,19 +1,30 @@
 import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { Config } from '../config.ts';
+import { type Log, openLog } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import type { FormatRaise } from '../publish/root-name.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
 
+/** Says, once per root, that a commit has raised its data format: older releases no longer read it. */
+export function warnOfFormat(log: Log, { from, to }: FormatRaise): void {
+  const note = `releases that read formats up to ${from} no longer read this data root, and the service must be upgraded too`;
+  log.warn('Root:Format:Raised', { from, to, note });
+}
+
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
-  { data_root, storm_day_start_hour, catalogues, now }: Config,
+  { data_root, storm_day_start_hour, catalogues, log_level, now }: Config,
   command: string,
   work: (root: Root) => Promise<T>,
+  log?: Log,
 ): Promise<T> {
   const kept = cataloguesOf(catalogues);
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept);
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept, (formats) =>
+    warnOfFormat(log ?? openLog(log_level, false), formats),
+  );
   try {
     return await work(root);
   } finally {
@@ -32,14 +43,19 @@ export function withSession<T>(
   { command, threads, ...settings }: SessionNeeds,
   work: (root: Root, session: Session) => Promise<T>,
 ): Promise<T> {
-  return withRoot(config, command, async (root) => {
-    const readers = startReadPool(threads);
-    try {
-      const result = await work(root, openSession(root, readers, { ...config, ...settings, each_scan: false }));
-      await refreshDerived(root, config.now(), settings.log);
-      return result;
-    } finally {
-      await readers.close();
-    }
-  });
+  return withRoot(
+    config,
+    command,
+    async (root) => {
+      const readers = startReadPool(threads);
+      try {
+        const result = await work(root, openSession(root, readers, { ...config, ...settings, each_scan: false }));
+        await refreshDerived(root, config.now(), settings.log);
+        return result;
+      } finally {
+        await readers.close();
+      }
+    },
+    settings.log,
+  );
 }

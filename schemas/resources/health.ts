@@ -16,6 +16,14 @@ export const Health = z
     components: z.object({
       database: z.object({ status: state }).meta({ description: 'The businesses’ records.' }),
       metering: z.object({ status: state }).meta({ description: 'Whether calls can be charged.' }),
+      data: z
+        .object({
+          status: state,
+          reason: z.string().nullable().meta({
+            description: 'Why this release refuses the published data, where their format is another; else null.',
+          }),
+        })
+        .meta({ description: 'Whether the published data can be read.' }),
       ingest: z
         .object({
           status: state.meta({ description: 'degraded when a feed is late; the scans go on without a companion.' }),
@@ -73,6 +81,7 @@ export const HEALTH_EXAMPLE: Example<typeof Health> = {
     components: {
       database: { status: 'ok' },
       metering: { status: 'ok' },
+      data: { status: 'ok', reason: null },
       ingest: {
         status: 'ok',
         source: 'observed',

@@ -214,7 +214,7 @@ test('a list of a newer version is refused by name', async (t) => {
   const path = join(root, layout.current);
   const current = JSON.parse(await fs.readFile(path, 'utf8'));
   await fs.writeFile(path, JSON.stringify({ ...current, manifest_version: 2 }));
-  await failsWith(t, root, /current\.json has version 2, expected 1/);
+  await failsWith(t, root, /current\.json has manifest_version 2, and hail-api \S+ reads 1: upgrade hail-api/);
 });
 
 test('a root with another start of the storm day is refused', async (t) => {

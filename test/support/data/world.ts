@@ -7,6 +7,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import type { FormatRaise } from '../../../pipeline/publish/root-name.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
@@ -136,6 +137,8 @@ export interface OpenSettings {
   /** None is painted unless this is given. */
   readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
+  /** Is told when the data format of the root is raised. */
+  readonly raised?: (formats: FormatRaise) => void;
 }
 
 /** A pool without threads. */
@@ -148,7 +151,7 @@ export async function onRoot<Result>(
   work: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
-  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms);
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, [], settings.raised);
   try {
     const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,
