@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import pino, { type Logger } from 'pino';
 import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
+import type { Meter } from '../http/metrics.ts';
 import type { Records } from '../metering/records.ts';
 import { isOutage } from '../store/errors.ts';
 import { OWNER } from '../store/owner.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
+import type { Attempt } from './attempts.ts';
 import type { WebhookClient } from './client.ts';
 import { MESSAGE_TASK, MessageTask } from './events.ts';
 import { type EventFormats, formatOf } from './formats.ts';
@@ -27,6 +29,7 @@ export interface DeliveryParts {
   readonly mailer: Mailer;
   /** Factor of the waits between attempts. */
   readonly webhook_time_scale: number;
+  readonly meter: Pick<Meter, 'attempted'>;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -129,7 +132,8 @@ async function record(parts: DeliveryParts, ended: EndedAttempt): Promise<void> 
   const settings = { queue, store: records.store, formats, time_scale };
   for (;;)
     try {
-      await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));
+      const attempt = await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));
+      if (attempt !== null) parts.meter.attempted(outcomeOf(attempt), ended.error_class, attempt.duration_ms);
       // Released messages and mails to the team are due at once.
       queue.wake(MESSAGE_TASK);
       queue.wake(MAIL_TASK);
@@ -138,4 +142,9 @@ async function record(parts: DeliveryParts, ended: EndedAttempt): Promise<void> 
       if (!isOutage(error) || performance.now() > until_ms) throw error;
       await sleep(RECORDING_WAIT_MS);
     }
+}
+
+function outcomeOf({ success, next_retry_at }: Attempt): 'delivered' | 'retried' | 'dropped' {
+  if (success === 1) return 'delivered';
+  return next_retry_at === null ? 'dropped' : 'retried';
 }
