@@ -30,10 +30,12 @@ import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { openServices, type Services } from '../services.ts';
+import { deliveryPause } from '../store/delivery-pause.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
+import { RESUME } from './restore.ts';
 import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */
@@ -154,7 +156,13 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     };
     // The last step that may fail, and printed at once: the keys are shown this once.
     const first_keys = await ensureFirstBusiness(services.records, services.now());
+    const pause = await deliveryPause(services.records.reader);
     say(welcome(base_url, first_keys));
+    if (pause !== null) {
+      say(`Events and mails wait since ${pause.since}: ${pause.reason}. Once the original is gone: ${RESUME}\n\n`);
+      // An error: it takes an operator, and is to be seen at every level.
+      log.error({ ...pause, resume: RESUME }, 'Delivery:Start:Paused');
+    }
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
       base_url,
