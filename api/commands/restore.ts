@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Config } from '../config.ts';
-import { copyJobFiles } from '../jobs/copy-files.ts';
+import { copyJobFiles, type FileFault } from '../jobs/copy-files.ts';
 import { sizeFault } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import type { Records } from '../metering/records.ts';
@@ -100,7 +100,7 @@ async function restore(
     });
     const missing = [
       ...(await missingKey(records, settings)),
-      ...(await missingFiles(records, data_root)),
+      ...(await missingFiles(records, data_root, copied?.faults ?? [])),
       ...missingData(data_root),
     ];
     return { rows, files: copied?.files ?? 0, check: await verifyLedger(reader), missing, paused: !originalIsGone };
@@ -148,12 +148,18 @@ async function missingKey(records: Records, { data_root, master_keys }: RestoreC
 /** Files that are named. */
 const NAMED = 3;
 
-async function missingFiles({ reader }: Records, data_root: string): Promise<readonly Missing[]> {
+/** `known`: what is wrong with files of the backup. */
+async function missingFiles(
+  { reader }: Records,
+  data_root: string,
+  known: readonly FileFault[],
+): Promise<readonly Missing[]> {
+  const reasons = new Map(known.map(({ id, fault }) => [id, `${fault} in the backup`]));
   const faults: string[] = [];
   for (const job of await filedJobs(reader, null)) {
     if (job.status !== 'done') continue;
     const fault = await sizeFault(data_root, job);
-    if (fault !== null) faults.push(`the file of ${job.id} ${fault}`);
+    if (fault !== null) faults.push(`the file of ${job.id} ${reasons.get(job.id) ?? fault}`);
   }
   if (faults.length === 0) return [];
   const more = faults.length > NAMED ? [`${faults.length - NAMED} more`] : [];
