@@ -12,6 +12,7 @@ import { dumpRecords, rowsOfDump } from '../store/backup.ts';
 import { LIST_NAME, linesOf, listText, RECORDS_NAME, syncFolder } from './backup-place.ts';
 import { CommandError, type Json, print, withRecords } from './cli.ts';
 import { addRestore, type RestoreConfig } from './restore.ts';
+import { refuseNowhere } from './whole-file.ts';
 
 interface CreateOptions extends Json {
   readonly withFiles?: boolean;
@@ -40,6 +41,7 @@ Examples:
     .action(async (to: string, { json, withFiles = false }: CreateOptions) => {
       if (existsSync(to))
         throw new CommandError(EXIT.conflict, `backup ${to}: exists, expected a new ${withFiles ? 'folder' : 'file'}`);
+      refuseNowhere('backup', to);
       const { data_root, now, ...settings } = config();
       const { rows, copied } = await withRecords({ data_root, now, ...settings }, (records) =>
         whole(to, async (partial) => {
