@@ -54,8 +54,15 @@ type Piece = readonly Float64Array[];
 export interface Engine extends Queries {
   /** For the preparation of an edition: ahead of all waiting statements, and never refused as too many. */
   readonly priority: Queries;
+  readonly load: () => EngineLoad;
   /** Refuses waiting statements, interrupts running ones, and closes once they have ended or were given up. Idempotent. */
   readonly close: () => Promise<void>;
+}
+
+/** What an engine is doing. */
+export interface EngineLoad {
+  readonly running: number;
+  readonly waiting: number;
 }
 
 /** The share of the machine that an engine may take. */
@@ -135,13 +142,20 @@ export function openFilesEngine(files: readonly string[], role: EngineRole, spil
 /** An engine that `open` opens with its first statement. */
 export function openWhenAsked(open: () => Promise<Engine>): Engine {
   let opened: Promise<Engine> | undefined;
+  let open_engine: Engine | undefined;
   let isClosed = false;
   const engine = (): Promise<Engine> => {
     if (isClosed) return Promise.reject(closed());
-    opened ??= open().catch((error: unknown) => {
-      opened = undefined;
-      throw error;
-    });
+    opened ??= open().then(
+      (made) => {
+        open_engine = made;
+        return made;
+      },
+      (error: unknown) => {
+        opened = undefined;
+        throw error;
+      },
+    );
     return opened;
   };
   const queriesOf = (pick: (engine: Engine) => Queries): Queries => ({
@@ -156,6 +170,7 @@ export function openWhenAsked(open: () => Promise<Engine>): Engine {
   return {
     ...queriesOf((queries) => queries),
     priority: queriesOf(({ priority }) => priority),
+    load: () => open_engine?.load() ?? { running: 0, waiting: 0 },
     close: async () => {
       isClosed = true;
       // A failed opening leaves nothing to close, and rejected the statement that caused it.
@@ -197,6 +212,7 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
   return {
     ...queriesOver((work) => pool.run(work, 'in turn')),
     priority: queriesOver((work) => pool.run(work, 'ahead')),
+    load: () => pool.load,
     close: () => {
       closing ??= closeAll();
       return closing;
@@ -326,6 +342,10 @@ class ConnectionPool {
     this.#spare = connections.slice(role.connections);
   }
 
+  get load(): EngineLoad {
+    return { running: this.#running.size, waiting: this.#waiting.length };
+  }
+
   async run<Outcome>(work: Work<Outcome>, place: 'in turn' | 'ahead'): Promise<Outcome> {
     if (this.#closed) throw closed();
     const question = questions.getStore();
@@ -375,7 +395,12 @@ class ConnectionPool {
 
   #refuseTooMany(): void {
     if (this.#waiting.length < this.#role.waiting_max) return;
-    throw new ApiError('overloaded', ERROR_MESSAGES.overloaded, { 'Retry-After': String(RETRY_AFTER_S) });
+    throw new ApiError(
+      'overloaded',
+      ERROR_MESSAGES.overloaded,
+      { 'Retry-After': String(RETRY_AFTER_S) },
+      { reason: 'engine' },
+    );
   }
 
   #wait(place: 'in turn' | 'ahead'): Promise<DuckDBConnection> {

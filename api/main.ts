@@ -10,6 +10,7 @@ import { exportCommand } from './commands/export.ts';
 import { keyCommand } from './commands/key.ts';
 import { memberCommand } from './commands/member.ts';
 import { planCommand } from './commands/plan.ts';
+import { restoreCommand } from './commands/restore.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { usageCommand } from './commands/usage.ts';
@@ -33,6 +34,7 @@ const program = new Command('hail-api')
   .addCommand(doctorCommand(readConfig))
   .addCommand(verifyCommand(readConfig))
   .addCommand(backupCommand(readConfig))
+  .addCommand(restoreCommand(readConfig))
   .addHelpText(
     'after',
     `

@@ -4,6 +4,7 @@ import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
+import { type Meter, NO_METER } from './http/metrics.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords, type Records } from './metering/records.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
@@ -57,6 +58,8 @@ export interface Services {
   readonly mailer: Mailer;
   /** Factor of the waits between attempts of a delivery. */
   readonly webhook_time_scale: number;
+  /** Counts what workers do. */
+  readonly meter: Meter;
   readonly storm_day_start_hour: number;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -71,6 +74,8 @@ export interface ServicesConfig
   readonly records_root?: string;
   /** Event formats in addition to the current one. */
   readonly formats?: readonly EventFormat[];
+  /** Counts what workers do; nothing is counted when left out. */
+  readonly meter?: Meter;
 }
 
 export interface OpenedServices {
@@ -182,6 +187,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
         refused: (mail, error) => log.warn({ ...mail, err: error }, 'Mail:Send:Refused'),
       }),
       webhook_time_scale: webhooks.time_scale,
+      meter: config.meter ?? NO_METER,
       base_url,
       files_root: records_root,
       storm_day_start_hour,

@@ -157,5 +157,5 @@ async function processorTime(worker: Worker): Promise<number> {
 }
 
 function overloaded(message: string): ApiError {
-  return new ApiError('overloaded', message, { 'Retry-After': RETRY_S });
+  return new ApiError('overloaded', message, { 'Retry-After': RETRY_S }, { reason: 'thread' });
 }

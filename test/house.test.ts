@@ -22,7 +22,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   ],
   [
     /^pipeline\/(publish|picture|train)\/|^pipeline\/feed\.ts$/,
-    /^api\/(jobs|webhooks|alerts|portfolio|middleware)\//,
+    /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],
   [

@@ -4,6 +4,7 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import { scanId, scanTime, stormDate } from '../../schemas/time.ts';
 import type { Catalog, Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
+import type { Meter } from '../http/metrics.ts';
 import type { Live } from '../live.ts';
 import type { Records } from '../metering/records.ts';
 import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts';
@@ -32,6 +33,7 @@ export interface WatchParts {
   /** Reads the radar coverage of a scan from its archive; null: not known. */
   readonly coverage: (edition: Edition, archive: string) => Promise<ScanCoverage | null>;
   readonly clocks: ArrivalClocks;
+  readonly meter: Pick<Meter, 'matched'>;
   readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 }
 
@@ -203,6 +205,7 @@ export function createWatch(
       count.closed += raised.closed;
     }
     const took_ms = Math.round(performance.now() - started_ms);
+    parts.meter.matched(known.on_time, count, took_ms);
     const hasChanged = count.opened + count.resolved + count.closed > 0;
     log[hasChanged ? 'info' : 'debug'](
       { scan_id, places: index.places.length, hit: found.size, ...count, took_ms },

@@ -1,107 +1,129 @@
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { dirname } from 'node:path';
+import { createWriteStream, existsSync } from 'node:fs';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
+import { type CopiedFiles, copyJobFiles, type FileFault } from '../jobs/copy-files.ts';
+import { filedAmong } from '../jobs/rows.ts';
 import type { Records } from '../metering/records.ts';
-import { verifyLedger } from '../metering/verify.ts';
-import { DumpRefused, dumpRecords, restoreRecords } from '../store/backup.ts';
-import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
-import { ledgerLines } from './usage.ts';
+import { dumpRecords, rowsOfDump } from '../store/backup.ts';
+import { LIST_NAME, linesOf, listText, RECORDS_NAME, syncFolder } from './backup-place.ts';
+import { CommandError, type Json, print, withRecords } from './cli.ts';
+import { addRestore, type RestoreConfig } from './restore.ts';
+import { refuseNowhere } from './whole-file.ts';
 
-/** `hail-api backup`: the records in one file, and back. Published data are files that any tool can copy. */
-export function backupCommand(config: () => RecordsConfig): Command {
+interface CreateOptions extends Json {
+  readonly withFiles?: boolean;
+}
+
+/** `hail-api backup`: the records in one file, or with the files of reports and exports in one folder, and back. */
+export function backupCommand(config: () => RestoreConfig): Command {
   const command = new Command('backup').description('the records in one file, and back');
 
   command
-    .command('create <file>')
+    .command('create <to>')
     .description(
       'write the records of this moment to a new file, readable by its owner only, also while the server runs',
     )
+    .option('--with-files', 'write a new folder instead, with the files of reports and exports, too')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExample:\n  hail-api backup create records-2026-05-01.ndjson.gz')
-    .action(async (file: string, { json }: Json) => {
-      if (existsSync(file)) throw new CommandError(EXIT.conflict, `backup ${file}: exists, expected a new file`);
-      const settings = config();
-      const rows = await withRecords(settings, (records) => writeBackup(records, file, settings.now()));
-      print(json, { file, rows }, [`Wrote ${counted(rows, 'row')} to ${file}.`]);
+    .addHelpText(
+      'after',
+      `
+Published data are files that any tool can copy. No backup holds the master key: keep records/master.key elsewhere.
+
+Examples:
+  hail-api backup create records-2026-05-01.ndjson.gz
+  hail-api backup create /srv/backups/2026-05-01 --with-files`,
+    )
+    .action(async (to: string, { json, withFiles = false }: CreateOptions) => {
+      if (existsSync(to))
+        throw new CommandError(EXIT.conflict, `backup ${to}: exists, expected a new ${withFiles ? 'folder' : 'file'}`);
+      refuseNowhere('backup', to);
+      const { data_root, now, ...settings } = config();
+      const { rows, copied } = await withRecords({ data_root, now, ...settings }, (records) =>
+        whole(to, async (partial) => {
+          if (!withFiles) return { rows: await writeRecords(records, partial, now()), copied: null };
+          return await writeFolder(records, data_root, partial, now());
+        }),
+      );
+      if (copied === null) {
+        print(json, { file: to, rows }, [`Wrote ${counted(rows, 'row')} to ${to}.`]);
+        return;
+      }
+      const { files, bytes, faults } = copied;
+      print(json, { folder: to, rows, files, bytes, missing: faults }, [
+        `Wrote ${counted(rows, 'row')} and ${counted(files, 'file')} of ${counted(bytes, 'byte')} to ${to}.`,
+        ...faults.map(({ id, fault }) => `The file of ${id} ${fault}: the backup is without it.`),
+      ]);
+      if (faults.length > 0) process.exitCode = EXIT.check_found;
     });
 
-  command
-    .command('restore <file>')
-    .description('put a backup into empty records, all of it or nothing')
-    .option('--json', 'print one JSON object')
-    .action(async (file: string, { json }: Json) => {
-      if (!existsSync(file)) throw new CommandError(EXIT.not_found, `backup ${file}: no such file`);
-      const { rows, check } = await withRecords(config(), (records) => restore(records, file), { create: true });
-      print(json, { file, rows, ledger: check }, [`Restored ${counted(rows, 'row')}.`, ...ledgerLines(check)]);
-      if (check.faults.length > 0) process.exitCode = EXIT.check_found;
-    });
-
+  addRestore(command.command('restore <from>'), config);
   return command;
 }
 
-/** Writes to a temporary name and renames: a backup that exists is complete. */
-async function writeBackup({ store }: Records, file: string, now_ms: number): Promise<number> {
-  const partial = `${file}.partial`;
-  rmSync(partial, { force: true });
+/** Makes something under a temporary name and renames it: a backup that exists is complete. */
+async function whole<Made>(to: string, make: (partial: string) => Promise<Made>): Promise<Made> {
+  const partial = `${to}.partial`;
+  await rm(partial, { recursive: true, force: true });
   try {
-    const out = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
-    let rows = 0;
-    await pipeline(
-      dumpRecords(store, now_ms, (count) => {
-        rows = count;
-      }),
-      createGzip(),
-      out,
-    );
-    renameSync(partial, file);
-    syncFolder(dirname(file));
-    return rows;
+    const made = await make(partial);
+    await rename(partial, to);
+    await syncFolder(dirname(to));
+    return made;
   } finally {
-    rmSync(partial, { force: true });
+    await rm(partial, { recursive: true, force: true });
   }
 }
 
-async function restore({ store, reader }: Records, file: string) {
-  try {
-    const rows = await restoreRecords(store, linesOf(file));
-    return { rows, check: await verifyLedger(reader) };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code?.startsWith('Z_')) throw new CommandError(EXIT.failure, `backup ${file}: is cut short or not a backup`);
-    if (!(error instanceof DumpRefused)) throw error;
-    throw new CommandError(error.conflict ? EXIT.conflict : EXIT.failure, `backup ${file}: ${error.message}`);
+async function writeRecords({ store }: Records, file: string, now_ms: number): Promise<number> {
+  let rows = 0;
+  await pipeline(
+    dumpRecords(store, now_ms, (count) => {
+      rows = count;
+    }),
+    createGzip(),
+    createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true }),
+  );
+  return rows;
+}
+
+/** Files may run out while they are copied: then the records of a later moment, which no longer name them, are taken. */
+const TRIES = 3;
+
+async function writeFolder(
+  records: Records,
+  data_root: string,
+  folder: string,
+  now_ms: number,
+): Promise<{ readonly rows: number; readonly copied: CopiedFiles }> {
+  for (let tried = 1; ; tried++) {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { mode: 0o700 });
+    const file = join(folder, RECORDS_NAME);
+    const rows = await writeRecords(records, file, now_ms);
+    const copied = await copyJobFiles(rowsOfDump(linesOf(file), 'jobs'), data_root, folder);
+    if (tried < TRIES && (await hasOutrun(records, copied.faults))) continue;
+    const list = { created_at: new Date(now_ms).toISOString(), rows, files: copied.files };
+    await writeFile(join(folder, LIST_NAME), listText(list), { mode: 0o600, flush: true });
+    await syncFolder(folder);
+    return { rows, copied };
   }
 }
 
-async function* linesOf(file: string): AsyncGenerator<string> {
-  const unzip = createGunzip().setEncoding('utf8');
-  // The loop below throws the same error.
-  const reading = pipeline(createReadStream(file), unzip).catch(() => {});
-  let rest = '';
-  for await (const chunk of unzip) {
-    const lines = (rest + chunk).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  if (rest !== '') yield rest;
-  await reading;
-}
+/** Rows of one look. */
+const ROWS_AT_ONCE = 500;
 
-/** Syncs a folder, so that a new name in it survives a power cut. */
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+/** True when the records no longer say that a missing file is there. */
+async function hasOutrun({ reader }: Records, faults: readonly FileFault[]): Promise<boolean> {
+  for (let from = 0; from < faults.length; from += ROWS_AT_ONCE) {
+    const some = faults.slice(from, from + ROWS_AT_ONCE);
+    const ids = some.map(({ id }) => id);
+    const filed = await filedAmong(reader, ids);
+    if (some.some(({ id, sha256 }) => filed.get(id) !== sha256)) return true;
+  }
+  return false;
 }

@@ -18,6 +18,7 @@ import { verifyLedger } from '../metering/verify.ts';
 import { recordsLocation } from '../store/database.ts';
 import { isDamage } from '../store/database-health.ts';
 import { readClock } from '../store/deletions.ts';
+import { deliveryPause } from '../store/delivery-pause.ts';
 import { isOutage } from '../store/errors.ts';
 import { type Holder, holdersOf } from '../store/holders.ts';
 import { rememberedRoot } from '../store/remembered-root.ts';
@@ -27,6 +28,7 @@ import { overdueMessages } from '../webhooks/messages.ts';
 import { OVERDUE_MS } from '../webhooks/recover.ts';
 import { print, type RecordsConfig, withRecords } from './cli.ts';
 import { growthFinding } from './growth.ts';
+import { RESUME } from './restore.ts';
 import { ledgerLines } from './usage.ts';
 
 /** Result of one check. `note`: information that needs no repair. */
@@ -197,6 +199,11 @@ async function claims({ reader }: Records): Promise<Finding> {
 /** While the service runs, due events are sent within a second or two. */
 async function deliveries({ reader }: Records): Promise<Finding> {
   const check = 'deliveries';
+  const pause = await deliveryPause(reader);
+  if (pause !== null) {
+    const message = `events and mails wait since ${pause.since}, because ${pause.reason}: once the original is gone, '${RESUME}' sends them`;
+    return { check, status: 'note', message };
+  }
   const [longest, ...others] = await overdueMessages(reader, Date.now() - OVERDUE_MS);
   if (longest === undefined) return { check, status: 'ok', message: 'none is overdue' };
   const count = counted(others.length + 1, 'event');

@@ -15,6 +15,8 @@ import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
+import { type OpenStreams, openStreams } from '../http/open-streams.ts';
+import { serviceMetrics } from '../metrics/service-metrics.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
@@ -24,15 +26,17 @@ import { docsAssets } from '../routes/docs-assets.ts';
 import { docsGuides } from '../routes/docs-guides.ts';
 import { docsPage } from '../routes/docs-reference.ts';
 import { webhookDocs } from '../routes/docs-webhooks.ts';
-import { files } from '../routes/files.ts';
+import { files, openDownloads } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { openServices, type Services } from '../services.ts';
+import { deliveryPause } from '../store/delivery-pause.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
+import { RESUME } from './restore.ts';
 import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */
@@ -109,18 +113,20 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
   if (config.port === 0) await listen(server, 0, config.host, 'HAIL_PORT');
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
   const base_url = config.base_url ?? `http://${hostOf(config.host)}:${port}/v1`;
-  const { services, close } = await openServices({ ...config, base_url, formats: OTHER_FORMATS }, log).catch(
-    (error: unknown) => {
-      // A server that listens already would keep the failed process alive.
-      server.close();
-      throw error;
-    },
-  );
   const metrics = config.metrics_port === null ? null : createMetrics();
+  const { services, close } = await openServices(
+    { ...config, base_url, formats: OTHER_FORMATS, ...(metrics === null ? {} : { meter: metrics }) },
+    log,
+  ).catch((error: unknown) => {
+    // A server that listens already would keep the failed process alive.
+    server.close();
+    throw error;
+  });
+  const open_files = { archives: openStreams(), downloads: openDownloads(), viewer: openStreams() };
   const connections = attachApp(server, {
     endpoints: ENDPOINTS,
     variants: OTHER_VARIANTS,
-    publicRoutes: publicRoutesOf(services, {
+    publicRoutes: publicRoutesOf(services, open_files, {
       access: config.viewer,
       basemap_folder: join(config.data_root, layout.basemap),
       streets,
@@ -138,7 +144,10 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     if (!server.listening) await listen(server, port, config.host, 'HAIL_PORT');
     if (metrics !== null && config.metrics_port !== null) {
       const metricsServer = createServer();
-      listening.push({ server: metricsServer, connections: serveInTurn(metricsServer, metricsPage(metrics)) });
+      listening.push({
+        server: metricsServer,
+        connections: serveInTurn(metricsServer, metricsPage(metrics, serviceMetrics(metrics, services, open_files))),
+      });
       await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
     }
     const running = workers === null ? null : await startWorkers(services, log, workers);
@@ -148,7 +157,13 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     };
     // The last step that may fail, and printed at once: the keys are shown this once.
     const first_keys = await ensureFirstBusiness(services.records, services.now());
+    const pause = await deliveryPause(services.records.reader);
     say(welcome(base_url, first_keys));
+    if (pause !== null) {
+      say(`Events and mails wait since ${pause.since}: ${pause.reason}. Once the original is gone: ${RESUME}\n\n`);
+      // An error: it takes an operator, and is to be seen at every level.
+      log.error({ ...pause, resume: RESUME }, 'Delivery:Start:Paused');
+    }
     log.info({ base_url, records: config.database_url === null ? 'sqlite' : 'postgresql' }, 'Service:Listen:Ready');
     return {
       base_url,
@@ -169,14 +184,18 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
 }
 
 /** Routes that need no key. */
-function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly PublicRoute[] {
+function publicRoutesOf(
+  services: Services,
+  open_files: Readonly<Record<'archives' | 'downloads' | 'viewer', OpenStreams>>,
+  viewer: ViewerOptions,
+): readonly PublicRoute[] {
   const { base_url } = services;
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version: RELEASE });
   return [
     livez,
     readyz(services),
-    archives(services.catalog),
-    files(services),
+    archives(services.catalog, open_files.archives),
+    files(services, open_files.downloads),
     openApiDocument(document),
     docsPage(document),
     ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_page }) => {
@@ -186,18 +205,18 @@ function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly Pub
     ...webhookDocs,
     ...docsGuides(document),
     ...docsAssets,
-    viewerPages(openViewer(base_url, viewer)),
+    viewerPages(openViewer(base_url, viewer), open_files.viewer),
     frontPage,
   ];
 }
 
-function metricsPage({ registry }: Metrics): RequestListener {
+function metricsPage({ registry }: Metrics, page: () => Promise<string>): RequestListener {
   return (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
       return;
     }
-    registry.metrics().then(
+    page().then(
       (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
       () => response.writeHead(500).end(),
     );

@@ -4,14 +4,18 @@ import { type Business, listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import type { Records } from '../metering/records.ts';
 import { recordAct } from '../store/audit.ts';
+import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../store/delivery-pause.ts';
 import { openSecrets } from '../store/secrets.ts';
+import type { Queue } from '../store/tasks/queue.ts';
 import { openQueue } from '../store/tasks/work.ts';
 import { OTHER_FORMATS } from '../variants.ts';
 import { ATTEMPTS_KEPT, type Attempt, selectAttempts } from '../webhooks/attempts.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable-receiver.ts';
+import { dropMessagesBefore, droppedBeforeOthers } from '../webhooks/messages.ts';
 import { enableReceiver, listReceivers, lockReceiver, receiverExists } from '../webhooks/receivers.ts';
 import { OVERDUE_MS, type Recovered, recover } from '../webhooks/recover.ts';
+import { releaseWaiting } from '../webhooks/requeue.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import {
   businessNamed,
@@ -24,6 +28,7 @@ import {
   wholeNumber,
   withRecords,
 } from './cli.ts';
+import { RESUME } from './restore.ts';
 import { listenCommand } from './webhook-listen.ts';
 
 interface Json {
@@ -38,7 +43,7 @@ const GRACE_MS = 24 * 3_600_000;
 /** `hail-api webhook`: receivers of events, their attempts and secrets, and a receiver for trials. */
 export function webhookCommand(config: () => WebhookConfig): Command {
   const command = new Command('webhook').description(
-    'receivers of events: list, enable, deliveries, secrets, recovery, a trial receiver',
+    'receivers of events: list, enable, deliveries, secrets, recovery, the pause of a copy, a trial receiver',
   );
 
   command
@@ -137,7 +142,66 @@ export function webhookCommand(config: () => WebhookConfig): Command {
       ]);
     });
 
+  command
+    .command('pause')
+    .description(
+      'send no event and no mail until `resume`: for records that were copied by hand, before their first start',
+    )
+    .option('--json', 'print one JSON object')
+    .action(async ({ json }: Json) => {
+      const settings = config();
+      const paused = await withRecords(settings, (records) => pause(records, settings.now()));
+      print(json, { paused: true, changed: paused }, [
+        paused ? `Events and mails wait until: ${RESUME}` : 'Events and mails waited already.',
+      ]);
+    });
+
+  command
+    .command('resume')
+    .description('send the events and mails of a restored copy, which waited because its original might send them, too')
+    .requiredOption('--original-is-gone', 'the original has stopped and will not start again')
+    .option(
+      '--sent-until <time>',
+      'the original has sent what happened before: such events are not sent, but can be recovered',
+      instantArgument,
+    )
+    .option('--json', 'print one JSON object')
+    .action(async ({ json, sentUntil }: Json & { readonly sentUntil?: string }) => {
+      const settings = config();
+      const { changed, dropped } = await withRecords(settings, (records) =>
+        resume(records, sentUntil ?? null, settings.now()),
+      );
+      print(json, { paused: false, changed, dropped }, [
+        changed ? 'Events and mails are sent from now on.' : 'Events and mails were not paused.',
+        ...(dropped === 0 ? [] : [`${counted(dropped, 'event')} that the original has sent will not be sent again.`]),
+      ]);
+    });
+
   return command.addCommand(listenCommand(config));
+}
+
+async function pause(records: Records, now_ms: number): Promise<boolean> {
+  return await records.transaction(async (rows) => {
+    if ((await deliveryPause(rows)) !== null) return false;
+    await pauseDeliveries(rows, 'an operator paused them', now_ms);
+    await recordAct(rows, now_ms, { act: 'deliveries.pause', business_id: null, subject: 'deliveries', detail: {} });
+    return true;
+  });
+}
+
+/** Drops in the transaction that ends the pause: no attempt at a dropped event begins. */
+async function resume(records: Records, sent_until: string | null, now_ms: number) {
+  return await withQueue(records, (queue) =>
+    records.transaction(async (rows) => {
+      const ended = await endDeliveryPause(rows);
+      if (ended === null) return { changed: false, dropped: 0 };
+      const dropped = sent_until === null ? 0 : await dropMessagesBefore(rows, Date.parse(sent_until));
+      for (const id of await droppedBeforeOthers(rows)) await releaseWaiting(rows, { queue }, id, Date.now());
+      const detail = { since: ended.since, sent_until, dropped };
+      await recordAct(rows, now_ms, { act: 'deliveries.resume', business_id: null, subject: 'deliveries', detail });
+      return { changed: true, dropped };
+    }),
+  );
 }
 
 async function list(records: Records, nameOrId: string | null) {
@@ -193,15 +257,24 @@ async function rotate(records: Records, { data_root, master_keys, now }: Webhook
   });
 }
 
-async function recoverSince(records: Records, { now }: WebhookConfig, id: string, since: string): Promise<Recovered> {
-  const queue = await openQueue(records.store, {
+/** Opens the queue of the records for some tasks to add. */
+async function withQueue<Result>({ store }: Records, work: (queue: Queue) => Promise<Result>): Promise<Result> {
+  const queue = await openQueue(store, {
     failed: () => {},
     troubled: (name, error) => {
       if (error !== null) process.stderr.write(`queue ${name}: ${String(error)}\n`);
     },
   });
   try {
-    return await records.transaction(async (rows) => {
+    return await work(queue);
+  } finally {
+    await queue.close();
+  }
+}
+
+async function recoverSince(records: Records, { now }: WebhookConfig, id: string, since: string): Promise<Recovered> {
+  return await withQueue(records, (queue) =>
+    records.transaction(async (rows) => {
       const receiver = await lockReceiver(rows, records.store, id);
       if (receiver === null) throw unknownReceiver(id);
       if (receiver.status !== 'active')
@@ -221,10 +294,8 @@ async function recoverSince(records: Records, { now }: WebhookConfig, id: string
         detail: { since, ...recovered },
       });
       return recovered;
-    });
-  } finally {
-    await queue.close();
-  }
+    }),
+  );
 }
 
 function unknownReceiver(id: string): CommandError {

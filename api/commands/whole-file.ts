@@ -18,7 +18,8 @@ export function refuseToReplace(command: string, file: string, { force = false }
   if (!force) throw new CommandError(EXIT.conflict, `${command} ${file}: exists, expected a new file or --force`);
 }
 
-function refuseNowhere(command: string, file: string): void {
+/** Throws CommandError: usage for an empty name, not_found where the folder of a new file does not exist. */
+export function refuseNowhere(command: string, file: string): void {
   if (file === '') throw new CommandError(EXIT.usage, `${command}: the name of the file is empty, expected one`);
   const folder = dirname(file);
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)

@@ -1,41 +1,182 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { REFUSAL_REASONS, type RefusalReason } from '../errors.ts';
 
-/** What operators watch, in the words of Prometheus. No label holds a business or a key. */
-export interface Metrics {
+/** What workers report as they go. */
+export interface Meter {
+  /** An attempt at a delivery ended and was recorded. `error_class`: null where the receiver acknowledged it. */
+  readonly attempted: (
+    outcome: 'delivered' | 'retried' | 'dropped',
+    error_class: AttemptErrorClass | null,
+    took_ms: number,
+  ) => void;
+  /** A scan was laid over the places that are watched. */
+  readonly matched: (on_time: boolean, changes: AlertChanges, took_ms: number) => void;
+}
+
+/** Why an attempt at a delivery failed. */
+const ERROR_CLASSES = ['http_status', 'timeout', 'connect', 'tls', 'dns', 'blocked'] as const;
+type AttemptErrorClass = (typeof ERROR_CLASSES)[number];
+
+/** Numbers of alerts that a scan changed. */
+interface AlertChanges {
+  readonly opened: number;
+  readonly resolved: number;
+  readonly closed: number;
+}
+
+/** Counts nothing. */
+export const NO_METER: Meter = { attempted: () => {}, matched: () => {} };
+
+/**
+ * What operators watch, in the words of Prometheus. No label holds a business, a key or a receiver. Counts are those of this
+ * process: add them up over processes.
+ */
+export interface Metrics extends Meter {
   readonly registry: Registry;
   readonly answered: (route: string | null, method: string, status: number, took_ms: number) => void;
+  readonly refused: (code: ErrorCode, reason: RefusalReason | null) => void;
   readonly failed: () => void;
 }
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+/** An attempt at a delivery ends after 10 s at most. */
+const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const OUTCOMES = ['delivered', 'retried', 'dropped'] as const;
+
+/** Name of a metric as `registry` shows it, with its type, help and labels. */
+export interface MetricName {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
+}
+
+/** Sums of prom-client that are gauges under the names of counters; each is there by type as well. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `hail_nodejs_active_${of}_total`);
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry, prefix: 'hail_' });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const requests = new Counter({
     name: 'hail_requests_total',
-    help: 'Requests answered, by route, method and status.',
+    help: 'Requests that this process answered, by route, method and status.',
     labelNames: ['route', 'method', 'status'],
-    registers: [registry],
+    registers,
   });
   const took = new Histogram({
     name: 'hail_request_seconds',
     help: 'Time from the head of a request to the first byte of its answer.',
     labelNames: ['route'],
     buckets: SECONDS,
-    registers: [registry],
+    registers,
   });
   const failures = new Counter({
     name: 'hail_failures_total',
-    help: 'Answers with a status of 500 and above.',
-    registers: [registry],
+    help: 'Answers with a status of 500 and above that are failures of this process.',
+    registers,
   });
+  const refusals = new Counter({
+    name: 'hail_refusals_total',
+    help: 'Answers of this process that are no success, by the code of their error.',
+    labelNames: ['code'],
+    registers,
+  });
+  const overloads = new Counter({
+    name: 'hail_overload_refusals_total',
+    help: 'Answers 503 overloaded of this process, by what was too busy: query engine, a thread, calls without a key, open files.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const rates = new Counter({
+    name: 'hail_rate_refusals_total',
+    help: 'Answers 429 rate_limited of this process, by the limit: of a key per minute, of a business per day, of an address without a key.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'hail_delivery_attempts_total',
+    help: 'Attempts at deliveries that this process ended: delivered, retried (failed, and tried again), dropped (failed for good).',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const faults = new Counter({
+    name: 'hail_delivery_failures_total',
+    help: 'Attempts at deliveries of this process that failed, by class of the error.',
+    labelNames: ['error_class'],
+    registers,
+  });
+  const attempt_seconds = new Histogram({
+    name: 'hail_delivery_attempt_seconds',
+    help: 'Duration of the attempts at deliveries of this process.',
+    buckets: ATTEMPT_SECONDS,
+    registers,
+  });
+  const scans = new Counter({
+    name: 'hail_alert_scans_total',
+    help: 'Scans that this process matched with the places that are watched: live, or late and without new alerts.',
+    labelNames: ['timing'],
+    registers,
+  });
+  const changes = new Counter({
+    name: 'hail_alert_changes_total',
+    help: 'Alerts that this process opened, resolved, or closed without an event.',
+    labelNames: ['change'],
+    registers,
+  });
+  const match_seconds = new Histogram({
+    name: 'hail_alert_match_seconds',
+    help: 'Time in which this process matched a scan and wrote its alerts.',
+    buckets: SECONDS,
+    registers,
+  });
+  // A series that begins with its first event hides that event from rate().
+  for (const reason of REFUSAL_REASONS.overloaded) overloads.inc({ reason }, 0);
+  for (const reason of REFUSAL_REASONS.rate_limited) rates.inc({ reason }, 0);
+  for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0);
+  for (const error_class of ERROR_CLASSES) faults.inc({ error_class }, 0);
+  for (const timing of ['live', 'late']) scans.inc({ timing }, 0);
+  for (const change of ['opened', 'resolved', 'closed']) changes.inc({ change }, 0);
   return {
     registry,
     answered: (route, method, status, took_ms) => {
       requests.inc({ route: route ?? 'none', method, status });
       took.observe({ route: route ?? 'none' }, took_ms / 1000);
     },
+    refused: (code, reason) => {
+      refusals.inc({ code });
+      if (reason === null) return;
+      if (code === 'overloaded') overloads.inc({ reason });
+      else rates.inc({ reason });
+    },
     failed: () => failures.inc(),
+    attempted: (outcome, error_class, took_ms) => {
+      attempts.inc({ outcome });
+      if (error_class !== null) faults.inc({ error_class });
+      attempt_seconds.observe(took_ms / 1000);
+    },
+    matched: (on_time, { opened, resolved, closed }, took_ms) => {
+      scans.inc({ timing: on_time ? 'live' : 'late' });
+      changes.inc({ change: 'opened' }, opened);
+      changes.inc({ change: 'resolved' }, resolved);
+      changes.inc({ change: 'closed' }, closed);
+      match_seconds.observe(took_ms / 1000);
+    },
   };
+}
+
+/** Every metric of a registry, also those without a series, by name. */
+export async function metricNames(registry: Registry): Promise<readonly MetricName[]> {
+  const found = await registry.getMetricsAsJSON();
+  return found
+    .map(({ name, type, help }) => ({ name, type: String(type), help, labels: labelsOf(registry, name) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function labelsOf(registry: Registry, name: string): readonly string[] {
+  const metric: unknown = registry.getSingleMetric(name);
+  if (typeof metric !== 'object' || metric === null || !('labelNames' in metric)) return [];
+  return Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [];
 }

@@ -11,6 +11,8 @@ const RETRY_AFTER_S = 1;
 export interface OpenStreams {
   /** Opens one more for a client's address; it counts until it is closed. Throws ApiError overloaded when there are too many. */
   readonly open: (address: string, make: () => Promise<Readable>) => Promise<Readable>;
+  /** Number of files that are open. */
+  readonly count: () => number;
 }
 
 /** Bounds of concurrent streams, in all and for each address. */
@@ -18,12 +20,16 @@ export function openStreams(total_max = TOTAL_MAX, per_address_max = PER_ADDRESS
   const perAddress = new Map<string, number>();
   let total = 0;
   return {
+    count: () => total,
     open: async (address, make) => {
       const own = perAddress.get(address) ?? 0;
       if (total >= total_max || own >= per_address_max)
-        throw new ApiError('overloaded', 'too many files are being read at once', {
-          'Retry-After': String(RETRY_AFTER_S),
-        });
+        throw new ApiError(
+          'overloaded',
+          'too many files are being read at once',
+          { 'Retry-After': String(RETRY_AFTER_S) },
+          { reason: 'open_files' },
+        );
       total += 1;
       perAddress.set(address, own + 1);
       const release = () => {

@@ -13,9 +13,12 @@ export function turns(at_once: number, waiting_max: number): Turns {
     if (running < at_once) running += 1;
     else {
       if (waiting.length >= waiting_max)
-        throw new ApiError('overloaded', `too many requests without a key wait, at most ${waiting_max} may`, {
-          'Retry-After': String(RETRY_AFTER_S),
-        });
+        throw new ApiError(
+          'overloaded',
+          `too many requests without a key wait, at most ${waiting_max} may`,
+          { 'Retry-After': String(RETRY_AFTER_S) },
+          { reason: 'guests' },
+        );
       await new Promise<void>((resolve) => waiting.push(resolve)); // the call that ends passes its turn on
     }
     try {

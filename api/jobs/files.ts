@@ -52,9 +52,14 @@ export function partsOfName(name: string): { readonly id: string; readonly sha25
   return { id, sha256 };
 }
 
+/** Folder of the attempts in a folder of files. */
+export function stagesFolder(folder: string): string {
+  return join(folder, MAKING);
+}
+
 /** Makes a folder for one attempt. */
 export async function openStage(root: string, { kind, id }: Pick<Job, 'kind' | 'id'>): Promise<Stage> {
-  const folder = join(jobFolder(root, kind), MAKING, `${id}-${randomBytes(4).toString('hex')}`);
+  const folder = join(stagesFolder(jobFolder(root, kind)), `${id}-${randomBytes(4).toString('hex')}`);
   const made = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   // The first job of a root makes the folder of the files, too.
   if (made !== undefined) await syncFolder(dirname(made));
@@ -63,7 +68,7 @@ export async function openStage(root: string, { kind, id }: Pick<Job, 'kind' | '
 
 /** Folders of attempts in the files of a kind, with when they last changed, epoch milliseconds. */
 export async function listStages(root: string, kind: Job['kind']) {
-  return await entriesOf(join(jobFolder(root, kind), MAKING));
+  return await entriesOf(stagesFolder(jobFolder(root, kind)));
 }
 
 /** Files of a kind, with when they were last written, epoch milliseconds. Folders are left out. */

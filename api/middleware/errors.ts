@@ -17,6 +17,7 @@ export function errors(telemetry: Telemetry): Middleware {
     } catch (thrown) {
       const error = asApiError(thrown);
       const { request_id } = ctx.state;
+      telemetry.refused(error);
       if (error.status >= 500 && !isGone(ctx)) telemetry.failed(request_id, error.cause ?? error);
       const { status, type, body } = errorAnswer(error, ctx.state);
       for (const name of ctx.res.getHeaderNames()) ctx.remove(name);

@@ -52,6 +52,7 @@ export function guests(
         'rate_limited',
         `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
         { 'Retry-After': String(retry_after_s) },
+        { reason: 'guest' },
       );
     return inTurn(async () => {
       if (!isGone(ctx)) await next();

@@ -23,9 +23,12 @@ export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday'>): M
     // Before the limit, as the order of checks has it, and after the count: the answer shows the window of the key.
     if (suspended) throw new ApiError('forbidden', 'the business is suspended');
     if (retry_after_s !== null)
-      throw new ApiError('rate_limited', `more than ${limit} requests in ${RATE_WINDOW_S} seconds`, {
-        'Retry-After': String(retry_after_s),
-      });
+      throw new ApiError(
+        'rate_limited',
+        `more than ${limit} requests in ${RATE_WINDOW_S} seconds`,
+        { 'Retry-After': String(retry_after_s) },
+        { reason: 'key' },
+      );
     const { requests_per_day } = plan.quotas;
     // Test keys are for trying, and open nothing that costs.
     if (requests_per_day === null || kind === 'test') return next();
@@ -41,9 +44,12 @@ export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday'>): M
 function refuseToday(ctx: Context, requests_per_day: number, unix_ms: number): never {
   const rest_s = DAY_S - (Math.floor(ctx.state.now_ms / 1000) % DAY_S);
   ctx.state.rate_headers = dayHeaders(requests_per_day, rest_s, unix_ms);
-  throw new ApiError('rate_limited', `more than ${requests_per_day} requests on this UTC day`, {
-    'Retry-After': String(rest_s),
-  });
+  throw new ApiError(
+    'rate_limited',
+    `more than ${requests_per_day} requests on this UTC day`,
+    { 'Retry-After': String(rest_s) },
+    { reason: 'day' },
+  );
 }
 
 function dayHeaders(limit: number, rest_s: number, unix_ms: number): Headers {

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { withoutSecrets } from '../accounts/key-text.ts';
+import type { ApiError } from '../errors.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Context, Middleware } from '../state.ts';
 
@@ -10,6 +11,8 @@ export interface Telemetry {
   readonly answered: (ctx: Context, took_ms: number) => void;
   /** A failure of ours, with its cause. */
   readonly failed: (request_id: string, error: unknown) => void;
+  /** An answer that is no success. */
+  readonly refused: (error: ApiError) => void;
   /** A reply that is not what its schema promises. */
   readonly schemaMismatch: (route: string, faults: string) => void;
 }
@@ -42,6 +45,7 @@ export function telemetryOf(log: Logger, metrics: Metrics | null): Telemetry {
       metrics?.failed();
       log.error({ request_id, err: error }, 'Request:Answer:Failed');
     },
+    refused: ({ code, reason }) => metrics?.refused(code, reason),
     schemaMismatch: (route, faults) => log.error({ route, faults }, 'Reply:Schema:Mismatch'),
   };
 }

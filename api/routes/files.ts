@@ -22,11 +22,13 @@ const PATH = new RegExp(`^/v1/files/(${PATH_ID})$`);
 /** Business of a job that does not exist, so that the check of its signature takes as long as any other. */
 const NO_BUSINESS = 'biz_';
 
+/** Bounds of the files of jobs that are open for answers. */
+export function openDownloads(): OpenStreams {
+  return openStreams(STREAMS_MAX, STREAMS_OF_ADDRESS_MAX);
+}
+
 /** GET /v1/files/{job}: the file of a job, for a signed address that its poll gave and that has not expired. */
-export function files(
-  services: Services,
-  streams: OpenStreams = openStreams(STREAMS_MAX, STREAMS_OF_ADDRESS_MAX),
-): PublicRoute {
+export function files(services: Services, streams: OpenStreams = openDownloads()): PublicRoute {
   const { records, secrets, files_root, now } = services;
   return {
     path: '/v1/files{/*rest}',

@@ -9,6 +9,7 @@ import type { Records } from '../metering/records.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
+import { deliveryPause } from '../store/delivery-pause.ts';
 import { isOutage } from '../store/errors.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
 
@@ -67,8 +68,9 @@ async function deliveryHealth({ reader }: Records): Promise<Health['components']
   const backlog = await orNull(messageBacklog(reader, machine_ms));
   if (backlog === null) return null;
   const overdue_ms = backlog.due_since_ms === null ? null : machine_ms - backlog.due_since_ms;
+  const is_paused = (await orNull(deliveryPause(reader))) !== null;
   return {
-    status: stateOf(overdue_ms === null || overdue_ms <= LATE_MS),
+    status: stateOf(!is_paused && (overdue_ms === null || overdue_ms <= LATE_MS)),
     queue_depth: backlog.events,
     oldest_due_seconds: overdue_ms === null ? null : Math.floor(overdue_ms / 1000),
   };
@@ -109,10 +111,13 @@ export function readyz(services: Services): PublicRoute {
       ctx.status = ready ? 200 : 503;
       ctx.set(PROBE_HEADERS);
       const missing = services.catalog.missing();
+      // A copy answers, and is ready: only what it would send waits.
+      const pause = checks.records ? await orNull(deliveryPause(services.records.reader)) : null;
+      const paused = pause === null ? {} : { deliveries: 'paused' };
       const lacks = missing.length === 0 ? {} : { missing };
       const unreadable = services.catalog.unreadable();
       const refused = unreadable === null ? {} : { reason: unreadable.message };
-      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...lacks, ...refused });
+      ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...paused, ...lacks, ...refused });
     },
   };
 }

@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Store } from './database.ts';
 import { appliedMigrations } from './migrate.ts';
-import { ALL_TABLES, type Database, type Table } from './schema.ts';
+import { ALL_TABLES, type Database, type Table, type TableName } from './schema.ts';
 
 const FORMAT = 'hail-records';
 const ROWS_PER_READ = 1_000;
@@ -55,16 +55,48 @@ function line(value: unknown): string {
   return `${JSON.stringify(value)}\n`;
 }
 
+interface RestoreOptions {
+  /** Deletes what the records hold, in the same transaction. */
+  readonly replace?: boolean;
+  /** Goes into the same transaction, after the last row. */
+  readonly last?: (rows: Transaction<Database>) => Promise<void>;
+}
+
 /**
  * Puts a dump into empty records, all of it or nothing; returns the number of rows. Throws when the dump is cut short, is
- * of another version, or the records hold a business.
+ * of another version, or the records hold a business that is not to be replaced.
  */
-export async function restoreRecords(store: Store, lines: AsyncIterable<string>): Promise<number> {
+export async function restoreRecords(
+  store: Store,
+  lines: AsyncIterable<string>,
+  { replace = false, last = async () => {} }: RestoreOptions = {},
+): Promise<number> {
   return await store.writer.transaction().execute(async (rows) => {
-    if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst())
+    if (replace) await deleteRows(rows);
+    else if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst())
       throw new DumpRefused(`records ${store.name} hold businesses, expected none`, { conflict: true });
-    return await insertLines(rows, lines, await appliedMigrations(rows, store));
+    const count = await insertLines(rows, lines, await appliedMigrations(rows, store));
+    await last(rows);
+    return count;
   });
+}
+
+/** Deletes every row, also of what belongs to the place: the records are those of another one from then on. */
+async function deleteRows(rows: Transaction<Database>): Promise<void> {
+  for (const { name } of ALL_TABLES.toReversed()) if (name !== 'migrations') await rows.deleteFrom(name).execute();
+}
+
+/** Rows of one table in the lines of a dump. Throws DumpRefused for a line that is not of a dump; their number is not checked. */
+export async function* rowsOfDump(lines: AsyncIterable<string>, table: TableName): AsyncGenerator<Row> {
+  let number = 0;
+  for await (const text of lines) {
+    number += 1;
+    if (number === 1) parseLine(Head, text, 1);
+    else {
+      const found = parseLine(Line, text, number);
+      if ('table' in found && found.table === table) yield found.row;
+    }
+  }
 }
 
 /** A dump that cannot be restored here. */

@@ -2,12 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import pino, { type Logger } from 'pino';
 import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
+import type { Meter } from '../http/metrics.ts';
 import type { Records } from '../metering/records.ts';
+import { deliveryPause } from '../store/delivery-pause.ts';
 import { isOutage } from '../store/errors.ts';
 import { OWNER } from '../store/owner.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
+import type { Attempt } from './attempts.ts';
 import type { WebhookClient } from './client.ts';
 import { MESSAGE_TASK, MessageTask } from './events.ts';
 import { type EventFormats, formatOf } from './formats.ts';
@@ -27,6 +30,7 @@ export interface DeliveryParts {
   readonly mailer: Mailer;
   /** Factor of the waits between attempts. */
   readonly webhook_time_scale: number;
+  readonly meter: Pick<Meter, 'attempted'>;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -44,14 +48,56 @@ const RECORDING_WAIT_MS = 250;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
+/** How soon the end of a pause is seen. */
+const PAUSE_LOOK_MS = 1_000;
 const MAILS_AT_ONCE = 4;
 const SILENT = pino({ level: 'silent' });
 const MAIL_LEASE_MS = 120_000;
 
-/** Sends due messages and mails. The returned function stops it and waits for attempts under way. */
+/**
+ * Sends due messages and mails, unless these records are a copy whose original may still send them. The returned function stops
+ * it and waits for attempts under way.
+ */
 export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT): () => Promise<void> {
+  let working: readonly (() => Promise<void>)[] | null = null;
+  const look = async () => {
+    try {
+      const isPaused = (await deliveryPause(parts.records.reader)) !== null;
+      if (isPaused === (working === null)) return;
+      const stops = working ?? [];
+      working = isPaused ? null : beginDeliveries(parts);
+      await Promise.all(stops.map((stop) => stop()));
+    } catch (error) {
+      log.warn({ err: error }, 'Push:Pause:Unknown');
+    }
+  };
+  let looking = look();
+  let isLooking = true;
+  const ended = () => {
+    isLooking = false;
+  };
+  void looking.then(ended);
+  const pauses = setInterval(() => {
+    if (isLooking) return;
+    isLooking = true;
+    looking = look();
+    void looking.then(ended);
+  }, PAUSE_LOOK_MS).unref();
+  let sweeping: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    sweeping = sweep(parts, log);
+  }, SWEEP_EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    clearInterval(pauses);
+    await looking;
+    await Promise.all([sweeping, ...(working ?? []).map((stop) => stop())]);
+  };
+}
+
+function beginDeliveries(parts: DeliveryParts): readonly (() => Promise<void>)[] {
   const { queue } = parts;
-  const stops = [
+  return [
     queue.work(
       MESSAGE_TASK,
       { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
@@ -61,14 +107,6 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
       sendMail(task, parts.mailer, parts),
     ),
   ];
-  let sweeping: Promise<void> = Promise.resolve();
-  const timer = setInterval(() => {
-    sweeping = sweep(parts, log);
-  }, SWEEP_EVERY_MS).unref();
-  return async () => {
-    clearInterval(timer);
-    await Promise.all([sweeping, ...stops.map((stop) => stop())]);
-  };
 }
 
 async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
@@ -129,7 +167,8 @@ async function record(parts: DeliveryParts, ended: EndedAttempt): Promise<void> 
   const settings = { queue, store: records.store, formats, time_scale };
   for (;;)
     try {
-      await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));
+      const attempt = await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));
+      if (attempt !== null) parts.meter.attempted(outcomeOf(attempt), ended.error_class, attempt.duration_ms);
       // Released messages and mails to the team are due at once.
       queue.wake(MESSAGE_TASK);
       queue.wake(MAIL_TASK);
@@ -138,4 +177,9 @@ async function record(parts: DeliveryParts, ended: EndedAttempt): Promise<void> 
       if (!isOutage(error) || performance.now() > until_ms) throw error;
       await sleep(RECORDING_WAIT_MS);
     }
+}
+
+function outcomeOf({ success, next_retry_at }: Attempt): 'delivered' | 'retried' | 'dropped' {
+  if (success === 1) return 'delivered';
+  return next_retry_at === null ? 'dropped' : 'retried';
 }

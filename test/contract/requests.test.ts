@@ -461,6 +461,7 @@ testErrors('an upload that breaks off counts as a fault of the client, and no cl
           statuses.push(ctx.status);
           tell();
         },
+        refused: () => {},
         failed: (_, error) => t.fail(String(error)),
         schemaMismatch: (_, faults) => t.fail(faults),
       },

@@ -437,6 +437,7 @@ test('503 overloaded with Retry-After when too many archives are being read; wha
 test('the file of an archive is closed after its answer, read or not', async (t) => {
   const opened: Readable[] = [];
   const streams: OpenStreams = {
+    count: () => opened.length,
     open: async (_, make) => {
       const stream = await make();
       opened.push(stream);

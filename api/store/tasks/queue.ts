@@ -41,6 +41,19 @@ export interface WorkSettings {
   readonly groups_in_turn?: number;
 }
 
+/** What the handlers of a name are doing in this process. */
+export interface QueueLoad {
+  /** Tasks that may run at once. */
+  readonly slots: number;
+  readonly running: number;
+  /** Those of them whose group was slow last. */
+  readonly running_slow: number;
+  /** Tenants with a running task. */
+  readonly tenants: number;
+  /** Running tasks of the tenant that has the most. */
+  readonly largest_share: number;
+}
+
 /**
  * Queued work that no caller polls. A task runs at least once: if its handler fails or its process dies, it runs again when its
  * lease ends, not before. Opening a queue ends the leases of dead processes. So a handler must read from the records whether its
@@ -58,6 +71,8 @@ export interface Queue {
   readonly work: (name: string, settings: WorkSettings, handler: (task: Task) => Promise<void>) => () => Promise<void>;
   /** Looks for due tasks now instead of at the next poll, for a caller that has just committed one. */
   readonly wake: (name: string) => void;
+  /** Null where this process has no handler of that name. */
+  readonly load: (name: string) => QueueLoad | null;
   readonly close: () => Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import type { Candidate, ClaimedTask, ClaimLimits, WorkSettings } from './queue.ts';
+import type { Candidate, ClaimedTask, ClaimLimits, QueueLoad, WorkSettings } from './queue.ts';
 
 /** A slow group runs one task at a time for this long, or until one of its runs is quick. */
 const SLOW_FOR_MS = 600_000;
@@ -42,6 +42,17 @@ export class Slots {
   /** Free slots. */
   get free(): number {
     return this.#settings.at_once - this.#running;
+  }
+
+  get load(): QueueLoad {
+    const shares = [...this.#tenants.values()].map(({ running }) => running);
+    return {
+      slots: this.#settings.at_once,
+      running: this.#running,
+      running_slow: this.#slowTasks.size,
+      tenants: shares.length,
+      largest_share: shares.reduce((most, each) => Math.max(most, each), 0),
+    };
   }
 
   begin(task: Place): void {

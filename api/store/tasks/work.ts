@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Store } from '../database.ts';
-import type { ClaimedTask, ClaimLimits, Queue, Task, TaskStore, WorkSettings } from './queue.ts';
+import type { ClaimedTask, ClaimLimits, Queue, QueueLoad, Task, TaskStore, WorkSettings } from './queue.ts';
 import { Slots } from './slots.ts';
 import { tableTaskStore } from './table.ts';
 
@@ -68,6 +68,10 @@ export function queueOver(taskStore: TaskStore, reports: QueueReports): Queue {
       };
     },
     wake,
+    load: (name) => {
+      const [runner] = runners.get(name) ?? [];
+      return runner?.load ?? null;
+    },
     close: async () => {
       await Promise.all([...runners.values()].flatMap((same) => [...same]).map((runner) => runner.stop()));
       for (const timer of planned.values()) clearTimeout(timer);
@@ -116,6 +120,10 @@ class TaskRunner {
       ? setInterval(() => void this.#extend(), settings.lease_ms / EXTENSIONS_PER_LEASE).unref()
       : null;
     this.wake();
+  }
+
+  get load(): QueueLoad {
+    return this.#slots.load;
   }
 
   /** Polls now, or once more after the poll that is running. */

@@ -2,6 +2,7 @@ import pino from 'pino';
 import type { WatchParts } from '../../../api/alerts/watch.ts';
 import type { Edition } from '../../../api/catalog.ts';
 import type { Engine } from '../../../api/duckdb.ts';
+import { NO_METER } from '../../../api/http/metrics.ts';
 import type { Live, LiveSnapshot } from '../../../api/live.ts';
 import type { Records } from '../../../api/metering/records.ts';
 import { tableTaskStore } from '../../../api/store/tasks/table.ts';
@@ -127,6 +128,7 @@ export function watchPartsOf(
       return { blocksOver: () => (scan?.covered === false ? 0 : 9) };
     },
     clocks: { now, machine: () => 0, monotonic: () => 0 },
+    meter: NO_METER,
     log: pino({ level: 'silent' }),
   };
 }

@@ -49,6 +49,7 @@ const server = createApp({
   check_replies: 'all',
   telemetry: {
     answered: () => {},
+    refused: () => {},
     failed: (_, error) => console.error(error),
     schemaMismatch: (route, faults) => console.error(route, faults),
   },

@@ -12,6 +12,7 @@ import { type ExportConfig, exportCommand } from '../../../api/commands/export.t
 import { keyCommand } from '../../../api/commands/key.ts';
 import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
+import { restoreCommand } from '../../../api/commands/restore.ts';
 import { seedCommand } from '../../../api/commands/seed.ts';
 import { usageCommand } from '../../../api/commands/usage.ts';
 import { type VerifyConfig, verifyCommand } from '../../../api/commands/verify.ts';
@@ -27,6 +28,7 @@ const COMMANDS = [
   keyCommand,
   memberCommand,
   planCommand,
+  restoreCommand,
   seedCommand,
   usageCommand,
   verifyCommand,

@@ -78,6 +78,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   const failures: unknown[] = [];
   const telemetry: Telemetry = {
     answered: () => {},
+    refused: () => {},
     failed: (_, error) => failures.push(error),
     schemaMismatch: (route, faults) => failures.push(new Error(`${route} ${faults}`)),
   };

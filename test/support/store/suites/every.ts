@@ -5,6 +5,7 @@ import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { deliverySuite } from './deliveries.ts';
 import { earlierAlertsSuite } from './earlier-alerts.ts';
+import { figuresSuite } from './figures.ts';
 import { idempotencySuite } from './idempotency.ts';
 import { integritySuite } from './integrity.ts';
 import { jobsSuite } from './jobs.ts';
@@ -38,6 +39,7 @@ export function everySuite(test: Register): void {
     earlierAlertsSuite,
     riskScoresSuite,
     deliverySuite,
+    figuresSuite,
   ])
     suite(test);
 }

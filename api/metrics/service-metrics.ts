@@ -1,0 +1,264 @@
+import { Gauge, type Registry } from 'prom-client';
+import { instant } from '../../schemas/time.ts';
+import { openArrival } from '../alerts/arrival.ts';
+import { NOTHING_PUBLISHED } from '../catalog.ts';
+import { releaseVersion } from '../config.ts';
+import { ANSWERS, type Engine, type EngineRole, JOBS } from '../duckdb.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { OpenStreams } from '../http/open-streams.ts';
+import { followLedger } from '../metering/ledger-follow.ts';
+import { ingestHealth } from '../rules/staleness.ts';
+import type { Services } from '../services.ts';
+import { MESSAGE_TASK } from '../webhooks/events.ts';
+import { type Known, part } from './part.ts';
+import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
+
+/** What a scrape waits for the records at most: it answers within a second, whatever the database does. */
+const WAIT_MS = 700;
+const FRESH_MS = 5_000;
+const KEPT_MS = 60_000;
+/** The comparison of the ledger goes on once in this time. */
+const LEDGER_FRESH_MS = 30_000;
+const LEDGER_KEPT_MS = 600_000;
+
+/** Folders of files that are open for answers. */
+export type OpenFiles = Readonly<Record<'archives' | 'downloads' | 'viewer', Pick<OpenStreams, 'count'>>>;
+
+/** Clocks of a service, milliseconds. */
+interface Clocks {
+  readonly machine: () => number;
+  readonly monotonic: () => number;
+}
+
+const OWN_CLOCKS: Clocks = { machine: Date.now, monotonic: () => performance.now() };
+
+/** Adds the gauges of a service to its counts. The returned function writes the page of all, in at most a second. */
+export function serviceMetrics(
+  { registry }: Pick<Metrics, 'registry'>,
+  services: Services,
+  open_files: OpenFiles,
+  clocks: Clocks = OWN_CLOCKS,
+): () => Promise<string> {
+  const gauges = createGauges(registry);
+  const { records, catalog, queue, now } = services;
+  const times = { fresh_ms: FRESH_MS, kept_ms: KEPT_MS, wait_ms: WAIT_MS };
+  const readiness = part(records.health, times, clocks.monotonic);
+  const figures = part(() => readRecordFigures(records.reader), times, clocks.monotonic);
+  const compare = followLedger(records.reader);
+  const ledger = part(
+    () => compare(instant(now()).slice(0, 'YYYY-MM'.length)),
+    { ...times, fresh_ms: LEDGER_FRESH_MS, kept_ms: LEDGER_KEPT_MS },
+    clocks.monotonic,
+  );
+  const scanAge = openArrival({ now, ...clocks });
+  const machineAge = openArrival({ ...clocks, now: clocks.machine });
+  gauges.build.set({ version: releaseVersion(), node: process.version, records: records.store.kind }, 1);
+
+  const setData = () => {
+    for (const gauge of [gauges.scan_time, gauges.scan_age, gauges.dates]) gauge.remove();
+    for (const gauge of [gauges.feed_time, gauges.feed_age, gauges.feed_stale, gauges.feed_failed, gauges.missing])
+      gauge.reset();
+    const is_readable = catalog.failure() === null;
+    gauges.ready.set({ part: 'data' }, is_readable ? 1 : 0);
+    for (const folder of catalog.missing()) gauges.missing.set({ folder: folderOf(folder) }, 1);
+    const edition = is_readable ? catalog.edition() : NOTHING_PUBLISHED;
+    const { newest_scan_ms, feedStates } = edition;
+    if (is_readable) gauges.dates.set(edition.dates.length);
+    if (newest_scan_ms !== null) {
+      gauges.scan_time.set(newest_scan_ms / 1000);
+      gauges.scan_age.set(atLeast0(scanAge(newest_scan_ms)));
+    }
+    for (const { name, last_success_at, stale } of ingestHealth(edition, now()).sources) {
+      gauges.feed_stale.set({ feed: name }, stale ? 1 : 0);
+      if (last_success_at === null) continue;
+      const at_ms = Date.parse(last_success_at);
+      gauges.feed_time.set({ feed: name }, at_ms / 1000);
+      gauges.feed_age.set({ feed: name }, atLeast0(scanAge(at_ms)));
+    }
+    for (const { name, failure } of feedStates) gauges.feed_failed.set({ feed: name }, failure === null ? 0 : 1);
+  };
+
+  const setProcess = () => {
+    for (const [engine, load] of enginesOf(services)) {
+      gauges.statements.set({ engine, state: 'running' }, load.running);
+      gauges.statements.set({ engine, state: 'waiting' }, load.waiting);
+    }
+    for (const [folder, streams] of Object.entries(open_files)) gauges.files.set({ folder }, streams.count());
+    gauges.attempts.reset();
+    const own = [gauges.slots, gauges.attempt_businesses, gauges.largest_share];
+    for (const gauge of own) gauge.remove();
+    const load = queue.load(MESSAGE_TASK);
+    if (load === null) return;
+    gauges.attempts.set({ share: 'quick' }, load.running - load.running_slow);
+    gauges.attempts.set({ share: 'slow' }, load.running_slow);
+    gauges.slots.set(load.slots);
+    gauges.attempt_businesses.set(load.tenants);
+    gauges.largest_share.set(load.largest_share);
+  };
+
+  const note = (name: 'ready' | 'records' | 'ledger', { has_failed, age_s }: Known<unknown>) => {
+    gauges.failed.set({ part: name }, has_failed ? 1 : 0);
+    gauges.age.remove({ part: name });
+    if (age_s !== null) gauges.age.set({ part: name }, age_s);
+  };
+
+  const setRecords = async () => {
+    const [ready, known, compared] = await Promise.all([readiness(), figures(), ledger()]);
+    note('ready', ready);
+    note('records', known);
+    note('ledger', compared);
+    gauges.ready.set({ part: 'records' }, ready.figures === true && !ready.has_failed ? 1 : 0);
+    gauges.ledger.reset();
+    for (const against of ['months', 'days'] as const) {
+      const difference = compared.figures?.[against] ?? null;
+      if (difference !== null) gauges.ledger.set({ against }, difference);
+    }
+    gauges.jobs.reset();
+    for (const gauge of [gauges.pending, gauges.due_age, gauges.paused, gauges.job_age, gauges.alerts]) gauge.remove();
+    if (known.figures === null) return;
+    const { pending, next_at_ms, is_paused, jobs, waiting_since_ms, open_alerts } = known.figures;
+    gauges.pending.set(pending);
+    gauges.due_age.set(next_at_ms === null ? 0 : atLeast0(machineAge(next_at_ms)));
+    gauges.paused.set(is_paused ? 1 : 0);
+    gauges.alerts.set(open_alerts);
+    for (const kind of ['report', 'export'] as const)
+      for (const state of ['waiting', 'running'] as const) gauges.jobs.set({ kind, state }, jobs[kind][state]);
+    gauges.job_age.set(waiting_since_ms === null ? 0 : atLeast0(scanAge(waiting_since_ms)));
+  };
+
+  let writing: Promise<string> | null = null;
+  const write = async () => {
+    try {
+      await setRecords();
+      setData();
+      setProcess();
+      return await registry.metrics();
+    } finally {
+      writing = null;
+    }
+  };
+  return () => {
+    writing ??= write();
+    return writing;
+  };
+}
+
+/** Seconds of an age. A time ahead of the clock has none: 0. */
+function atLeast0(age_ms: number): number {
+  return Math.max(0, age_ms) / 1000;
+}
+
+/** A missing folder by its first name: those of dates would be series without an end. */
+function folderOf(path: string): string {
+  return path.split('/', 1)[0] ?? path;
+}
+
+function enginesOf({ engine, jobEngine }: Services) {
+  return [
+    ['answers', engine.load()],
+    ['jobs', jobEngine.load()],
+  ] as const satisfies readonly (readonly [keyof typeof ENGINES, ReturnType<Engine['load']>])[];
+}
+
+const ENGINES: Readonly<Record<'answers' | 'jobs', EngineRole>> = { answers: ANSWERS, jobs: JOBS };
+
+const OWN = 'Of this process.';
+const SHARED = 'Of the shared records: the same from every process on one database, so never add it up.';
+
+/** Every gauge of a service. Exported for the list of names: dashboards and rules are compared with it. */
+export function createGauges(registry: Registry) {
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge<Label>({ name: `hail_${name}`, help, labelNames, registers: [registry] });
+  const gauges = {
+    build: gauge('build_info', 'Always 1: version of the service and of Node.js, and kind of its records.', [
+      'version',
+      'node',
+      'records',
+    ]),
+    ready: gauge('ready', `1 while the part works as /readyz sees it, else 0. ${OWN}`, ['part']),
+    missing: gauge('data_missing', `1 for a folder of the data root that is missing; no series else. ${OWN}`, [
+      'folder',
+    ]),
+    scan_time: gauge(
+      'scan_newest_timestamp_seconds',
+      `Time of the newest scan that is served, since the epoch. ${OWN}`,
+    ),
+    scan_age: gauge(
+      'scan_age_seconds',
+      `Age of the newest scan that is served; steps of the clock do not count. ${OWN}`,
+    ),
+    dates: gauge('storm_dates', `Storm dates that can be read. ${OWN}`),
+    feed_time: gauge(
+      'feed_newest_timestamp_seconds',
+      `Time of the newest data of a feed, since the epoch; no series before the first. ${OWN}`,
+      ['feed'],
+    ),
+    feed_age: gauge('feed_age_seconds', `Age of the newest data of a feed; no series before the first. ${OWN}`, [
+      'feed',
+    ]),
+    feed_stale: gauge('feed_stale', `1 for a feed that is late or never came, else 0. ${OWN}`, ['feed']),
+    feed_failed: gauge('feed_failed', `1 for a feed whose last attempt failed, else 0. ${OWN}`, ['feed']),
+    attempts: gauge(
+      'delivery_attempts_running',
+      `Attempts at deliveries under way, for receivers that answer quickly and for slow ones, which get three quarters of the slots at most. ${OWN}`,
+      ['share'],
+    ),
+    slots: gauge('delivery_slots', `Attempts at deliveries that may be under way. ${OWN}`),
+    attempt_businesses: gauge(
+      'delivery_businesses_running',
+      `Businesses with an attempt at a delivery under way. ${OWN}`,
+    ),
+    largest_share: gauge(
+      'delivery_largest_share',
+      `Attempts under way of the business that has the most; its share ends at the number of free slots. ${OWN}`,
+    ),
+    pending: gauge(
+      'deliveries_pending',
+      `Events that are still to be delivered, counted up to ${COUNTED_MAX}. ${SHARED}`,
+    ),
+    due_age: gauge(
+      'delivery_oldest_due_age_seconds',
+      `How long the longest due event has been due, 0 when none is. ${SHARED}`,
+    ),
+    paused: gauge(
+      'deliveries_paused',
+      `1 while a restored copy sends no event and no mail until 'hail-api webhook resume', else 0. ${SHARED}`,
+    ),
+    jobs: gauge('jobs', `Reports and exports that wait or run, counted up to ${COUNTED_MAX}. ${SHARED}`, [
+      'kind',
+      'state',
+    ]),
+    job_age: gauge(
+      'job_oldest_waiting_age_seconds',
+      `Age of the oldest report or export that waits, 0 when none does. ${SHARED}`,
+    ),
+    alerts: gauge('alerts_open', `Open alerts, counted up to ${COUNTED_MAX}. ${SHARED}`),
+    statements: gauge('engine_statements', `Statements of a query engine that run or wait. ${OWN}`, [
+      'engine',
+      'state',
+    ]),
+    statements_max: gauge('engine_statements_max', `Statements of a query engine that may run or wait. ${OWN}`, [
+      'engine',
+      'state',
+    ]),
+    files: gauge('open_files', `Files that are being sent: tile archives, downloads, archives of the viewer. ${OWN}`, [
+      'folder',
+    ]),
+    ledger: gauge(
+      'ledger_difference_credits',
+      `Credits by which the ledger differs from the months, and the days of this month from the month; no series before the first comparison. ${SHARED}`,
+      ['against'],
+    ),
+    failed: gauge(
+      'scrape_failed',
+      `1 when a part could not be read in time and its figures are those of before, or absent; else 0. ${OWN}`,
+      ['part'],
+    ),
+    age: gauge('scrape_age_seconds', `Age of the figures of a part. ${OWN}`, ['part']),
+  };
+  for (const [engine, { connections, waiting_max }] of Object.entries(ENGINES)) {
+    gauges.statements_max.set({ engine, state: 'running' }, connections);
+    gauges.statements_max.set({ engine, state: 'waiting' }, waiting_max);
+  }
+  return gauges;
+}

@@ -1,0 +1,194 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import test, { type ExecutionContext } from 'ava';
+import pino from 'pino';
+import { ApiError } from '../../../api/errors.ts';
+import { createMetrics, metricNames } from '../../../api/http/metrics.ts';
+import { openStreams } from '../../../api/http/open-streams.ts';
+import { followLedger } from '../../../api/metering/ledger-follow.ts';
+import { part } from '../../../api/metrics/part.ts';
+import { createGauges, serviceMetrics } from '../../../api/metrics/service-metrics.ts';
+import { telemetryOf } from '../../../api/middleware/telemetry.ts';
+import { getHailCurrent } from '../../../api/routes/hail-current.ts';
+import type { Services } from '../../../api/services.ts';
+import { RecordsUnavailable } from '../../../api/store/errors.ts';
+import { midnight, NOW_MS, preparedRoot } from '../../support/data/world.ts';
+import { type RunningService, startService } from '../../support/service/service.ts';
+
+/** Lines of a page of metrics, without the comments: value by series. */
+function seriesOf(page: string): ReadonlyMap<string, number> {
+  return new Map(
+    page
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  );
+}
+
+async function measured(t: ExecutionContext, data_root?: string) {
+  const metrics = createMetrics();
+  const service = await startService({
+    endpoints: [getHailCurrent],
+    now_ms: NOW_MS,
+    ...(data_root === undefined ? {} : { data_root }),
+    app: { telemetry: telemetryOf(pino({ level: 'silent' }), metrics) },
+  });
+  t.teardown(service.close);
+  return { metrics, service, pageOf: (changes: Partial<Services> = {}) => pageOf(metrics, service, changes) };
+}
+
+function pageOf(metrics: ReturnType<typeof createMetrics>, { services }: RunningService, changes: Partial<Services>) {
+  const open_files = { archives: openStreams(), downloads: openStreams(), viewer: openStreams() };
+  return serviceMetrics(metrics, { ...services, ...changes }, open_files);
+}
+
+test('every metric has the prefix of the service, a help and the unit of its type', async (t) => {
+  const { registry } = createMetrics();
+  createGauges(registry);
+  const names = await metricNames(registry);
+  t.true(names.length > 60);
+  for (const { name, type, help, labels } of names) {
+    t.regex(name, /^hail_[a-z0-9_]+$/);
+    t.not(help, '', name);
+    if (type === 'counter') t.regex(name, /_total$/);
+    if (type === 'histogram') t.regex(name, /_seconds$/);
+    for (const label of labels) t.notRegex(label, /business|key|receiver|address/, name);
+  }
+});
+
+const promtool = spawnSync('promtool', ['--version']).status === 0;
+if (!promtool) test.skip('promtool, which checks the page of metrics, is not installed on this machine', () => {});
+
+test('the page of a service with data says how old its newest scan and its feeds are', async (t) => {
+  const { service, pageOf } = await measured(t, await preparedRoot(await midnight()));
+  await service.call('/v1/hail/current?lat=35&lon=-97');
+  await service.call('/v1/hail/current?lat=35');
+  const page = await pageOf()();
+  if (promtool) t.notThrows(() => execFileSync('promtool', ['check', 'metrics'], { input: page, stdio: 'pipe' }));
+  const series = seriesOf(page);
+  const newest_ms = service.services.catalog.edition().newest_scan_ms ?? 0;
+  t.is(series.get('hail_scan_newest_timestamp_seconds'), newest_ms / 1000);
+  t.is(series.get('hail_scan_age_seconds'), (NOW_MS - newest_ms) / 1000);
+  t.is(series.get('hail_feed_newest_timestamp_seconds{feed="MESH"}'), newest_ms / 1000);
+  t.is(series.get('hail_feed_stale{feed="MESH"}'), NOW_MS - newest_ms > 600_000 ? 1 : 0);
+  t.is(series.get('hail_ready{part="records"}'), 1);
+  t.is(series.get('hail_ready{part="data"}'), 1);
+  t.is(series.get('hail_refusals_total{code="invalid_parameter"}'), 1);
+  t.is(series.get('hail_deliveries_pending'), 0);
+  t.is(series.get('hail_delivery_oldest_due_age_seconds'), 0);
+  t.is(series.get('hail_deliveries_paused'), 0);
+  t.is(series.get('hail_ledger_difference_credits{against="months"}'), 0);
+  t.is(series.get('hail_ledger_difference_credits{against="days"}'), 0);
+  t.is(series.get('hail_scrape_failed{part="records"}'), 0);
+  t.is(series.get('hail_engine_statements_max{engine="answers",state="waiting"}'), 256);
+  t.true([...series.keys()].some((name) => name.startsWith('hail_build_info{version="')));
+});
+
+test('what is not known has no series: no scan, no feed, no worker of deliveries', async (t) => {
+  const { pageOf } = await measured(t);
+  const series = seriesOf(await pageOf()());
+  const absent = [...series.keys()].filter((name) =>
+    /^hail_(scan_(age|newest)|feed_(age|newest|failed)|delivery_(attempts_running|slots|largest_share)|data_missing)/.test(
+      name,
+    ),
+  );
+  t.deepEqual(absent, []);
+  t.is(series.get('hail_feed_stale{feed="MESH"}'), 1);
+});
+
+test('a clock that is behind the newest scan shows no negative age', async (t) => {
+  const { service, pageOf } = await measured(t, await preparedRoot(await midnight()));
+  const newest_ms = service.services.catalog.edition().newest_scan_ms ?? 0;
+  const series = seriesOf(await pageOf({ now: () => newest_ms - 86_400_000 })());
+  t.is(series.get('hail_scan_age_seconds'), 0);
+  t.is(series.get('hail_feed_stale{feed="MESH"}'), 1);
+});
+
+test('without its database a scrape answers within a second, with what the process itself knows', async (t) => {
+  const { service, pageOf } = await measured(t, await preparedRoot(await midnight()));
+  const never = new Promise<never>(() => {});
+  const hanging = new Proxy(service.services.records.reader, { get: () => () => never, has: () => true });
+  const records = { ...service.services.records, reader: hanging, health: () => never };
+  const page = pageOf({ records });
+  const started_ms = performance.now();
+  const texts = await Promise.all([page(), page(), page()]);
+  t.true(performance.now() - started_ms < 1_000 + SLOW_MACHINE_MS);
+  t.is(new Set(texts).size, 1);
+  const series = seriesOf(texts[0]);
+  t.is(series.get('hail_ready{part="records"}'), 0);
+  for (const name of ['ready', 'records', 'ledger']) t.is(series.get(`hail_scrape_failed{part="${name}"}`), 1, name);
+  t.false(series.has('hail_deliveries_pending'));
+  t.true(series.has('hail_scan_age_seconds'));
+});
+
+const SLOW_MACHINE_MS = 1_000;
+
+test('a part is read once for many callers, kept while it cannot be read, and given up after a while', async (t) => {
+  let now_ms = 0;
+  let reads = 0;
+  let answer: () => Promise<number> = async () => 1;
+  const times = { fresh_ms: 5_000, kept_ms: 60_000, wait_ms: 20 };
+  const read = part(
+    () => {
+      reads += 1;
+      return answer();
+    },
+    times,
+    () => now_ms,
+  );
+  const [first, second] = await Promise.all([read(), read()]);
+  t.deepEqual([first, second, reads], [{ figures: 1, age_s: 0, has_failed: false }, first, 1]);
+  now_ms = 4_000;
+  t.deepEqual(await read(), { figures: 1, age_s: 4, has_failed: false });
+  t.is(reads, 1);
+  answer = () => Promise.reject(new RecordsUnavailable('gone'));
+  now_ms = 6_000;
+  t.deepEqual(await read(), { figures: 1, age_s: 6, has_failed: true });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  answer = () => promise;
+  now_ms = 61_000;
+  t.deepEqual(await read(), { figures: null, age_s: null, has_failed: true });
+  const waited = reads;
+  t.true((await read()).has_failed);
+  t.is(reads, waited, 'a read that hangs is not begun again');
+  resolve(2);
+  await promise;
+  now_ms = 62_000;
+  t.deepEqual((await read()).figures, 2);
+});
+
+test('a sum that differs from the ledger is shown once the whole ledger was added up anew', async (t) => {
+  const { service } = await measured(t, await preparedRoot(await midnight()));
+  const month = new Date(NOW_MS).toISOString().slice(0, 7);
+  const { reader, store } = service.records;
+  const follow = followLedger(reader);
+  for (let n = 0; n < 3; n++) await service.call('/v1/hail/current?lat=35&lon=-97');
+  t.deepEqual(await follow(month), { months: 0, days: 0 });
+  await service.call('/v1/hail/current?lat=36&lon=-97');
+  t.deepEqual(await follow(month), { months: 0, days: 0 });
+  await store.writer
+    .updateTable('periods')
+    .set((eb) => ({ used: eb('used', '+', 7) }))
+    .execute();
+  t.is((await follow(month)).months, 0, 'the first look may be at rows that went with their business');
+  t.deepEqual(await follow(month), { months: -7, days: 7 });
+  await store.writer
+    .updateTable('periods')
+    .set((eb) => ({ used: eb('used', '-', 7) }))
+    .execute();
+  t.deepEqual(await follow(month), { months: 0, days: 0 });
+});
+
+test('refusals are counted by their reason, and each reason is there before the first', async (t) => {
+  const metrics = createMetrics();
+  const telemetry = telemetryOf(pino({ level: 'silent' }), metrics);
+  const before = seriesOf(await metrics.registry.metrics());
+  for (const reason of ['engine', 'thread', 'guests', 'open_files'])
+    t.is(before.get(`hail_overload_refusals_total{reason="${reason}"}`), 0);
+  telemetry.refused(new ApiError('overloaded', 'busy', {}, { reason: 'engine' }));
+  telemetry.refused(new ApiError('rate_limited', 'often', {}, { reason: 'day' }));
+  telemetry.refused(new ApiError('not_found', 'none'));
+  const after = seriesOf(await metrics.registry.metrics());
+  t.is(after.get('hail_overload_refusals_total{reason="engine"}'), 1);
+  t.is(after.get('hail_rate_refusals_total{reason="day"}'), 1);
+  t.is(after.get('hail_refusals_total{code="not_found"}'), 1);
+});

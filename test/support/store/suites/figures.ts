@@ -1,0 +1,76 @@
+import { followLedger } from '../../../../api/metering/ledger-follow.ts';
+import { readRecordFigures } from '../../../../api/metrics/record-figures.ts';
+import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../../../../api/store/delivery-pause.ts';
+import { chargeOf, makeTenant, type Register } from '../world.ts';
+
+/** What the metrics read of the records. */
+export function figuresSuite(test: Register): void {
+  test('metrics read the same figures from every kind of database', async (t, world) => {
+    const records = await world.open();
+    const { caller } = await makeTenant(records, world, 'acme');
+    const { business_id } = caller;
+    const about = { business_id, receiver_id: 'wh_1', event: 'alert.created', body: '{}', alert_id: null };
+    const message = { ...about, attempts: 0, attempts_before: 0, first_attempt_at: null, redelivered_from: null };
+    const created_at = '2026-05-20T11:00:00.000Z';
+    await records.transaction((rows) =>
+      rows
+        .insertInto('messages')
+        .values([
+          {
+            ...message,
+            id: 'evt_1',
+            after_id: null,
+            state: 'pending',
+            next_at: '2026-05-20T11:50:00.000Z',
+            created_at,
+          },
+          {
+            ...message,
+            id: 'evt_2',
+            after_id: null,
+            state: 'pending',
+            next_at: '2026-05-20T11:40:00.000Z',
+            created_at,
+          },
+          { ...message, id: 'evt_3', after_id: 'evt_2', state: 'waiting', next_at: null, created_at },
+          { ...message, id: 'evt_4', after_id: null, state: 'delivered', next_at: null, created_at },
+        ])
+        .execute(),
+    );
+    const none = { waiting: 0, running: 0 };
+    t.deepEqual(await readRecordFigures(records.reader), {
+      pending: 3,
+      next_at_ms: Date.parse('2026-05-20T11:40:00Z'),
+      is_paused: false,
+      jobs: { report: none, export: none },
+      waiting_since_ms: null,
+      open_alerts: 0,
+    });
+  });
+
+  test('the mark of a copy is one row, which a second mark replaces and whose end is told once', async (t, world) => {
+    const records = await world.open();
+    t.is(await deliveryPause(records.reader), null);
+    await records.transaction((rows) => pauseDeliveries(rows, 'first', world.now_ms));
+    await records.transaction((rows) => pauseDeliveries(rows, 'second', world.now_ms));
+    t.like(await deliveryPause(records.reader), { reason: 'second' });
+    t.true((await readRecordFigures(records.reader)).is_paused);
+    t.like(await records.transaction(endDeliveryPause), { reason: 'second' });
+    t.is(await records.transaction(endDeliveryPause), null);
+  });
+
+  test('the ledger is followed while charges are written, and differs from no sum', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme', { monthly_limit: 1_000_000 });
+    const month = new Date(world.now_ms).toISOString().slice(0, 7);
+    const follow = followLedger(records.reader);
+    t.deepEqual(await follow(month), { months: 0, days: 0 });
+    for (let turn = 0; turn < 3; turn++) {
+      const charges = Array.from({ length: 800 }, () => records.charge(chargeOf(tenant, 3, world)));
+      t.is((await follow(month)).months, 0);
+      await Promise.all(charges);
+    }
+    t.deepEqual(await follow(month), { months: 0, days: 0 });
+    t.deepEqual(await followLedger(records.reader)(month), { months: 0, days: 0 });
+  });
+}
