@@ -321,6 +321,7 @@ function ask(url: string, agent: Agent, key: string, { method, path, body, idemp
 }
 
 const CLIENTS = 8;
+const BAD_GATEWAY = 502;
 const QUESTION = JSON.stringify({ lat: 35.235, lon: -96.475, date_start: '2026-05-01', date_end: '2026-05-02' });
 const READS = [
   '/v1/hail/current?lat=35.2&lon=-97&radius_km=100',
@@ -328,8 +329,17 @@ const READS = [
   '/v1/usage',
 ];
 
+interface LoadOptions {
+  /** Whether a client repeats a write that the proxy could not pass on, under the same key. */
+  readonly repeats_writes: boolean;
+}
+
 /** Clients that ask one question after the other over kept connections; the function ends them and returns what they were told. */
-function startLoad(url: string, key: string): { readonly told: Told; readonly end: () => Promise<Told> } {
+function startLoad(
+  url: string,
+  key: string,
+  { repeats_writes }: LoadOptions,
+): { readonly told: Told; readonly end: () => Promise<Told> } {
   const told: Told = { failures: [], answers: 0, charged: 0 };
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS });
   let isOver = false;
@@ -338,8 +348,9 @@ function startLoad(url: string, key: string): { readonly told: Told; readonly en
     const what = `${asked.method} ${asked.path}`;
     try {
       const { status, text, charged } = await ask(url, agent, key, asked);
-      told.answers += 1;
       told.charged += charged;
+      if (status === BAD_GATEWAY && asked.method === 'POST' && repeats_writes) return await tell(asked);
+      told.answers += 1;
       if (status !== 200) told.failures.push(`${what}: ${status} ${text.slice(0, 200)}`);
       return text;
     } catch (error) {
@@ -401,11 +412,13 @@ async function restartUnderLoad(
     rounds,
     database_url,
     startProxyBefore,
+    load: options,
   }: {
     readonly count: number;
     readonly rounds: number;
     readonly database_url: string | null;
     readonly startProxyBefore: (t: ExecutionContext, proxy: Proxy) => Promise<void>;
+    readonly load: LoadOptions;
   },
 ): Promise<void> {
   const root = join(scratchFolder(t), 'root');
@@ -426,7 +439,7 @@ async function restartUnderLoad(
 
   const port = await freePort();
   await startProxyBefore(t, { port, upstreams: ports });
-  const load = startLoad(`http://127.0.0.1:${port}`, key);
+  const load = startLoad(`http://127.0.0.1:${port}`, key, options);
   await moreAnswers(load.told, 50);
   for (let round = 0; round < rounds; round++)
     for (const [k, service] of services.entries()) {
@@ -450,15 +463,28 @@ testWith(
   async (t) => {
     t.timeout(300_000);
     const database_url = startCluster(t, await freePort());
-    await restartUnderLoad(t, { count: 2, rounds: 2, database_url, startProxyBefore: startNginx });
+    await restartUnderLoad(t, {
+      count: 2,
+      rounds: 2,
+      database_url,
+      startProxyBefore: startNginx,
+      load: { repeats_writes: false },
+    });
   },
 );
 
 testWith(
   { caddy: has.caddy },
-  'the only service restarts behind Caddy: requests wait for it, none fails, and none is charged twice',
+  'the only service restarts behind Caddy: reads wait for it, a write that is repeated is charged once, and nothing fails',
   async (t) => {
     t.timeout(300_000);
-    await restartUnderLoad(t, { count: 1, rounds: 2, database_url: null, startProxyBefore: startCaddy });
+    // Caddy before 2.11.2 answers 502 to a request with a body whose first connection is refused.
+    await restartUnderLoad(t, {
+      count: 1,
+      rounds: 2,
+      database_url: null,
+      startProxyBefore: startCaddy,
+      load: { repeats_writes: true },
+    });
   },
 );
