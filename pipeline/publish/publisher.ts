@@ -29,9 +29,14 @@ export async function commitChanges(
   changes: readonly Change[],
   now_ms: number,
 ): Promise<Manifest[]> {
-  const manifests = await commitEdits(path, changes, now_ms, lock.check);
-  catalogues.committed(manifests);
-  return manifests;
+  try {
+    const manifests = await commitEdits(path, changes, now_ms, lock.check);
+    catalogues.committed(manifests);
+    return manifests;
+  } catch (error) {
+    catalogues.commitFailed();
+    throw error;
+  }
 }
 
 /** Commits edits of storm dates together, then brings the live snapshot up to date and moves the current pointer. */

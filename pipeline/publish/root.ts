@@ -9,6 +9,7 @@ import { scanId, timestamp } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
+import { type Log, silent } from '../log.ts';
 import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
@@ -65,6 +66,7 @@ export async function openRoot(
   storm_day_start_hour: number,
   now_ms: number,
   catalogues: readonly Catalogue[] = [],
+  log: Log = silent,
 ): Promise<Root> {
   let lock: Lock | undefined;
   try {
@@ -80,7 +82,7 @@ export async function openRoot(
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads);
-    const opened = await openCatalogues(path, catalogues);
+    const opened = openCatalogues(path, catalogues, log);
     const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive, catalogues: opened };
     await finishInterrupted(publisher, now_ms);
     await opened.update();
@@ -103,6 +105,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
       try {
         lock.check();
         const result = await operation(publisher, ...order);
+        lock.check();
         await catalogues.update();
         return result;
       } catch (error) {
@@ -130,8 +133,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
     sweep: guarded(async (_, ...order) => {
-      // A catalogue that was left behind may name files that are due.
-      await catalogues.update();
+      await catalogues.beforeDeletion();
       return sweep(...order);
     }),
     close: async () => {

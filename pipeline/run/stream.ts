@@ -52,7 +52,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
   const { signal } = stop;
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
-    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues);
+    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues, log);
     const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
     return { root, session: openSession(root, readPool, settings) };
   };

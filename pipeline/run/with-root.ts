@@ -1,5 +1,6 @@
 import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { Config } from '../config.ts';
+import { type Log, openLog } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
@@ -8,12 +9,13 @@ import { refreshDerived } from './refresh-derived.ts';
 
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
-  { data_root, storm_day_start_hour, catalogues, now }: Config,
+  { data_root, storm_day_start_hour, catalogues, log_level, now }: Config,
   command: string,
   work: (root: Root) => Promise<T>,
+  log: Log = openLog(log_level, false),
 ): Promise<T> {
   const kept = cataloguesOf(catalogues);
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept);
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept, log);
   try {
     return await work(root);
   } finally {
