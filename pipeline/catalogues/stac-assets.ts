@@ -39,9 +39,9 @@ function assetOf(file: PublishedFile, up: string): object {
     href: `${up}${file.path}`,
     'file:size': file.bytes,
     'file:checksum': `${SHA256_MULTIHASH}${file.sha256}`,
-    'hail:schema_version': file.schema_version,
   };
-  if (file.kind !== 'table') return { ...common, ...tileWords(file) };
+  // A date has an archive for each of its 720 scans: their keys say what they are.
+  if (file.kind !== 'table') return { ...common, type: PMTILES, roles: ['visual'] };
   const table = TABLES.find(({ name }) => name === file.table);
   return {
     ...common,
@@ -49,6 +49,7 @@ function assetOf(file: PublishedFile, up: string): object {
     type: PARQUET,
     roles: ['data'],
     'hail:table': file.table,
+    'hail:schema_version': file.schema_version,
     'table:row_count': file.rows,
     ...(table === undefined ? {} : fieldsOf(table)),
   };
@@ -57,13 +58,6 @@ function assetOf(file: PublishedFile, up: string): object {
 function timeSpan({ first_scan, last_scan }: PublishedFile): string {
   const said = [first_scan, last_scan].flatMap((scan) => (scan === null ? [] : [timestamp(scanTime(scan))]));
   return [...new Set(said)].join(' to ');
-}
-
-function tileWords(file: PublishedFile): object {
-  const what = { 'scan-tiles': 'Hail', 'reflectivity-tiles': 'Reflectivity', 'daily-tiles': 'Hail of the date' };
-  const words = file.kind === 'table' || file.kind === 'state' ? file.kind : what[file.kind];
-  const time = file.kind !== 'daily-tiles' && file.first_scan !== null ? `, ${timeSpan(file)}` : '';
-  return { title: `${words}${time}, map tiles`, type: PMTILES, roles: ['visual'] };
 }
 
 /** Fields that follow from the columns of a table: where its geometry and its time are, and the lattice that it counts in. */

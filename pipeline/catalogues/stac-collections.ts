@@ -55,12 +55,13 @@ function tableAssets(tables: readonly Table[]): StacCollection['item_assets'] {
   );
 }
 
-function columnsOf(table: Table) {
+/** Columns in the words of the table extension; instants are told by their type alone. */
+function columnsOf(table: Table): object[] {
   return columns(table).map(({ name, type, description, unit, nullable }) => ({
     name,
     type: type.toLowerCase(),
     description: nullable ? `${description} May be null.` : description,
-    ...(unit === null ? {} : { unit }),
+    ...(unit === null || unit === '1' || type === 'TIMESTAMP' ? {} : { unit }),
   }));
 }
 

@@ -172,7 +172,7 @@ export function itemOf(entry: StacEntry, partition: string, assets: Readonly<Rec
     [west, north],
     [west, south],
   ];
-  const above = year === null ? '.' : '..';
+  const toCollection = year === null ? '.' : '..';
   return {
     type: 'Feature',
     stac_version: STAC_VERSION,
@@ -190,8 +190,8 @@ export function itemOf(entry: StacEntry, partition: string, assets: Readonly<Rec
       ...properties,
     },
     links: [
-      link('root', `${above}/../catalog.json`),
-      link('collection', `${above}/collection.json`),
+      link('root', year === null ? '../catalog.json' : '../../catalog.json'),
+      link('collection', `${toCollection}/collection.json`),
       link('parent', year === null ? './collection.json' : './catalog.json'),
       link('describedby', `${dataRootFrom(entry)}${layout.head(partition)}`, 'The manifest that lists these files'),
     ],

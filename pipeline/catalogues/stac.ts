@@ -98,7 +98,7 @@ async function writeUnlessEmpty(path: string, content: object | null): Promise<v
 }
 
 async function writeIfChanged(path: string, content: object): Promise<void> {
-  const text = `${JSON.stringify(content, null, 1)}\n`;
+  const text = `${JSON.stringify(content)}\n`;
   if ((await readIfPresent(path)) !== text) await replaceFile(path, text);
 }
 

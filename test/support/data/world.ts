@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
+import type { Catalogue } from '../../../pipeline/publish/catalogues.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
@@ -136,6 +137,7 @@ export interface OpenSettings {
   /** None is painted unless this is given. */
   readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
+  readonly catalogues?: readonly Catalogue[];
 }
 
 /** A pool without threads. */
@@ -148,12 +150,13 @@ export async function onRoot<Result>(
   work: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
-  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms);
+  const log = settings.log ?? silent;
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, settings.catalogues ?? [], log);
   try {
     const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,
       now: () => now_ms,
-      log: settings.log ?? silent,
+      log,
       move_raw: settings.move_raw ?? false,
       each_scan: settings.each_scan ?? false,
       raw_keep_days: settings.raw_keep_days ?? null,
