@@ -59,6 +59,8 @@ export const layout = {
   /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',
+  /** STAC catalogue. */
+  stac: 'stac',
   /** What a catalogue for other programs was made from. */
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** States of the feeds. */

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
+import { RELEASE } from '../../schemas/release.ts';
 import { instant } from '../../schemas/time.ts';
 import { openArrival } from '../alerts/arrival.ts';
 import { NOTHING_PUBLISHED } from '../catalog.ts';
-import { releaseVersion } from '../config.ts';
 import { ANSWERS, type Engine, type EngineRole, JOBS } from '../duckdb.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { OpenStreams } from '../http/open-streams.ts';
@@ -52,7 +52,7 @@ export function serviceMetrics(
   );
   const scanAge = openArrival({ now, ...clocks });
   const machineAge = openArrival({ ...clocks, now: clocks.machine });
-  gauges.build.set({ version: releaseVersion(), node: process.version, records: records.store.kind }, 1);
+  gauges.build.set({ version: RELEASE, node: process.version, records: records.store.kind }, 1);
 
   const setData = () => {
     for (const gauge of [gauges.scan_time, gauges.scan_age, gauges.dates]) gauge.remove();

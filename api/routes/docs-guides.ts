@@ -11,7 +11,7 @@ import { guideSearch, searchForm } from './docs-search.ts';
 const GROUPS = [
   ['Start here', ['quickstart', 'follow-a-storm', 'verify-a-date', 'receive-events']],
   ['Every call', ['credits-and-pages', 'errors']],
-  ['Maps and files', ['tiles', 'exports', 'files']],
+  ['Maps and files', ['tiles', 'exports', 'files', 'catalogues']],
   ['Know the data', ['limits', 'words']],
   ['Versions', ['changes', 'earlier-variant']],
   ['Run the service', ['operate']],

@@ -1,8 +1,12 @@
+import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
+import { CATALOGUES } from '../../schemas/settings.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
+import type { Log } from '../log.ts';
+import { inParallel } from '../sources/parallel.ts';
 import { listPartitions, readHead } from './manifests.ts';
 
 /**
@@ -12,6 +16,8 @@ import { listPartitions, readHead } from './manifests.ts';
 export interface Catalogue {
   /** Its name, also that of the file that remembers what it was made from. */
   readonly name: string;
+  /** The one file or folder below the data root that it lies in; of a catalogue kept by a setting, its name. */
+  readonly place: string;
   /** Changes when its files are written in another way, so that they are made anew. */
   readonly version: number;
   /**
@@ -24,6 +30,8 @@ export interface Catalogue {
 
 /** What is published, as a catalogue sees it between two commits. */
 export interface Edition {
+  /** Below which every path of a head lies. */
+  readonly data_root: string;
   /** Every published partition and its newest commit. */
   readonly commits: ReadonlyMap<string, number>;
   readonly head: (partition: string) => Promise<Head>;
@@ -33,62 +41,155 @@ export interface Edition {
 export interface OpenCatalogues {
   /** Remembers that partitions were committed. */
   readonly committed: (manifests: readonly { readonly partition: string; readonly commit: number }[]) => void;
-  /** Brings every catalogue up to date with what was committed; costs nothing when nothing was. */
+  /** Remembers that a commit failed: some of its heads may have moved, so that the next update reads all of them. */
+  readonly commitFailed: () => void;
+  /**
+   * Brings every catalogue up to date with what was committed; costs nothing when nothing was. A catalogue that fails is logged
+   * and tried again at the next call: it stays behind, and everything that it names still lies there until the next sweep.
+   */
   readonly update: () => Promise<void>;
+  /**
+   * To be called before files are deleted: afterwards no catalogue names a file that the newest manifests do not name. One that is
+   * behind and fails again is withdrawn, and made anew later; so is one that a setting kept once and keeps no more.
+   */
+  readonly beforeDeletion: () => Promise<void>;
 }
 
 /** What a catalogue was made from. */
 const MadeFrom = z.object({ version: z.int(), commits: z.record(z.string(), z.int().positive()) });
 
+/** Memory of a catalogue that is being removed: whatever is left of it is no catalogue. */
+const WITHDRAWN = { version: -1, commits: {} };
+
+/** Heads read at a time: a first call reads thousands, and a process may open only so many files. */
+const HEADS_AT_A_TIME = 16;
+
+/** A catalogue, and the partitions as it shows them; null: it has to be made anew. */
+interface Kept {
+  readonly catalogue: Catalogue;
+  shown: Map<string, number> | null;
+}
+
 /**
- * Opens catalogues: those that a killed process left behind the heads are due at the first update. A catalogue whose memory is
- * missing, unreadable or of another version is made anew.
+ * Opens catalogues: those that a killed process left behind the heads are due at the first update. A catalogue is made anew when
+ * its memory is missing, unreadable, of another version, or of a partition that is no longer there.
  */
-export async function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[]): Promise<OpenCatalogues> {
-  if (catalogues.length === 0) return { committed: () => {}, update: async () => {} };
-  const commits = new Map<string, number>();
-  for (const partition of (await listPartitions(dataRoot)).all) {
-    const head = await readHead(dataRoot, partition);
-    if (head !== null) commits.set(partition, head.commit);
-  }
-  const head = async (partition: string): Promise<Head> => {
-    const found = await readHead(dataRoot, partition);
-    if (found === null)
-      throw new Error(`${layout.head(partition)} is missing, expected the head of a published partition`);
-    return found;
+export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[], log: Log): OpenCatalogues {
+  const kept: Kept[] = catalogues.map((catalogue) => ({ catalogue, shown: null }));
+  let edition: (Edition & { readonly commits: Map<string, number> }) | null = null;
+  let isDue = catalogues.length > 0;
+  const open = async () => {
+    const commits = new Map(await publishedCommits(dataRoot));
+    for (const one of kept) {
+      const shown = await readMadeFrom(dataRoot, one.catalogue);
+      one.shown = shown !== null && [...shown.keys()].every((partition) => commits.has(partition)) ? shown : null;
+    }
+    edition = { data_root: dataRoot, commits, head: (partition) => publishedHead(dataRoot, partition) };
+    return edition;
   };
-  const kept = await Promise.all(
-    catalogues.map(async (catalogue) => ({ catalogue, shown: await readMadeFrom(dataRoot, catalogue) })),
-  );
-  let isDue = true;
+  /** The catalogues that could not be brought up to date. */
+  const follow = async (): Promise<readonly Catalogue[]> => {
+    if (!isDue) return [];
+    const behind: Catalogue[] = [];
+    let opened: Edition;
+    try {
+      opened = edition ?? (await open());
+    } catch (error) {
+      for (const { name } of catalogues) sayFailure(log, name, error);
+      return catalogues;
+    }
+    for (const one of kept) {
+      try {
+        await bringUpToDate(dataRoot, one, opened);
+      } catch (error) {
+        sayFailure(log, one.catalogue.name, error);
+        behind.push(one.catalogue);
+      }
+    }
+    isDue = behind.length > 0;
+    return behind;
+  };
   return {
     committed: (manifests) => {
-      for (const { partition, commit } of manifests) commits.set(partition, commit);
-      isDue ||= manifests.length > 0;
+      for (const { partition, commit } of manifests) edition?.commits.set(partition, commit);
+      isDue ||= catalogues.length > 0 && manifests.length > 0;
+    },
+    commitFailed: () => {
+      edition = null;
+      isDue = catalogues.length > 0;
     },
     update: async () => {
-      if (!isDue) return;
-      for (const { catalogue, shown } of kept) {
-        const due = [...commits].filter(([partition, commit]) => shown.get(partition) !== commit);
-        if (due.length === 0) continue;
-        const changed = await Promise.all(due.map(([partition]) => head(partition)));
-        await catalogue.update(changed, { commits, head });
-        for (const [partition, commit] of due) shown.set(partition, commit);
-        const memory = { version: catalogue.version, commits: Object.fromEntries(shown) };
-        await replaceFile(join(dataRoot, layout.catalogueMemory(catalogue.name)), `${JSON.stringify(memory)}\n`);
+      await follow();
+    },
+    beforeDeletion: async () => {
+      for (const { name, place } of await follow()) {
+        await withdraw(dataRoot, name, place);
+        const one = kept.find(({ catalogue }) => catalogue.name === name);
+        if (one !== undefined) one.shown = null;
+        log.warn('Catalogue:Withdrawn', { catalogue: name });
       }
-      isDue = false;
+      for (const name of CATALOGUES) {
+        if (catalogues.some((one) => one.name === name)) continue;
+        if ((await readIfPresent(memoryOf(dataRoot, name))) === null) continue;
+        await withdraw(dataRoot, name, name);
+        log.info('Catalogue:Withdrawn', { catalogue: name });
+      }
     },
   };
 }
 
-async function readMadeFrom(dataRoot: string, { name, version }: Catalogue): Promise<Map<string, number>> {
-  const text = await readIfPresent(join(dataRoot, layout.catalogueMemory(name)));
-  if (text === null) return new Map();
+function sayFailure(log: Log, catalogue: string, error: unknown): void {
+  log.warn('Catalogue:Update:Failed', { catalogue, reason: error instanceof Error ? error.message : String(error) });
+}
+
+async function bringUpToDate(dataRoot: string, kept: Kept, edition: Edition): Promise<void> {
+  const { catalogue } = kept;
+  // What a catalogue of another version, or of other partitions, left must not stay beside the new one.
+  if (kept.shown === null) await withdraw(dataRoot, catalogue.name, catalogue.place);
+  const shown = kept.shown ?? new Map<string, number>();
+  const due = [...edition.commits].filter(([partition, commit]) => shown.get(partition) !== commit);
+  if (due.length > 0) {
+    const changed = await inParallel(due, HEADS_AT_A_TIME, ([partition]) => edition.head(partition));
+    await catalogue.update(changed, edition);
+    for (const [partition, commit] of due) shown.set(partition, commit);
+    const memory = { version: catalogue.version, commits: Object.fromEntries(shown) };
+    await replaceFile(memoryOf(dataRoot, catalogue.name), `${JSON.stringify(memory)}\n`);
+  }
+  kept.shown = shown;
+}
+
+/** Removes a catalogue whole. Its memory says so first: a process that is killed meanwhile leaves nothing that counts. */
+async function withdraw(dataRoot: string, name: string, place: string): Promise<void> {
+  const memory = memoryOf(dataRoot, name);
+  if ((await readIfPresent(memory)) !== null) await replaceFile(memory, `${JSON.stringify(WITHDRAWN)}\n`);
+  await fs.rm(join(dataRoot, place), { recursive: true, force: true });
+  await fs.rm(memory, { force: true });
+}
+
+function memoryOf(dataRoot: string, name: string): string {
+  return join(dataRoot, layout.catalogueMemory(name));
+}
+
+async function publishedCommits(dataRoot: string): Promise<[string, number][]> {
+  const { all } = await listPartitions(dataRoot);
+  const heads = await inParallel(all, HEADS_AT_A_TIME, (partition) => readHead(dataRoot, partition));
+  // A partition without a head was never published: its process was killed before.
+  return heads.flatMap((head) => (head === null ? [] : [[head.partition, head.commit]]));
+}
+
+async function publishedHead(dataRoot: string, partition: string): Promise<Head> {
+  const found = await readHead(dataRoot, partition);
+  if (found !== null) return found;
+  throw new Error(`${layout.head(partition)} is missing, expected the head of a published partition`);
+}
+
+async function readMadeFrom(dataRoot: string, { name, version }: Catalogue): Promise<Map<string, number> | null> {
+  const text = await readIfPresent(memoryOf(dataRoot, name));
+  if (text === null) return null;
   try {
     const memory = MadeFrom.parse(JSON.parse(text));
-    return new Map(memory.version === version ? Object.entries(memory.commits) : []);
+    return memory.version === version ? new Map(Object.entries(memory.commits)) : null;
   } catch {
-    return new Map();
+    return null;
   }
 }

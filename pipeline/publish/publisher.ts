@@ -4,6 +4,7 @@ import type { Manifest } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { replaceFile } from '../files.ts';
+import type { Log } from '../log.ts';
 import type { OpenCatalogues } from './catalogues.ts';
 import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
 import type { StageLive } from './live-window.ts';
@@ -23,12 +24,12 @@ export interface Publisher {
   readonly stageLive: StageLive;
   readonly catalogues: OpenCatalogues;
   /** Is told when a commit raises the data format of the root. */
-  readonly raised: (formats: FormatRaise) => void;
+  readonly log: Log;
 }
 
 /** Publishes changes of partitions together; the catalogues follow when the operation has ended. */
 export async function commitChanges(
-  { path, lock, catalogues, raised }: Publisher,
+  { path, lock, catalogues, log }: Publisher,
   changes: readonly Change[],
   now_ms: number,
 ): Promise<Manifest[]> {
@@ -37,10 +38,21 @@ export async function commitChanges(
     path,
     changes.flatMap(({ edit }) => [...edit.relist_files, ...edit.add_files.map(({ entry }) => entry)]),
   );
-  if (raise !== null) raised(raise);
-  const manifests = await commitEdits(path, changes, now_ms, lock.check);
-  catalogues.committed(manifests);
-  return manifests;
+  if (raise !== null) warnOfFormat(log, raise);
+  try {
+    const manifests = await commitEdits(path, changes, now_ms, lock.check);
+    catalogues.committed(manifests);
+    return manifests;
+  } catch (error) {
+    catalogues.commitFailed();
+    throw error;
+  }
+}
+
+/** Says, once per root, that a commit has raised its data format: older releases no longer read it. */
+function warnOfFormat(log: Log, { from, to }: FormatRaise): void {
+  const note = `releases that read formats up to ${from} no longer read this data root, and the service must be upgraded too`;
+  log.warn('Root:Format:Raised', { from, to, note });
 }
 
 /** Commits edits of storm dates together, then brings the live snapshot up to date and moves the current pointer. */

@@ -7,6 +7,7 @@ import { scanId } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf } from '../files.ts';
+import { type Log, silent } from '../log.ts';
 import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
@@ -16,7 +17,7 @@ import { type Lock, takeLock } from './lock.ts';
 import { readCurrent } from './manifests.ts';
 import { newestScan, openPublishedDates, type PublishedDates } from './published-dates.ts';
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
-import { type FormatRaise, nameRoot, requireReadableRoot } from './root-name.ts';
+import { nameRoot, requireReadableRoot } from './root-name.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { publishTogether, publishUndated } from './undated.ts';
@@ -65,7 +66,7 @@ export async function openRoot(
   storm_day_start_hour: number,
   now_ms: number,
   catalogues: readonly Catalogue[] = [],
-  raised: (formats: FormatRaise) => void = () => {},
+  log: Log = silent,
 ): Promise<Root> {
   await requireReadableRoot(path);
   let lock: Lock | undefined;
@@ -82,7 +83,7 @@ export async function openRoot(
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads);
-    const opened = await openCatalogues(path, catalogues);
+    const opened = openCatalogues(path, catalogues, log);
     const publisher = {
       path,
       staging,
@@ -92,7 +93,7 @@ export async function openRoot(
       dates,
       stageLive,
       catalogues: opened,
-      raised,
+      log,
     };
     await finishInterrupted(publisher, now_ms);
     await opened.update();
@@ -115,6 +116,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
       try {
         lock.check();
         const result = await operation(publisher, ...order);
+        lock.check();
         await catalogues.update();
         return result;
       } catch (error) {
@@ -142,8 +144,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
     sweep: guarded(async (_, ...order) => {
-      // A catalogue that was left behind may name files that are due.
-      await catalogues.update();
+      await catalogues.beforeDeletion();
       return sweep(...order);
     }),
     close: async () => {

@@ -13,7 +13,6 @@ import { pause } from '../sources/retry.ts';
 import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
-import { warnOfFormat } from './with-root.ts';
 
 /** Tiers, event days and daily archives of open dates are drawn again at most this often. */
 const FINISH_EVERY_MS = 5 * 60_000;
@@ -53,9 +52,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
   const { signal } = stop;
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
-    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues, (formats) =>
-      warnOfFormat(log, formats),
-    );
+    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues, log);
     const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
     return { root, session: openSession(root, readPool, settings) };
   };

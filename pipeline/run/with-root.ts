@@ -2,29 +2,20 @@ import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { Config } from '../config.ts';
 import { type Log, openLog } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import type { FormatRaise } from '../publish/root-name.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
-
-/** Says, once per root, that a commit has raised its data format: older releases no longer read it. */
-export function warnOfFormat(log: Log, { from, to }: FormatRaise): void {
-  const note = `releases that read formats up to ${from} no longer read this data root, and the service must be upgraded too`;
-  log.warn('Root:Format:Raised', { from, to, note });
-}
 
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
   { data_root, storm_day_start_hour, catalogues, log_level, now }: Config,
   command: string,
   work: (root: Root) => Promise<T>,
-  log?: Log,
+  log: Log = openLog(log_level, false),
 ): Promise<T> {
   const kept = cataloguesOf(catalogues);
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept, (formats) =>
-    warnOfFormat(log ?? openLog(log_level, false), formats),
-  );
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept, log);
   try {
     return await work(root);
   } finally {

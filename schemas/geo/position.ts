@@ -9,6 +9,16 @@ export interface Position {
 /** West, south, east, north in degrees: minLon,minLat,maxLon,maxLat of the interface. */
 export type Bbox = readonly [west: number, south: number, east: number, north: number];
 
+/** The smallest box around boxes; null for none. */
+export function enclosing(boxes: Iterable<Bbox>): Bbox | null {
+  let box: Bbox | null = null;
+  for (const next of boxes) {
+    const [west, south, east, north]: Bbox = box ?? next;
+    box = [Math.min(west, next[0]), Math.min(south, next[1]), Math.max(east, next[2]), Math.max(north, next[3])];
+  }
+  return box;
+}
+
 /** The globe as a box. */
 const GLOBE: Bbox = [-180, -90, 180, 90];
 

@@ -6,8 +6,8 @@ import { listEvents } from '../../api/routes/events.ts';
 import { getHailCurrent } from '../../api/routes/hail-current.ts';
 import { getHealth, readyz } from '../../api/routes/health.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
+import { type Log, silent } from '../../pipeline/log.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
-import type { FormatRaise } from '../../pipeline/publish/root-name.ts';
 import { verifyRoot } from '../../pipeline/publish/verify.ts';
 import { WRITTEN_FORMAT } from '../../schemas/data-format.ts';
 import { headOf } from '../../schemas/head.ts';
@@ -65,6 +65,17 @@ async function serve(t: ExecutionContext, data_root: string) {
   return service;
 }
 
+/** Data formats that a warning names. */
+type FormatRaise = Readonly<Record<'from' | 'to', unknown>>;
+
+/** A log that keeps the raises of a data format. */
+function logOfRaises(raises: FormatRaise[]): Log {
+  const warn: Log['warn'] = (event, { from, to }) => {
+    if (event === 'Root:Format:Raised') raises.push({ from, to });
+  };
+  return { ...silent, warn };
+}
+
 test('a new root has the newest data format from the beginning', async (t) => {
   const root = await scratch(t);
   await onRoot(root, {}, async () => {});
@@ -86,7 +97,7 @@ for (const named of [true, false]) {
   test(`a root ${kind} is raised by the first commit that needs it, and says so once`, async (t) => {
     const root = await rootOfFirstFormat(t, { named });
     const raises: FormatRaise[] = [];
-    const settings = { raised: (raise: FormatRaise) => raises.push(raise) };
+    const settings = { log: logOfRaises(raises) };
     await onRoot(root, settings, async () => {});
     t.is((await nameOf(root)).format ?? 1, 1, 'opening it writes no tables');
     const { root_id, created_at } = await nameOf(root);
@@ -123,7 +134,7 @@ test('a kill between the raise and its commit leaves a root that is read and fin
   t.deepEqual(await faultsOf(root), []);
   t.is((await (await serve(t, root)).call(EVENTS)).status, 200);
   const raises: FormatRaise[] = [];
-  await ingest(root, await scansBetween('00:10', '00:14'), { raised: (raise) => raises.push(raise) });
+  await ingest(root, await scansBetween('00:10', '00:14'), { log: logOfRaises(raises) });
   t.deepEqual(raises, []);
   t.deepEqual(await faultsOf(root), []);
 });

@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
+import type { Catalogue } from '../../../pipeline/publish/catalogues.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
-import type { FormatRaise } from '../../../pipeline/publish/root-name.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
@@ -137,8 +137,7 @@ export interface OpenSettings {
   /** None is painted unless this is given. */
   readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
-  /** Is told when the data format of the root is raised. */
-  readonly raised?: (formats: FormatRaise) => void;
+  readonly catalogues?: readonly Catalogue[];
 }
 
 /** A pool without threads. */
@@ -151,12 +150,13 @@ export async function onRoot<Result>(
   work: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
-  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, [], settings.raised);
+  const log = settings.log ?? silent;
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, settings.catalogues ?? [], log);
   try {
     const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,
       now: () => now_ms,
-      log: settings.log ?? silent,
+      log,
       move_raw: settings.move_raw ?? false,
       each_scan: settings.each_scan ?? false,
       raw_keep_days: settings.raw_keep_days ?? null,
