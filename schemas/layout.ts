@@ -59,6 +59,8 @@ export const layout = {
   /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',
+  /** SQL views of all tables, for DuckDB. */
+  views: 'views.sql',
   /** What a catalogue for other programs was made from. */
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** States of the feeds. */

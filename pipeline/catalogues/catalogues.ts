@@ -1,7 +1,8 @@
 import type { CatalogueName } from '../../schemas/settings.ts';
 import type { Catalogue } from '../publish/catalogues.ts';
+import { viewsCatalogue } from './views.ts';
 
 /** The catalogues that a data root keeps: the SQL views always, others by setting. */
 export function cataloguesOf(_names: readonly CatalogueName[]): readonly Catalogue[] {
-  return [];
+  return [viewsCatalogue()];
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import { readIfPresent, replaceFile } from '../files.ts';
+import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
 import { listPartitions, readHead } from './manifests.ts';
 
 /**
@@ -12,6 +12,8 @@ import { listPartitions, readHead } from './manifests.ts';
 export interface Catalogue {
   /** Its name, also that of the file that remembers what it was made from. */
   readonly name: string;
+  /** The one file or folder below the data root that it lies in. */
+  readonly place: string;
   /** Changes when its files are written in another way, so that they are made anew. */
   readonly version: number;
   /**
@@ -24,6 +26,8 @@ export interface Catalogue {
 
 /** What is published, as a catalogue sees it between two commits. */
 export interface Edition {
+  /** Below which every path of a head lies. */
+  readonly data_root: string;
   /** Every published partition and its newest commit. */
   readonly commits: ReadonlyMap<string, number>;
   readonly head: (partition: string) => Promise<Head>;
@@ -42,7 +46,7 @@ const MadeFrom = z.object({ version: z.int(), commits: z.record(z.string(), z.in
 
 /**
  * Opens catalogues: those that a killed process left behind the heads are due at the first update. A catalogue whose memory is
- * missing, unreadable or of another version is made anew.
+ * missing, unreadable or of another version is made anew, and so is one that was deleted.
  */
 export async function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[]): Promise<OpenCatalogues> {
   if (catalogues.length === 0) return { committed: () => {}, update: async () => {} };
@@ -72,7 +76,7 @@ export async function openCatalogues(dataRoot: string, catalogues: readonly Cata
         const due = [...commits].filter(([partition, commit]) => shown.get(partition) !== commit);
         if (due.length === 0) continue;
         const changed = await Promise.all(due.map(([partition]) => head(partition)));
-        await catalogue.update(changed, { commits, head });
+        await catalogue.update(changed, { data_root: dataRoot, commits, head });
         for (const [partition, commit] of due) shown.set(partition, commit);
         const memory = { version: catalogue.version, commits: Object.fromEntries(shown) };
         await replaceFile(join(dataRoot, layout.catalogueMemory(catalogue.name)), `${JSON.stringify(memory)}\n`);
@@ -82,9 +86,9 @@ export async function openCatalogues(dataRoot: string, catalogues: readonly Cata
   };
 }
 
-async function readMadeFrom(dataRoot: string, { name, version }: Catalogue): Promise<Map<string, number>> {
+async function readMadeFrom(dataRoot: string, { name, place, version }: Catalogue): Promise<Map<string, number>> {
   const text = await readIfPresent(join(dataRoot, layout.catalogueMemory(name)));
-  if (text === null) return new Map();
+  if (text === null || deviceOf(join(dataRoot, place)) === null) return new Map();
   try {
     const memory = MadeFrom.parse(JSON.parse(text));
     return new Map(memory.version === version ? Object.entries(memory.commits) : []);
