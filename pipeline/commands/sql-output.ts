@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api';
-import { type TableLook, tableText } from './sql-table.ts';
+import { printable, type TableLook, tableText } from './sql-table.ts';
 import { jsonOf, textOf } from './sql-values.ts';
 
 /** Formats that are written piece by piece as the result comes. */
@@ -25,6 +25,8 @@ export async function printResult(
   else await printJson(result, to);
 }
 
+/** Columns of what EXPLAIN answers. */
+const EXPLAINED = 'explain_key,explain_value';
 const NUMBERS = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DOUBLE|FLOAT|DECIMAL.*)$/;
 
 async function printTable(result: DuckDBResult, limit: number, look: TableLook, to: Writable): Promise<void> {
@@ -32,6 +34,12 @@ async function printTable(result: DuckDBResult, limit: number, look: TableLook, 
   for await (const piece of pieces(result)) {
     rows.push(...piece.slice(0, limit + 1 - rows.length));
     if (rows.length > limit) break;
+  }
+  if (result.columnNames().join() === EXPLAINED) {
+    // A plan is a drawing of several lines.
+    const lines = rows.map(([, plan]) => (textOf(plan ?? null) ?? '').split('\n').map(printable).join('\n'));
+    await write(to, `${lines.join('\n')}\n`);
+    return;
   }
   const has_more = rows.length > limit;
   const isNumber = result.columnTypes().map((type) => NUMBERS.test(String(type)));

@@ -21,7 +21,7 @@ export interface TableRows {
 }
 
 const GAP = '  ';
-/** Cells of texts are cut to this width even where nothing limits the line: shapes have thousands of characters. */
+/** On a terminal cells are cut to this width: shapes have thousands of characters. */
 const WIDEST = 80;
 const NARROWEST = 6;
 const NULL = 'NULL';
@@ -34,7 +34,10 @@ export function tableText({ names, isNumber, rows, has_more }: TableRows, look: 
   const heads = names.map((name) => printable(name));
   const cells = rows.map((row) => row.map(cellText));
   const wanted = heads.map((head, k) =>
-    Math.min(WIDEST, Math.max(lengthOf(head), ...cells.map((row) => lengthOf(row[k] ?? '')))),
+    Math.min(
+      look.width === null ? Number.POSITIVE_INFINITY : WIDEST,
+      Math.max(lengthOf(head), ...cells.map((row) => lengthOf(row[k] ?? ''))),
+    ),
   );
   const widths = fitted(wanted, look.width);
   const line = (row: readonly string[], paint: (cell: string, k: number) => string) =>
