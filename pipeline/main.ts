@@ -11,6 +11,7 @@ import { pictureCommand } from './commands/picture.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { scoreCommand } from './commands/score.ts';
 import { simulateCommand } from './commands/simulate.ts';
+import { sqlCommand } from './commands/sql.ts';
 import { streamCommand } from './commands/stream.ts';
 import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
@@ -29,6 +30,7 @@ const program = new Command('hail-pipeline')
     pictureCommand(readConfig, (root, subject) => readPicture(root, subject, readConfig().storm_day_start_hour)),
   )
   .addCommand(verifyCommand(readConfig))
+  .addCommand(sqlCommand(readConfig))
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
   .addCommand(deriveCommand(readConfig))

@@ -61,6 +61,8 @@ export const layout = {
   reports: 'reports',
   /** STAC catalogue. */
   stac: 'stac',
+  /** SQL views of all tables, for DuckDB. */
+  views: 'views.sql',
   /** What a catalogue for other programs was made from. */
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** States of the feeds. */

@@ -1,8 +1,9 @@
 import type { CatalogueName } from '../../schemas/settings.ts';
 import type { Catalogue } from '../publish/catalogues.ts';
 import { stacCatalogue } from './stac.ts';
+import { viewsCatalogue } from './views.ts';
 
 /** The catalogues that a data root keeps: the SQL views always, others by setting. */
 export function cataloguesOf(names: readonly CatalogueName[]): readonly Catalogue[] {
-  return names.includes('stac') ? [stacCatalogue()] : [];
+  return [viewsCatalogue(), ...(names.includes('stac') ? [stacCatalogue()] : [])];
 }

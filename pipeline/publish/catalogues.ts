@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { CATALOGUES } from '../../schemas/settings.ts';
-import { readIfPresent, replaceFile } from '../files.ts';
+import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
 import type { Log } from '../log.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { listPartitions, readHead } from './manifests.ts';
@@ -72,7 +72,7 @@ interface Kept {
 
 /**
  * Opens catalogues: those that a killed process left behind the heads are due at the first update. A catalogue is made anew when
- * its memory is missing, unreadable, of another version, or of a partition that is no longer there.
+ * it was deleted, or when its memory is missing, unreadable, of another version, or of a partition that is no longer there.
  */
 export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[], log: Log): OpenCatalogues {
   const kept: Kept[] = catalogues.map((catalogue) => ({ catalogue, shown: null }));
@@ -183,9 +183,12 @@ async function publishedHead(dataRoot: string, partition: string): Promise<Head>
   throw new Error(`${layout.head(partition)} is missing, expected the head of a published partition`);
 }
 
-async function readMadeFrom(dataRoot: string, { name, version }: Catalogue): Promise<Map<string, number> | null> {
+async function readMadeFrom(
+  dataRoot: string,
+  { name, place, version }: Catalogue,
+): Promise<Map<string, number> | null> {
   const text = await readIfPresent(memoryOf(dataRoot, name));
-  if (text === null) return null;
+  if (text === null || deviceOf(join(dataRoot, place)) === null) return null;
   try {
     const memory = MadeFrom.parse(JSON.parse(text));
     return memory.version === version ? new Map(Object.entries(memory.commits)) : null;

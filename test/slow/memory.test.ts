@@ -1,18 +1,11 @@
-import fs from 'node:fs/promises';
-import { join } from 'node:path';
 import test from 'ava';
 import { readHead } from '../../pipeline/publish/manifests.ts';
 import { climatologyRow, publishClimatologyRows } from '../support/data/climatology.ts';
 import { deliver, filesOf, scansBetween, scratch } from '../support/data/world.ts';
 import { writeYearOfLists } from '../support/data/year-of-lists.ts';
-import { command } from '../support/kill/killed.ts';
+import { commandWithPeak } from '../support/kill/peak.ts';
 
 const MOST_MIB = 300;
-
-/** Adds what the system says of the process to a file when it ends: VmHWM is the most memory that it ever held, in KiB. */
-const TELL_PEAK = `
-  import fs from 'node:fs';
-  process.on('exit', () => fs.appendFileSync(process.env.PEAK_FILE, fs.readFileSync('/proc/self/status')));`;
 
 const onLinux = process.platform === 'linux' ? test : test.skip; // the peak is read from /proc
 
@@ -24,18 +17,12 @@ onLinux(`one new scan at the end of a year of full dates takes less than ${MOST_
   await publishClimatologyRows(root, [climatologyRow(made_of)], 'simulated');
   const scans = (await scansBetween('00:00', '00:04')).slice(0, 1);
   const from = await deliver(await scratch(t, 'from'), filesOf(scans));
-  const PEAK_FILE = join(await scratch(t, 'peak'));
-  const run = await command(root, ['ingest', '--source', 'dir', '--from', from, '--no-progress', '--json'], {
-    environment: { PEAK_FILE },
-    node: [`--import=data:text/javascript,${encodeURIComponent(TELL_PEAK)}`],
-  });
+  const run = await commandWithPeak(t, root, ['ingest', '--source', 'dir', '--from', from, '--no-progress', '--json']);
   t.is(run.code, 0, run.stderr);
   const report = JSON.parse(run.stdout);
   t.is(report.run.scans, 1);
   t.is(report.climatology_failure, null);
-  const peaks = (await fs.readFile(PEAK_FILE, 'utf8')).matchAll(/VmHWM:\s+(\d+) kB/g);
-  const peak_mib = Math.round(Math.max(...Array.from(peaks, ([, kib]) => Number(kib))) / 1024);
-  t.log(`peak ${peak_mib} MiB`);
-  t.true(peak_mib < MOST_MIB, `${peak_mib} MiB`);
+  t.log(`peak ${run.peak_mib} MiB`);
+  t.true(run.peak_mib < MOST_MIB, `${run.peak_mib} MiB`);
   t.is((await readHead(root, '2026-04-30'))?.commit, 1);
 });

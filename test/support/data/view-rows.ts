@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { Head } from '../../../schemas/head.ts';
+
+/** Rows as sorted lines of text, the same whoever read them. */
+export type RowLines = readonly string[];
+
+/** Rows of a view of `views.sql`, read by an engine of its own that knows nothing else of the data root. */
+export async function viewRows(root: string, views: readonly string[]): Promise<Record<string, RowLines>> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  try {
+    await connection.run(readFileSync(join(root, 'views.sql'), 'utf8'));
+    const found: Record<string, RowLines> = {};
+    for (const view of views) {
+      const reader = await connection.runAndReadAll(`FROM ${view}`);
+      found[view] = linesOf(reader.getRowObjectsJS());
+    }
+    return found;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Rows of the Parquet files that heads of partitions name for a table, read by hyparquet. */
+export async function headRows(root: string, partitions: readonly string[], table: string): Promise<RowLines> {
+  return linesOf(await headObjects(root, partitions, table));
+}
+
+/** The same as objects. */
+export async function headObjects(root: string, partitions: readonly string[], table: string) {
+  const rows: Record<string, unknown>[] = [];
+  for (const partition of partitions) {
+    const head = Head.parse(JSON.parse(await fs.readFile(join(root, 'manifests', partition, 'head.json'), 'utf8')));
+    for (const { path } of head.files.filter((file) => file.table === table)) {
+      const file = await asyncBufferFromFile(join(root, path));
+      rows.push(...(await parquetReadObjects({ file, compressors })));
+    }
+  }
+  return rows;
+}
+
+/** Shapes count as there: every reader has its own form of them. */
+function linesOf(rows: readonly Readonly<Record<string, unknown>>[]): RowLines {
+  return rows
+    .map((row) =>
+      Object.entries(row)
+        .map(([name, value]) => `${name}=${plain(value)}`)
+        .sort()
+        .join(' '),
+    )
+    .sort();
+}
+
+function plain(value: unknown): string {
+  if (value instanceof Date) return String(value.getTime());
+  return typeof value === 'object' && value !== null ? 'shape' : String(value);
+}
