@@ -32,6 +32,8 @@ export interface Config {
   /** Catalogues for other programs that are kept beside the published files. */
   readonly catalogues: readonly CatalogueName[];
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
+  /** Where metrics are served and written; null where they are not. */
+  readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -55,6 +57,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
     catalogues: settings.HAIL_CATALOGUES ?? [],
     log_level: settings.HAIL_LOG_LEVEL,
+    metrics: {
+      host: settings.HAIL_HOST,
+      port: settings.HAIL_PIPELINE_METRICS_PORT ?? null,
+      folder: settings.HAIL_METRICS_FOLDER === undefined ? null : resolve(settings.HAIL_METRICS_FOLDER),
+    },
     now: () => fixed_ms ?? Date.now(),
   });
 }

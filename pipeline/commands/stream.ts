@@ -4,6 +4,7 @@ import { STOP_SIGNALS } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
+import { watchedStream } from '../metrics/watched-stream.ts';
 import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
 import { type StreamSource, streamSource } from '../run/stream.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
@@ -50,18 +51,13 @@ export function streamCommand(config: () => Config): Command {
       const settings = config();
       const stop = new AbortController();
       for (const signal of STOP_SIGNALS) process.once(signal, () => stop.abort());
-      await streamSource(settings, {
-        source,
-        feeds:
-          options.feeds === false
-            ? []
-            : (options.feeds ?? (source.kind === 'noaa' ? feedNames(settings.model.name) : [])),
-        every_ms: options.every * 1000,
-        threads: readerThreads(),
-        log: openStreamLog(settings.log_level, process.stderr.isTTY === true),
-        print,
-        stop,
-      });
+      const feeds =
+        options.feeds === false
+          ? []
+          : (options.feeds ?? (source.kind === 'noaa' ? feedNames(settings.model.name) : []));
+      const request = { source, feeds, every_ms: options.every * 1000, threads: readerThreads(), print, stop };
+      const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);
+      await watchedStream(settings, log, (watched) => streamSource(settings, { ...request, log: watched }));
     });
 }
 

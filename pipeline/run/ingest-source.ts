@@ -106,8 +106,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
     const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now());
     await session.expireReflectivity();
-    // Files carry the time of the machine's clock, not that of the data clock.
-    const swept = await root.sweep(Date.now(), config.raw_keep_days);
+    const swept = await session.sweep();
     const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
     return {
