@@ -34,6 +34,8 @@ export interface Config {
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** Where metrics are served and written; null where they are not. */
   readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
+  /** True where HAIL_NOW fixes the data clock. */
+  readonly clock_is_fixed: boolean;
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -62,6 +64,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       port: settings.HAIL_PIPELINE_METRICS_PORT ?? null,
       folder: settings.HAIL_METRICS_FOLDER === undefined ? null : resolve(settings.HAIL_METRICS_FOLDER),
     },
+    clock_is_fixed: fixed_ms !== null,
     now: () => fixed_ms ?? Date.now(),
   });
 }

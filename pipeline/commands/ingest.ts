@@ -8,12 +8,10 @@ import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import { type IngestSource, ingestSource } from '../run/ingest-source.ts';
 import { planIngest } from '../run/plan-ingest.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-import { calendarDate, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { ingestText, planText } from './ingest-text.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
-/** Seed of the simulated weather without --seed. */
-const DEFAULT_SEED = 7;
 
 interface Options {
   readonly source?: (typeof SOURCES)[number];

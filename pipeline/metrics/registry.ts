@@ -25,7 +25,12 @@ const NAME = /^[a-z0-9-]{1,40}$/;
 export function createPipelineMetrics(version: string, process_too = true): PipelineMetrics {
   const registry = new Registry();
   const registers = [registry];
-  if (process_too) collectDefaultMetrics({ register: registry, prefix: PREFIX });
+  if (process_too) {
+    collectDefaultMetrics({ register: registry, prefix: PREFIX });
+    // Gauges with the name of a counter: the same by type remain.
+    for (const kind of ['handles', 'requests', 'resources'])
+      registry.removeSingleMetric(`${PREFIX}nodejs_active_${kind}_total`);
+  }
   const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter<Label>({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>

@@ -14,6 +14,12 @@ import { pause } from '../sources/retry.ts';
 import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
+import {
+  SIMULATED_RAW_KEEP_DAYS,
+  type SimulatedWeather,
+  simulateArrivals,
+  simulatedSchedule,
+} from './simulated-stream.ts';
 
 /** Tiers, event days and daily archives of open dates are drawn again at most this often. */
 const FINISH_EVERY_MS = 5 * 60_000;
@@ -24,7 +30,8 @@ const LONGEST_WAIT_MS = 30_000;
 /** Where a stream finds raw files. */
 export type StreamSource =
   | { readonly kind: 'dir'; readonly folder: string }
-  | { readonly kind: 'noaa'; readonly products: readonly string[] };
+  | { readonly kind: 'noaa'; readonly products: readonly string[] }
+  | SimulatedWeather;
 
 export interface StreamRequest {
   readonly source: StreamSource;
@@ -51,11 +58,12 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
   const { data_root, storm_day_start_hour, now } = config;
   const catalogues = cataloguesOf(config.catalogues);
   const { signal } = stop;
+  const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues);
     log.info('Root:Open:Done', {});
-    const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
+    const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
     return { root, session: openSession(root, readPool, settings) };
   };
   const arrivals = (opened: () => Root) => {
@@ -63,11 +71,16 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
     const found =
       source.kind === 'dir'
         ? watch({ folder: source.folder, poll_ms: every_ms, signal })
-        : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
+        : source.kind === 'simulate'
+          ? simulateArrivals(config, source, opened, signal)
+          : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };
   const opened = openFeeds(config, feeds, log, { signal });
-  const schedule = startSchedule({ feeds: opened, now, log, signal, refreshDerived });
+  const schedule =
+    source.kind === 'simulate'
+      ? simulatedSchedule(config, source, log)
+      : startSchedule({ feeds: opened, now, log, signal, refreshDerived });
   try {
     await follow(request, open, arrivals, schedule);
     log.info('Stream:Stop', {});
