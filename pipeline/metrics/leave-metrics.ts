@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Registry } from 'prom-client';
 import type { Config } from '../config.ts';
 import { replaceFile } from '../files.ts';
 import type { Log } from '../log.ts';
@@ -12,6 +13,15 @@ import { programVersion } from './version.ts';
 export interface OneRun {
   readonly command: 'ingest' | 'feeds' | 'compact' | 'rebuild';
   readonly log: Log;
+}
+
+/** Adds what one run says of itself. */
+export function addRunGauges(registry: Registry) {
+  return {
+    succeeded: addGauge(registry, `${PREFIX}run_success`, '1 where the last run ended well, 0 where it failed.'),
+    took: addGauge(registry, `${PREFIX}run_seconds`, 'Duration of the last run.'),
+    endedAt: addGauge(registry, `${PREFIX}run_timestamp_seconds`, 'End of the last run.'),
+  };
 }
 
 /**
@@ -29,9 +39,7 @@ export async function leaveMetrics<T>(
   const { registry } = metrics;
   // Files of several commands lie side by side: no series may stand in two of them.
   registry.setDefaultLabels({ command });
-  const succeeded = addGauge(registry, `${PREFIX}run_success`, '1 where the last run ended well, 0 where it failed.');
-  const took = addGauge(registry, `${PREFIX}run_seconds`, 'Duration of the last run.');
-  const endedAt = addGauge(registry, `${PREFIX}run_timestamp_seconds`, 'End of the last run.');
+  const { succeeded, took, endedAt } = addRunGauges(registry);
   const refresh = watchRoot(metrics, config, false);
   const begun_ms = performance.now();
   succeeded.set(0);
