@@ -24,8 +24,8 @@ ingest: install ## publish a source once: SOURCE=dir FROM=folder, SOURCE=noaa DA
 	@node --disable-sigusr1 pipeline/start.js ingest $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(DATE),--date $(DATE)) $(if $(PRODUCTS),--products $(PRODUCTS))
 
 .PHONY: stream
-stream: install ## follow a source: SOURCE=dir FROM=folder, or the public bucket
-	@node --disable-sigusr1 pipeline/start.js stream $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(PRODUCTS),--products $(PRODUCTS))
+stream: install ## follow a source: SOURCE=dir FROM=folder, SOURCE=simulate EVERY=seconds, or the public bucket
+	@node --disable-sigusr1 pipeline/start.js stream $(if $(SOURCE),--source $(SOURCE)) $(if $(FROM),--from "$(FROM)") $(if $(PRODUCTS),--products $(PRODUCTS)) $(if $(EVERY),--every $(EVERY))
 
 .PHONY: serve
 serve: install ## answer /v1 from the published data; the first start prints a key and three curl lines

@@ -32,6 +32,10 @@ export interface Config {
   /** Catalogues for other programs that are kept beside the published files. */
   readonly catalogues: readonly CatalogueName[];
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
+  /** Where metrics are served and written; null where they are not. */
+  readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
+  /** True where HAIL_NOW fixes the data clock. */
+  readonly clock_is_fixed: boolean;
   /** The data clock, epoch milliseconds. */
   readonly now: () => number;
 }
@@ -55,6 +59,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
     catalogues: settings.HAIL_CATALOGUES ?? [],
     log_level: settings.HAIL_LOG_LEVEL,
+    metrics: {
+      host: settings.HAIL_HOST,
+      port: settings.HAIL_PIPELINE_METRICS_PORT ?? null,
+      folder: settings.HAIL_METRICS_FOLDER === undefined ? null : resolve(settings.HAIL_METRICS_FOLDER),
+    },
+    clock_is_fixed: fixed_ms !== null,
     now: () => fixed_ms ?? Date.now(),
   });
 }

@@ -33,7 +33,10 @@ export function openStreamLog(level: string, isTerminal: boolean): Log {
 /** A log in lines for people: one for every scan that was published, and every warning. */
 export function terminalLog(say: (line: string) => void): Log {
   const words: Readonly<Record<string, (fields: Fields) => string>> = {
-    'Stream:Start': ({ source, data }) => `Following ${source}, publishing under ${data}. Ctrl-C stops it.`,
+    'Stream:Start': ({ source, data }) =>
+      source === 'simulate'
+        ? `Simulating weather, not real, and publishing it under ${data}. Ctrl-C stops it.`
+        : `Following ${source}, publishing under ${data}. Ctrl-C stops it.`,
     'Scan:Commit:Done': (fields) => (fields.redone === 0 ? published(fields) : madeAgain(fields)),
     'Stream:Stop': () => 'Stopped.',
   };

@@ -6,6 +6,9 @@ import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 import { FEED_NAMES } from '../run/open-feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
 
+/** Seed of the simulated weather without --seed. */
+export const DEFAULT_SEED = 7;
+
 /** Exit code of an error, and its message. Unforeseen errors show their stack. */
 export function explainError(error: unknown): { code: number; message: string } {
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };

@@ -4,6 +4,7 @@ import { columns, counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
+import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import { ingestFeedFolder } from '../run/folder-feeds.ts';
 import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
 import { type FeedsReport, refreshFeeds } from '../run/refresh-feeds.ts';
@@ -36,10 +37,12 @@ Examples:
     .action(async ({ only, from, json }: Options) => {
       if (only !== undefined && from !== undefined) throw new UsageError('--only names servers, and --from a folder');
       const settings = config();
-      const report =
+      const run = { command: 'feeds', log: openLog(settings.log_level, false) } as const;
+      const report = await leaveMetrics(settings, run, (log) =>
         from === undefined
-          ? await refreshFeeds(settings, only ?? feedNames(settings.model.name), openLog(settings.log_level, false))
-          : await ingestFeedFolder(settings, resolve(from), openLog(settings.log_level, false));
+          ? refreshFeeds(settings, only ?? feedNames(settings.model.name), log)
+          : ingestFeedFolder(settings, resolve(from), log),
+      );
       process.stdout.write(json ? `${JSON.stringify(report)}\n` : feedsText(report));
       const is_useless = report.files.length > 0 && report.files.every(({ refused }) => refused !== null);
       if (report.failed.length > 0 || is_useless) process.exitCode = EXIT.failure;

@@ -4,15 +4,14 @@ import { EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog } from '../log.ts';
+import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import { type IngestSource, ingestSource } from '../run/ingest-source.ts';
 import { planIngest } from '../run/plan-ingest.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
-import { calendarDate, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { ingestText, planText } from './ingest-text.ts';
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
-/** Seed of the simulated weather without --seed. */
-const DEFAULT_SEED = 7;
 
 interface Options {
   readonly source?: (typeof SOURCES)[number];
@@ -75,8 +74,10 @@ Examples:
         return;
       }
       const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
-      const request = { source, replace: options.replace === true, threads: readerThreads(), log };
-      const report = await ingestSource(settings, request).finally(log.close);
+      const request = { source, replace: options.replace === true, threads: readerThreads() };
+      const report = await leaveMetrics(settings, { command: 'ingest', log }, (watched) =>
+        ingestSource(settings, { ...request, log: watched }),
+      ).finally(log.close);
       process.stdout.write(
         options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source, settings.data_root),
       );

@@ -98,16 +98,12 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
         ? await ingestFeedsOfScanFolder(root, { ...source, names: unknown, is_simulated, now_ms: config.now(), log })
         : null;
     const { climatology, climatology_failure } = await renewClimatology(root, config.now(), log);
-    if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0)) {
-      const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
-      const state = stateAfter(before, CLIMATOLOGY_FEED, config.now(), climatology_failure);
-      await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
-    }
+    if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0))
+      await writeSimulatedClimatologyState(root, config.now(), climatology_failure);
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
     const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now());
     await session.expireReflectivity();
-    // Files carry the time of the machine's clock, not that of the data clock.
-    const swept = await root.sweep(Date.now(), config.raw_keep_days);
+    const swept = await session.sweep();
     const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
     return {
@@ -131,7 +127,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
 }
 
 /** Climatology made from all dates, or why it failed: a date that cannot be read does not fail the ingest. */
-async function renewClimatology(
+export async function renewClimatology(
   root: Root,
   now_ms: number,
   log: Log,
@@ -145,8 +141,23 @@ async function renewClimatology(
   }
 }
 
+/** Writes that the climatology was made from simulated dates, or why it could not be. */
+export async function writeSimulatedClimatologyState(
+  root: Root,
+  now_ms: number,
+  failure: string | null,
+): Promise<void> {
+  const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
+  const state = stateAfter(before, CLIMATOLOGY_FEED, now_ms, failure);
+  await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
+}
+
 /** Publishes simulated reports, warnings, watches and outlooks of the simulated hours, at the times of the published scans. */
-async function publishSimulatedFeeds(root: Root, { seed, hours }: SimulatedSource, now_ms: number) {
+export async function publishSimulatedFeeds(
+  root: Root,
+  { seed, hours }: Pick<SimulatedSource, 'seed' | 'hours'>,
+  now_ms: number,
+) {
   const scan_times = await simulatedScanTimes(root, now_ms, hours);
   return ingestSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
 }

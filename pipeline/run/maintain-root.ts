@@ -37,11 +37,9 @@ export function compactRoot(config: Config, log: Log): Promise<CompactReport> {
     await session.finishDates();
     const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
     const joined_months: string[] = [];
-    for (const month of new Set(closed.map(monthOf)))
-      if (await root.compactMonth(month, config.now())) joined_months.push(month);
+    for (const month of new Set(closed.map(monthOf))) if (await session.joinMonth(month)) joined_months.push(month);
     await session.expireReflectivity();
-    // Files carry the time of the machine, whatever the data clock says.
-    const { files, bytes } = await root.sweep(Date.now(), config.raw_keep_days);
+    const { files, bytes } = await session.sweep();
     return { closed_dates: closed.length, joined_months, swept_files: files, swept_bytes: bytes };
   });
 }

@@ -5,6 +5,7 @@ import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
+import { secondsSince } from '../scans/seconds-since.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
@@ -13,6 +14,12 @@ import { pause } from '../sources/retry.ts';
 import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
+import {
+  SIMULATED_RAW_KEEP_DAYS,
+  type SimulatedWeather,
+  simulateArrivals,
+  simulatedSchedule,
+} from './simulated-stream.ts';
 
 /** Tiers, event days and daily archives of open dates are drawn again at most this often. */
 const FINISH_EVERY_MS = 5 * 60_000;
@@ -23,7 +30,8 @@ const LONGEST_WAIT_MS = 30_000;
 /** Where a stream finds raw files. */
 export type StreamSource =
   | { readonly kind: 'dir'; readonly folder: string }
-  | { readonly kind: 'noaa'; readonly products: readonly string[] };
+  | { readonly kind: 'noaa'; readonly products: readonly string[] }
+  | SimulatedWeather;
 
 export interface StreamRequest {
   readonly source: StreamSource;
@@ -47,13 +55,15 @@ interface OpenedRoot {
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const { source, feeds, every_ms, log, stop } = request;
-  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const { data_root, storm_day_start_hour, now } = config;
   const catalogues = cataloguesOf(config.catalogues);
   const { signal } = stop;
+  const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues, log);
-    const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
+    log.info('Root:Open:Done', {});
+    const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
     return { root, session: openSession(root, readPool, settings) };
   };
   const arrivals = (opened: () => Root) => {
@@ -61,13 +71,18 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
     const found =
       source.kind === 'dir'
         ? watch({ folder: source.folder, poll_ms: every_ms, signal })
-        : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
+        : source.kind === 'simulate'
+          ? simulateArrivals(config, source, opened, signal)
+          : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };
   const opened = openFeeds(config, feeds, log, { signal });
-  const schedule = startSchedule({ feeds: opened, now, log, signal, refreshDerived });
+  const schedule =
+    source.kind === 'simulate'
+      ? simulatedSchedule(config, source, log)
+      : startSchedule({ feeds: opened, now, log, signal, refreshDerived });
   try {
-    await follow(request, open, arrivals, schedule, raw_keep_days);
+    await follow(request, open, arrivals, schedule);
     log.info('Stream:Stop', {});
   } finally {
     stop.abort();
@@ -85,10 +100,9 @@ async function follow(
   open: () => Promise<OpenedRoot>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
   schedule: Schedule,
-  raw_keep_days: number | null,
 ): Promise<void> {
   const backlog = openBacklog(log, every_ms);
-  const doDueChores = openChores(log, raw_keep_days);
+  const doDueChores = openChores();
   let queue: ArrivalQueue | null = null;
   let opened: OpenedRoot | null = null;
   let last: Root | null = null;
@@ -96,7 +110,9 @@ async function follow(
   const close = async () => {
     const root = opened?.root;
     opened = null;
-    await root?.close();
+    if (root === undefined) return;
+    await root.close();
+    log.info('Root:Close:Done', {});
   };
   try {
     while (!signal.aborted && queue?.isOver() !== true) {
@@ -168,7 +184,7 @@ function openBacklog(log: Log, every_ms: number) {
     const begun_ms = performance.now();
     const run = await session.ingest(files, () => takeArrivals(queue, inWork));
     const { scans, redone } = run;
-    const seconds = Math.round(performance.now() - begun_ms) / 1000;
+    const seconds = secondsSince(begun_ms);
     if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });
     hasWorked = true;
     const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
@@ -180,20 +196,18 @@ function openBacklog(log: Log, every_ms: number) {
 }
 
 /** Periodic work (finishing dates, sweeping), done in pieces: arrivals come first. */
-function openChores(log: Log, raw_keep_days: number | null) {
+function openChores() {
   const begun_ms = performance.now();
   let finished_ms: number | null = null;
   let swept_ms = begun_ms;
-  return async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
+  return async ({ session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
     const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
     if ((isQuiet || (finished_ms === null && hasWorked)) && !queue.hasArrival()) {
       if (await session.finishDates(queue.hasArrival)) finished_ms = performance.now();
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       await session.expireReflectivity();
-      // Files carry the time of the machine's clock, not that of the data clock.
-      const { files: swept, bytes } = await root.sweep(Date.now(), raw_keep_days);
-      log.info('Root:Sweep:Done', { files: swept, bytes });
+      await session.sweep();
       swept_ms = performance.now();
     }
   };

@@ -16,6 +16,7 @@ import { type FileFault, type Outcome, READ_AHEAD, type ReadScan } from './read-
 import { type Context, dropFile, isStopped, type Run } from './run.ts';
 import type { HourOfScans } from './run-plan.ts';
 import { processScan, type ScanResult } from './scan.ts';
+import { secondsSince } from './seconds-since.ts';
 import { encodeTrackingState, stateAt, type TrackingState } from './tracking-state.ts';
 
 /** A scan that was read and processed, with its raw files archived. */
@@ -210,7 +211,9 @@ export async function publishSegments(
     };
   });
   const fresh = made.flatMap((one) => one.fresh);
+  const begun_ms = performance.now();
   await root.commit(commits, fresh, settings.now());
+  const seconds = secondsSince(begun_ms);
   const scans = made.flatMap(({ segment }) => segment.scans.map((scan) => scan.scan_id));
   const again = new Set(dropped.map(({ scan_id }) => scan_id));
   const redone = scans.filter((scan_id) => again.has(scan_id)).length;
@@ -222,6 +225,6 @@ export async function publishSegments(
   tally.cells += cells;
   for (const date of dates) tally.dates.add(date);
   const newest = scans.at(-1) ?? null;
-  const figures = { scans: scans.length, redone, newest, detections, cells, dates: [...dates].sort() };
+  const figures = { scans: scans.length, redone, newest, detections, cells, dates: [...dates].sort(), seconds };
   settings.log.info('Scan:Commit:Done', figures);
 }

@@ -1,11 +1,13 @@
 import { addDays, MS_PER_HOUR, monthOf, stormDateStart, utcDate } from '../../schemas/time.ts';
 import { isDerivationDue } from '../publish/commit-dates.ts';
 import type { Root } from '../publish/root.ts';
+import type { Swept } from '../publish/sweep-raw.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { ingestFiles, type RunSummary } from './ingest-run.ts';
 import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
 import type { ReadPool } from './read-ahead.ts';
 import type { Context, TakeArrivals } from './run.ts';
+import { secondsSince } from './seconds-since.ts';
 import { emptyTrackingState } from './tracking-state.ts';
 
 /** Closed dates of the running month are joined once there are this many: a query over a year opens a file for each of them. */
@@ -31,6 +33,10 @@ export interface Session {
    * files. Stops between two dates when `isPressed` returns true; returns true when nothing is left.
    */
   readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
+  /** Joins the closed dates of a month; false when none closed or changed since the last time. */
+  readonly joinMonth: (month: string) => Promise<boolean>;
+  /** Deletes files that no manifest names any more, and raw files past their retention time. */
+  readonly sweep: () => Promise<Swept>;
 }
 
 /** Opens a session on a root; one at a time. */
@@ -53,6 +59,8 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     replace: (files) => replaceOtherProvenance(context, files),
     expireReflectivity: () => root.expireReflectivity(settings.reflectivity_keep_hours, settings.now()),
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
+    joinMonth: (month) => joinMonth(context, month),
+    sweep: () => sweepRoot(context),
   };
 }
 
@@ -70,7 +78,8 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
   return cleared;
 }
 
-async function finishDates({ root, settings }: Context, isPressed: () => boolean): Promise<boolean> {
+async function finishDates(context: Context, isPressed: () => boolean): Promise<boolean> {
+  const { root, settings } = context;
   const now_ms = settings.now();
   const isOver = (date: string) =>
     now_ms >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
@@ -79,11 +88,15 @@ async function finishDates({ root, settings }: Context, isPressed: () => boolean
     .map((head) => head.partition);
   for (const [index, date] of work.entries()) {
     if (isPressed()) return false;
-    if (isOver(date)) await root.compactDay(date, now_ms);
-    else {
+    const begun_ms = performance.now();
+    if (isOver(date)) {
+      await root.compactDay(date, now_ms);
+      settings.log.info('Date:Close:Done', { date, seconds: secondsSince(begun_ms) });
+    } else {
       await root.compactHours(date, now_ms);
       if (isPressed()) return false;
       await root.derive(date, now_ms);
+      settings.log.info('Date:Finish:Done', { date, seconds: secondsSince(begun_ms) });
     }
     settings.log.progress('storm dates', index + 1, work.length);
   }
@@ -91,7 +104,21 @@ async function finishDates({ root, settings }: Context, isPressed: () => boolean
   const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => monthOf(head.partition));
   for (const month of new Set(closed)) {
     if (isPressed()) return false;
-    await root.compactMonth(month, now_ms, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
+    await joinMonth(context, month, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
   }
   return true;
+}
+
+async function joinMonth({ root, settings }: Context, month: string, least = 1): Promise<boolean> {
+  const begun_ms = performance.now();
+  const joined = await root.compactMonth(month, settings.now(), least);
+  if (joined) settings.log.info('Month:Join:Done', { month, seconds: secondsSince(begun_ms) });
+  return joined;
+}
+
+async function sweepRoot({ root, settings }: Context): Promise<Swept> {
+  // Files carry the time of the machine's clock, not that of the data clock.
+  const swept = await root.sweep(Date.now(), settings.raw_keep_days);
+  settings.log.info('Root:Sweep:Done', { files: swept.files, bytes: swept.bytes });
+  return swept;
 }

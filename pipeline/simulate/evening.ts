@@ -30,6 +30,8 @@ export interface EveningOptions {
   readonly from_ms: number;
   readonly to_ms: number;
   readonly out: string;
+  /** Time between two scans, milliseconds; that of the real radars when left out. */
+  readonly interval_ms?: number;
   readonly products?: readonly SimulatedProduct[];
   /** Also files of the other feeds: reports, warnings, watches, outlooks and model runs. */
   readonly feeds?: boolean;
@@ -57,7 +59,7 @@ export interface WrittenScan {
 export async function* writeEvening(scenario: Scenario, options: EveningOptions): AsyncGenerator<WrittenScan> {
   const { from_ms, to_ms, out, products = SIMULATED_PRODUCTS } = options;
   await claimFolder(scenario, out);
-  const times = scanTimes(scenario.seed, from_ms, to_ms);
+  const times = scanTimes(scenario.seed, from_ms, to_ms, options.interval_ms);
   for (const [i, scan_time] of times.entries())
     yield { number: i + 1, of: times.length, ...(await writeScan(scenario, scan_time, out, products)) };
   if (options.feeds !== false) await writeFeeds(scenario, options, products);

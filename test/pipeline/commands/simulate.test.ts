@@ -15,6 +15,8 @@ const config = (): Config => ({
   raw_keep_days: null,
   reflectivity_keep_hours: 0,
   catalogues: [],
+  clock_is_fixed: true,
+  metrics: { host: '127.0.0.1', port: null, folder: null },
   log_level: 'silent',
   now: () => Date.parse('2026-05-02T01:00:00Z'),
 });

@@ -1,0 +1,163 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { PROVENANCE_STAGE } from '../error.ts';
+import type { Fields, Log } from '../log.ts';
+import { addGauge } from './gauge.ts';
+
+/** What operators of the pipeline watch, in the words of Prometheus. */
+export interface PipelineMetrics {
+  readonly registry: Registry;
+  /** Counts what an event of the log says. Never throws: what is watched must not break what is done. */
+  readonly observe: (event: string, fields: Fields) => void;
+}
+
+/** Every name of the pipeline's metrics begins with this. */
+export const PREFIX = 'hail_pipeline_';
+
+const COMMIT_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
+/** Stages that a file can be refused at; any other counts as `other`, so that the label stays bounded. */
+export const REFUSAL_REASONS: readonly string[] = ['read', 'sources', 'derive', PROVENANCE_STAGE];
+
+/** Names of feeds are those of the program; a damaged one in an event must not add a series. */
+const NAME = /^[a-z0-9-]{1,40}$/;
+
+/** Creates the metrics of one process. `version`: that of the program. `process_too`: also memory, processor and event loop. */
+export function createPipelineMetrics(version: string, process_too = true): PipelineMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  if (process_too) {
+    collectDefaultMetrics({ register: registry, prefix: PREFIX });
+    // Gauges with the name of a counter: the same by type remain.
+    for (const kind of ['handles', 'requests', 'resources'])
+      registry.removeSingleMetric(`${PREFIX}nodejs_active_${kind}_total`);
+  }
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter<Label>({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    addGauge(registry, PREFIX + name, help, labelNames);
+
+  gauge('build_info', 'Always 1; the labels say which program runs.', ['version', 'node']).set(1, {
+    version,
+    node: process.version,
+  });
+  const source = gauge('source_info', 'Always 1; the label says which source a stream follows.', ['source']);
+  const locked = gauge('root_locked', '1 while this process holds the lock of the data root, 0 while it waits.');
+  const waiting = gauge('waiting', '1 while the pipeline waits for a fault to pass, such as a full disk; else 0.');
+  const waits = counter('waits_total', 'Waits for a fault to pass.');
+  const scans = counter('scans_total', 'Scans published: new ones, and ones made again.', ['kind']);
+  const rows = counter('rows_total', 'Rows published, by table.', ['table']);
+  const commits = counter('commits_total', 'Commits of scans.');
+  const took = new Histogram({
+    name: `${PREFIX}commit_seconds`,
+    help: 'Duration of a commit of scans: to the disk, named and shown to readers.',
+    buckets: COMMIT_SECONDS,
+    registers,
+  });
+  const lastScans = gauge('commit_last_scans', 'Scans of the last commit.');
+  const lastRows = gauge('commit_last_rows', 'Rows of the last commit, by table.', ['table']);
+  const refused = counter('files_refused_total', 'Raw files that cannot be used, by the stage that found out.', [
+    'reason',
+  ]);
+  const postponed = counter(
+    'files_postponed_total',
+    'Raw files left to a later run: not readable at present, or not yet due (plan).',
+    ['reason'],
+  );
+  const fetches = counter('fetch_failures_total', 'Listings and files that the source did not deliver.', ['what']);
+  const items = counter('feed_items_refused_total', 'Items and files of feeds that cannot be used.', ['feed']);
+  const feedFailures = counter('feed_failures_total', 'Times that a feed began to fail.', ['feed']);
+  const finished = counter('dates_finished_total', 'Open storm dates whose finished hours were joined and drawn.');
+  const closed = counter('dates_closed_total', 'Storm dates that were joined into day files.');
+  const months = counter('months_joined_total', 'Months whose closed dates were joined.');
+  const compacting = counter('compaction_seconds_total', 'Time spent on joining hours, dates and months.', ['what']);
+  const sweeps = counter('sweeps_total', 'Sweeps of files that no manifest names.');
+  const sweptFiles = counter('swept_files_total', 'Files that sweeps deleted.');
+  const sweptBytes = counter('swept_bytes_total', 'Bytes that sweeps freed.');
+  const sweptAt = gauge('sweep_timestamp_seconds', 'End of the last sweep of this process.');
+
+  for (const kind of ['new', 'redone']) scans.inc({ kind }, 0);
+  for (const reason of [...REFUSAL_REASONS, 'other']) refused.inc({ reason }, 0);
+  for (const reason of ['plan', 'read']) postponed.inc({ reason }, 0);
+  for (const what of ['list', 'file']) fetches.inc({ what }, 0);
+
+  const nameOf = (feed: Fields[string] | undefined) => (NAME.test(String(feed)) ? String(feed) : 'other');
+  const observers: Readonly<Record<string, (fields: Fields) => void>> = {
+    'Stream:Start': (fields) => {
+      source.clear();
+      source.set(1, { source: nameOf(fields.source) });
+      waiting.set(0);
+    },
+    'Root:Open:Done': () => locked.set(1),
+    'Root:Close:Done': () => locked.set(0),
+    'Stream:Wait:Begin': () => {
+      waits.inc();
+      waiting.set(1);
+    },
+    'Stream:Wait:Done': () => waiting.set(0),
+    'Scan:Commit:Done': (fields) => {
+      const redone = amount(fields.redone);
+      commits.inc();
+      scans.inc({ kind: 'new' }, Math.max(0, amount(fields.scans) - redone));
+      scans.inc({ kind: 'redone' }, redone);
+      lastScans.set(amount(fields.scans));
+      for (const table of ['detections', 'cells']) {
+        rows.inc({ table }, amount(fields[table]));
+        lastRows.set(amount(fields[table]), { table });
+      }
+      if (fields.seconds !== undefined) took.observe(amount(fields.seconds));
+    },
+    'File:Read:Rejected': ({ stage }) =>
+      refused.inc({ reason: REFUSAL_REASONS.includes(String(stage)) ? String(stage) : 'other' }),
+    'File:Plan:Postponed': () => postponed.inc({ reason: 'plan' }),
+    'File:Read:Postponed': () => postponed.inc({ reason: 'read' }),
+    'Bucket:List:Failed': () => fetches.inc({ what: 'list' }),
+    'File:Fetch:Failed': () => fetches.inc({ what: 'file' }),
+    'Feed:Item:Rejected': ({ feed }) => items.inc({ feed: nameOf(feed) }),
+    'Feed:Poll:Failed': ({ feed }) => feedFailures.inc({ feed: nameOf(feed) }),
+    'Date:Finish:Done': ({ seconds }) => {
+      finished.inc();
+      compacting.inc({ what: 'hours' }, amount(seconds));
+    },
+    'Date:Close:Done': ({ seconds }) => {
+      closed.inc();
+      compacting.inc({ what: 'dates' }, amount(seconds));
+    },
+    'Month:Join:Done': ({ seconds }) => {
+      months.inc();
+      compacting.inc({ what: 'months' }, amount(seconds));
+    },
+    'Root:Sweep:Done': ({ files, bytes }) => {
+      sweeps.inc();
+      sweptFiles.inc(amount(files));
+      sweptBytes.inc(amount(bytes));
+      sweptAt.set(Date.now() / 1000);
+    },
+  };
+  return {
+    registry,
+    observe: (event, fields) => {
+      if (Object.hasOwn(observers, event)) observers[event]?.(fields);
+    },
+  };
+}
+
+/** A field as what a counter takes; 0 for anything else. */
+function amount(field: Fields[string] | undefined): number {
+  return typeof field === 'number' && Number.isFinite(field) && field > 0 ? field : 0;
+}
+
+/** The same log, whose events are counted before they are written. */
+export function observedLog(log: Log, { observe }: PipelineMetrics): Log {
+  return {
+    info: (event, fields) => {
+      observe(event, fields);
+      log.info(event, fields);
+    },
+    warn: (event, fields) => {
+      observe(event, fields);
+      log.warn(event, fields);
+    },
+    progress: log.progress,
+    close: log.close,
+  };
+}

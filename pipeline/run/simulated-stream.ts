@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import { layout } from '../../schemas/layout.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { addDays, MS_PER_HOUR, MS_PER_MIN, utcDate } from '../../schemas/time.ts';
+import type { Config } from '../config.ts';
+import { Conflict, isIsolated } from '../error.ts';
+import { readFeedStates } from '../feeds/feed-states.ts';
+import type { Schedule } from '../feeds/schedule.ts';
+import type { Log } from '../log.ts';
+import { newestScan } from '../publish/published-dates.ts';
+import type { Root } from '../publish/root.ts';
+import { writeEvening } from '../simulate/evening.ts';
+import { scanTimes } from '../simulate/scan-times.ts';
+import { defaultScenario } from '../simulate/scenario.ts';
+import { listFolder } from '../sources/folder.ts';
+import type { Arrival } from '../sources/inbox.ts';
+import { pause } from '../sources/retry.ts';
+import { publishSimulatedFeeds, renewClimatology, writeSimulatedClimatologyState } from './ingest-source.ts';
+import { publishSimulatedForecast } from './simulated-forecast.ts';
+
+/** Simulated weather that goes on with the clock. */
+export interface SimulatedWeather {
+  readonly kind: 'simulate';
+  readonly seed: number;
+  /** Hours before the start that are made first; after a pause no more than these are made up for. */
+  readonly hours: number;
+  /** Time between two scans, milliseconds. */
+  readonly interval_ms: number;
+}
+
+/** Raw files of a simulated stream are kept for so many days where no setting says otherwise: the disk stays bounded. */
+export const SIMULATED_RAW_KEEP_DAYS = 2;
+/** Storm dates that a simulated stream keeps: older ones are unpublished, and swept. */
+export const SIMULATED_KEEP_DATES = 7;
+
+/** Reports, warnings, watches and outlooks are made again as often as real ones are polled. */
+const FEEDS_EVERY_MS = 2 * MS_PER_MIN;
+/** Climatology and forecast are made again this often. */
+const FORECAST_EVERY_MS = MS_PER_HOUR;
+/** The clock is read at least this often, so that a step of it is noticed. */
+const LONGEST_WAIT_MS = 1000;
+
+/**
+ * Scans of simulated weather, each once the clock has reached its time, until the signal aborts. The weather is a function of the
+ * seed and the time: a stream that starts again goes on with the storms that are there now. Throws Conflict where the root holds
+ * observed data.
+ */
+export async function* simulateArrivals(
+  config: Config,
+  { seed, hours, interval_ms }: SimulatedWeather,
+  opened: () => Root,
+  signal: AbortSignal,
+): AsyncGenerator<Arrival, void, undefined> {
+  await refuseObserved(opened());
+  const scenario = defaultScenario(seed, WSR88D);
+  const out = join(opened().path, layout.inbox('simulated'));
+  // Files that a killed run had written without publishing them come first.
+  const left = await listFolder(out).catch(() => null);
+  if (left !== null && left.files.length > 0) yield { ...left, unknown: [] };
+  let done_ms = newestScan(opened().heads.values()) ?? 0;
+  while (!signal.aborted) {
+    const now_ms = config.now();
+    const from_ms = Math.max(done_ms + 1000, now_ms - hours * MS_PER_HOUR);
+    const [scan_time] = scanTimes(seed, from_ms, now_ms + 1, interval_ms);
+    if (scan_time === undefined) {
+      await pause(LONGEST_WAIT_MS, signal);
+      continue;
+    }
+    opened().check();
+    for await (const _ of writeEvening(scenario, {
+      from_ms: scan_time,
+      to_ms: scan_time + 1,
+      interval_ms,
+      out,
+      feeds: false,
+    }));
+    done_ms = scan_time;
+    const { files, unreadable } = await listFolder(out);
+    yield { files: files.filter((file) => file.time_ms === scan_time), unknown: [], unreadable };
+  }
+}
+
+/** Throws Conflict where a root holds observed scans, or items of observed feeds. */
+async function refuseObserved(root: Root): Promise<void> {
+  const date = [...root.heads.values()].find((head) => head.scan_count > 0 && head.provenance !== 'simulated');
+  const feed = [...(await readFeedStates(root.path)).values()].find(
+    ({ source, last_success_at }) => source === 'observed' && last_success_at !== null,
+  );
+  const found = date?.partition ?? feed?.name;
+  if (found === undefined) return;
+  throw new Conflict(
+    'simulate',
+    root.path,
+    `holds observed data (${found}), expected none beside simulated weather: set HAIL_DATA to a folder of its own`,
+  );
+}
+
+/** Feeds, climatology and forecast of the simulated weather, made again from time to time, and the end of its oldest dates. */
+export function simulatedSchedule(config: Config, weather: SimulatedWeather, log: Log): Schedule {
+  let feeds_ms: number | null = null;
+  let forecast_ms: number | null = null;
+  const isDue = (last_ms: number | null, every_ms: number) =>
+    last_ms === null || performance.now() - last_ms >= every_ms;
+  return {
+    register: async () => {},
+    workOff: async (root) => {
+      if (newestScan(root.heads.values()) === null || !isDue(feeds_ms, FEEDS_EVERY_MS)) return;
+      feeds_ms = performance.now();
+      await orWarn('simulated feeds', log, async () => {
+        await publishSimulatedFeeds(root, weather, config.now());
+      });
+      if (!isDue(forecast_ms, FORECAST_EVERY_MS)) return;
+      forecast_ms = performance.now();
+      await orWarn('simulated forecast', log, async () => {
+        const { climatology_failure } = await renewClimatology(root, config.now(), log);
+        await writeSimulatedClimatologyState(root, config.now(), climatology_failure);
+        await publishSimulatedForecast(root, weather.seed, config.now());
+      });
+      await forgetOldDates(root, config.now());
+    },
+  };
+}
+
+/** Unpublishes simulated dates that are older than they are kept. */
+async function forgetOldDates(root: Root, now_ms: number): Promise<void> {
+  // Counted from the newest scan: a clock that was set wrong removes nothing.
+  const newest_ms = Math.min(now_ms, newestScan(root.heads.values()) ?? now_ms);
+  const first = addDays(utcDate(newest_ms), -SIMULATED_KEEP_DATES);
+  for (const { partition, provenance, scan_count } of [...root.heads.values()])
+    if (partition < first && provenance === 'simulated' && scan_count > 0) await root.clear(partition, now_ms);
+}
+
+async function orWarn(feed: string, log: Log, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isIsolated(error)) throw error;
+    log.warn('Feed:Poll:Failed', { feed, reason: error.message });
+  }
+}

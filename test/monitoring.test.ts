@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from 'node:fs';
+import test from 'ava';
+import { alertRules, dashboardPanels } from './support/monitoring/dashboard.ts';
+import { type KnownMetric, pipelineMetrics, serviceMetrics } from './support/monitoring/metric-names.ts';
+
+/** Labels that Prometheus or the textfile collector adds. */
+const ADDED = ['instance', 'job', 'le', 'command'];
+const GUIDE = new URL('../api/docs/monitor.md', import.meta.url);
+
+async function knownMetrics(): Promise<Map<string, KnownMetric>> {
+  return new Map([...pipelineMetrics(), ...(await serviceMetrics())].map((metric) => [metric.name, metric]));
+}
+
+/** Names and labels of an expression that no registry has. */
+function unknownIn(expr: string, words: string, known: ReadonlyMap<string, KnownMetric>): string[] {
+  const names = (expr.match(/\bhail_\w+/g) ?? []).map((name) => {
+    const whole = name.replace(/_(bucket|sum|count)$/, '');
+    return known.get(whole)?.type === 'histogram' ? whole : name;
+  });
+  const labels = new Set([...ADDED, ...names.flatMap((name) => known.get(name)?.labels ?? [])]);
+  const used = [
+    ...[...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap((match) => (match[1] ?? '').split(', ')),
+    ...[...expr.matchAll(/[{,]\s*(\w+)\s*(?:=~|!~|!=|=)"/g)].map((match) => match[1] ?? ''),
+    ...[...words.matchAll(/\{\{\s*(?:\$labels\.)?(\w+)\s*\}\}/g)].map((match) => match[1] ?? ''),
+  ];
+  return [...names.filter((name) => !known.has(name)), ...used.filter((label) => !labels.has(label))];
+}
+
+test('a name or label that no registry has is found', async (t) => {
+  const known = await knownMetrics();
+  t.deepEqual(
+    unknownIn('sum by (root) (rate(hail_requests_total{statsu="200"}[5m])) / hail_nothing', '{{colour}}', known),
+    ['hail_nothing', 'root', 'statsu', 'colour'],
+  );
+  t.deepEqual(unknownIn('sum by (le, route) (rate(hail_request_seconds_bucket[5m]))', '{{route}}', known), []);
+});
+
+test('every name and label of the alert rules exists', async (t) => {
+  const known = await knownMetrics();
+  const rules = alertRules();
+  t.true(rules.length >= 15);
+  for (const { alert, expr, annotations } of rules) t.deepEqual(unknownIn(expr, annotations.summary, known), [], alert);
+  t.is(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+});
+
+test('every name and label of the dashboard exists, and every panel has a unit and says what it shows', async (t) => {
+  const known = await knownMetrics();
+  for (const { title, type, description, targets, fieldConfig } of dashboardPanels()) {
+    if (type === 'row') continue;
+    t.true(targets.length > 0 && (description ?? '').endsWith('.'), title);
+    t.truthy(fieldConfig?.defaults.unit, title);
+    for (const { expr, legendFormat } of targets) t.deepEqual(unknownIn(expr, legendFormat, known), [], title);
+  }
+});
+
+test('no panel of the dashboard lies on another or beside the grid', (t) => {
+  const taken = new Map<string, string>();
+  for (const { title, gridPos } of dashboardPanels()) {
+    t.true(gridPos.x >= 0 && gridPos.x + gridPos.w <= 24, title);
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        t.is(taken.get(`${x} ${y}`), undefined, title);
+        taken.set(`${x} ${y}`, title);
+      }
+  }
+});
+
+test('the rows of the dashboard are the parts that an operator asks for', (t) => {
+  const rows = dashboardPanels().filter(({ type }) => type === 'row');
+  t.deepEqual(
+    rows.map(({ title }) => title),
+    ['At a glance', 'Pipeline', 'Data', 'Service', 'Deliveries', 'Jobs', 'Machine'],
+  );
+});
+
+test('the guide has every metric of both programs once, with its labels, and names none that does not exist', async (t) => {
+  t.true(existsSync(GUIDE));
+  const text = readFileSync(GUIDE, 'utf8');
+  const known = [...(await knownMetrics()).values()].filter(({ name }) => !/_(nodejs|process)_/.test(name));
+  const rows = [...text.matchAll(/^\| `(hail_\w+)` \| ([^|]*) \|/gm)].map((row) => ({
+    name: row[1] ?? '',
+    labels: [...(row[2] ?? '').matchAll(/`(\w+)`/g)].map((label) => label[1] ?? ''),
+  }));
+  const sorted = <T extends { readonly name: string }>(all: readonly T[]) =>
+    all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  t.deepEqual(sorted(rows), sorted(known.map(({ name, labels }) => ({ name, labels: [...labels] }))));
+});
+
+test('the guide has a section for every alert, and for no other', (t) => {
+  const text = readFileSync(GUIDE, 'utf8');
+  const sections = [...text.matchAll(/^\| `(Hail\w+)` \|/gm)].map((match) => match[1] ?? '');
+  t.deepEqual(
+    sections,
+    alertRules().map(({ alert }) => alert),
+  );
+});
