@@ -7,6 +7,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { z } from 'zod';
 import { readNewest } from '../pipeline/publish/manifests.ts';
+import { DATA_FORMATS } from '../schemas/data-format.ts';
 import { Settings } from '../schemas/settings.ts';
 import {
   codeBlocks,
@@ -148,4 +149,47 @@ test('the columns of make help are aligned', (t) => {
   const starts = help.map((line) => /^ {2}make [a-z-]+ +/.exec(line)?.[0].length);
   t.true(help.length > 8);
   t.deepEqual(new Set(starts), new Set(['  make test-records '.length]));
+});
+
+const CHANGELOG = readDocument('.github/CHANGELOG.md');
+const releases = [...CHANGELOG.matchAll(/^## (\S+)$/gm)].map(([, version = '']) => version);
+
+test('the newest version of the changelog is that of package.json, and of the changes of the interface', (t) => {
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(readDocument('package.json')));
+  t.is(releases[0], version);
+  t.is(/^### (\d\S*)$/m.exec(readDocument('api/docs/changes.md'))?.[1], version);
+});
+
+test('versions of the changelog fall, and each has what a reader looks for', (t) => {
+  const number = (version: string) =>
+    version.split('.').reduce((sum, part) => 1000 * sum + z.coerce.number().int().parse(part), 0);
+  t.true(releases.length > 1);
+  t.deepEqual(
+    releases,
+    releases.toSorted((a, b) => number(b) - number(a)),
+  );
+  for (const version of releases) {
+    const headings = [...sectionOf(CHANGELOG, `## ${version}`).matchAll(/^### (.+)$/gm)].map(([, name]) => name);
+    const known = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security', 'Upgrade'];
+    t.true(headings.length > 0, version);
+    t.deepEqual(
+      headings,
+      known.filter((name) => headings.includes(name)),
+      version,
+    );
+  }
+});
+
+test('every data format has its entry in the changelog and in the description of the files, with the tables it changed', (t) => {
+  const table = firstTable(sectionOf(readDocument('data/README.md'), '## Data formats'));
+  t.deepEqual(
+    table.map(([format]) => Number(format)),
+    DATA_FORMATS.map(({ format }) => format).toReversed(),
+  );
+  for (const { format, tables } of DATA_FORMATS) {
+    const [, release = '', what = ''] = table.find(([number]) => Number(number) === format) ?? [];
+    t.regex(sectionOf(CHANGELOG, `## ${release}`), new RegExp(`data format ${format}\\b`, 'i'));
+    if (format > 1)
+      for (const [name, version] of Object.entries(tables)) t.true(what.includes(`\`${name}\` ${version}`), name);
+  }
 });

@@ -3,7 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { runCommand } from './support/kill/command.ts';
+import { versionText } from '../schemas/data-format.ts';
+import { commandPath, runCommand } from './support/kill/command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-start-'));
 test.after.always(() => rmSync(folder, { recursive: true }));
@@ -26,6 +27,11 @@ for (const name of ['hail-pipeline', 'hail-api'] as const) {
     test.serial(`${name} runs on Node ${version}`, async (t) => {
       t.deepEqual(await runCommand(name, ['--version'], {}, pretending(version)), { code: 0, told: '' });
     });
+
+  test.serial(`${name} --version prints the release, then the data formats`, (t) => {
+    const { stdout } = spawnSync(process.execPath, [commandPath(name), '--version'], { encoding: 'utf8' });
+    t.is(stdout, `${versionText(name === 'hail-pipeline')}\n`);
+  });
 
   test.serial(`${name} refuses a setting it does not know, and names the one that was meant`, async (t) => {
     const { code, told } = await runCommand(name, [name === 'hail-api' ? 'serve' : 'verify'], { HAIL_DTA: folder });

@@ -3,6 +3,7 @@ import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/businesses.ts';
+import { UnreadableVersion } from '../catalog.ts';
 import { type Config, SettingsError } from '../config.ts';
 import { openRecords, type Records } from '../metering/records.ts';
 import { recordsLocation } from '../store/database.ts';
@@ -40,6 +41,7 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
+  if (error instanceof UnreadableVersion) return { code: EXIT.failure, message: error.message };
   if (error instanceof MasterKeyError) return { code: EXIT.failure, message: error.message };
   if (error instanceof RecordsUnavailable || error instanceof CommitFailed)
     return { code: EXIT.failure, message: error.message };

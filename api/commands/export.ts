@@ -9,7 +9,7 @@ import {
   type ExportFormat,
   type ExportParams,
 } from '../../schemas/resources/export-job.ts';
-import { daysBetween, isCalendarDate } from '../../schemas/time.ts';
+import { daysBetween, isCalendarDate, timestamp } from '../../schemas/time.ts';
 import { DataUnavailable, openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
@@ -58,9 +58,11 @@ export function exportCommand(config: () => ExportConfig): Command {
       const params = servedParams(asked, settings.now());
       refuseToReplace('export', out, options);
       requireDataRoot(settings);
-      const { summary, data_source, dates_without_data, note } = await exportTo(settings, params, out);
-      print(json, { file: out, ...summary, data_source, dates_without_data, note }, [
+      const { summary, data_as_of_ms, data_source, dates_without_data, note } = await exportTo(settings, params, out);
+      const data_as_of = data_as_of_ms === null ? null : timestamp(data_as_of_ms);
+      print(json, { file: out, ...summary, data_as_of, data_source, dates_without_data, note }, [
         `Wrote ${counted(summary.row_count, 'row')} to ${out}${data_source === null ? '' : `, ${data_source}`}.`,
+        ...(data_as_of === null ? [] : [`Up to ${data_as_of}.`]),
         ...(summary.truncated ? ['There are more: the latest were left out.'] : []),
         ...(note === null && dates_without_data.length > 0 ? [`Without data: ${dates_without_data.join(', ')}.`] : []),
         ...(note === null ? [] : [`Note: ${note}.`]),

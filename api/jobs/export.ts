@@ -50,7 +50,9 @@ export const makeExport: MakeFile<ExportParams, ExportSummary> = async ({ params
 let writing: Promise<unknown> = Promise.resolve();
 
 /**
- * Writes the rows of the edition that is current when its turn comes, one export of this process at a time. Its engine may open only
+ * Writes the rows of the edition that is current when its turn comes, one export of this process at a time: a date that still runs
+ * goes up to the newest scan of that edition, whatever is committed meanwhile. Where files of the edition are gone and there is
+ * a newer one, its rows are written instead. The engine may open only
  * the files it reads, the file it writes and a folder for temporary data. Throws the reason of `signal` when it aborts,
  * QueryTimeout, and DataUnavailable for a missing file.
  */
@@ -60,7 +62,17 @@ export function writeExport(
   path: string,
   { signal, cap = EXPORT_ROW_CAPS[params.dataset] }: { readonly signal: AbortSignal; readonly cap?: number },
 ): Promise<WrittenExport> {
-  const written = writing.then(() => write(catalog.edition(), params, path, signal, cap));
+  const ofNewest = async () => {
+    const edition = catalog.edition();
+    try {
+      return await write(edition, params, path, signal, cap);
+    } catch (error) {
+      // Files of an edition are kept for two hours after they were replaced; the machine may have slept for longer.
+      if (!(error instanceof DataUnavailable) || catalog.edition() === edition) throw error;
+      return await write(catalog.edition(), params, path, signal, cap);
+    }
+  };
+  const written = writing.then(ofNewest);
   // The next export starts however this one ends.
   writing = Promise.allSettled([written]);
   return written;

@@ -26,7 +26,7 @@ export const createExport = writeEndpoint({
   path: '/v1/exports',
   group: GROUP,
   summary: 'Have a file of many rows made',
-  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that reaches ahead ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
+  description: `Detections, swaths or reports of up to 31 storm dates as CSV, GeoJSON or Parquet, made in the background. At most ${EXPORT_ROW_CAPS.detections} detections or ${EXPORT_ROW_CAPS.reports} reports; where there are more, the latest are left out and \`truncated\` is true. A box is clipped to CONUS, and one that does not meet it gives an empty file; a range that reaches ahead ends today (UTC), with the rows up to now. The poll tells the box and the dates that were used, and in \`data_as_of\` up to when the rows go: all of them are of the same state of the published data, also when scans come in meanwhile. Kept ${EXPORT_KEPT_DAYS} days; then file and export are deleted. An export that cannot be made is refunded.`,
   scope: 'exports:write',
   feature: 'exports',
   idempotent: true,
@@ -67,7 +67,7 @@ export const getExport = readEndpoint({
   price: () => null,
   answer: async ({ params, caller, now_ms, services }) => {
     const wanted = { business_id: caller.business_id, kind: 'export', id: params.jobId } as const;
-    const { job, poll_url, status, message, generated_at, file_url, summary } = await findPolled(
+    const { job, poll_url, status, message, generated_at, data_as_of, file_url, summary } = await findPolled(
       services,
       EXPORT,
       wanted,
@@ -83,6 +83,7 @@ export const getExport = readEndpoint({
         row_count: summary?.row_count ?? null,
         truncated: summary?.truncated ?? null,
         generated_at,
+        data_as_of,
         download_url: file_url,
         download_url_expires_in_seconds: file_url === null ? null : SIGNED_URL_SECONDS,
         error: status === 'failed' ? ('export_generation_failed' as const) : null,

@@ -121,6 +121,11 @@ export const ExportJob = z.object({
   row_count: ExportSummary.shape.row_count.nullable(),
   truncated: ExportSummary.shape.truncated.nullable(),
   generated_at: wire.time('When the file was made.').nullable(),
+  data_as_of: wire
+    .time(
+      'Up to when the file goes: the newest scan of its dates, or the newest issue of the reports. Rows of a date that still runs end here.',
+    )
+    .nullable(),
   download_url: z.string().nullable().meta({
     description: 'Where the file is, open to whoever has the address until it expires; a new one with every poll.',
   }),
@@ -162,6 +167,7 @@ export const GET_EXPORT_EXAMPLE: Example<typeof ExportJob> = {
     row_count: 2210,
     truncated: false,
     generated_at: '2026-05-02T14:20:31Z',
+    data_as_of: '2026-05-01T23:58:40Z',
     download_url: `https://hail.example.com/v1/files/${EXAMPLE_ID}?exp=1777732731&sig=cGQ7cVn0tGZ0bW9yZSB0aGFuIHRoaXMgaXMgbm90IHQ`,
     download_url_expires_in_seconds: SIGNED_URL_SECONDS,
     error: null,

@@ -75,7 +75,7 @@ export type Health = z.infer<typeof Health>;
 export const HEALTH_EXAMPLE: Example<typeof Health> = {
   reply: {
     status: 'ok',
-    version: '0.1.0',
+    version: '0.2.0',
     api_variant: 'current',
     time: '2026-05-01T20:14:07Z',
     components: {

@@ -423,6 +423,7 @@ testJobs('an export that is done tells its rows, and a fresh address of its file
     row_count: 40,
     truncated: false,
     generated_at: '2026-05-02T00:55:00Z',
+    data_as_of: '2026-05-02T00:54:59Z',
     download_url_expires_in_seconds: 900,
     error: null,
   });

@@ -540,7 +540,8 @@ test.serial(
     const out = path('rows.csv');
     const asked = ['export', 'detections', DAY, DAY, '--format', 'csv', '--out', out];
     t.deepEqual(await json(...asked), {
-      ...{ file: out, row_count: 2, truncated: false, data_source: 'simulated', dates_without_data: [], note: null },
+      ...{ file: out, row_count: 2, truncated: false, data_as_of: '2026-05-01T23:59:59Z', data_source: 'simulated' },
+      ...{ dates_without_data: [], note: null },
     });
     t.is(readFileSync(out, 'utf8').split('\r\n').length, 4);
 
@@ -554,7 +555,7 @@ test.serial(
     t.like(await run(...asked), { code: 4, err: `hail-api: export ${out}: exists, expected a new file or --force\n` });
     t.is(readFileSync(out, 'utf8'), 'mine');
     t.like(await run(...asked, '--force', '--state', 'NE'), {
-      out: `Wrote 0 rows to ${out}, simulated.\n`,
+      out: `Wrote 0 rows to ${out}, simulated.\nUp to 2026-05-01T23:59:59Z.\n`,
     });
     execFileSync('mkfifo', [path('pipe')]);
     for (const special of [path('pipe'), config.data_root]) {
