@@ -1,62 +1,13 @@
-import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
-import { dirname } from 'node:path';
 import test from 'ava';
 import { jobFilePath } from '../../../api/jobs/files.ts';
-import { deleteJob, filedJobs, finishJob, insertJob, type Job } from '../../../api/jobs/rows.ts';
-import { openRecords, type Records } from '../../../api/metering/records.ts';
+import { deleteJob, filedJobs, type Job } from '../../../api/jobs/rows.ts';
 import { deliveryPause } from '../../../api/store/delivery-pause.ts';
 import { takeServiceLock } from '../../../api/store/sqlite-locks.ts';
-import { type Operator, operator } from '../../support/service/run-command.ts';
-
-async function inRecords<Result>({ config }: Operator, work: (records: Records) => Promise<Result>): Promise<Result> {
-  const records = await openRecords(config);
-  try {
-    return await work(records);
-  } finally {
-    await records.close();
-  }
-}
-
-/** A business with reports that are done, and their files, which hold these texts; the rows of the jobs. */
-async function withReports(given: Operator, texts: readonly string[]): Promise<readonly Job[]> {
-  const { id } = await given.json('business', 'create', 'acme');
-  const { id: key_id } = await given.json('key', 'create', 'acme', '--live');
-  const now_ms = given.config.now_ms;
-  return await inRecords(given, async (records) => {
-    for (const text of texts) {
-      const charge = { key_id: String(key_id), operation: 'verify.report', credits: 5, count: 1, at_ms: now_ms };
-      const file = {
-        media_type: 'application/pdf',
-        file_name: 'hail report.pdf',
-        bytes: Buffer.byteLength(text),
-        sha256: createHash('sha256').update(text).digest('hex'),
-      };
-      await records.transaction(async (rows) => {
-        const writer = { rows, business_id: String(id), now_ms };
-        const job = await insertJob(writer, { kind: 'report', params: {}, charge, kept_days: 400 }, 1_000);
-        if (job === null) throw new Error('there is no room for a job');
-        await finishJob(rows, job, { summary: {}, data_as_of_ms: null, data_source: null, ...file }, now_ms);
-        const path = jobFilePath(given.config.data_root, { id: job, kind: 'report', ...file });
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        writeFileSync(path, text, { mode: 0o600 });
-      });
-    }
-    return await filedJobs(records.reader, null);
-  });
-}
+import { inRecords, withReports } from '../../support/service/done-reports.ts';
+import { operator } from '../../support/service/run-command.ts';
 
 test.serial(
   'a backup with files brings every finished report back, byte for byte, readable by its owner only',

@@ -302,6 +302,39 @@ test.serial('doctor finds that a restored backup is without its master key, or b
   t.deepEqual(found?.secrets, [secret]);
 });
 
+test.serial('what the original has sent is not sent by its copy, and what waited for it is', async (t) => {
+  const given = operator(t);
+  const { id, business_id } = await withWebhook(given);
+  await given.json('webhook', 'pause');
+  const ids = await asService(given, async (records) => {
+    const outbox = { queue: await openQueue(records.store, REPORTS), store: records.store };
+    return await records.transaction(async (rows) => {
+      const about = { business_id, receivers: [id], data: {}, at_ms: 0 };
+      const [created = ''] = await enqueueEvent(rows, outbox, {
+        ...{ ...about, event: 'alert.created', alert_id: 'alert_1', after: null },
+      });
+      await rows.updateTable('messages').set({ created_at: '2026-01-01T00:00:00.000Z' }).execute();
+      const after = { alert_id: 'alert_1', event: 'alert.created' } as const;
+      const [resolved = ''] = await enqueueEvent(rows, outbox, {
+        ...{ ...about, event: 'alert.resolved', alert_id: 'alert_1', after },
+      });
+      return { created, resolved };
+    });
+  });
+  const { out } = await given.run('webhook', 'resume', '--original-is-gone', '--sent-until', '2026-01-02');
+  t.is(out, 'Events and mails are sent from now on.\n1 event that the original has sent will not be sent again.\n');
+  const found = await asService(given, async (records) => ({
+    states: await records.reader.selectFrom('messages').select(['id', 'state']).orderBy('created_at').execute(),
+    tasks: await records.reader.selectFrom('tasks').select('payload').execute(),
+  }));
+  t.deepEqual(found.states, [
+    { id: ids.created, state: 'dropped' },
+    { id: ids.resolved, state: 'pending' },
+  ]);
+  t.true(found.tasks.some(({ payload }) => payload.includes(ids.resolved)));
+  t.like(await given.json('webhook', 'recover', id, '--since', '2026-01-01'), { dropped: 1 });
+});
+
 const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDuSKQkQ5mb3Y=';
 const OTHER = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
 const ID = 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2';

@@ -68,4 +68,20 @@ export function backupSuite(test: Register): void {
     t.deepEqual((await verifyLedger(records.reader)).faults, []);
     t.is(await usedBy(records, tenant), 3303);
   });
+
+  test('a dump replaces what the records hold when that is asked for, and a bad one leaves it', async (t, world) => {
+    const records = await world.open();
+    await makeTenant(records, world, 'acme');
+    const lines = await dump(records.store);
+    const other = await makeTenant(records, world, 'other');
+    await records.charge(chargeOf(other, 3, world));
+    const before = await dump(records.store);
+    const replace = { replace: true };
+    await t.throwsAsync(restoreRecords(records.store, each(lines.slice(0, -1)), replace), {
+      message: /expected an end/,
+    });
+    t.deepEqual(await dump(records.store), before);
+    t.is(await restoreRecords(records.store, each(lines), replace), lines.length - 2);
+    t.deepEqual(unnumbered(await dump(records.store)), unnumbered(lines));
+  });
 }
