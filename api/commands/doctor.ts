@@ -29,9 +29,33 @@ import { print, type RecordsConfig, withRecords } from './cli.ts';
 import { growthFinding } from './growth.ts';
 import { ledgerLines } from './usage.ts';
 
+/** What `doctor` checks, in the order in which it prints; the page for operators has an entry for each. */
+export const DOCTOR_CHECKS = [
+  'file lock',
+  'database',
+  'ledger',
+  'plans',
+  'orphaned rows',
+  'scopes',
+  'tags',
+  'idempotency',
+  'deliveries',
+  'leases',
+  'jobs',
+  'job files',
+  'deletions',
+  'master key',
+  'published',
+  'file mode',
+  'data root',
+  'data',
+  'disk',
+] as const;
+type Check = (typeof DOCTOR_CHECKS)[number];
+
 /** Result of one check. `note`: information that needs no repair. */
 interface Finding {
-  readonly check: string;
+  readonly check: Check;
   readonly status: 'ok' | 'note' | 'fault';
   readonly message: string;
 }
@@ -156,7 +180,7 @@ async function database({ store }: Records): Promise<Finding> {
 /** Faults that are named in one finding. */
 const NAMED = 3;
 
-function listed(check: string, faults: readonly string[], well: string): Finding {
+function listed(check: Check, faults: readonly string[], well: string): Finding {
   if (faults.length === 0) return { check, status: 'ok', message: well };
   const more = faults.length > NAMED ? [`${faults.length - NAMED} more`] : [];
   return { check, status: 'fault', message: [...faults.slice(0, NAMED), ...more].join('; ') };
