@@ -31,9 +31,33 @@ import { growthFinding } from './growth.ts';
 import { RESUME } from './restore.ts';
 import { ledgerLines } from './usage.ts';
 
+/** What `doctor` checks, in the order in which it prints; the page for operators has an entry for each. */
+export const DOCTOR_CHECKS = [
+  'file lock',
+  'database',
+  'ledger',
+  'plans',
+  'orphaned rows',
+  'scopes',
+  'tags',
+  'idempotency',
+  'deliveries',
+  'leases',
+  'jobs',
+  'job files',
+  'deletions',
+  'master key',
+  'published',
+  'file mode',
+  'data root',
+  'data',
+  'disk',
+] as const;
+type Check = (typeof DOCTOR_CHECKS)[number];
+
 /** Result of one check. `note`: information that needs no repair. */
 interface Finding {
-  readonly check: string;
+  readonly check: Check;
   readonly status: 'ok' | 'note' | 'fault';
   readonly message: string;
 }
@@ -158,7 +182,7 @@ async function database({ store }: Records): Promise<Finding> {
 /** Faults that are named in one finding. */
 const NAMED = 3;
 
-function listed(check: string, faults: readonly string[], well: string): Finding {
+function listed(check: Check, faults: readonly string[], well: string): Finding {
   if (faults.length === 0) return { check, status: 'ok', message: well };
   const more = faults.length > NAMED ? [`${faults.length - NAMED} more`] : [];
   return { check, status: 'fault', message: [...faults.slice(0, NAMED), ...more].join('; ') };

@@ -1,12 +1,22 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { PROJECT } from '../support/data/markdown.ts';
+import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
 import { commandPath } from '../support/kill/command.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
@@ -486,5 +496,71 @@ testWith(
       startProxyBefore: startCaddy,
       load: { repeats_writes: true },
     });
+  },
+);
+
+test.serial(
+  'the restore drill of the page runs as printed on a backup made by its script, and doctor finds no fault',
+  async (t) => {
+    t.timeout(300_000);
+    const folder = scratchFolder(t);
+    const root = join(folder, "the operator's root");
+    copyFolder(await wholeRoot(), root);
+    for (const name of ['bin', 'etc', 'backups']) mkdirSync(join(folder, name));
+    const me = run('id', '-un').said.trim();
+    const command = adapted('hail-command.sh', {
+      '/opt/hail/current': PROJECT.replace(/\/$/, ''),
+      '/etc/hail/': `${folder}/etc/`,
+      '= hail ]': `= ${me} ]`,
+    });
+    for (const name of ['hail-api', 'hail-pipeline'])
+      writeFileSync(join(folder, 'bin', name), command, { mode: 0o755 });
+    writeFileSync(join(folder, 'etc/hail.env'), `HAIL_DATA="${root}"\nHAIL_BASE_URL=https://hail.example.com/v1\n`);
+    const shell = (script: string, cwd: string) => {
+      const { status, stdout, stderr } = spawnSync('bash', ['-c', `set -euo pipefail\n${script}`], {
+        cwd,
+        encoding: 'utf8',
+        env: { PATH: `${folder}/bin:${PATH}`, HAIL_DATA: root },
+      });
+      t.is(status, 0, `${stdout}${stderr}`);
+      return stdout;
+    };
+
+    shell('hail-api business create acme; hail-api key create acme --live --name maps', folder);
+    // The first start makes the master key.
+    const service = await startServe(root, WHOLE_NOW_MS, 'error');
+    await service.end('SIGTERM');
+    copyFileSync(join(root, 'records/master.key'), join(folder, 'master.key'));
+    mkdirSync(join(root, 'reports'));
+    writeFileSync(join(root, 'reports/one of them.pdf'), '%PDF-');
+    const backup = `sh ${file('backup.sh')} ${folder}/backups`;
+    shell(backup, PROJECT);
+    const copy = join(folder, 'backups/reports/one of them.pdf');
+    t.is(readFileSync(copy, 'utf8'), '%PDF-');
+
+    const [drill = ''] = codeBlocks(sectionOf(readDocument('api/docs/operate.md'), '### Restore drill'), 'sh');
+    const said = shell(
+      drill
+        .replaceAll('/srv/hail-drill', `${folder}/drill`)
+        .replaceAll('/etc/hail/', `${folder}/etc/`)
+        .replaceAll('/var/backups/hail', `${folder}/backups`)
+        .replaceAll('-o hail -g hail ', '')
+        // Ends only by a signal; that it answers and starts no worker is tested beside the command.
+        .replace(/^hail-api serve .*$/m, ''),
+      folder,
+    );
+    t.regex(said, /The ledger adds up/);
+    t.regex(said, /^ok +master key/m);
+    t.notRegex(said, /^fault/m);
+
+    // The service has deleted the report since, and two weeks of backups are there.
+    rmSync(join(root, 'reports/one of them.pdf'));
+    for (let day = 10; day < 30; day++)
+      writeFileSync(join(folder, `backups/records-202604${day}T000000Z.ndjson.gz`), '');
+    shell(backup, PROJECT);
+    t.false(existsSync(copy));
+    const kept = readdirSync(join(folder, 'backups')).filter((name) => name.startsWith('records-'));
+    t.is(kept.length, 14);
+    t.true(kept.sort().at(-1)?.startsWith('records-20') && !kept.includes('records-20260410T000000Z.ndjson.gz'));
   },
 );

@@ -8,7 +8,7 @@ set +a
 case $(basename "$0") in
   hail-api) side=api ;;
   hail-pipeline) side=pipeline ;;
-  *) echo "$0: expected to be installed as hail-api or hail-pipeline" >&2; exit 2 ;;
+  *) echo "$0: its name ends in neither of hail-pipeline, hail-api" >&2; exit 2 ;;
 esac
 project=/opt/hail/current
 set -- "$project/node_modules/.bin/node" --disable-sigusr1 "$project/$side/start.js" "$@"

@@ -1,0 +1,265 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { backupCommand } from '../api/commands/backup.ts';
+import { businessCommand } from '../api/commands/business.ts';
+import { dataCommand } from '../api/commands/data.ts';
+import { DOCTOR_CHECKS, doctorCommand } from '../api/commands/doctor.ts';
+import { exportCommand } from '../api/commands/export.ts';
+import { keyCommand } from '../api/commands/key.ts';
+import { memberCommand } from '../api/commands/member.ts';
+import { planCommand } from '../api/commands/plan.ts';
+import { seedCommand } from '../api/commands/seed.ts';
+import { Seed } from '../api/commands/seed-file.ts';
+import { serveCommand } from '../api/commands/serve.ts';
+import { usageCommand } from '../api/commands/usage.ts';
+import { verifyCommand as verifyPlaceCommand } from '../api/commands/verify.ts';
+import { webhookCommand } from '../api/commands/webhook.ts';
+import { SERVER_OPTIONS } from '../api/http/limits.ts';
+import { compactCommand } from '../pipeline/commands/compact.ts';
+import { deriveCommand } from '../pipeline/commands/derive.ts';
+import { feedsCommand } from '../pipeline/commands/feeds.ts';
+import { ingestCommand } from '../pipeline/commands/ingest.ts';
+import { pictureCommand } from '../pipeline/commands/picture.ts';
+import { rebuildCommand } from '../pipeline/commands/rebuild.ts';
+import { scoreCommand } from '../pipeline/commands/score.ts';
+import { simulateCommand } from '../pipeline/commands/simulate.ts';
+import { streamCommand } from '../pipeline/commands/stream.ts';
+import { verifyCommand } from '../pipeline/commands/verify.ts';
+import { parseSettings } from '../schemas/settings.ts';
+import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
+
+const FOLDER = 'data/examples/deploy';
+const NAMES = readdirSync(join(PROJECT, FOLDER)).sort();
+const textOf = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
+const OPERATE = readDocument('api/docs/operate.md');
+const ABOUT = readDocument(`${FOLDER}/README.md`);
+
+const unread = () => {
+  throw new Error('a test of texts reads no settings');
+};
+const PROGRAMS = {
+  api: [
+    backupCommand,
+    businessCommand,
+    dataCommand,
+    doctorCommand,
+    exportCommand,
+    keyCommand,
+    memberCommand,
+    planCommand,
+    seedCommand,
+    serveCommand,
+    usageCommand,
+    verifyPlaceCommand,
+    webhookCommand,
+  ].map((make) => make(unread)),
+  pipeline: [
+    compactCommand,
+    deriveCommand,
+    feedsCommand,
+    ingestCommand,
+    rebuildCommand,
+    scoreCommand,
+    simulateCommand,
+    streamCommand,
+    verifyCommand,
+  ]
+    .map((make) => make(unread))
+    .concat(pictureCommand(unread, unread)),
+} as const;
+
+/** A command line of the project in a text: the program, then its words and options. */
+interface Line {
+  readonly program: 'api' | 'pipeline';
+  readonly words: readonly string[];
+}
+
+/** Command lines of a text: `hail-api …` and `… api/start.js …`. */
+function commandLines(text: string): Line[] {
+  return text.split('\n').flatMap((line) =>
+    [...line.matchAll(/(?:(?<!\/)\bhail-(api|pipeline) |\b(api|pipeline)\/start\.js[" ,]+)([^#`|&);]*)/g)].map(
+      ([, command, script, rest = '']): Line => ({
+        program: (command ?? script) === 'api' ? 'api' : 'pipeline',
+        words: rest
+          .replaceAll(/[",\]]/g, ' ')
+          .trim()
+          .split(/\s+/),
+      }),
+    ),
+  );
+}
+
+/** What is wrong with a command line; null when its program has such a command with such options. */
+function faultOf({ program, words }: Line): string | null {
+  const [first = '', second = ''] = words;
+  if (['--version', '--help'].includes(first)) return null;
+  const command = PROGRAMS[program].find((each) => each.name() === first);
+  if (command === undefined) return `hail-${program} has no command '${first}'`;
+  const inner = command.commands.find((each) => each.name() === second);
+  if (command.commands.length > 0 && inner === undefined) return `hail-${program} ${first} has no '${second}'`;
+  const { options } = inner ?? command;
+  const unknown = words.find(
+    (word) => word.startsWith('--') && !options.some(({ long }) => long === word.split('=')[0]),
+  );
+  return unknown === undefined ? null : `hail-${program} ${first} ${second} has no option ${unknown}`;
+}
+
+for (const name of NAMES.filter((each) => !each.endsWith('.md')))
+  test(`every command of the project in ${name} exists, with its options`, (t) => {
+    // Comments tell of commands in the middle of a sentence.
+    const text = textOf(name).replaceAll(/^\s*(#|\/\/).*$/gm, '');
+    t.deepEqual(
+      commandLines(text)
+        .map(faultOf)
+        .filter((fault) => fault !== null),
+      [],
+    );
+    for (const [, target = ''] of text.matchAll(/^(?:RUN )?make ([a-z-]+)/gm))
+      t.regex(readDocument('Makefile'), new RegExp(`^${target}:`, 'm'), name);
+    for (const [, path = ''] of text.matchAll(/data\/examples\/deploy\/([\w.-]+)/g)) t.true(NAMES.includes(path), path);
+  });
+
+test('the files that start the programs name the command that they are for', (t) => {
+  const started = (name: string) => commandLines(textOf(name)).map(({ program, words }) => `${program} ${words[0]}`);
+  t.deepEqual(started('hail-stream.service'), ['pipeline stream']);
+  t.deepEqual(started('hail-serve@.service'), ['api serve']);
+  t.deepEqual(started('hail-compact.service'), ['pipeline compact']);
+  t.deepEqual(started('backup.sh'), ['api backup']);
+  t.deepEqual(started('Dockerfile'), ['api serve']);
+  t.deepEqual(started('compose.yaml'), ['pipeline stream', 'api serve']);
+});
+
+test('every command of the project on the page for operators exists, with its options', (t) => {
+  const lines = codeBlocks(OPERATE, 'sh').flatMap(commandLines);
+  t.true(lines.length > 30);
+  t.deepEqual(
+    lines.map(faultOf).filter((fault) => fault !== null),
+    [],
+  );
+});
+
+test('a command that does not exist, and an option that does not, would be found', (t) => {
+  const faults = commandLines('hail-api fly\nhail-api key fly\nhail-api key create --wings\nhail-pipeline stream').map(
+    faultOf,
+  );
+  t.deepEqual(faults, [
+    "hail-api has no command 'fly'",
+    "hail-api key has no 'fly'",
+    'hail-api key create has no option --wings',
+    null,
+  ]);
+});
+
+/** Settings in lines NAME=value. */
+function settingsIn(text: string): Record<string, string> {
+  return Object.fromEntries(
+    [...text.matchAll(/^#?(HAIL_[A-Z_]+)=('?)(.*)\2$/gm)].map(([, name = '', , value = '']) => [name, value]),
+  );
+}
+const refused = (faults: string) => new Error(faults);
+
+test('every line of the environment file is a setting with a value that the programs accept', (t) => {
+  const settings = settingsIn(textOf('hail.env'));
+  t.true(Object.keys(settings).length >= 8);
+  t.notThrows(() => parseSettings(settings, refused));
+  t.false('HAIL_PORT' in settings);
+});
+
+test('a shell reads the environment file as systemd does', (t) => {
+  const lines = textOf('hail.env').replaceAll(/^#(HAIL_)/gm, '$1');
+  const names = Object.keys(settingsIn(lines));
+  const { stdout } = spawnSync(
+    'sh',
+    ['-c', `${lines}\n${names.map((name) => `printf '%s\\n' "$${name}"`).join('\n')}`],
+    {
+      encoding: 'utf8',
+    },
+  );
+  t.deepEqual(stdout.trimEnd().split('\n'), Object.values(settingsIn(lines)));
+});
+
+test('the services of a unit have ports of their own, which settings accept', (t) => {
+  const unit = textOf('hail-serve@.service');
+  const { HAIL_PORT, HAIL_METRICS_PORT } = Object.fromEntries(
+    [...unit.matchAll(/(HAIL_\w+)=(\S*)%i/g)].map(([, name = '', before]) => [name, `${before}8080`]),
+  );
+  t.is(HAIL_PORT, '8080');
+  t.is(HAIL_METRICS_PORT, '18080');
+  t.notThrows(() => parseSettings({ HAIL_PORT, HAIL_METRICS_PORT }, refused));
+});
+
+const Compose = z.looseObject({
+  services: z.record(
+    z.string(),
+    z.looseObject({
+      command: z.array(z.string()).optional(),
+      environment: z.record(z.string(), z.string()).optional(),
+      stop_grace_period: z.string().optional(),
+      depends_on: z.array(z.string()).optional(),
+      volumes: z.array(z.string()).optional(),
+      networks: z.array(z.string()).optional(),
+    }),
+  ),
+  networks: z.record(z.string(), z.unknown()),
+  volumes: z.record(z.string(), z.unknown()),
+});
+
+test('the services of the compose file have settings that fit, and volumes and networks that it declares', (t) => {
+  const { services, networks, volumes } = Compose.parse(parse(textOf('compose.yaml'), { merge: true }));
+  t.deepEqual(Object.keys(services).sort(), ['caddy', 'postgres', 'serve', 'stream']);
+  for (const { environment = {}, volumes: mounts = [], networks: joined = [], depends_on = [] } of Object.values(
+    services,
+  )) {
+    // Compose fills in a variable of its own environment, or what follows `:-`.
+    const filled = Object.entries(environment).map(([name, value]) => [
+      name,
+      value.replace(/\$\{\w+:-([^}]*)\}/, '$1'),
+    ]);
+    t.notThrows(() => parseSettings(Object.fromEntries(filled), refused));
+    for (const mount of mounts) {
+      const [from = ''] = mount.split(':');
+      t.true(from.startsWith('./') ? NAMES.includes(from.slice(2)) : from in volumes, mount);
+    }
+    t.true([...joined].every((name) => name in networks) && depends_on.every((name) => name in services));
+  }
+  t.true(services.serve?.command?.includes('serve') && services.stream?.command?.includes('stream'));
+});
+
+test('proxies stop using an idle connection before the service closes it', (t) => {
+  const limit_s = SERVER_OPTIONS.keepAliveTimeout / 1000;
+  t.true(Number(/keepalive_timeout (\d+)s;/.exec(textOf('nginx.conf'))?.[1]) < limit_s);
+  t.true(Number(/keepalive (\d+)s/.exec(textOf('Caddyfile'))?.[1]) < limit_s);
+});
+
+test('a stopped service has the time that it takes to end, under systemd and in a container', (t) => {
+  const source = readDocument('api/commands/serve.ts');
+  const constant = (name: string) =>
+    Number(new RegExp(`const ${name} = ([\\d_]+);`).exec(source)?.[1]?.replaceAll('_', ''));
+  const longest_s = (constant('DRAIN_MS') + constant('HANG_MS')) / 1000;
+  t.true(Number(/TimeoutStopSec=(\d+)/.exec(textOf('hail-serve@.service'))?.[1]) > longest_s);
+  t.true(
+    Number(/api\/start\.js, serve\][\s\S]*?stop_grace_period: (\d+)s/.exec(textOf('compose.yaml'))?.[1]) > longest_s,
+  );
+});
+
+test('the page for operators says what each finding of doctor means', (t) => {
+  const described = firstTable(sectionOf(OPERATE, '## Findings of doctor')).flatMap(([name = '']) => codeSpans(name));
+  t.deepEqual(described.toSorted(), [...DOCTOR_CHECKS].sort());
+});
+
+test('the file of businesses on the page is one that seed applies', (t) => {
+  const [example = ''] = codeBlocks(OPERATE, 'yaml');
+  t.true(Seed.safeParse(parse(example)).success);
+});
+
+test('the page installs every file of the folder, and its README names each', (t) => {
+  const named = firstTable(ABOUT).flatMap(([name = '']) => codeSpans(name));
+  t.deepEqual(
+    named.toSorted(),
+    NAMES.filter((name) => name !== 'README.md'),
+  );
+});
