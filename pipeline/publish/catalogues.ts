@@ -45,7 +45,7 @@ export interface OpenCatalogues {
   readonly commitFailed: () => void;
   /**
    * Brings every catalogue up to date with what was committed; costs nothing when nothing was. A catalogue that fails is logged
-   * and tried again at the next call: it stays behind, and everything that it names still lies there until the next sweep.
+   * and tried again after the next commit: it stays behind, and everything that it names still lies there until the next sweep.
    */
   readonly update: () => Promise<void>;
   /**
@@ -75,6 +75,7 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
   const kept: Kept[] = catalogues.map((catalogue) => ({ catalogue, shown: null }));
   let edition: (Edition & { readonly commits: Map<string, number> }) | null = null;
   let isDue = catalogues.length > 0;
+  let behind: readonly Catalogue[] = [];
   const open = async () => {
     const commits = new Map(await publishedCommits(dataRoot));
     for (const one of kept) {
@@ -84,27 +85,30 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
     edition = { data_root: dataRoot, commits, head: (partition) => publishedHead(dataRoot, partition) };
     return edition;
   };
-  /** The catalogues that could not be brought up to date. */
-  const follow = async (): Promise<readonly Catalogue[]> => {
-    if (!isDue) return [];
-    const behind: Catalogue[] = [];
+  /** The catalogues that cannot be brought up to date. */
+  const follow = async (): Promise<Catalogue[]> => {
     let opened: Edition;
     try {
       opened = edition ?? (await open());
     } catch (error) {
       for (const { name } of catalogues) sayFailure(log, name, error);
-      return catalogues;
+      return [...catalogues];
     }
+    const failed: Catalogue[] = [];
     for (const one of kept) {
       try {
         await bringUpToDate(dataRoot, one, opened);
       } catch (error) {
         sayFailure(log, one.catalogue.name, error);
-        behind.push(one.catalogue);
+        failed.push(one.catalogue);
       }
     }
-    isDue = behind.length > 0;
-    return behind;
+    return failed;
+  };
+  const update = async () => {
+    if (!isDue) return;
+    isDue = false;
+    behind = await follow();
   };
   return {
     committed: (manifests) => {
@@ -115,11 +119,11 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
       edition = null;
       isDue = catalogues.length > 0;
     },
-    update: async () => {
-      await follow();
-    },
+    update,
     beforeDeletion: async () => {
-      for (const { name, place } of await follow()) {
+      isDue ||= behind.length > 0;
+      await update();
+      for (const { name, place } of behind) {
         await withdraw(dataRoot, name, place);
         const one = kept.find(({ catalogue }) => catalogue.name === name);
         if (one !== undefined) one.shown = null;
