@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { CATALOGUES } from '../../schemas/settings.ts';
-import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
+import { deviceOf, orNull, readIfPresent, replaceFile, sizeOf } from '../files.ts';
 import type { Log } from '../log.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { listPartitions, readHead } from './manifests.ts';
@@ -45,7 +45,7 @@ export interface OpenCatalogues {
   readonly commitFailed: () => void;
   /**
    * Brings every catalogue up to date with what was committed; costs nothing when nothing was. A catalogue that fails is logged
-   * and tried again at the next call: it stays behind, and everything that it names still lies there until the next sweep.
+   * and tried again after the next commit: it stays behind, and everything that it names still lies there until the next sweep.
    */
   readonly update: () => Promise<void>;
   /**
@@ -57,9 +57,6 @@ export interface OpenCatalogues {
 
 /** What a catalogue was made from. */
 const MadeFrom = z.object({ version: z.int(), commits: z.record(z.string(), z.int().positive()) });
-
-/** Memory of a catalogue that is being removed: whatever is left of it is no catalogue. */
-const WITHDRAWN = { version: -1, commits: {} };
 
 /** Heads read at a time: a first call reads thousands, and a process may open only so many files. */
 const HEADS_AT_A_TIME = 16;
@@ -78,6 +75,7 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
   const kept: Kept[] = catalogues.map((catalogue) => ({ catalogue, shown: null }));
   let edition: (Edition & { readonly commits: Map<string, number> }) | null = null;
   let isDue = catalogues.length > 0;
+  let behind: readonly Catalogue[] = [];
   const open = async () => {
     const commits = new Map(await publishedCommits(dataRoot));
     for (const one of kept) {
@@ -87,27 +85,30 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
     edition = { data_root: dataRoot, commits, head: (partition) => publishedHead(dataRoot, partition) };
     return edition;
   };
-  /** The catalogues that could not be brought up to date. */
-  const follow = async (): Promise<readonly Catalogue[]> => {
-    if (!isDue) return [];
-    const behind: Catalogue[] = [];
+  /** The catalogues that cannot be brought up to date. */
+  const follow = async (): Promise<Catalogue[]> => {
     let opened: Edition;
     try {
       opened = edition ?? (await open());
     } catch (error) {
       for (const { name } of catalogues) sayFailure(log, name, error);
-      return catalogues;
+      return [...catalogues];
     }
+    const failed: Catalogue[] = [];
     for (const one of kept) {
       try {
         await bringUpToDate(dataRoot, one, opened);
       } catch (error) {
         sayFailure(log, one.catalogue.name, error);
-        behind.push(one.catalogue);
+        failed.push(one.catalogue);
       }
     }
-    isDue = behind.length > 0;
-    return behind;
+    return failed;
+  };
+  const update = async () => {
+    if (!isDue) return;
+    isDue = false;
+    behind = await follow();
   };
   return {
     committed: (manifests) => {
@@ -118,11 +119,11 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
       edition = null;
       isDue = catalogues.length > 0;
     },
-    update: async () => {
-      await follow();
-    },
+    update,
     beforeDeletion: async () => {
-      for (const { name, place } of await follow()) {
+      isDue ||= behind.length > 0;
+      await update();
+      for (const { name, place } of behind) {
         await withdraw(dataRoot, name, place);
         const one = kept.find(({ catalogue }) => catalogue.name === name);
         if (one !== undefined) one.shown = null;
@@ -130,7 +131,9 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
       }
       for (const name of CATALOGUES) {
         if (catalogues.some((one) => one.name === name)) continue;
-        if ((await readIfPresent(memoryOf(dataRoot, name))) === null) continue;
+        const traces = [layout.catalogueMemory(name), layout.withdrawnCatalogue(name)];
+        const sizes = await Promise.all(traces.map((path) => sizeOf(join(dataRoot, path))));
+        if (sizes.every((size) => size === null)) continue;
         await withdraw(dataRoot, name, name);
         log.info('Catalogue:Withdrawn', { catalogue: name });
       }
@@ -158,12 +161,15 @@ async function bringUpToDate(dataRoot: string, kept: Kept, edition: Edition): Pr
   kept.shown = shown;
 }
 
-/** Removes a catalogue whole. Its memory says so first: a process that is killed meanwhile leaves nothing that counts. */
+/**
+ * Removes a catalogue whole. A mark stands for its memory meanwhile: a process that is killed leaves neither a catalogue that
+ * seems whole, nor a rest that nobody removes. Renaming needs no room: a full disk is a reason to remove one.
+ */
 async function withdraw(dataRoot: string, name: string, place: string): Promise<void> {
-  const memory = memoryOf(dataRoot, name);
-  if ((await readIfPresent(memory)) !== null) await replaceFile(memory, `${JSON.stringify(WITHDRAWN)}\n`);
+  const mark = join(dataRoot, layout.withdrawnCatalogue(name));
+  await orNull(() => fs.rename(memoryOf(dataRoot, name), mark));
   await fs.rm(join(dataRoot, place), { recursive: true, force: true });
-  await fs.rm(memory, { force: true });
+  await fs.rm(mark, { force: true });
 }
 
 function memoryOf(dataRoot: string, name: string): string {

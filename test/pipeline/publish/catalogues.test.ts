@@ -118,6 +118,15 @@ test('a catalogue that is no longer kept is withdrawn by the first sweep, and no
   });
 });
 
+test('a process that is killed while it removes a catalogue leaves a mark, and the next sweep removes the rest', async (t) => {
+  const root = await published(t);
+  await onRoot(root, { catalogues: [lines().catalogue] }, async () => {});
+  await fs.rename(join(root, layout.catalogueMemory('stac')), join(root, layout.withdrawnCatalogue('stac')));
+  await onRoot(root, {}, async ({ root: open }) => open.sweep(Date.now(), null));
+  t.false(existsSync(join(root, 'stac')));
+  t.deepEqual(await fs.readdir(join(root, 'catalogues')), []);
+});
+
 test('a folder of the name of a catalogue that no pipeline made is left alone', async (t) => {
   const root = await published(t);
   await fs.mkdir(join(root, 'stac'));
@@ -143,7 +152,7 @@ for (const [what, spoil] of Object.entries({
     t.deepEqual(await fs.readdir(join(root, 'stac')), ['list']);
   });
 
-test('a partition whose head cannot be read fails the catalogues, which is said; the next call tries again', async (t) => {
+test('a partition whose head cannot be read fails the catalogues, which is said once; they are tried again after the next commit', async (t) => {
   const root = await published(t);
   const { log, said } = keptLog();
   const path = join(root, layout.head(DATE));
@@ -152,8 +161,10 @@ test('a partition whose head cannot be read fails the catalogues, which is said;
   const { catalogue, calls } = lines();
   const catalogues = openCatalogues(root, [catalogue], log);
   await catalogues.update();
+  await catalogues.update();
   t.deepEqual(said, ['Catalogue:Update:Failed stac']);
   await fs.writeFile(path, head);
+  catalogues.committed([{ partition: DATE, commit: JSON.parse(head).commit }]);
   await catalogues.update();
   t.deepEqual(calls, [DATES]);
 });
