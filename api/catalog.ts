@@ -24,7 +24,7 @@ import {
   RootName,
 } from '../schemas/manifest.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
-import { dayMax } from '../schemas/tables/day-max.ts';
+import { dayMax, isMonthCurrent } from '../schemas/tables/day-max.ts';
 import { forecast } from '../schemas/tables/forecast.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { outlook } from '../schemas/tables/outlook.ts';
@@ -549,14 +549,8 @@ function makeEdition(
     (partition?.files ?? [])
       .filter((file) => file.table === table && mayHold(file, near))
       .map((file) => store.absolute(file.path));
-  const currentMonth = (month: string): Head | undefined => {
-    const partition = months.get(month);
-    const isCurrent = Object.entries(partition?.dates ?? {}).every(
-      ([date, commit]) => (partitions.get(date)?.table_commits[dayMax.name] ?? 0) <= commit,
-    );
-    return isCurrent ? partition : undefined;
-  };
-  const joined = new Map([...months.keys()].map((month) => [month, currentMonth(month)]));
+  const dateOf = (date: string) => partitions.get(date);
+  const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, dateOf)));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
     newest_provenance,

@@ -61,6 +61,8 @@ export const layout = {
   reports: 'reports',
   /** STAC catalogue. */
   stac: 'stac',
+  /** Apache Iceberg metadata. */
+  iceberg: 'iceberg',
   /** What a catalogue for other programs was made from. */
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** States of the feeds. */

@@ -1,8 +1,11 @@
 import type { CatalogueName } from '../../schemas/settings.ts';
 import type { Catalogue } from '../publish/catalogues.ts';
+import { icebergCatalogue } from './iceberg.ts';
 import { stacCatalogue } from './stac.ts';
+
+const KEPT: Readonly<Record<CatalogueName, () => Catalogue>> = { stac: stacCatalogue, iceberg: icebergCatalogue };
 
 /** The catalogues that a data root keeps: the SQL views always, others by setting. */
 export function cataloguesOf(names: readonly CatalogueName[]): readonly Catalogue[] {
-  return names.includes('stac') ? [stacCatalogue()] : [];
+  return names.map((name) => KEPT[name]());
 }

@@ -81,7 +81,7 @@ export async function openRoot(
     await fs.mkdir(staging, { recursive: true });
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
-    const sweep = await openSweep(path, dates.heads);
+    const sweep = await openSweep(path, dates.heads, catalogues);
     const opened = openCatalogues(path, catalogues, log);
     const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive, catalogues: opened };
     await finishInterrupted(publisher, now_ms);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
+import type { Head } from '../head.ts';
 import { DETECTION_MIN_MM } from '../size.ts';
 import * as column from '../units.ts';
 import { ADDED_COMPANIONS, companionFields } from './detections.ts';
@@ -50,3 +51,16 @@ export const dayMax = table({
   // order, for month files, where a pixel has rows of several dates.
   order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated, storm_date`,
 });
+
+/**
+ * True for a month whose files stand for those of its dates: the day maxima of no date changed after they were joined. `dateOf`
+ * gives the head of a storm date, undefined where nothing is published.
+ */
+export function isMonthCurrent(
+  { dates }: Pick<Head, 'dates'>,
+  dateOf: (date: string) => Pick<Head, 'table_commits'> | undefined,
+): boolean {
+  return Object.entries(dates ?? {}).every(
+    ([date, joined]) => (dateOf(date)?.table_commits[dayMax.name] ?? 0) <= joined,
+  );
+}

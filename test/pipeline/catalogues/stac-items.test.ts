@@ -36,7 +36,11 @@ const head = (partition: string, files: PublishedFile[], changes: Partial<Head> 
 });
 
 test('a collection has an item for each month, over the whole month in UTC, and one for what has no month', (t) => {
-  const files = [file('ground-reports', '2025-12'), file('ground-reports', '2024-02'), file('collected-reports', 'collected')];
+  const files = [
+    file('ground-reports', '2025-12'),
+    file('ground-reports', '2024-02'),
+    file('collected-reports', 'collected'),
+  ];
   const entries = entriesOf(head('collection-reports', files));
   t.deepEqual(
     entries.map(({ id, start_ms, end_ms }) => [id, new Date(start_ms).toISOString(), new Date(end_ms).toISOString()]),
@@ -79,7 +83,8 @@ test('a date without hail has the box of the lattice, and the whole date as its 
 });
 
 test('what is not observed says so in its title', (t) => {
-  const title = (source: Head['source']) => entriesOf(head('2026-05-01', [file('frames', 'day')], { source }))[0]?.title;
+  const title = (source: Head['source']) =>
+    entriesOf(head('2026-05-01', [file('frames', 'day')], { source }))[0]?.title;
   t.deepEqual([title('observed'), title('simulated')], ['Hail on 2026-05-01', 'Hail on 2026-05-01 (simulated)']);
 });
 
