@@ -65,6 +65,8 @@ export const layout = {
   iceberg: 'iceberg',
   /** What a catalogue for other programs was made from. */
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
+  /** Stands for the memory of a catalogue while the catalogue is removed. */
+  withdrawnCatalogue: (name: string) => `catalogues/${name}.withdrawn`,
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -1,7 +1,5 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
 import { recordBatch } from '../pipeline/publish/arrow.ts';
@@ -14,15 +12,8 @@ import { TABLES } from '../schemas/tables/index.ts';
 import { MOTION_SOURCES, TRACK_STATES, TREND_WORDS } from '../schemas/tables/tracks.ts';
 import { openArchive } from './support/data/archive.ts';
 import { TYPE_WORDS, unitWord, withColumnTables } from './support/data/column-tables.ts';
-import {
-  codeBlocks,
-  codeSpans,
-  firstTable,
-  PROJECT,
-  readDocument,
-  sectionOf,
-  statementsOf,
-} from './support/data/markdown.ts';
+import { codeBlocks, codeSpans, firstTable, readDocument, sectionOf, statementsOf } from './support/data/markdown.ts';
+import { pythonTest, runOn } from './support/data/python.ts';
 import { midnight, publishedRoot } from './support/data/world.ts';
 
 const DOCUMENT = readDocument('data/README.md');
@@ -141,26 +132,11 @@ for (const [heading, kind, max_zoom, own] of [
     t.deepEqual(Object.keys(metadata), [...keys.filter((key) => key !== 'uncovered' && key !== 'hail_bounds'), ...own]);
   });
 
-/** What a program of the document prints, run in the folder of the project on a data root. */
-async function run(command: string, args: readonly string[], root: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(command, args, {
-    cwd: PROJECT,
-    env: { ...process.env, HAIL_DATA: root },
-  });
-  return stdout;
-}
-
 const example = (title: string) => sectionOf(DOCUMENT, `### ${title}`);
 const runPython = (title: string, root: string) =>
-  run('python3', ['-c', codeBlocks(example(title), 'python')[0] ?? ''], root);
+  runOn(root, 'python3', ['-c', codeBlocks(example(title), 'python')[0] ?? '']);
 const runJavaScript = (title: string, root: string) =>
-  run(process.execPath, ['--input-type=module', '-e', codeBlocks(example(title), 'js')[0] ?? ''], root);
-
-/** Registers the test of a Python example; without what it needs it shows as skipped, with the reason in its title. */
-function pythonTest(title: string, needs: string, body: (t: ExecutionContext) => Promise<void>): void {
-  if (spawnSync('python3', ['-c', `import ${needs}`]).status === 0) test(title, body);
-  else test.skip(`${title} (needs ${needs} for python3, which is absent)`, body);
-}
+  runOn(root, process.execPath, ['--input-type=module', '-e', codeBlocks(example(title), 'js')[0] ?? '']);
 
 /** Rows of the last statement of an SQL example, run in a data root. */
 async function runSql(t: ExecutionContext, title: string, root: string): Promise<Record<string, unknown>[]> {
@@ -209,22 +185,26 @@ test.serial('the SQL of the swath tiers gives nested tiers with their geometry',
   );
 });
 
-pythonTest('the Python of the standard library finds every file as listed and reads an archive', 'json', async (t) => {
-  const root = await publishedRoot(t, await midnight());
-  const printed = await runPython(
-    'Python, standard library alone: check what is published, look into an archive',
-    root,
-  );
-  const current = await readCurrent(root);
-  t.true(printed.startsWith(`newest scan ${current?.scan_id} simulated\n`));
-  for (const [date, commit] of Object.entries(current?.open_dates ?? {})) {
-    const manifest = await readManifest(root, date, commit);
-    t.true(printed.includes(`\n${date} ${manifest?.files.length} files as listed\n`));
-    t.regex(printed, new RegExp(`^Hail ${date} hail in \\[-\\d`, 'm'));
-  }
-});
+pythonTest(
+  'the Python of the standard library finds every file as listed and reads an archive',
+  ['json'],
+  async (t) => {
+    const root = await publishedRoot(t, await midnight());
+    const printed = await runPython(
+      'Python, standard library alone: check what is published, look into an archive',
+      root,
+    );
+    const current = await readCurrent(root);
+    t.true(printed.startsWith(`newest scan ${current?.scan_id} simulated\n`));
+    for (const [date, commit] of Object.entries(current?.open_dates ?? {})) {
+      const manifest = await readManifest(root, date, commit);
+      t.true(printed.includes(`\n${date} ${manifest?.files.length} files as listed\n`));
+      t.regex(printed, new RegExp(`^Hail ${date} hail in \\[-\\d`, 'm'));
+    }
+  },
+);
 
-pythonTest('the Python with pyarrow prints the largest live cells', 'pyarrow', async (t) => {
+pythonTest('the Python with pyarrow prints the largest live cells', ['pyarrow'], async (t) => {
   const root = await publishedRoot(t, await midnight());
   const [head = '', ...cells] = (await runPython('Python with pyarrow: the live cells', root)).trim().split('\n');
   t.regex(head, /^[1-9]\d* cells, simulated$/);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { CATALOGUES } from '../../schemas/settings.ts';
-import { readIfPresent, replaceFile } from '../files.ts';
+import { orNull, readIfPresent, replaceFile, sizeOf } from '../files.ts';
 import type { Log } from '../log.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { listPartitions, readHead } from './manifests.ts';
@@ -62,9 +62,6 @@ export interface OpenCatalogues {
 
 /** What a catalogue was made from. */
 const MadeFrom = z.object({ version: z.int(), commits: z.record(z.string(), z.int().positive()) });
-
-/** Memory of a catalogue that is being removed: whatever is left of it is no catalogue. */
-const WITHDRAWN = { version: -1, commits: {} };
 
 /** Heads read at a time: a first call reads thousands, and a process may open only so many files. */
 const HEADS_AT_A_TIME = 16;
@@ -136,7 +133,9 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
       }
       for (const name of CATALOGUES) {
         if (catalogues.some((one) => one.name === name)) continue;
-        if ((await readIfPresent(memoryOf(dataRoot, name))) === null) continue;
+        const traces = [layout.catalogueMemory(name), layout.withdrawnCatalogue(name)];
+        const sizes = await Promise.all(traces.map((path) => sizeOf(join(dataRoot, path))));
+        if (sizes.every((size) => size === null)) continue;
         await withdraw(dataRoot, name, name);
         log.info('Catalogue:Withdrawn', { catalogue: name });
       }
@@ -164,12 +163,15 @@ async function bringUpToDate(dataRoot: string, kept: Kept, edition: Edition): Pr
   kept.shown = shown;
 }
 
-/** Removes a catalogue whole. Its memory says so first: a process that is killed meanwhile leaves nothing that counts. */
+/**
+ * Removes a catalogue whole. A mark stands for its memory meanwhile: a process that is killed leaves neither a catalogue that
+ * seems whole, nor a rest that nobody removes. Renaming needs no room: a full disk is a reason to remove one.
+ */
 async function withdraw(dataRoot: string, name: string, place: string): Promise<void> {
-  const memory = memoryOf(dataRoot, name);
-  if ((await readIfPresent(memory)) !== null) await replaceFile(memory, `${JSON.stringify(WITHDRAWN)}\n`);
+  const mark = join(dataRoot, layout.withdrawnCatalogue(name));
+  await orNull(() => fs.rename(memoryOf(dataRoot, name), mark));
   await fs.rm(join(dataRoot, place), { recursive: true, force: true });
-  await fs.rm(memory, { force: true });
+  await fs.rm(mark, { force: true });
 }
 
 function memoryOf(dataRoot: string, name: string): string {

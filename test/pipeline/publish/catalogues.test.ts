@@ -118,6 +118,15 @@ test('a catalogue that is no longer kept is withdrawn by the first sweep, and no
   });
 });
 
+test('a process that is killed while it removes a catalogue leaves a mark, and the next sweep removes the rest', async (t) => {
+  const root = await published(t);
+  await onRoot(root, { catalogues: [lines().catalogue] }, async () => {});
+  await fs.rename(join(root, layout.catalogueMemory('stac')), join(root, layout.withdrawnCatalogue('stac')));
+  await onRoot(root, {}, async ({ root: open }) => open.sweep(Date.now(), null));
+  t.false(existsSync(join(root, 'stac')));
+  t.deepEqual(await fs.readdir(join(root, 'catalogues')), []);
+});
+
 test('a folder of the name of a catalogue that no pipeline made is left alone', async (t) => {
   const root = await published(t);
   await fs.mkdir(join(root, 'stac'));

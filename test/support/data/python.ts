@@ -1,0 +1,23 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { PROJECT } from './markdown.ts';
+
+/** Registers the test of a Python program; without the modules that it needs it shows as skipped, with the reason in its title. */
+export function pythonTest(
+  title: string,
+  needs: readonly string[],
+  body: (t: ExecutionContext) => Promise<void>,
+): void {
+  if (spawnSync('python3', ['-c', `import ${needs.join(', ')}`]).status === 0) test(title, body);
+  else test.skip(`${title} (needs ${needs.join(', ')} for python3, which is absent)`, body);
+}
+
+/** What a program prints, run in the folder of the project on a data root; throws when it fails. */
+export async function runOn(root: string, command: string, args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(command, args, {
+    cwd: PROJECT,
+    env: { ...process.env, HAIL_DATA: root, PYTHONDONTWRITEBYTECODE: '1' },
+  });
+  return stdout;
+}
