@@ -63,6 +63,8 @@ export const layout = {
   stac: 'stac',
   /** SQL views of all tables, for DuckDB. */
   views: 'views.sql',
+  /** Apache Iceberg metadata. */
+  iceberg: 'iceberg',
   /** What a catalogue for other programs was made from. */
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** Stands for the memory of a catalogue while the catalogue is removed. */

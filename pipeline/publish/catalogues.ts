@@ -8,6 +8,7 @@ import { deviceOf, orNull, readIfPresent, replaceFile, sizeOf } from '../files.t
 import type { Log } from '../log.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { listPartitions, readHead } from './manifests.ts';
+import type { Swept } from './sweep-raw.ts';
 
 /**
  * A list of the published files in the words of other programs, such as SQL views. It is made from the heads of all partitions
@@ -26,6 +27,10 @@ export interface Catalogue {
    * of any other partition.
    */
   readonly update: (changed: readonly Head[], edition: Edition) => Promise<void>;
+  /** Asked when a root is opened: false for a catalogue that has to be made anew, such as one of a root that was moved. */
+  readonly stands?: (data_root: string) => Promise<boolean>;
+  /** Deletes files of its own that it stopped naming before an instant, epoch milliseconds. Part of every sweep. */
+  readonly expire?: (data_root: string, oldest_ms: number) => Promise<Swept>;
 }
 
 /** What is published, as a catalogue sees it between two commits. */
@@ -80,7 +85,8 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
     const commits = new Map(await publishedCommits(dataRoot));
     for (const one of kept) {
       const shown = await readMadeFrom(dataRoot, one.catalogue);
-      one.shown = shown !== null && [...shown.keys()].every((partition) => commits.has(partition)) ? shown : null;
+      const isWhole = shown !== null && [...shown.keys()].every((partition) => commits.has(partition));
+      one.shown = isWhole && ((await one.catalogue.stands?.(dataRoot)) ?? true) ? shown : null;
     }
     edition = { data_root: dataRoot, commits, head: (partition) => publishedHead(dataRoot, partition) };
     return edition;

@@ -82,7 +82,7 @@ export async function openRoot(
     await fs.mkdir(staging, { recursive: true });
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
-    const sweep = await openSweep(path, dates.heads);
+    const sweep = await openSweep(path, dates.heads, catalogues);
     const opened = openCatalogues(path, catalogues, log);
     const publisher = {
       path,

@@ -10,6 +10,7 @@ import {
 } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { namesIn, orNull, readIfPresent, replaceFile } from '../files.ts';
+import type { Catalogue } from './catalogues.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
 import { type DateHead, newestScan } from './published-dates.ts';
 import { type Swept, sweepRaw } from './sweep-raw.ts';
@@ -27,7 +28,11 @@ export type SweepRoot = (now_ms: number, raw_keep_days: number | null) => Promis
  * The sweep of a data root by its deletion clock: deletes files that no manifest in use names, and a share of the raw files that
  * have expired and were marked a day ago; `raw_keep_days` null never deletes raw files.
  */
-export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, DateHead>): Promise<SweepRoot> {
+export async function openSweep(
+  dataRoot: string,
+  heads: ReadonlyMap<string, DateHead>,
+  catalogues: readonly Catalogue[] = [],
+): Promise<SweepRoot> {
   const newest_own_ms = await lastPublished(dataRoot);
   let last_sweep_ms = performance.now();
   return async (now_ms, raw_keep_days) => {
@@ -40,7 +45,11 @@ export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, Dat
       newest_scan_ms: newestScan(observed),
     });
     last_sweep_ms = monotonic_ms;
-    const swept = await sweep(dataRoot, vouchedTime(clock));
+    let swept = await sweep(dataRoot, vouchedTime(clock));
+    for (const { expire } of catalogues) {
+      const expired = await expire?.(dataRoot, vouchedTime(clock) - READERS_GRACE_MIN * 60_000);
+      if (expired !== undefined) swept = sumOf(swept, expired);
+    }
     if (raw_keep_days === null) {
       await writeClock(dataRoot, clock);
       return swept;
@@ -51,8 +60,12 @@ export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, Dat
     if (due.until_ms === null) return swept;
     const raw = await sweepRaw(dataRoot, heads, raw_keep_days, due.until_ms);
     if (raw.is_done) await writeClock(dataRoot, markForDeletion(due.clock, RAW_FILES));
-    return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
+    return sumOf(swept, raw);
   };
+}
+
+function sumOf(a: Swept, b: Swept): Swept {
+  return { files: a.files + b.files, bytes: a.bytes + b.bytes };
 }
 
 /** Time of the last commit to a data root by the clock of its machine, epoch milliseconds; null: none. */
