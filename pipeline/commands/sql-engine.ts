@@ -143,8 +143,14 @@ const GEOMETRY = 'GEOMETRY';
  * Functions that a SELECT may name and that write: logs go to files, and the others run the text that they are given. The text of the
  * statement is searched as it is, because whatever looks for the ends of quoted texts can be led astray.
  */
-const WRITING_FUNCTION =
-  /\b(enable_logging|json_execute_serialized_sql)\b|\bquery"?(\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*\(/i;
+const WRITING_FUNCTION = /\b(enable_logging|json_execute_serialized_sql)\b|\bquery"?\s*(\(|\/\*|--)/i;
+
+/** Space, comments that hold no other, and the bracket before a SELECT. */
+const BEFORE = String.raw`(?:\s|--[^\n]*\n|\/\*(?:(?!\/\*|\*\/)[\s\S])*\*\/|\()*`;
+const FIRST_WORD = new RegExp(`^${BEFORE}([a-z]*)`, 'i');
+const EXPLAIN = new RegExp(`^${BEFORE}EXPLAIN\\b${BEFORE}(ANALYZE\\b)?`, 'i');
+/** Words that statements begin with that read. Others may do something as soon as they are prepared: EXPORT makes a folder. */
+const READING = ['SELECT', 'FROM', 'WITH', 'VALUES', 'TABLE', 'DESCRIBE', 'SHOW', 'SUMMARIZE', 'PIVOT', 'UNPIVOT'];
 
 /** The one statement of a text, prepared, once it is known to do nothing but read; null for a text without a statement. */
 async function checkedStatement(connection: DuckDBConnection, sql: string) {
@@ -159,27 +165,29 @@ async function checkedStatement(connection: DuckDBConnection, sql: string) {
     throw new UsageError(
       `the text holds ${statements.count} statements, expected one (a PIVOT counts as several: name its values with IN)`,
     );
+  const read = sql.replace(EXPLAIN, '');
+  requireReadingWord(read);
   const statement = await statements.prepare(0);
-  if (statement.statementType === StatementType.EXPLAIN) {
-    // EXPLAIN ANALYZE runs what it explains.
-    const explained = sql.replace(/^(\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*EXPLAIN\s+(ANALYZE\s+)?/i, '');
-    const inner = await connection.extractStatements(explained);
-    if (explained !== sql && inner.count === 1) requireReading((await inner.prepare(0)).statementType);
-    else
-      throw new UsageError(
-        'the statement that EXPLAIN is about is not clear, expected EXPLAIN or EXPLAIN ANALYZE and a SELECT',
-      );
-  } else requireReading(statement.statementType);
+  if (read === sql) requireReading(statement.statementType);
+  else requireReading((await (await connection.extractStatements(read)).prepare(0)).statementType);
   if (statement.parameterCount > 0)
     throw new UsageError('the statement has parameters, expected values in their place');
   return statement;
 }
 
+function requireReadingWord(sql: string): void {
+  const word = (FIRST_WORD.exec(sql)?.[1] ?? '').toUpperCase();
+  if (!READING.includes(word)) throw notReading(word);
+}
+
 function requireReading(type: StatementType): void {
-  if (type !== StatementType.SELECT)
-    throw new UsageError(
-      `a statement of the kind ${StatementType[type]} is not run here, expected one that reads: SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN`,
-    );
+  if (type !== StatementType.SELECT) throw notReading(StatementType[type]);
+}
+
+function notReading(found: string): UsageError {
+  return new UsageError(
+    `a statement '${found}' is not run here, expected one that reads: ${READING.join(', ')}, or EXPLAIN of one`,
+  );
 }
 
 /** Kinds of errors of DuckDB that lie in the text of a statement. */

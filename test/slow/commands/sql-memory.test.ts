@@ -13,10 +13,10 @@ import { MONTH_LATER_MS, scratch } from '../../support/data/world.ts';
 import { commandWithPeak } from '../../support/kill/peak.ts';
 
 /** What `hail-pipeline sql` holds at most: DuckDB's 512 MB, Node, and a piece of the result. */
-const MOST_MIB = 900;
+const MOST_MIB = 700;
 /** A month of a season in which a year has twenty million detections. */
 const DATES = 31;
-const ROWS_OF_A_DATE = 200_000;
+const ROWS_OF_A_DATE = 170_000;
 const ROWS = DATES * ROWS_OF_A_DATE;
 
 /** A value of a column for row `i` of a date. */
@@ -54,9 +54,10 @@ onLinux(
     const root = await scratch(t);
     await busyMonth(root);
     const month = `FROM detections WHERE storm_date BETWEEN '2026-05-01' AND '2026-05-31'`;
+    const some = `SELECT scan_time, lat, estimated_size_mm, track_id ${month}`; // all columns as text would take gigabytes
     const out = (format: string) => join(dirname(root), `detections.${format}`);
     for (const format of ['parquet', 'csv', 'json']) {
-      const args = ['sql', '--format', format, '--out', out(format), month];
+      const args = ['sql', '--format', format, '--out', out(format), format === 'parquet' ? month : some];
       const run = await commandWithPeak(t, root, args, { now_ms: MONTH_LATER_MS });
       t.is(run.code, 0, run.stderr);
       t.log(`${format}: peak ${run.peak_mib} MiB, file ${Math.round((await fs.stat(out(format))).size / 2 ** 20)} MiB`);
