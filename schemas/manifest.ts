@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LATTICE_NAMES } from './geo/lattice.ts';
 import { MixedProvenance, Provenance } from './provenance.ts';
 
 /** Version of the shapes in this file; readers refuse a newer one. */
@@ -119,5 +120,9 @@ export const RootName = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   root_id: z.string().meta({ description: '`root_` and a ULID; never changes.' }),
   created_at: z.string(),
+  lattice: z
+    .enum(LATTICE_NAMES)
+    .optional()
+    .meta({ description: 'Lattice of MRMS that every `row` and `col` counts on; `conus` when left out.' }),
 });
 export type RootName = z.infer<typeof RootName>;

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { newId } from '../../schemas/ids.ts';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
-import { MANIFEST_VERSION, type RootName } from '../../schemas/manifest.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
-import { scanId, timestamp } from '../../schemas/time.ts';
+import { scanId } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
-import { deviceOf, readIfPresent, replaceFile } from '../files.ts';
+import { deviceOf } from '../files.ts';
 import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
@@ -18,6 +17,7 @@ import { type Lock, takeLock } from './lock.ts';
 import { readCurrent } from './manifests.ts';
 import { newestScan, openPublishedDates, type PublishedDates } from './published-dates.ts';
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
+import { nameRoot } from './root-name.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { publishTogether, publishUndated } from './undated.ts';
@@ -32,6 +32,8 @@ export interface Root {
   readonly path: string;
   readonly engine: Engine;
   readonly storm_day_start_hour: number;
+  /** Lattice of every grid in it. */
+  readonly lattice: Lattice;
   /** Folder for files that are being written; emptied when the root is closed. */
   readonly staging: string;
   /** Heads of the published storm dates. */
@@ -65,13 +67,14 @@ export async function openRoot(
   storm_day_start_hour: number,
   now_ms: number,
   catalogues: readonly Catalogue[] = [],
+  wanted: Lattice | null = null,
 ): Promise<Root> {
   let lock: Lock | undefined;
   try {
     lock = takeLock(path, command, now_ms);
     const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
     if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
-    await nameRoot(path, now_ms);
+    const lattice = await nameRoot(path, wanted, now_ms);
     await clearStaging(path);
     await finishHeads(path);
     const dates = await openPublishedDates(path, storm_day_start_hour);
@@ -81,7 +84,17 @@ export async function openRoot(
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads);
     const opened = await openCatalogues(path, catalogues);
-    const publisher = { path, staging, storm_day_start_hour, lock, engine, dates, stageLive, catalogues: opened };
+    const publisher = {
+      path,
+      staging,
+      storm_day_start_hour,
+      lattice,
+      lock,
+      engine,
+      dates,
+      stageLive,
+      catalogues: opened,
+    };
     await finishInterrupted(publisher, now_ms);
     await opened.update();
     return rootOf(publisher, sweep);
@@ -92,7 +105,7 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour } = publisher;
+  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour, lattice } = publisher;
   /**
    * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
    * follow what the operation has committed.
@@ -114,6 +127,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     path,
     engine,
     storm_day_start_hour,
+    lattice,
     staging,
     heads: dates.heads,
     manifest: dates.manifest,
@@ -143,15 +157,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
       }
     },
   };
-}
-
-/** Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. */
-async function nameRoot(path: string, now_ms: number): Promise<void> {
-  const file = join(path, layout.root);
-  if ((await readIfPresent(file)) !== null) return;
-  const root_id = newId('root', now_ms);
-  const name: RootName = { manifest_version: MANIFEST_VERSION, root_id, created_at: timestamp(now_ms) };
-  await replaceFile(file, `${JSON.stringify(name)}\n`);
 }
 
 /** Moves the current pointer when a process was killed after it had moved a head. */

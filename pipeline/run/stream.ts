@@ -47,12 +47,12 @@ interface OpenedRoot {
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const { source, feeds, every_ms, log, stop } = request;
-  const { data_root, storm_day_start_hour, now, raw_keep_days } = config;
+  const { data_root, storm_day_start_hour, lattice, now, raw_keep_days } = config;
   const catalogues = cataloguesOf(config.catalogues);
   const { signal } = stop;
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
-    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues);
+    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues, lattice);
     const settings = { ...config, log, move_raw: source.kind === 'noaa', each_scan: true, signal };
     return { root, session: openSession(root, readPool, settings) };
   };
@@ -60,7 +60,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
     log.info('Stream:Start', { source: source.kind, data: data_root });
     const found =
       source.kind === 'dir'
-        ? watch({ folder: source.folder, poll_ms: every_ms, signal })
+        ? watch({ folder: source.folder, lattice: opened().lattice, poll_ms: every_ms, signal })
         : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };

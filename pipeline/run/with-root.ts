@@ -8,12 +8,12 @@ import { refreshDerived } from './refresh-derived.ts';
 
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
-  { data_root, storm_day_start_hour, catalogues, now }: Config,
+  { data_root, storm_day_start_hour, lattice, catalogues, now }: Config,
   command: string,
   work: (root: Root) => Promise<T>,
 ): Promise<T> {
   const kept = cataloguesOf(catalogues);
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept);
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept, lattice);
   try {
     return await work(root);
   } finally {
