@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { memoize } from '../memoize.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import { readUncovered } from './scan-coverage.ts';
@@ -52,8 +52,8 @@ async function readArchive(path: string): Promise<Patches['holding'] | null> {
   const said = await readUncovered(path);
   if (said === null) return null;
   const { north, west, step_deg, rows, cols, runs } = said;
-  const px = (degrees: number) => Math.round(degrees / LATTICE.step);
-  const [row0, col0] = [px(LATTICE.north - north), px(west - LATTICE.west)];
+  const px = (degrees: number) => Math.round(degrees / LATTICES.conus.step);
+  const [row0, col0] = [px(LATTICES.conus.north - north), px(west - LATTICES.conus.west)];
   const [row_end, col_end] = [row0 + px(rows * step_deg), col0 + px(cols * step_deg)];
   const column = (make: (run: (typeof runs)[number]) => number) => Float64Array.from(runs, make);
   return patchesOf([

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
-import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { frames } from '../../schemas/tables/frames.ts';
 import { uncovered } from '../../schemas/tables/uncovered.ts';
@@ -133,7 +133,7 @@ interface ScanDate {
 function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['at'] {
   const known = new Map<string, DatesCoverage>();
   return (point) => {
-    const [row, col] = [latRow(point.lat), lonCol(point.lon)];
+    const [row, col] = [latRow(LATTICES.conus, point.lat), lonCol(LATTICES.conus, point.lon)];
     const held = dates.map(({ scans: { grids }, patches }) => ({
       inside: grids.map((grid) => isInside(point, grid)),
       patches: patches.map((part) => part.holding(row, col)),

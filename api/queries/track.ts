@@ -1,4 +1,4 @@
-import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { cells } from '../../schemas/tables/cells.ts';
 import { detections } from '../../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
@@ -123,7 +123,10 @@ export async function tracksOfHail(
   if (paths.size === 0) return new Map();
   // Numbers and dates of published rows only: no text of a caller.
   const wanted = days
-    .map(({ storm_date, lat, lon, max_time }) => `('${storm_date}'::DATE, ${latRow(lat)}, ${lonCol(lon)}, ${max_time})`)
+    .map(
+      ({ storm_date, lat, lon, max_time }) =>
+        `('${storm_date}'::DATE, ${latRow(LATTICES.conus, lat)}, ${lonCol(LATTICES.conus, lon)}, ${max_time})`,
+    )
     .join(', ');
   const rows = await engine.rows<{ storm_date: string; track_id: string }>(
     `SELECT storm_date::VARCHAR AS storm_date, track_id FROM ${FILES} WHERE track_id IS NOT NULL

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isOnLattice } from '../../schemas/geo/lattice.ts';
+import { isOnLattice, LATTICES } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { flatPrice, readEndpoint } from '../endpoint.ts';
@@ -35,7 +35,7 @@ export const getCoverage = readEndpoint({
         covered,
         month,
         detection_quality: block,
-        note: qualityNote(model, block.beam_height_m !== null, isOnLattice({ lat, lon })),
+        note: qualityNote(model, block.beam_height_m !== null, isOnLattice(LATTICES.conus, { lat, lon })),
       },
     };
   },

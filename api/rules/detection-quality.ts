@@ -1,6 +1,6 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { isOnLattice, LATTICE_BBOX } from '../../schemas/geo/lattice.ts';
+import { isOnLattice, LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -8,7 +8,7 @@ import type { DetectionQualityBlock } from '../../schemas/resources/detection-qu
 import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
-const [WEST, SOUTH, EAST, NORTH] = LATTICE_BBOX;
+const [WEST, SOUTH, EAST, NORTH] = LATTICES.conus.bbox;
 /** Note for a place where no data can exist. */
 export const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
 
@@ -32,7 +32,7 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   });
   const { sample_coverage, beam_blockage, dual_pol_availability } = block.components;
   return {
-    covered: covered && isOnLattice(position),
+    covered: covered && isOnLattice(LATTICES.conus, position),
     block: {
       ...block,
       components: {

@@ -1,5 +1,5 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
+import { LATTICES, pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
 import { type HailCell, type ImpactBlock, LOOKBACK_MIN, type StormBlock } from '../../schemas/resources/hail-cell.ts';
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
@@ -160,9 +160,9 @@ function severeArea(track_id: string, { detections, detectionsOfTrack }: LiveSna
   const pixels = new Set<number>();
   for (const index of detectionsOfTrack(track_id)) {
     if (sizes[index] < SEVERE_MM || times[index] < since_ms) continue;
-    pixels.add(rows[index] * LATTICE.cols + cols[index]);
+    pixels.add(rows[index] * ROW_STRIDE + cols[index]);
   }
   let area_km2 = 0;
-  for (const pixel of pixels) area_km2 += pixelAreaKm2(Math.floor(pixel / LATTICE.cols));
+  for (const pixel of pixels) area_km2 += pixelAreaKm2(LATTICES.conus, Math.floor(pixel / ROW_STRIDE));
   return area_km2;
 }

@@ -1,6 +1,6 @@
 import { nearestSite } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -35,7 +35,7 @@ export function freezingLevel(position: Position, month: number): { sea_km: numb
 }
 
 function pixelOf(position: Position): number {
-  return latRow(position.lat) * 7000 + lonCol(position.lon);
+  return latRow(LATTICES.conus, position.lat) * 7000 + lonCol(LATTICES.conus, position.lon);
 }
 
 function remembered<Value>(kept: Map<number, Value>, key: number, make: () => Value): Value {

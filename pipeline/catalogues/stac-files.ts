@@ -1,4 +1,3 @@
-import { LATTICE_BBOX } from '../../schemas/geo/lattice.ts';
 import { enclosing } from '../../schemas/geo/position.ts';
 import { ATTRIBUTIONS, combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -75,7 +74,7 @@ export function collectionFile(
     license: 'other',
     providers: providersOf(provenance),
     extent: {
-      spatial: { bbox: [enclosing(entries.map(({ bbox }) => bbox)) ?? LATTICE_BBOX] },
+      spatial: { bbox: [enclosing(entries.map(({ bbox }) => bbox))] },
       temporal: { interval: [[timestamp(starts.reduce(smaller)), timestamp(ends.reduce(larger))]] },
     },
     summaries: {

@@ -35,9 +35,9 @@ export function stacCatalogue(): Catalogue {
     update: async (changed, edition) => {
       const entries = known ?? (await entriesOfOthers(changed, edition));
       known = null;
-      for (const head of changed) entries.set(head.partition, entriesOf(head));
+      for (const head of changed) entries.set(head.partition, entriesOf(head, edition.lattice));
       const top = join(edition.data_root, layout.stac);
-      await inParallel(changed, AT_A_TIME, (head) => writeItems(top, head, edition.data_root));
+      await inParallel(changed, AT_A_TIME, (head) => writeItems(top, head, edition));
       const listed = [...entries.values()].flat();
       const touched = [
         ...new Map(changed.flatMap(({ partition }) => foldersOf(partition)).map((one) => [pathOf(one), one])),
@@ -67,10 +67,10 @@ export function stacCatalogue(): Catalogue {
   };
 }
 
-async function entriesOfOthers(changed: readonly Head[], { commits, head }: Edition): Promise<Entries> {
+async function entriesOfOthers(changed: readonly Head[], { commits, head, lattice }: Edition): Promise<Entries> {
   const given = new Set(changed.map(({ partition }) => partition));
   const others = [...commits.keys()].filter((partition) => !given.has(partition));
-  const read = await inParallel(others, AT_A_TIME, async (partition) => entriesOf(await head(partition)));
+  const read = await inParallel(others, AT_A_TIME, async (partition) => entriesOf(await head(partition), lattice));
   return new Map(others.map((partition, k) => [partition, read[k] ?? []]));
 }
 
@@ -83,12 +83,12 @@ function itemsIn(entries: readonly StacEntry[], { collection, year }: StacFolder
 }
 
 /** Writes the items of a partition. The head lists the tables; only the manifest lists the archives. */
-async function writeItems(top: string, head: Head, data_root: string): Promise<void> {
-  const entries = entriesOf(head);
+async function writeItems(top: string, head: Head, { data_root, lattice }: Edition): Promise<void> {
+  const entries = entriesOf(head, lattice);
   if (entries.length === 0) return;
   const { files } = head.scans.count === 0 ? head : await readManifestOf(data_root, head);
   for (const entry of entries) {
-    const assets = assetsOf(files.filter(entry.holds), dataRootFrom(entry));
+    const assets = assetsOf(files.filter(entry.holds), dataRootFrom(entry), lattice);
     await writeIfChanged(join(top, pathOf(entry), `${entry.id}.json`), itemOf(entry, head.partition, assets));
   }
 }

@@ -1,4 +1,5 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -200,7 +201,8 @@ function countComponents(layer: Layer, threshold: number, pixels: number, mask: 
     rowStart[row + 1] = next;
   }
   const field = {
-    window: { row0: 0, col0: 0, rows, cols: columns },
+    // The count knows no places: any lattice will do.
+    window: { lattice: LATTICES.conus, row0: 0, col0: 0, rows, cols: columns },
     rowStart,
     col,
     tenths: new Uint16Array(pixels).fill(1),

@@ -38,6 +38,7 @@ export async function readGridPicture(bytes: Uint8Array, path: string): Promise<
     attribution: grid.simulated ? ATTRIBUTIONS.simulated : `${ATTRIBUTIONS.observed}, ${PUBLIC_DOMAIN}`,
     pixels,
     uncovered: uncoveredBlocks(grid),
+    lattice: window.lattice,
     bounds: windowBbox(window),
   };
 }

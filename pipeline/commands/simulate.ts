@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
-import { LATTICE, LATTICE_BBOX, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICES, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { parseBbox } from '../../schemas/geo/position.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
@@ -141,17 +141,17 @@ function dayTypeOf(text: string): Scenario['day_type'] {
 /** Window of whole pixels inside the box W,S,E,N. */
 function windowOf(text: string): Window {
   const form = `--region is '${text}', expected plains, conus, or W,S,E,N`;
-  const box = parseBbox(text, LATTICE_BBOX);
+  const box = parseBbox(text, LATTICES.conus.bbox);
   if (box === 'form') throw new UsageError(`${form} such as -100,33,-94,38`);
-  if (box === 'bounds') throw new UsageError(`${form} within ${LATTICE_BBOX}, the grid of the radars`);
+  if (box === 'bounds') throw new UsageError(`${form} within ${LATTICES.conus.bbox}, the grid of the radars`);
   if (box === 'order') throw new UsageError(`${form} with W < E and S < N`);
   const [west, south, east, north] = box;
-  const row0 = latRow(north);
-  const col0 = lonCol(west);
-  const rows = Math.min(LATTICE.rows, latRow(south)) - row0;
-  const cols = Math.min(LATTICE.cols, lonCol(east)) - col0;
+  const row0 = latRow(LATTICES.conus, north);
+  const col0 = lonCol(LATTICES.conus, west);
+  const rows = Math.min(LATTICES.conus.rows, latRow(LATTICES.conus, south)) - row0;
+  const cols = Math.min(LATTICES.conus.cols, lonCol(LATTICES.conus, east)) - col0;
   if (rows < 50 || cols < 50) throw new UsageError(`${form} of at least half a degree each way`);
-  return { row0, col0, rows, cols };
+  return { lattice: LATTICES.conus, row0, col0, rows, cols };
 }
 
 function simulatedProducts(text: string | undefined): SimulatedProduct[] {

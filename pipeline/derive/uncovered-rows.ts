@@ -1,4 +1,4 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { ROW_STRIDE } from '../../schemas/geo/lattice.ts';
 import type { Uncovered } from '../../schemas/tables/uncovered.ts';
 import type { ScanInput } from '../grid.ts';
 
@@ -8,7 +8,7 @@ export type UncoveredPatch = Pick<Uncovered, 'row_first' | 'row_last' | 'col_fir
 /** Blocks of the grid of a scan without radar coverage; null when unknown. */
 export function uncoveredPatches({ mesh: { window }, uncovered }: ScanInput): UncoveredPatch[] | null {
   if (uncovered === null) return null;
-  const block_px = Math.round(uncovered.step_deg / LATTICE.step);
+  const block_px = Math.round(uncovered.step_deg / window.lattice.step);
   const [last_row, last_col] = [window.row0 + window.rows - 1, window.col0 + window.cols - 1];
   return uncovered.runs.map(([row, start, end]) => ({
     row_first: window.row0 + row * block_px,
@@ -46,5 +46,5 @@ export function uncoveredRows(scans: readonly ScanOfPatches[]): Uncovered[] {
 }
 
 function keyOf({ row_first, row_last, col_first, col_last }: UncoveredPatch): number {
-  return ((row_first * LATTICE.cols + col_first) * LATTICE.cols + col_last) * LATTICE.cols + (row_last - row_first);
+  return ((row_first * ROW_STRIDE + col_first) * ROW_STRIDE + col_last) * ROW_STRIDE + (row_last - row_first);
 }

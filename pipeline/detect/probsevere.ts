@@ -1,5 +1,5 @@
 import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
-import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, type Lattice, rowLat } from '../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
@@ -10,8 +10,8 @@ import { latticeRows } from './shape.ts';
 const TIME_MAX_MIN = 5;
 /** A cell outside every object takes the nearest one whose edge is within this distance, km. */
 const EDGE_MAX_KM = 5;
-/** Dilation of the rings: they lie on whole hundredths of a degree, half a pixel off the centres of the outer pixels. */
-const DILATION_DEG = LATTICE.step;
+/** Dilation of the rings: they lie on whole hundredths of a degree, up to half a pixel of CONUS off the centres of the outer pixels. */
+const DILATION_DEG = 0.01;
 /** Below this share of its object's MESH a cell gets at most the probability of our own model. */
 const CAP_SHARE = 0.5;
 
@@ -87,17 +87,18 @@ function movedRing(object: ProbSevereObject, scan_time: number): Ring {
 
 function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring | null {
   const rows = latticeRows(field, cell.pixelIndex);
+  const { lattice } = field.window;
   let best: Ring | null = null;
   let most = 0;
   let nearest: Ring | null = null;
   let nearest_km = EDGE_MAX_KM;
   for (const ring of rings) {
-    if (!boxesNear(cell, ring)) continue;
+    if (!boxesNear(lattice, cell, ring)) continue;
     let inside = 0;
     let edge_km = Number.POSITIVE_INFINITY;
     cell.pixelIndex.forEach((pixel, k) => {
-      const lat = rowLat(rows[k]);
-      const lon = colLon(field.col[pixel]);
+      const lat = rowLat(lattice, rows[k]);
+      const lon = colLon(lattice, field.col[pixel]);
       const distance_deg = distanceToEdgeDeg(ring, lon, lat);
       if (distance_deg <= DILATION_DEG || contains(ring, lon, lat)) inside++;
       edge_km = Math.min(edge_km, distance_deg * KM_PER_DEG);
@@ -115,14 +116,14 @@ function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring
 }
 
 /** False when the bounding boxes show that a cell is farther from a ring than EDGE_MAX_KM. */
-function boxesNear(cell: CellShape, ring: Ring): boolean {
+function boxesNear(lattice: Lattice, cell: CellShape, ring: Ring): boolean {
   const lat_deg = (1.1 * EDGE_MAX_KM) / KM_PER_DEG;
   const lon_deg = lat_deg / Math.cos((ring.north * Math.PI) / 180);
   return (
-    colLon(cell.col_max) >= ring.west - lon_deg &&
-    colLon(cell.col_min) <= ring.east + lon_deg &&
-    rowLat(cell.row_min) >= ring.south - lat_deg &&
-    rowLat(cell.row_max) <= ring.north + lat_deg
+    colLon(lattice, cell.col_max) >= ring.west - lon_deg &&
+    colLon(lattice, cell.col_min) <= ring.east + lon_deg &&
+    rowLat(lattice, cell.row_min) >= ring.south - lat_deg &&
+    rowLat(lattice, cell.row_max) <= ring.north + lat_deg
   );
 }
 

@@ -1,11 +1,11 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE_NAMES, type Lattice, pixelsAcross, rowLat } from '../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 
-/** Quality varies slowly: it is computed at the centre of blocks of this many pixels (0.1 degree). */
-const BLOCK = 10;
+/** Quality varies slowly: it is computed at the centre of blocks of this many pixels of 0.01 degrees, 0.1 degrees wide. */
+const BLOCK_PX = 10;
 /** Cached blocks; the cache is cleared when it is full. */
 const CACHE_MAX = 20_000;
 
@@ -20,7 +20,7 @@ interface PlaceQuality {
 }
 
 const groundOf = new Map(WSR88D.map(({ id, ground_m }) => [id, ground_m]));
-/** Blocks by terrain, then by place and month. */
+/** Blocks by terrain, then by lattice, place and month. */
 const caches = new WeakMap<object, Map<number, PlaceQuality>>();
 const NO_TERRAIN = {};
 
@@ -28,18 +28,29 @@ const NO_TERRAIN = {};
  * Quality of the 0.1 degree block that contains a lattice pixel, in the UTC month of an instant. `terrain`: beam blockage; null
  * when unknown.
  */
-export function placeQuality(row: number, col: number, time_ms: number, terrain: Blockage | null): PlaceQuality {
+export function placeQuality(
+  lattice: Lattice,
+  row: number,
+  col: number,
+  time_ms: number,
+  terrain: Blockage | null,
+): PlaceQuality {
+  const block_px = pixelsAcross(lattice, BLOCK_PX);
   const cache = caches.get(terrain ?? NO_TERRAIN) ?? new Map<number, PlaceQuality>();
   caches.set(terrain ?? NO_TERRAIN, cache);
   const month = new Date(time_ms).getUTCMonth() + 1;
-  const blockRow = Math.floor(row / BLOCK);
-  const blockCol = Math.floor(col / BLOCK);
-  const key = (blockRow * 1000 + blockCol) * 12 + month - 1;
+  const blockRow = Math.floor(row / block_px);
+  const blockCol = Math.floor(col / block_px);
+  const place = (LATTICE_NAMES.indexOf(lattice.name) * 1000 + blockRow) * 1000 + blockCol;
+  const key = place * 12 + month - 1;
   const known = cache.get(key);
   if (known) return known;
   if (cache.size >= CACHE_MAX) cache.clear();
-  const middle = (BLOCK - 1) / 2;
-  const position = { lat: rowLat(blockRow * BLOCK + middle), lon: colLon(blockCol * BLOCK + middle) };
+  const middle = (block_px - 1) / 2;
+  const position = {
+    lat: rowLat(lattice, blockRow * block_px + middle),
+    lon: colLon(lattice, blockCol * block_px + middle),
+  };
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
   const { hdqi, nearest_radar } = detectionQuality(position, {
     sites: WSR88D,

@@ -1,4 +1,5 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
+
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
@@ -53,14 +54,19 @@ function uncoveredArea({ north, west, step_deg, runs }: UncoveredBlocks, bounds:
   const blocks = runs.flatMap(([row, start, end]) =>
     Array.from({ length: end - start }, (_, i) => ({ row, col: start + i })),
   );
-  const outline = traceMultiPolygon({ rows: blocks.map(({ row }) => row), cols: blocks.map(({ col }) => col) });
-  // The outline counts blocks as pixels of the lattice, from its north-western corner on.
-  const scale = step_deg / LATTICE.step;
+  const outline = traceMultiPolygon({
+    lattice: LATTICES.conus,
+    rows: blocks.map(({ row }) => row),
+    cols: blocks.map(({ col }) => col),
+  });
+  // The outline counts blocks as pixels of CONUS, whatever their lattice, from its north-western corner on.
+  const { step: unit_deg, west: first_lon, north: first_lat } = LATTICES.conus;
+  const scale = step_deg / unit_deg;
   return outline.map((polygon) =>
     polygon.map((ring) =>
       ring.map(([lon, lat]) => [
-        Math.min(west + scale * ((lon as number) - LATTICE.west), bounds[2]),
-        Math.max(north - scale * (LATTICE.north - (lat as number)), bounds[1]),
+        Math.min(west + scale * ((lon as number) - first_lon), bounds[2]),
+        Math.max(north - scale * (first_lat - (lat as number)), bounds[1]),
       ]),
     ),
   );

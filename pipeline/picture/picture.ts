@@ -1,5 +1,5 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, type Lattice, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
@@ -53,6 +53,7 @@ interface PictureBasics {
   /** Source of the data, for example `NOAA MRMS`. */
   readonly attribution: string;
   /** Bounds of the grid: shown when there is no hail. */
+  readonly lattice: Lattice;
   readonly bounds: Bbox;
 }
 
@@ -219,7 +220,7 @@ function scanScene(data: ScanPicture): Scene {
     title: `Hail at ${instantInWords(data.scan_time)}`,
     summary: joined([largestInWords(largest_mm), counted(data.cells.length, 'storm cell')]),
     time: untilInWords(data.data_time),
-    bands: pixelBands(data.detections, DETECTION_COLORS),
+    bands: pixelBands(data.lattice, data.detections, DETECTION_COLORS),
     paths: stormPaths(data.tracks)
       .filter((path) => tracks.has(path.track_id))
       .map((path) => path.line),
@@ -240,7 +241,7 @@ function scanScene(data: ScanPicture): Scene {
 
 function gridScene({ pixels, period_min, ...data }: GridPicture): Scene {
   const legend = period_min === null ? DETECTION_COLORS : BAND_COLORS;
-  const bands = pixelBands(pixels, legend);
+  const bands = pixelBands(data.lattice, pixels, legend);
   const largest_mm = pixels.reduce((largest, pixel) => Math.max(largest, pixel.estimated_size_mm), 0);
   const instant = instantInWords(data.data_time);
   const from = period_min === null ? '' : `${minuteInDigits(data.data_time - period_min * 60_000)} to `;
@@ -250,7 +251,7 @@ function gridScene({ pixels, period_min, ...data }: GridPicture): Scene {
     time: `${data.product}, ${from}${minuteInDigits(data.data_time)} UTC`,
     bands,
     paths: [],
-    storms: peaksOf(pixels),
+    storms: peaksOf(data.lattice, pixels),
     legend,
     marks: [
       [MARKS.dot, `largest hail within ${PEAK_GAP_KM} km`],
@@ -260,23 +261,27 @@ function gridScene({ pixels, period_min, ...data }: GridPicture): Scene {
 }
 
 /** Area of pixels at or above each size that one of them reaches. */
-function pixelBands(pixels: readonly SizedPixel[], steps: readonly SizeColor[]): Band[] {
+function pixelBands(lattice: Lattice, pixels: readonly SizedPixel[], steps: readonly SizeColor[]): Band[] {
   return steps.flatMap(({ mm_min }) => {
     const reached = pixels.filter((pixel) => pixel.estimated_size_mm >= mm_min);
     if (reached.length === 0) return [];
-    const polygons = traceMultiPolygon({ rows: reached.map(({ row }) => row), cols: reached.map(({ col }) => col) });
-    return { mm_min, polygons, area_km2: reached.reduce((sum, { row }) => sum + pixelAreaKm2(row), 0) };
+    const polygons = traceMultiPolygon({
+      lattice,
+      rows: reached.map(({ row }) => row),
+      cols: reached.map(({ col }) => col),
+    });
+    return { mm_min, polygons, area_km2: reached.reduce((sum, { row }) => sum + pixelAreaKm2(lattice, row), 0) };
   });
 }
 
 /** Severe pixels that are the largest within `PEAK_GAP_KM`, smallest first. */
-function peaksOf(pixels: readonly SizedPixel[]): Storm[] {
+function peaksOf(lattice: Lattice, pixels: readonly SizedPixel[]): Storm[] {
   const severe = pixels.filter(({ estimated_size_mm: mm }) => mm >= SEVERE_MM);
   const peaks: Storm[] = [];
   for (const { row, col, estimated_size_mm: mm } of severe.toSorted(
     (a, b) => b.estimated_size_mm - a.estimated_size_mm,
   )) {
-    const at = { lat: rowLat(row), lon: colLon(col) };
+    const at = { lat: rowLat(lattice, row), lon: colLon(lattice, col) };
     if (peaks.every((peak) => roughDistanceKm(peak, at) > PEAK_GAP_KM)) peaks.push({ ...at, mm, ahead: null });
   }
   return peaks.reverse();

@@ -8,7 +8,7 @@ import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';
 import { gridBounds } from '../publish/day-products.ts';
 import { readNewest, tablePaths } from '../publish/manifests.ts';
-import { requireReadableRoot } from '../publish/root-name.ts';
+import { readLattice, requireReadableRoot } from '../publish/root-name.ts';
 import { readRows } from '../publish/tables.ts';
 import type { PictureData } from './picture.ts';
 
@@ -30,6 +30,7 @@ export async function readPicture(
   const isPublished = last !== undefined || ('date' in subject && manifest?.files.length !== 0);
   if (manifest === null || !isPublished)
     throw new NotFound('picture', name, `is not published under ${dataRoot}, expected a published ${what}`);
+  const lattice = await readLattice(dataRoot);
   const engine = await openEngine();
   try {
     const paths = (table: string) => tablePaths(dataRoot, manifest, table);
@@ -40,7 +41,8 @@ export async function readPicture(
       simulated: manifest.source === 'simulated',
       attribution: ATTRIBUTIONS[manifest.source],
       tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks'), until),
-      bounds: await gridBounds(engine, paths('frames')),
+      lattice,
+      bounds: await gridBounds(engine, paths('frames'), lattice),
     };
     if ('date' in subject)
       return {

@@ -1,6 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { CATALOGUES } from '../../schemas/settings.ts';
@@ -37,6 +38,7 @@ export interface Catalogue {
 export interface Edition {
   /** Below which every path of a head lies. */
   readonly data_root: string;
+  readonly lattice: Lattice;
   /** Every published partition and its newest commit. */
   readonly commits: ReadonlyMap<string, number>;
   readonly head: (partition: string) => Promise<Head>;
@@ -76,7 +78,12 @@ interface Kept {
  * Opens catalogues: those that a killed process left behind the heads are due at the first update. A catalogue is made anew when
  * it was deleted, or when its memory is missing, unreadable, of another version, or of a partition that is no longer there.
  */
-export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[], log: Log): OpenCatalogues {
+export function openCatalogues(
+  dataRoot: string,
+  lattice: Lattice,
+  catalogues: readonly Catalogue[],
+  log: Log,
+): OpenCatalogues {
   const kept: Kept[] = catalogues.map((catalogue) => ({ catalogue, shown: null }));
   let edition: (Edition & { readonly commits: Map<string, number> }) | null = null;
   let isDue = catalogues.length > 0;
@@ -88,7 +95,7 @@ export function openCatalogues(dataRoot: string, catalogues: readonly Catalogue[
       const isWhole = shown !== null && [...shown.keys()].every((partition) => commits.has(partition));
       one.shown = isWhole && ((await one.catalogue.stands?.(dataRoot)) ?? true) ? shown : null;
     }
-    edition = { data_root: dataRoot, commits, head: (partition) => publishedHead(dataRoot, partition) };
+    edition = { data_root: dataRoot, lattice, commits, head: (partition) => publishedHead(dataRoot, partition) };
     return edition;
   };
   /** The catalogues that cannot be brought up to date. */

@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { formatFault, formatOfFiles, READ_MANIFESTS, versionFault, WRITTEN_FORMAT } from '../../schemas/data-format.ts';
+import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type PublishedFile, RootName } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
-import { listPartitions, readHead } from './manifests.ts';
+import { listPartitions, readCurrent, readHead } from './manifests.ts';
 
 const PROGRAM = 'hail-pipeline';
 
@@ -29,16 +30,41 @@ export async function requireReadableRoot(dataRoot: string): Promise<void> {
   await readName(dataRoot);
 }
 
-/** Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. */
-export async function nameRoot(dataRoot: string, now_ms: number): Promise<void> {
-  if ((await readName(dataRoot)) !== null) return;
-  const name: RootName = {
+/**
+ * Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. Returns the
+ * root's lattice: that of its name, for a new root `wanted`, or else CONUS. A root in which nothing is published yet takes another
+ * one; otherwise it throws PipelineError for another one than `wanted`.
+ */
+export async function nameRoot(dataRoot: string, wanted: Lattice | null, now_ms: number): Promise<Lattice> {
+  const name = await readName(dataRoot);
+  const own = latticeOf(name);
+  if (name !== null && (wanted === null || wanted === own)) return own;
+  if (name !== null && (await readCurrent(dataRoot)) !== null)
+    throw new PipelineError(
+      'publish',
+      dataRoot,
+      `holds data on the ${own.title} lattice (${own.name}), expected HAIL_LATTICE=${own.name} or none, found ${wanted?.name}`,
+    );
+  const lattice = wanted ?? own;
+  const basics = name?.content ?? {
     manifest_version: MANIFEST_VERSION,
     root_id: newId('root', now_ms),
     created_at: timestamp(now_ms),
-    format: await formatOfUnnamed(dataRoot),
   };
-  await writeName(dataRoot, name);
+  // Absent stands for CONUS, as in roots from before there were others, which releases of the first format take for all.
+  const isUsual = lattice === LATTICES.conus;
+  const format = isUsual && name !== null ? name.known.format : await formatOfUnnamed(dataRoot);
+  await writeName(dataRoot, { ...basics, format, lattice: isUsual ? undefined : lattice.name });
+  return lattice;
+}
+
+/** Lattice of a data root that is only read; CONUS where the root has no name yet. Throws PipelineError for a name that is none. */
+export async function readLattice(dataRoot: string): Promise<Lattice> {
+  return latticeOf(await readName(dataRoot));
+}
+
+function latticeOf(name: { readonly known: RootName } | null): Lattice {
+  return LATTICES[name?.known.lattice ?? LATTICES.conus.name];
 }
 
 /**

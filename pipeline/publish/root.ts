@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
 import { scanId } from '../../schemas/time.ts';
@@ -32,6 +33,8 @@ export interface Root {
   readonly path: string;
   readonly engine: Engine;
   readonly storm_day_start_hour: number;
+  /** Lattice of every grid in it. */
+  readonly lattice: Lattice;
   /** Folder for files that are being written; emptied when the root is closed. */
   readonly staging: string;
   /** Heads of the published storm dates. */
@@ -55,6 +58,14 @@ export interface Root {
   readonly close: () => Promise<void>;
 }
 
+/** Choices of the process that opens a data root. */
+export interface RootSettings {
+  readonly catalogues?: readonly Catalogue[];
+  readonly log?: Log;
+  /** The lattice that the root is expected to have, or, when it is new, gets; null for any. */
+  readonly lattice?: Lattice | null;
+}
+
 /**
  * Opens a data root for writing: takes its lock, names it, empties the staging of runs that were killed, and finishes a
  * commit whose process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken,
@@ -65,8 +76,7 @@ export async function openRoot(
   command: string,
   storm_day_start_hour: number,
   now_ms: number,
-  catalogues: readonly Catalogue[] = [],
-  log: Log = silent,
+  { catalogues = [], log = silent, lattice: wanted = null }: RootSettings = {},
 ): Promise<Root> {
   await requireReadableRoot(path);
   let lock: Lock | undefined;
@@ -74,7 +84,7 @@ export async function openRoot(
     lock = takeLock(path, command, now_ms);
     const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
     if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
-    await nameRoot(path, now_ms);
+    const lattice = await nameRoot(path, wanted, now_ms);
     await clearStaging(path);
     await finishHeads(path);
     const dates = await openPublishedDates(path, storm_day_start_hour);
@@ -83,11 +93,12 @@ export async function openRoot(
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads, catalogues);
-    const opened = openCatalogues(path, catalogues, log);
+    const opened = openCatalogues(path, lattice, catalogues, log);
     const publisher = {
       path,
       staging,
       storm_day_start_hour,
+      lattice,
       lock,
       engine,
       dates,
@@ -105,7 +116,7 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour } = publisher;
+  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour, lattice } = publisher;
   /**
    * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
    * follow what the operation has committed.
@@ -128,6 +139,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     path,
     engine,
     storm_day_start_hour,
+    lattice,
     staging,
     heads: dates.heads,
     manifest: dates.manifest,

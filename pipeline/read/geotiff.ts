@@ -1,7 +1,8 @@
 import type { GeoTIFFImage } from 'geotiff';
-import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICES, type Lattice, latticeOf, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
+import { otherLattice } from './other-lattice.ts';
 import { isProductValue, PRODUCTS, type Product, productValueWords } from './products.ts';
 import { badFile } from './rejected-item.ts';
 import { checkSides, DEFLATE, tiffLibrary } from './tiff.ts';
@@ -19,20 +20,25 @@ const MAX_ROW_OF_BLOCKS_BYTES = 32 * 1024 * 1024;
 const UNCOMPRESSED = 1;
 
 /**
- * One product on a window of the CONUS lattice from a GeoTIFF made of an MRMS grid: first band, values in tenths after
+ * One product on a window of a lattice of MRMS, of `lattice` unless null, from a GeoTIFF made of an MRMS grid: first band, values in tenths after
  * rounding, sentinels in the data; NaN and the file's own nodata value become "no coverage".
  *
  * Throws BadInput when the product is unknown, the file is no GeoTIFF without or with deflate compression, its pixels
  * do not lie on the lattice, or its values are no tenths.
  */
-export async function readGeotiff(bytes: Uint8Array, subject: string, origin: GeotiffOrigin): Promise<Grid> {
+export async function readGeotiff(
+  bytes: Uint8Array,
+  subject: string,
+  origin: GeotiffOrigin,
+  lattice: Lattice | null = null,
+): Promise<Grid> {
   const product = PRODUCTS.find(({ name }) => name === origin.product);
   if (!product) throw badFile(subject, `product '${origin.product}' is unknown, expected an MRMS product`);
   checkDirectory(bytes, subject);
   try {
     const image = await openImage(bytes);
     checkSides(image, subject);
-    const window = latticeWindow(image, subject);
+    const window = latticeWindow(image, subject, lattice);
     checkBlocks(image, subject);
     return {
       product: product.name,
@@ -84,27 +90,32 @@ async function openImage(bytes: Uint8Array): Promise<GeoTIFFImage> {
 }
 
 /** Edges of real files are off by 1e-8 degrees at the far corner; a hundredth of a pixel is plenty. */
-const TOLERANCE_DEG = LATTICE.step / 100;
+const TOLERANCE_PX = 0.01;
 
-function latticeWindow(image: GeoTIFFImage, subject: string): Window {
-  const [west, south, east, north] = image.getBoundingBox() as [number, number, number, number];
+function latticeWindow(image: GeoTIFFImage, subject: string, wanted: Lattice | null): Window {
+  const edges = image.getBoundingBox() as [number, number, number, number];
+  const [west, south, east, north] = edges;
   const rows = image.getHeight();
   const cols = image.getWidth();
-  const row0 = Math.round((LATTICE.north - north) / LATTICE.step);
-  const col0 = Math.round((west - LATTICE.west) / LATTICE.step);
+  const found = latticeOf(edges, (east - west) / cols, wanted);
+  const lattice = found ?? wanted ?? LATTICES.conus;
+  const { step } = lattice;
+  const row0 = Math.round((lattice.north - north) / step);
+  const col0 = Math.round((west - lattice.west) / step);
   const off = [
-    north - (LATTICE.north - row0 * LATTICE.step),
-    south - (LATTICE.north - (row0 + rows) * LATTICE.step),
-    west - (LATTICE.west + col0 * LATTICE.step),
-    east - (LATTICE.west + (col0 + cols) * LATTICE.step),
+    north - (lattice.north - row0 * step),
+    south - (lattice.north - (row0 + rows) * step),
+    west - (lattice.west + col0 * step),
+    east - (lattice.west + (col0 + cols) * step),
   ];
-  const inside = row0 >= 0 && col0 >= 0 && row0 + rows <= LATTICE.rows && col0 + cols <= LATTICE.cols;
-  if (!inside || off.some((degrees) => !(Math.abs(degrees) <= TOLERANCE_DEG)))
+  const inside = row0 >= 0 && col0 >= 0 && row0 + rows <= lattice.rows && col0 + cols <= lattice.cols;
+  if (!inside || off.some((degrees) => !(Math.abs(degrees) <= TOLERANCE_PX * step)))
     throw badFile(
       subject,
-      `${rows} x ${cols} pixels over ${west},${south},${east},${north}, expected a window of the 0.01 degree lattice`,
+      `${rows} x ${cols} pixels over ${west},${south},${east},${north}, expected a window of the ${step} degree lattice`,
     );
-  return { row0, col0, rows, cols };
+  if (wanted !== null && found !== wanted) throw badFile(subject, otherLattice(lattice, wanted));
+  return { lattice, row0, col0, rows, cols };
 }
 
 function checkBlocks(image: GeoTIFFImage, subject: string): void {

@@ -1,10 +1,11 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICES, pixelsLike } from '../../schemas/geo/lattice.ts';
+
 import { type Grid, gridValue } from '../grid.ts';
 import { forEachRun } from './packed-runs.ts';
 import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
 import { badFile } from './rejected-item.ts';
 
-/** Pixels of a window that rain, or the hail of a day, does not fill: ten by ten degrees. Widespread rain fills smaller windows. */
+/** Pixels of a window that rain, or the hail of a day, does not fill, of 0.01 degrees: ten by ten degrees. Widespread rain fills smaller windows. */
 const QUIET_WINDOW_PX = 1_000_000;
 /** The same for the hail of one scan: 30 by 30 km. */
 const QUIET_HAIL_WINDOW_PX = 900;
@@ -23,13 +24,14 @@ const MAX_SAME_RAIN_SHARE = 0.5;
  * Throws BadInput for a grid whose values cannot be those of its product: a wrong reference, scale or width of the packed
  * numbers shifts all values, and nothing else in the file shows it. Every MRMS grid satisfies, in any packing:
  * - each value is a sentinel of the product or lies within its range;
- * - the corners of the full lattice have no coverage (the nearest radars are more than 480 km away);
+ * - the corners of the full CONUS lattice have no coverage (the nearest radars are more than 480 km away);
  * - a window that weather cannot fill has a pixel with nothing in it, if it has any coverage;
  * - a smaller one without such a pixel has no value that stands in for it.
  * The error is about `subject` and has the value found and those expected.
  */
 export function checkGridValues(grid: Grid, product: Product, subject: string): void {
   const { window, packed } = grid;
+  const { lattice } = window;
   const bad = (reason: string) => badFile(subject, reason);
   const quiet = quietValue(product);
   let isCovered = false;
@@ -45,7 +47,8 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
     if (value !== product.no_coverage) isCovered = true;
   };
   forEachDistinct(packed, check);
-  if (window.rows === LATTICE.rows && window.cols === LATTICE.cols) {
+  // The corners of other lattices may be covered by radars of the next country.
+  if (lattice.name === LATTICES.conus.name && window.rows === lattice.rows && window.cols === lattice.cols) {
     const last = packed.length - 1;
     for (const at of [0, window.cols - 1, last - window.cols + 1, last]) {
       const value = gridValue(grid, packed[at]);
@@ -54,9 +57,13 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
     }
   }
   const quiet_px = HAIL_OF_ONE_SCAN.includes(product.name) ? QUIET_HAIL_WINDOW_PX : QUIET_WINDOW_PX;
-  if (isCovered && !isQuiet && packed.length >= quiet_px)
+  const isWide = packed.length >= pixelsLike(lattice, quiet_px);
+  if (isCovered && !isQuiet && isWide)
     throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
-  const background = isCovered && !isQuiet && packed.length >= WEATHER_WINDOW_PX ? backgroundOf(grid, product) : null;
+  const background =
+    isCovered && !isQuiet && packed.length >= pixelsLike(lattice, WEATHER_WINDOW_PX)
+      ? backgroundOf(grid, product)
+      : null;
   if (background !== null)
     throw bad(`the value ${background} has the pixels of a background and ${quiet} has none, expected the reverse`);
 }

@@ -1,3 +1,4 @@
+import { LATTICES, type Lattice, pixelsLike } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import { stormDate } from '../../schemas/time.ts';
@@ -21,7 +22,7 @@ import { uncoveredBlocks } from './uncovered.ts';
  * Most pixels of one scan: a flipped bit or a constant field makes hail of the whole lattice, and rows of each pixel fill
  * gigabytes. A busy scan has a few thousand detections; the maximum of a whole real day (28 Feb 2024) has 231,856
  * pixels above 0, 57,653 from 5 mm and 18,651 from 10 mm on, which is 0.95, 0.24 and 0.08 % of the lattice. The bounds are
- * two to three times that day: 2, 0.6 and 0.2 % of the lattice.
+ * two to three times that day: 2, 0.6 and 0.2 % of the lattice. On finer lattices as much area has more pixels.
  */
 const MAX_ECHO_PX = 490_000;
 const MAX_GROWN_PX = 150_000;
@@ -43,6 +44,8 @@ export interface ScanFiles {
   readonly probsevere: NamedFile | null;
   /** The ProbSevere file before that one: objects that it repeats unchanged are stale. */
   readonly previous_probsevere: NamedFile | null;
+  /** Lattice of the data root. */
+  readonly lattice: Lattice;
   /** Hour at which a storm date begins; 0 unless given. */
   readonly storm_day_start_hour?: number;
 }
@@ -58,15 +61,16 @@ export async function readScan(
   files: ScanFiles,
   onCompanion: (companion: Companion, grid: Grid, path: string) => void = () => {},
 ): Promise<ScanInput> {
-  const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH');
-  const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
+  const { lattice } = files;
+  const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH', lattice);
+  const field = hailField(mesh, files.mesh, pixelsLike(lattice, MAX_ECHO_PX));
   rejectTooMuchHail(field, files.mesh);
   const companions: Partial<Record<Companion, Float32Array>> = {};
   const products = [mesh.product];
   for (const companion of COMPANIONS) {
     const file = files.companions[companion];
     if (file === undefined) continue;
-    const grid = await readProduct(file, COMPANION_PRODUCTS[companion]);
+    const grid = await readProduct(file, COMPANION_PRODUCTS[companion], lattice);
     rejectMixture(file.location, grid.simulated, mesh.simulated);
     companions[companion] = sampleAtPixels(grid, field);
     onCompanion(companion, grid, file.location);
@@ -85,19 +89,22 @@ export async function readScan(
   };
 }
 
-async function readProduct({ location, time_ms }: NamedFile, product: string): Promise<Grid> {
-  return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms });
+async function readProduct({ location, time_ms }: NamedFile, product: string, lattice: Lattice): Promise<Grid> {
+  // A lattice that was sent between threads is a copy.
+  const own = LATTICES[lattice.name];
+  return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms }, own);
 }
 
-function rejectTooMuchHail({ tenths }: HailField, path: string): void {
+function rejectTooMuchHail({ window, tenths }: HailField, path: string): void {
   for (const [threshold_mm, most] of [
     [CELL_GROW_MM, MAX_GROWN_PX],
     [DETECTION_MIN_MM, MAX_DETECTION_PX],
   ] as const) {
+    const bound = pixelsLike(window.lattice, most);
     let pixels = 0;
     for (const value of tenths) if (value >= threshold_mm * 10) pixels++;
-    if (pixels > most)
-      throw badFile(path, `${pixels} pixels of ${threshold_mm} mm and more, expected at most ${most} in one scan`);
+    if (pixels > bound)
+      throw badFile(path, `${pixels} pixels of ${threshold_mm} mm and more, expected at most ${bound} in one scan`);
   }
 }
 
@@ -113,7 +120,8 @@ async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSev
 
 /** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */
 async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
-  if (files.probsevere === null) return null;
+  // ProbSevere exists for CONUS alone.
+  if (files.probsevere === null || files.lattice.name !== LATTICES.conus.name) return null;
   const file = await readObjectFile(files.probsevere);
   rejectMixture(files.probsevere.location, file.simulated, simulated);
   const before = files.previous_probsevere === null ? [] : (await readObjectFile(files.previous_probsevere)).objects;

@@ -1,13 +1,13 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/uncovered.ts';
 import type { Grid, UncoveredBlocks } from '../grid.ts';
 
 /**
- * Area without radar coverage, as runs of blocks of 0.1 degree: a block counts as uncovered when its middle pixel has no coverage.
+ * Area without radar coverage, as runs of blocks of ten by ten pixels: a block counts as uncovered when its middle pixel has no coverage.
  * Blocks suffice: coverage ends along beams and ranges, and readers need the difference between "no hail" and "no radar
  * coverage". A product without a no-coverage value is covered throughout.
  */
 export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlocks {
+  const { lattice } = window;
   const rows = Math.ceil(window.rows / BLOCK_PX);
   const cols = Math.ceil(window.cols / BLOCK_PX);
   const none =
@@ -27,9 +27,9 @@ export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlo
     }
   }
   return {
-    north: hundredths(LATTICE.north - window.row0 * LATTICE.step),
-    west: hundredths(LATTICE.west + window.col0 * LATTICE.step),
-    step_deg: BLOCK_PX * LATTICE.step,
+    north: thousandths(lattice.north - window.row0 * lattice.step),
+    west: thousandths(lattice.west + window.col0 * lattice.step),
+    step_deg: BLOCK_PX * lattice.step,
     rows,
     cols,
     runs,
@@ -41,6 +41,6 @@ function middle(block: number, length: number): number {
   return Math.min(block * BLOCK_PX + BLOCK_PX / 2, length - 1);
 }
 
-function hundredths(degrees: number): number {
-  return Math.round(degrees * 100) / 100;
+function thousandths(degrees: number): number {
+  return Math.round(degrees * 1000) / 1000;
 }

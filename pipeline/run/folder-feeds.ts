@@ -32,7 +32,7 @@ const BATCH_FILES = 200;
 
 /** Publishes the files of feeds in a folder, at any depth, by their names. Radar files are passed over. */
 export async function ingestFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
-  const { files: radar, unknown, unreadable } = await listFolder(folder);
+  const { files: radar, unknown, unreadable } = await listFolder(folder, 'any');
   const all = unknown.filter((name) => !EVENING_NOTES.includes(name));
   if (all.length + unreadable.length === 0)
     throw new NotFound(

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { addDays, MS_PER_DAY, MS_PER_HOUR, stormDate } from '../../schemas/time.ts';
@@ -177,12 +178,12 @@ function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): st
 async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
   if (source.kind === 'noaa') return fetchDate(config, source, root, log);
   if (source.kind === 'simulate') return simulateHours(config, source, root, log);
-  return { ...(await listFolder(source.folder)), missing: [] };
+  return { ...(await listFolder(source.folder, root.lattice)), missing: [] };
 }
 
 /** Files of a UTC date of the public bucket; those that are not there yet are fetched into the inbox first. */
 async function fetchDate(config: Config, source: NoaaSource, root: Root, log: Log): Promise<GatheredFiles> {
-  const { wanted, unknown, archived, belongs } = await listDate(config, source);
+  const { wanted, unknown, archived, belongs } = await listDate(config, source, root.lattice);
   let done = 0;
   const folder = join(root.path, layout.inbox('noaa'));
   await mkdir(folder, { recursive: true });
@@ -193,7 +194,7 @@ async function fetchDate(config: Config, source: NoaaSource, root: Root, log: Lo
   });
   for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
   // Files that a killed run had fetched or archived without publishing them are part of the date, too.
-  const fetched = await listFolder(folder);
+  const fetched = await listFolder(folder, root.lattice);
   const here = [...fetched.files, ...archived].filter(belongs);
   if (here.length === 0 && failed.length > 0)
     throw new PipelineError(
@@ -206,10 +207,10 @@ async function fetchDate(config: Config, source: NoaaSource, root: Root, log: Lo
 }
 
 /** Listing of a UTC date of the public bucket: the files still to be fetched, and those archived before. */
-export async function listDate({ mrms_url, data_root }: Config, { date, products }: NoaaSource) {
+export async function listDate({ mrms_url, data_root }: Config, { date, products }: NoaaSource, lattice: Lattice) {
   const from_ms = Date.parse(`${date}T00:00:00Z`);
   const to_ms = from_ms + MS_PER_DAY - 1;
-  const { files, unknown } = await listBucket({ base_url: mrms_url, products, from_ms, to_ms });
+  const { files, unknown } = await listBucket({ base_url: mrms_url, lattice, products, from_ms, to_ms });
   const archived = await listArchive(data_root, 'observed', [addDays(date, -1), date]);
   // A file rejected for the provenance of its date is wanted again: --replace may give the date to its provenance.
   const rejected = (await readRejections(data_root, 'observed')).filter(({ other_kind }) => other_kind === undefined);

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import { silent } from '../log.ts';
 import { openPublishedDates } from '../publish/published-dates.ts';
+import { readLattice } from '../publish/root-name.ts';
 import { committedSince, contradictionReason } from '../scans/ingest-run.ts';
 import { type Deferred, isArchived, type PlanContext, planningFiles, selectWorthwhile } from '../scans/raw-archive.ts';
 import { isExpired, lateReason } from '../scans/run.ts';
@@ -64,7 +66,7 @@ export async function planIngest(config: Config, source: PlanSource): Promise<In
     provenances: new Map(),
     reported: new Set(),
   };
-  const { local, remote, unknown, unreadable } = await listSource(config, source);
+  const { local, remote, unknown, unreadable } = await listSource(config, source, await plannedLattice(config));
   const deferred: Deferred[] = [];
   const worthwhile = await selectWorthwhile(context, local, deferred);
   const { accepted, archived } = await planningFiles(context, [...worthwhile, ...remote]);
@@ -115,13 +117,18 @@ interface SourceListing extends Pick<FolderListing, 'unknown' | 'unreadable'> {
   readonly remote: readonly SourceFile[];
 }
 
-async function listSource(config: Config, source: PlanSource): Promise<SourceListing> {
+/** Lattice that a run would have: that of the root, or of the setting. */
+async function plannedLattice({ data_root, lattice }: Config): Promise<Lattice> {
+  return lattice ?? readLattice(data_root);
+}
+
+async function listSource(config: Config, source: PlanSource, lattice: Lattice): Promise<SourceListing> {
   if (source.kind === 'dir') {
-    const { files, unknown, unreadable } = await listFolder(source.folder);
+    const { files, unknown, unreadable } = await listFolder(source.folder, lattice);
     return { local: files, remote: [], unknown, unreadable };
   }
-  const { wanted, unknown, archived, belongs } = await listDate(config, source);
-  const inbox = await listInbox(join(config.data_root, layout.inbox('noaa')));
+  const { wanted, unknown, archived, belongs } = await listDate(config, source, lattice);
+  const inbox = await listInbox(join(config.data_root, layout.inbox('noaa')), lattice);
   const fetched = new Set(inbox.files.map(({ key, bytes }) => `${bytes} ${key}`));
   return {
     local: [...inbox.files, ...archived].filter(belongs),
@@ -132,9 +139,9 @@ async function listSource(config: Config, source: PlanSource): Promise<SourceLis
 }
 
 /** Files of the inbox; none when it does not exist yet. */
-async function listInbox(folder: string): Promise<FolderListing> {
+async function listInbox(folder: string, lattice: Lattice): Promise<FolderListing> {
   try {
-    return await listFolder(folder);
+    return await listFolder(folder, lattice);
   } catch (error) {
     if (error instanceof NotFound) return { files: [], unknown: [], unreadable: [] };
     throw error;

@@ -36,6 +36,7 @@ export function scoreDate(config: Config, storm_date: string): Promise<ScoreRepo
     const rows = dayScores({
       storm_date,
       source,
+      lattice: root.lattice,
       scan_times: scans.map(({ scan_id }) => scanTime(scan_id)).sort((a, b) => a - b),
       tracks: await readRows<TrackPoint>(root.engine, tracks, paths('tracks')),
       detections: await readRows<ScoredDay['detections'][number]>(root.engine, detections, paths('detections')),

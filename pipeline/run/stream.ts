@@ -55,13 +55,14 @@ interface OpenedRoot {
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const { source, feeds, every_ms, log, stop } = request;
-  const { data_root, storm_day_start_hour, now } = config;
+  const { data_root, storm_day_start_hour, lattice, now } = config;
   const catalogues = cataloguesOf(config.catalogues);
   const { signal } = stop;
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
-    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), catalogues, log);
+    const opening = { catalogues, lattice, log };
+    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), opening);
     log.info('Root:Open:Done', {});
     const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
     return { root, session: openSession(root, readPool, settings) };
@@ -70,7 +71,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
     log.info('Stream:Start', { source: source.kind, data: data_root });
     const found =
       source.kind === 'dir'
-        ? watch({ folder: source.folder, poll_ms: every_ms, signal })
+        ? watch({ folder: source.folder, lattice: opened().lattice, poll_ms: every_ms, signal })
         : source.kind === 'simulate'
           ? simulateArrivals(config, source, opened, signal)
           : pollBucket(config, { products: source.products, opened, log, every_ms, signal });

@@ -9,13 +9,13 @@ import { refreshDerived } from './refresh-derived.ts';
 
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
-  { data_root, storm_day_start_hour, catalogues, log_level, now }: Config,
+  { data_root, storm_day_start_hour, lattice, catalogues, log_level, now }: Config,
   command: string,
   work: (root: Root) => Promise<T>,
   log: Log = openLog(log_level, false),
 ): Promise<T> {
-  const kept = cataloguesOf(catalogues);
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), kept, log);
+  const settings = { catalogues: cataloguesOf(catalogues), lattice, log };
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), settings);
   try {
     return await work(root);
   } finally {

@@ -85,15 +85,13 @@ export async function ingestFiles(
 
 function startRun(context: Context, { rebuild, takeArrivals }: RunRequest): Run {
   const index = openFileIndex();
-  const { readPool, settings } = context;
+  const { readPool } = context;
   return {
     context,
     rebuild,
     takeArrivals,
     index,
-    readAhead: openReadAhead(readPool, index, settings.storm_day_start_hour, (scan) =>
-      paintsReflectivity(context, scan),
-    ),
+    readAhead: openReadAhead(readPool, index, context.root, (scan) => paintsReflectivity(context, scan)),
     tally: {
       scans: 0,
       redone: 0,

@@ -1,5 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { contains, layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
@@ -314,10 +315,14 @@ export function scansByDate(context: RawArchive, files: readonly SourceFile[]): 
 }
 
 /** Provenance of the first of these scans that can be read; null when none can. */
-export async function provenanceOfScans(readPool: ReadPool, scans: readonly ScanPlan[]): Promise<Provenance | null> {
+export async function provenanceOfScans(
+  readPool: ReadPool,
+  lattice: Lattice,
+  scans: readonly ScanPlan[],
+): Promise<Provenance | null> {
   for (const { scan_time, mesh } of scans) {
     try {
-      const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
+      const { simulated } = await readPool.read({ ...NO_COMPANIONS, lattice, scan_time, mesh: mesh.location });
       return simulated ? 'simulated' : 'observed';
     } catch (error) {
       // The fault is reported when that scan is processed.
@@ -335,12 +340,12 @@ export async function provenanceOfScans(readPool: ReadPool, scans: readonly Scan
 export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
     if (context.provenances.has(date)) continue;
-    const first = await provenanceOfScans(context.readPool, scans);
+    const first = await provenanceOfScans(context.readPool, context.root.lattice, scans);
     if (first === null) continue;
     const expected = provenanceOn(context, date);
     context.provenances.set(date, expected ?? first);
     if (expected === undefined || expected === first || context.settings.each_scan) continue;
-    if ((await provenanceOfScans(context.readPool, scans.toReversed())) === expected) continue;
+    if ((await provenanceOfScans(context.readPool, context.root.lattice, scans.toReversed())) === expected) continue;
     throw new Conflict(
       'publish',
       date,

@@ -1,5 +1,6 @@
 import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
+import type { Root } from '../publish/root.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../read/scan.ts';
 import { uncoveredBlocks } from '../read/uncovered.ts';
 import type { SourceFile } from '../sources/names.ts';
@@ -39,14 +40,14 @@ export interface ReadAhead {
 export function openReadAhead(
   readPool: ReadPool,
   index: FileIndex,
-  storm_day_start_hour: number,
+  { storm_day_start_hour, lattice }: Pick<Root, 'storm_day_start_hour' | 'lattice'>,
   paints: (plan: ScanPlan) => Promise<boolean> = async () => false,
 ): ReadAhead {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (plan: ScanPlan): Promise<ScanInput> => {
     const key = keyOf(plan);
     const begin = async () =>
-      readPool.read({ ...scanFiles(plan, storm_day_start_hour), paints_reflectivity: await paints(plan) });
+      readPool.read({ ...scanFiles(plan), storm_day_start_hour, lattice, paints_reflectivity: await paints(plan) });
     const read = running.get(key) ?? begin();
     running.set(key, read);
     // A failure of a scan read ahead is handled when that scan is asked for; until then it must not count as unhandled.
@@ -79,14 +80,13 @@ function keyOf(plan: ScanPlan): string {
   return [plan.scan_id, ...filesOf(plan).map(({ location }) => location)].join(' ');
 }
 
-function scanFiles(plan: ScanPlan, storm_day_start_hour: number): ScanFiles {
+function scanFiles(plan: ScanPlan): Omit<ScanFiles, 'lattice'> {
   return {
     scan_time: plan.scan_time,
     mesh: plan.mesh.location,
     companions: Object.fromEntries(Object.entries(plan.companions).map(([name, file]) => [name, named(file)])),
     probsevere: plan.probsevere && named(plan.probsevere),
     previous_probsevere: plan.previous_probsevere && named(plan.previous_probsevere),
-    storm_day_start_hour,
   };
 }
 

@@ -1,5 +1,5 @@
 import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
-import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICES, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -22,11 +22,11 @@ export function coverageOf(scenario: Scenario): Uint8Array {
 function cover(covered: Uint8Array, window: Window, site: Position): void {
   const reach_deg = RADAR_RANGE_KM / KM_PER_DEG;
   for (let r = 0; r < window.rows; r += 1) {
-    const lat = rowLat(window.row0 + r);
+    const lat = rowLat(LATTICES.conus, window.row0 + r);
     const away_deg = lat - site.lat;
     if (Math.abs(away_deg) > reach_deg) continue;
     const chord_deg = Math.sqrt(reach_deg ** 2 - away_deg ** 2) / Math.cos((lat * Math.PI) / 180);
-    const west = colLon(window.col0);
+    const west = colLon(LATTICES.conus, window.col0);
     const from = Math.max(0, Math.ceil((site.lon - chord_deg - west) * 100));
     const to = Math.min(window.cols, Math.floor((site.lon + chord_deg - west) * 100) + 1);
     if (to > from) covered.fill(1, r * window.cols + from, r * window.cols + to);

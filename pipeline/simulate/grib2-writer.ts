@@ -1,4 +1,4 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { MISSING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 import { writePng } from './png-writer.ts';
 
@@ -137,8 +137,8 @@ export function writeTime(bytes: Buffer, at: number, time_ms: number): void {
 
 function grid({ window }: Geometry): Buffer {
   const content = Buffer.alloc(67);
-  const north = Math.round((LATTICE.north - LATTICE.step / 2) * 1e6) - window.row0 * 10_000;
-  const west = Math.round((360 + LATTICE.west + LATTICE.step / 2) * 1e6) + window.col0 * 10_000;
+  const north = Math.round((LATTICES.conus.north - LATTICES.conus.step / 2) * 1e6) - window.row0 * 10_000;
+  const west = Math.round((360 + LATTICES.conus.west + LATTICES.conus.step / 2) * 1e6) + window.col0 * 10_000;
   content.writeUInt32BE(window.rows * window.cols, 1);
   content[9] = EARTH_IAU_1965;
   content[10] = 1;

@@ -1,5 +1,4 @@
-import type { Window } from '../../schemas/geo/lattice.ts';
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICES, type Window, wholeWindow } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 
 export const DAY_TYPES = ['quiet', 'pulse', 'marginal', 'supercell', 'qlcs', 'outbreak'] as const;
@@ -23,10 +22,10 @@ export interface Scenario {
 }
 
 /** Southern and central Plains, 32-40 N, 103-93 W: the window of the default evening. */
-export const PLAINS: Window = { row0: 1500, col0: 2700, rows: 800, cols: 1000 };
+export const PLAINS: Window = { lattice: LATTICES.conus, row0: 1500, col0: 2700, rows: 800, cols: 1000 };
 
 /** The whole CONUS lattice. */
-export const CONUS: Window = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
+export const CONUS: Window = wholeWindow(LATTICES.conus);
 
 /** The default regional evening: storms of all kinds at any time. */
 export function defaultScenario(seed: number, sites: readonly Position[]): Scenario {

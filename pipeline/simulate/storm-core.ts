@@ -1,5 +1,5 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICES, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { nearestSiteKm } from './coverage.ts';
 import { windTowards } from './hodograph.ts';
@@ -104,9 +104,9 @@ export function hailBox(core: StormCore, raised: number, min_mm: number, window:
 export function boxAround(place: Position, reach_km: number, window: Window) {
   const rows_reach = reach_km / KM_PER_DEG;
   const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((place.lat + rows_reach) * Math.PI) / 180));
-  const top = Math.max(0, latRow(place.lat + rows_reach) - window.row0);
-  const bottom = Math.min(window.rows - 1, latRow(place.lat - rows_reach) - window.row0);
-  const left = Math.max(0, lonCol(place.lon - cols_reach) - window.col0);
-  const right = Math.min(window.cols - 1, lonCol(place.lon + cols_reach) - window.col0);
+  const top = Math.max(0, latRow(LATTICES.conus, place.lat + rows_reach) - window.row0);
+  const bottom = Math.min(window.rows - 1, latRow(LATTICES.conus, place.lat - rows_reach) - window.row0);
+  const left = Math.max(0, lonCol(LATTICES.conus, place.lon - cols_reach) - window.col0);
+  const right = Math.min(window.cols - 1, lonCol(LATTICES.conus, place.lon + cols_reach) - window.col0);
   return top > bottom || left > right ? null : { top, bottom, left, right };
 }

@@ -1,5 +1,5 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { type Level, type SupercellMotion, supercellMotion, type Wind, windTowards } from './hodograph.ts';
@@ -205,7 +205,10 @@ function steeringFlow({ seed }: Scenario, character: DayTypeParameters, day: num
 function placeInWindow({ window }: Scenario, draw: Draw, i: number, count: number): Position {
   const row = window.row0 + window.rows * (0.15 + 0.7 * ((i + between(draw, 0.2, 0.8)) / count));
   const col = window.col0 + window.cols * between(draw, 0.25, 0.6);
-  return { lat: LATTICE.north - row * LATTICE.step, lon: LATTICE.west + col * LATTICE.step };
+  return {
+    lat: LATTICES.conus.north - row * LATTICES.conus.step,
+    lon: LATTICES.conus.west + col * LATTICES.conus.step,
+  };
 }
 
 function placeInCountry(period: number, draw: Draw): Position {

@@ -1,12 +1,13 @@
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { addDays, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
 import { type Answer, get, type HttpOptions, readBody, refusal } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
 import { type ListingPage, parseListing } from './listing.ts';
-import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
+import { baseName, bucketPrefix, bucketStem, PROBSEVERE_PRODUCT, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
 import { lookBack } from './plan.ts';
 import { Transient, Unavailable, withRetries } from './retry.ts';
@@ -21,6 +22,8 @@ export interface BucketFile extends SourceFile {
 export interface ListBucket {
   /** Address of the bucket, without a closing slash. */
   readonly base_url: string;
+  /** Its folder is listed; CONUS unless given. */
+  readonly lattice?: Lattice;
   readonly products: readonly string[];
   /** First and last observation time, inclusive, epoch milliseconds. */
   readonly from_ms: number;
@@ -50,13 +53,16 @@ const SLOWEST_BYTES_PER_S = 50_000;
  * Throws Unavailable when the bucket cannot be listed.
  */
 export async function listBucket(ask: ListBucket): Promise<BucketListing> {
-  const folders = ask.products.flatMap((product) => {
+  const { lattice = LATTICES.conus } = ask;
+  // ProbSevere exists for CONUS alone.
+  const products = ask.products.filter((product) => product !== PROBSEVERE_PRODUCT || lattice === LATTICES.conus);
+  const folders = products.flatMap((product) => {
     const from_ms = ask.from_ms - lookBack(product);
     return datesBetween(from_ms, ask.to_ms).map((date) => ({ product, date, from_ms }));
   });
   const pages = await inParallel(folders, LISTINGS_AT_ONCE, async ({ product, date, from_ms }) => {
-    const prefix = bucketPrefix(product, date);
-    const begin = bucketStem(product, from_ms);
+    const prefix = bucketPrefix(product, date, lattice);
+    const begin = bucketStem(product, from_ms, lattice);
     const objects = await listPrefix(ask.base_url, prefix, begin.startsWith(prefix) ? begin : null, ask.network ?? {});
     return objects.map((object) => ({ object, product, prefix, from_ms }));
   });
@@ -64,7 +70,7 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
   const unknown: string[] = [];
   for (const { object, product, prefix, from_ms } of pages.flat()) {
     const { key, bytes, etag, modified_ms } = object;
-    const named = parseName(key);
+    const named = parseName(key, lattice);
     // The key becomes a path of ours: only a plain name directly below its own folder is taken.
     if (named?.product !== product || key !== `${prefix}${baseName(key)}`) unknown.push(key);
     else if (named.time_ms >= from_ms && named.time_ms <= ask.to_ms)

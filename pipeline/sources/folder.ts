@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { asUnreadable, NotFound, PipelineError, Unreadable } from '../error.ts';
 import { DRAFT_SUFFIX, isMissing } from '../files.ts';
 import { baseName, parseName, type SourceFile } from './names.ts';
@@ -27,18 +28,18 @@ export interface UnreadableEntry {
 }
 
 /**
- * All raw files below a folder, at any depth.
+ * All raw files below a folder, at any depth; those in the folders of other lattices count as unknown.
  * Hidden entries and unfinished `.part` files are skipped. A link to a file counts as the file;
  * a link to a folder is reported as unknown, because it may lead in a circle. Entries that cannot be read are reported.
  * Throws NotFound when `root` is not there, PipelineError when it is not a folder that can be read.
  */
-export async function listFolder(root: string): Promise<FolderListing> {
+export async function listFolder(root: string, lattice: Lattice | 'any' = LATTICES.conus): Promise<FolderListing> {
   const absolute = resolve(root);
   const files: FolderFile[] = [];
   const unknown: string[] = [];
   const unreadable: UnreadableEntry[] = [];
   for (const key of await keysBelow(absolute, unreadable)) {
-    const file = await describe(absolute, key);
+    const file = await describe(absolute, key, lattice);
     if (file instanceof Unreadable) unreadable.push({ key, reason: file.reason });
     else if (file) files.push(file);
     else unknown.push(key);
@@ -80,8 +81,8 @@ async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unrea
   }
 }
 
-async function describe(root: string, key: string): Promise<FolderFile | Unreadable | null> {
-  const named = parseName(key);
+async function describe(root: string, key: string, lattice: Lattice | 'any'): Promise<FolderFile | Unreadable | null> {
+  const named = parseName(key, lattice);
   if (!named) return null;
   const location = join(root, key);
   try {

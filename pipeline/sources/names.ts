@@ -1,3 +1,4 @@
+import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { utcDate } from '../../schemas/time.ts';
 
 /** One raw file of a known product, wherever it lies. */
@@ -37,18 +38,23 @@ export const PROBSEVERE_PRODUCT = 'ProbSevere';
 const LEVELS: Readonly<Record<string, string>> = { PrecipRate: '00.00', PrecipFlag: '00.00' };
 const USUAL_LEVEL = '00.50';
 
-const GRID_NAME = /^(?:MRMS_)?([A-Za-z][\w-]*?)_\d{2}\.\d{2}_(\d{8})-(\d{6})\.grib2(?:\.gz)?$/;
+const GRID_NAME =
+  /^(?:(?:(?:ALASKA|CARIB|GUAM|HAWAII)_)?MRMS_)?([A-Za-z][\w-]*?)_\d{2}\.\d{2}_(\d{8})-(\d{6})\.grib2(?:\.gz)?$/;
 const PROBSEVERE_NAME = /^MRMS_PROBSEVERE_(\d{8})[_-](\d{6})\.json$/i;
-/** Regions of the bucket with lattices of their own: the same product and second there is another grid. */
-const OTHER_REGION = /(?:^|\/)(?:ALASKA|CARIB|GUAM|HAWAII)(?:\/|_MRMS_)/i;
+/** Regions of the bucket, each with a lattice of its own: the same product and second there is another grid. */
+const REGION = /(?:^|\/)(CONUS|ALASKA|CARIB|GUAM|HAWAII)(?:\/|_MRMS_)/i;
 
 /**
  * Product and observation time (epoch milliseconds) that a file name states; null for any other name,
- * for a date or time that does not exist, and for regions other than CONUS.
+ * for a date or time that does not exist, and for the region of another lattice than this one. A name without a region fits any.
  * Folders play no part, so a flat folder reads like the bucket's layout.
  */
-export function parseName(key: string): { readonly product: string; readonly time_ms: number } | null {
-  if (OTHER_REGION.test(key)) return null;
+export function parseName(
+  key: string,
+  lattice: Lattice | 'any' = LATTICES.conus,
+): { readonly product: string; readonly time_ms: number } | null {
+  const region = REGION.exec(key)?.[1]?.toUpperCase() ?? null;
+  if (lattice !== 'any' && region !== null && region !== lattice.folder) return null;
   const name = baseName(key);
   const grid = GRID_NAME.exec(name);
   if (grid) return named(grid[1] as string, grid[2] as string, grid[3] as string);
@@ -61,21 +67,21 @@ export function baseName(key: string): string {
 }
 
 /** Folder of the bucket that holds a product's files of one UTC date `YYYY-MM-DD`, with its closing slash. */
-export function bucketPrefix(product: string, date: string): string {
+export function bucketPrefix(product: string, date: string, lattice = LATTICES.conus): string {
   const day = date.replaceAll('-', '');
-  return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `CONUS/${productLevel(product)}/${day}/`;
+  return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `${lattice.folder}/${productLevel(product)}/${day}/`;
 }
 
 /** Key of a product at a time (whole seconds count) in the layout of the public bucket. */
-export function bucketKey(product: string, time_ms: number): string {
+export function bucketKey(product: string, time_ms: number, lattice = LATTICES.conus): string {
   const extension = product === PROBSEVERE_PRODUCT ? '.json' : '.grib2.gz';
-  return `${bucketStem(product, time_ms)}${extension}`;
+  return `${bucketStem(product, time_ms, lattice)}${extension}`;
 }
 
 /** `bucketKey` without its extension: sorts directly before every key of that second. */
-export function bucketStem(product: string, time_ms: number): string {
+export function bucketStem(product: string, time_ms: number, lattice = LATTICES.conus): string {
   const [day, clock] = new Date(time_ms).toISOString().replaceAll(/[-:]/g, '').split(/[T.]/) as [string, string];
-  const prefix = bucketPrefix(product, utcDate(time_ms));
+  const prefix = bucketPrefix(product, utcDate(time_ms), lattice);
   return product === PROBSEVERE_PRODUCT
     ? `${prefix}MRMS_PROBSEVERE_${day}_${clock}`
     : `${prefix}MRMS_${productLevel(product)}_${day}-${clock}`;

@@ -1,5 +1,6 @@
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
-import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { type Lattice, wholeWindow } from '../../schemas/geo/lattice.ts';
+
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
@@ -20,6 +21,7 @@ export interface DailyTilesContent {
   /** Time of the newest scan included; null on a date without scans. */
   readonly data_time: number | null;
   readonly provenance: MixedProvenance;
+  readonly lattice: Lattice;
   /** Bounds of the grid. */
   readonly bounds: Bbox;
 }
@@ -52,7 +54,7 @@ const LAYERS = [
  */
 export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   const paths = stormPaths(content.tracks);
-  const tiers = content.swaths.map(tierArea);
+  const tiers = content.swaths.map((swath) => tierArea(swath, content.lattice));
   const tiles = pyramid({
     swaths: { areas: tiers },
     tracks: {
@@ -78,12 +80,10 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   return writeArchive(note, content.bounds, tiles);
 }
 
-const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
-
 /** Pixels and attributes of a tier. Its polygon is the outline of its pixels, so that filling it recovers them. */
-function tierArea(swath: Swath): PixelArea {
+function tierArea(swath: Swath, lattice: Lattice): PixelArea {
   return {
-    pixels: pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), WHOLE)),
+    pixels: { lattice, ...pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), wholeWindow(lattice))) },
     properties: {
       mm_min: swath.threshold_mm,
       category: swath.category,

@@ -86,7 +86,7 @@ function hailBands(mesh: HailField): PixelArea[] {
   });
 }
 
-function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number): { rows: number[]; cols: number[] } {
+function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number) {
   const rows: number[] = [];
   const cols: number[] = [];
   for (let r = 0; r < window.rows; r++)
@@ -95,7 +95,7 @@ function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number
         rows.push(window.row0 + r);
         cols.push(col[i]);
       }
-  return { rows, cols };
+  return { lattice: window.lattice, rows, cols };
 }
 
 function stormPoint(cell: Cell, track: TrackPoint | null): Feature {

@@ -1,3 +1,4 @@
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { centroidVariance, type Motion } from './kalman.ts';
 import type { LiveTrack } from './live-tracks.ts';
@@ -27,6 +28,7 @@ export interface Prediction {
   readonly track: LiveTrack;
   readonly minutes: number;
   readonly motion: Motion;
+  readonly lattice: Lattice;
   /** Displacement of the last mask since its scan, whole pixels. */
   readonly rows_south: number;
   readonly cols_east: number;

@@ -1,3 +1,4 @@
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { Vector } from './local-plane.ts';
 import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './mask.ts';
@@ -34,13 +35,18 @@ export function extendTrail(trail: readonly TrailStep[], step: TrailStep): Trail
 }
 
 /** What the motions of a trail would have forecast for a scan, `owner` being its cells by pixel. */
-export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: CellAtPixel): Hindcast {
+export function hindcast(
+  trail: readonly TrailStep[],
+  scan_time: number,
+  owner: CellAtPixel,
+  lattice: Lattice,
+): Hindcast {
   const steps = trail
     .map((step) => ({ ...step, minutes: (scan_time - step.scan_time) / MS_PER_MIN }))
     .filter(({ minutes }) => minutes >= TRAIL_STEP_MIN && minutes <= TRAIL_MAX_MIN);
   const covered = (share: number) =>
     steps.reduce((sum, { mask, velocity, minutes }) => {
-      const { rows_south, cols_east } = pixelsMoved(mask, velocity, share * minutes);
+      const { rows_south, cols_east } = pixelsMoved(lattice, mask, velocity, share * minutes);
       return sum + coveredPixels(mask, rows_south, cols_east, owner) / maskPixels(mask);
     }, 0);
   const known: number[] = [];

@@ -1,4 +1,4 @@
-import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
+import { type Lattice, rowLat } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { eachPixel, type Mask } from './mask.ts';
@@ -15,6 +15,7 @@ interface MovingObject {
 /** The objects of one time. */
 export interface ObjectFrame {
   readonly scan_time: number;
+  readonly lattice: Lattice;
   readonly objects: readonly MovingObject[];
 }
 
@@ -94,21 +95,22 @@ function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame |
 /** Lattice positions of the objects of frames, extrapolated by each number of minutes. */
 function pixelsOf(frames: readonly ObjectFrame[], extrapolated_min: readonly number[]): Set<number> {
   const pixels = new Set<number>();
-  for (const { mask, velocity } of frames.flatMap(({ objects }) => objects))
-    for (const minutes of extrapolated_min) {
-      const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
-      eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
-    }
+  for (const { lattice, objects } of frames)
+    for (const { mask, velocity } of objects)
+      for (const minutes of extrapolated_min) {
+        const { rows_south, cols_east } = pixelsMoved(lattice, mask, velocity, minutes);
+        eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
+      }
   return pixels;
 }
 
 /** Displacement of an object in whole rows and columns, at its latitude. */
-export function pixelsMoved(mask: Mask, velocity: Vector | null, minutes: number) {
+export function pixelsMoved(lattice: Lattice, mask: Mask, velocity: Vector | null, minutes: number) {
   if (velocity === null || minutes === 0 || mask.length === 0) return { rows_south: 0, cols_east: 0 };
   const middle_row = Math.round((mask[0] + mask[mask.length - 3]) / 2);
-  const km = kmPerDegree(rowLat(middle_row));
+  const km = kmPerDegree(rowLat(lattice, middle_row));
   return {
-    rows_south: Math.round((-velocity.north * minutes) / (km.north * LATTICE.step)),
-    cols_east: Math.round((velocity.east * minutes) / (km.east * LATTICE.step)),
+    rows_south: Math.round((-velocity.north * minutes) / (km.north * lattice.step)),
+    cols_east: Math.round((velocity.east * minutes) / (km.east * lattice.step)),
   };
 }

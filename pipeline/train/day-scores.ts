@@ -1,3 +1,4 @@
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
@@ -28,6 +29,7 @@ const DIRECTION_DISTANCE_MIN_KM = 5;
 export interface ScoredDay {
   readonly storm_date: string;
   readonly source: Provenance;
+  readonly lattice: Lattice;
   readonly scan_times: readonly number[];
   readonly tracks: readonly TrackPoint[];
   readonly detections: readonly Pick<
@@ -85,8 +87,9 @@ function overlapScore(
   frames: readonly ObjectFrame[],
   overlap: (frames: readonly ObjectFrame[], lead_min: number) => Overlap,
 ): Found[] {
-  const still = frames.map(({ scan_time, objects }) => ({
+  const still = frames.map(({ scan_time, lattice, objects }) => ({
     scan_time,
+    lattice,
     objects: objects.map(({ mask }) => ({ mask, velocity: null })),
   }));
   const found = overlap(frames, lead_min);
@@ -158,7 +161,7 @@ function displacements(tracked: readonly TrackPoint[], lead_min: number) {
 }
 
 /** Objects of the detections from `least_mm` on, by scan and track, with the motion of the track in that scan. */
-function framesOf({ scan_times, tracks, detections }: ScoredDay, least_mm: number): ObjectFrame[] {
+function framesOf({ lattice, scan_times, tracks, detections }: ScoredDay, least_mm: number): ObjectFrame[] {
   const name = (scan_time: number, track_id: string | null) => `${scan_time} ${track_id ?? ''}`;
   const velocities = new Map<string, Vector>();
   for (const { scan_time, track_id, speed_kmh, direction_deg } of tracks)
@@ -170,6 +173,7 @@ function framesOf({ scan_times, tracks, detections }: ScoredDay, least_mm: numbe
     const objects = Map.groupBy(byScan.get(scan_time) ?? [], ({ track_id }) => track_id);
     return {
       scan_time,
+      lattice,
       objects: [...objects].map(([track_id, pixels]) => {
         const ordered = pixels.toSorted((a, b) => a.row - b.row || a.col - b.col);
         const [rows, cols] = [ordered.map(({ row }) => row), ordered.map(({ col }) => col)];

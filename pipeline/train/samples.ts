@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Cell } from '../../schemas/tables/cells.ts';
 import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
 import type { TrackPoint } from '../../schemas/tables/tracks.ts';
@@ -63,7 +64,7 @@ export function eveningSamples(scenario: Scenario, start_ms: number): TrainingSa
       source: 'simulated',
       group: `${scenario.day_type}-${scenario.seed}`,
       target: groundProbability(Math.max(...future.map(({ size_mm }) => size_mm))),
-      predictors: cellPredictors(cell, scan_time, {
+      predictors: cellPredictors(LATTICES.conus, cell, scan_time, {
         growth_mm_per_min: growthRate(recentSizes(past, scan_time)),
         duration_min: (scan_time - past[0].scan_time) / MS_PER_MIN,
       }),

@@ -1,5 +1,4 @@
 import geodesic from 'geographiclib-geodesic';
-import { LATTICE } from './lattice.ts';
 import type { Position } from './position.ts';
 import type { PixelSet, Ring } from './rings.ts';
 
@@ -31,10 +30,10 @@ function turn([ax, ay]: readonly number[], [bx, by]: readonly number[], [cx, cy]
 }
 
 /**
- * Convex hull of the corners of pixels, `[lon, lat]` in exact hundredths of a degree, straight between longitude and latitude
+ * Convex hull of the corners of pixels, `[lon, lat]` in exact edges of the lattice, straight between longitude and latitude
  * as GeoJSON has it: every pixel lies inside. Empty for no pixels; the pixel's own box for one.
  */
-export function pixelHull({ rows, cols }: PixelSet): Ring {
+export function pixelHull({ rows, cols, lattice: { per_degree, west: edge, north } }: PixelSet): Ring {
   const west = new Map<number, number>();
   const east = new Map<number, number>();
   for (let i = 0; i < rows.length; i++) {
@@ -54,8 +53,8 @@ export function pixelHull({ rows, cols }: PixelSet): Ring {
   }).flat();
   if (corners.length === 0) return [];
   return convexHull(corners).map(([x, y]) => [
-    (100 * LATTICE.west + (x as number)) / 100,
-    (100 * LATTICE.north + (y as number)) / 100,
+    (per_degree * edge + (x as number)) / per_degree,
+    (per_degree * north + (y as number)) / per_degree,
   ]);
 }
 

@@ -6,6 +6,7 @@ import { medianVelocity } from '../../pipeline/track/motion.ts';
 import type { ObjectFrame } from '../../pipeline/track/overlap.ts';
 import type { ScoredPoint } from '../../pipeline/track/scores.ts';
 import type { TrackCell } from '../../pipeline/track/track-cell.ts';
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 
 /** What the two trackers call the columns that are needed: TINT, tobac, ours. */
 const COLUMNS = {
@@ -66,6 +67,7 @@ export function peerFrames(
     const velocities = here.map(({ track_id }) => straightVelocity(tracks.get(track_id) as ScoredPoint[], scan_time));
     const usual = medianVelocity(velocities.filter((velocity) => velocity !== null));
     return {
+      lattice: LATTICES.conus,
       scan_time,
       objects: cells.map((cell) => {
         const nearest = nearestTo(cell, here);

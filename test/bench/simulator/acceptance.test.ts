@@ -5,6 +5,7 @@ import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { dailyCycle, dayTypeAt, freezingLevelKm } from '../../../pipeline/simulate/weather.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
@@ -94,7 +95,7 @@ test('several days are judged by the median of each figure', (t) => {
     t.deepEqual(medianRows(days), day(Number.NaN), 'a day that has no figure is not passed over');
 });
 
-const WINDOW = { row0: 2000, col0: 3000, rows: 5, cols: 10 };
+const WINDOW = { lattice: LATTICES.conus, row0: 2000, col0: 3000, rows: 5, cols: 10 };
 
 const members = (drawing: readonly string[]) =>
   drawing.flatMap((line, row) => [...line].flatMap((mark, col) => (mark === '#' ? [row * WINDOW.cols + col] : [])));

@@ -3,7 +3,7 @@ import { hailReports } from '../../../pipeline/simulate/reports.ts';
 import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
 import { stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
-import { latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
+import { LATTICES, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { type FieldStatistics, fieldStatistics, quantileOf } from './field-statistics.ts';
 import { type Patch, patchesOf } from './patches.ts';
@@ -114,8 +114,8 @@ const CORES_PX = 7;
 
 /** Largest value within the cores of a storm at a position, tenths. */
 function largestAround(dense: Int16Array, window: Window, lat: number, lon: number): number {
-  const row = latRow(lat) - window.row0;
-  const col = lonCol(lon) - window.col0;
+  const row = latRow(LATTICES.conus, lat) - window.row0;
+  const col = lonCol(LATTICES.conus, lon) - window.col0;
   let largest = 0;
   for (let r = Math.max(0, row - CORES_PX); r <= Math.min(window.rows - 1, row + CORES_PX); r += 1)
     for (let c = Math.max(0, col - CORES_PX); c <= Math.min(window.cols - 1, col + CORES_PX); c += 1)

@@ -1,4 +1,4 @@
-import { pixelAreaKm2, type Window } from '../../../schemas/geo/lattice.ts';
+import { LATTICES, pixelAreaKm2, type Window } from '../../../schemas/geo/lattice.ts';
 import { patchesOf } from './patches.ts';
 import { axesApart, streaksOf } from './streaks.ts';
 
@@ -94,6 +94,6 @@ function* above({ tenths }: MaximumField, least: number): Generator<number> {
 function areaKm2(field: MaximumField, least: number): number {
   let area = 0;
   for (const pixel of above(field, least))
-    area += pixelAreaKm2(field.window.row0 + Math.floor(pixel / field.window.cols));
+    area += pixelAreaKm2(LATTICES.conus, field.window.row0 + Math.floor(pixel / field.window.cols));
   return area;
 }

@@ -3,6 +3,7 @@ import type { HailField } from '../../../pipeline/grid.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import type { StormSize, TrackedStorm } from './storm-statistics.ts';
 
@@ -29,7 +30,7 @@ export function followStorms(scans: Iterable<StormScan>): FollowedStorm[] {
       scan.cells.map(() => null),
     );
     const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
-    const step = advanceTracks(live, { scan_time, cells, pattern_motion });
+    const step = advanceTracks(live, { lattice: LATTICES.conus, scan_time, cells, pattern_motion });
     live = step.live;
     before = scan;
     for (const track of live.tracks) {

@@ -1,4 +1,4 @@
-import { pixelAreaKm2, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
+import { LATTICES, pixelAreaKm2, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 
 /** A connected patch of pixels. */
 export interface Patch {
@@ -40,9 +40,9 @@ function measure(pixels: readonly number[], window: Window): Patch {
   let xy = 0;
   for (const pixel of pixels) {
     const row = window.row0 + Math.floor(pixel / window.cols);
-    const east = 1.1132 * Math.cos((rowLat(row) * Math.PI) / 180) * (pixel % window.cols);
+    const east = 1.1132 * Math.cos((rowLat(LATTICES.conus, row) * Math.PI) / 180) * (pixel % window.cols);
     const south = 1.112 * row;
-    area_km2 += pixelAreaKm2(row);
+    area_km2 += pixelAreaKm2(LATTICES.conus, row);
     x += east;
     y += south;
     xx += east * east;

@@ -1,4 +1,4 @@
-import { rowLat, type Window } from '../../../schemas/geo/lattice.ts';
+import { LATTICES, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 import type { MaximumField } from './field-statistics.ts';
 import { patchesOf } from './patches.ts';
 
@@ -58,7 +58,7 @@ interface Spot {
 function spotOf(pixel: number, window: Window, tenths: MaximumField['tenths']): Spot {
   const row = window.row0 + Math.floor(pixel / window.cols);
   return {
-    east_km: 1.1132 * Math.cos((rowLat(row) * Math.PI) / 180) * (pixel % window.cols),
+    east_km: 1.1132 * Math.cos((rowLat(LATTICES.conus, row) * Math.PI) / 180) * (pixel % window.cols),
     north_km: -1.112 * row,
     tenths: tenths.get(pixel) ?? 0,
   };

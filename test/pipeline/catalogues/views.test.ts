@@ -21,7 +21,7 @@ const DAY_MAX = 'day-max';
 const others = TABLES.filter(({ name }) => name !== DAY_MAX);
 
 async function withCatalogues<T>(path: string, now_ms: number, work: (root: Root) => Promise<T>): Promise<T> {
-  const root = await openRoot(path, 'test', 0, now_ms, cataloguesOf([]));
+  const root = await openRoot(path, 'test', 0, now_ms, { catalogues: cataloguesOf([]) });
   try {
     return await work(root);
   } finally {

@@ -6,10 +6,12 @@ import { pictureCommand } from '../../../pipeline/commands/picture.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import type { PictureData } from '../../../pipeline/picture/picture.ts';
 import type { PictureSubject } from '../../../pipeline/picture/read-picture.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 import { DAY } from '../../support/data/rows.ts';
 
 const EMPTY_DAY: PictureData = {
+  lattice: LATTICES.conus,
   kind: 'day',
   storm_date: DAY,
   swaths: [],

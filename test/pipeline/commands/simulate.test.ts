@@ -5,8 +5,10 @@ import test from 'ava';
 import { simulateCommand } from '../../../pipeline/commands/simulate.ts';
 import type { Config } from '../../../pipeline/config.ts';
 import { UsageError } from '../../../pipeline/error.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 
 const config = (): Config => ({
+  lattice: LATTICES.conus,
   data_root: '/nowhere',
   mrms_url: 'https://mrms.example',
   web: { spc_url: '', lsr_url: '', nws_url: '', user_agent: 'test' },

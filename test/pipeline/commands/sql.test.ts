@@ -20,7 +20,7 @@ let root = '';
 
 test.before(async () => {
   root = ownCopy(await preparedRoot(await midnight()));
-  await (await openRoot(root, 'test', 0, NOW_MS, cataloguesOf([]))).close();
+  await (await openRoot(root, 'test', 0, NOW_MS, { catalogues: cataloguesOf([]) })).close();
   // Paths of the views are relative to the data root.
   process.chdir(root);
 });
@@ -160,7 +160,7 @@ test.serial(
     const before = await headRows(path, DATES, 'detections');
     const engine = await openSqlEngine(path, null);
     const count = async () => (await engine.texts('SELECT count(*) FROM detections'))[0]?.[0];
-    const opened = await openRoot(path, 'test', 0, MONTH_LATER_MS, cataloguesOf([]));
+    const opened = await openRoot(path, 'test', 0, MONTH_LATER_MS, { catalogues: cataloguesOf([]) });
     try {
       t.is(await count(), String(before.length));
       await opened.compactDay(DATES[0] ?? '', MONTH_LATER_MS);

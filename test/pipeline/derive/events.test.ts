@@ -5,7 +5,7 @@ import { collectedRows } from '../../../pipeline/derive/collected-spans.ts';
 import { type EventFacts, eventDay } from '../../../pipeline/derive/event-days.ts';
 import { uniqueReports } from '../../../pipeline/derive/unique-reports.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
-import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
+import { LATTICES, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import type { CollectedReports, CollectedSpan } from '../../../schemas/tables/collected-reports.ts';
 import { EventDay } from '../../../schemas/tables/event-days.ts';
 import type { FileReport } from '../../../schemas/tables/ground-reports.ts';
@@ -25,9 +25,9 @@ const FACTS: EventFacts = {
 };
 
 test('one pixel is its own box', (t) => {
-  const event = eventDay({ rows: [1500], cols: [3000] }, FACTS);
+  const event = eventDay({ lattice: LATTICES.conus, rows: [1500], cols: [3000] }, FACTS);
   t.is(event.hull, 'POLYGON ((-100 39.99, -99.99 39.99, -99.99 40, -100 40, -100 39.99))');
-  t.true(Math.abs(event.affected_area_km2 / pixelAreaKm2(1500) - 1) < 1e-6);
+  t.true(Math.abs(event.affected_area_km2 / pixelAreaKm2(LATTICES.conus, 1500) - 1) < 1e-6);
 });
 
 test('an event day is what its detections add up to, with the hull of their pixels and its centre inside', (t) => {
@@ -49,14 +49,20 @@ test('the order of the pixels changes nothing, nor does one that is named twice'
   const { rows, cols } = drawPixels(`
     1 . 1 1
     1 1 . 1`);
-  const day = eventDay({ rows, cols }, FACTS);
-  const turned = { rows: [...rows].reverse(), cols: [...cols].reverse() };
+  const day = eventDay({ lattice: LATTICES.conus, rows, cols }, FACTS);
+  const turned = { lattice: LATTICES.conus, rows: [...rows].reverse(), cols: [...cols].reverse() };
   t.deepEqual(eventDay(turned, FACTS), day);
-  t.deepEqual(eventDay({ rows: [...rows, ...turned.rows], cols: [...cols, ...turned.cols] }, FACTS), day);
+  t.deepEqual(
+    eventDay({ lattice: LATTICES.conus, rows: [...rows, ...turned.rows], cols: [...cols, ...turned.cols] }, FACTS),
+    day,
+  );
 });
 
 test('an event day without a pixel is refused', (t) => {
-  t.throws(() => eventDay({ rows: [], cols: [] }, FACTS), { instanceOf: RangeError, message: /no pixels were given/ });
+  t.throws(() => eventDay({ lattice: LATTICES.conus, rows: [], cols: [] }, FACTS), {
+    instanceOf: RangeError,
+    message: /no pixels were given/,
+  });
 });
 
 const T0 = Date.parse('2025-06-05T23:00:00Z');

@@ -32,6 +32,7 @@ import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { Unavailable } from '../../../pipeline/sources/retry.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
@@ -43,7 +44,7 @@ import { startWebServer, type WebServer } from '../../support/data/web-server.ts
 
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
-const WINDOW = { row0: 1900, col0: 3100, rows: 200, cols: 200 };
+const WINDOW = { lattice: LATTICES.conus, row0: 1900, col0: 3100, rows: 200, cols: 200 };
 const SCENARIO = { seed: 7, window: WINDOW, day_type: 'supercell', steady: true, sites: WSR88D } as const;
 const GRID = modelGridOf(SCENARIO);
 

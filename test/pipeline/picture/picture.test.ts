@@ -6,6 +6,7 @@ import { type DayPicture, drawPicture, type ScanPicture } from '../../../pipelin
 import { loadStates } from '../../../pipeline/picture/states.ts';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { sizeColor } from '../../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { cell, DAY, DAY_MS, dayMaxRow, trackPoint } from '../../support/data/rows.ts';
@@ -23,16 +24,19 @@ const BASICS = {
   bounds: [-130, 20, -60, 55] as const,
 };
 const DAY_DATA: DayPicture = {
+  lattice: LATTICES.conus,
   kind: 'day',
   storm_date: DAY,
   swaths: drawTiers(
     [20, 26, 40].map((max_mm, i) => dayMaxRow({ col: 3000 + i, max_mm })),
     DAY,
     COUNTS,
+    LATTICES.conus,
   ),
   ...BASICS,
 };
 const SCAN_DATA: ScanPicture = {
+  lattice: LATTICES.conus,
   kind: 'scan',
   scan_time: minute(4),
   detections: [12, 22, 32].map((estimated_size_mm, i) => ({ row: 1500, col: 3000 + i, estimated_size_mm })),

@@ -18,6 +18,7 @@ import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../.
 import { scoreDate } from '../../../pipeline/run/score-date.ts';
 import { dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { columns, type Table } from '../../../schemas/columns.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type Current, ingestedAt, type Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
 import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
@@ -143,7 +144,7 @@ function scanAt(minute: number, tenths: readonly number[], filled: ScanOfDay['fi
 function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
   const maximum = emptyDayMaximum();
   for (const scan of scans) updateDayMaximum(maximum, scan);
-  return dayMaxRows(maximum, DAY);
+  return dayMaxRows(maximum, DAY, LATTICES.conus);
 }
 
 test('files of any split of the scans, merged in any order, give the rows of the whole day', async (t) => {

@@ -3,6 +3,7 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { sampleGrid } from '../../../pipeline/grid.ts';
 import { MAX_POINTS } from '../../../pipeline/read/grib2/index.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { constantPacking, gribFile, pngPacking, simplePacking } from '../../support/data/grib2-files.ts';
 
 const SHEAR = { category: 3, number: 0 };
@@ -34,7 +35,7 @@ const values = (rows: number, cols: number, bytes: Uint8Array) => {
 
 test('azimuthal shear on a lattice twice as fine gives each pixel the largest of its four points', (t) => {
   const file = gribFile(pngPacking(NUMBERS, PICTURE, LAW), { columns: 6, rows: 4, ...CORNER }, SHEAR);
-  t.deepEqual(readGrid(file, 'x').window, { row0: 100, col0: 200, rows: 2, cols: 3 });
+  t.deepEqual(readGrid(file, 'x').window, { lattice: LATTICES.conus, row0: 100, col0: 200, rows: 2, cols: 3 });
   t.deepEqual(values(2, 3, file), PIXELS);
 });
 

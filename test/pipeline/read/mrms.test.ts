@@ -10,6 +10,7 @@ import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms
 import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { draw } from '../../support/data/draw.ts';
 import {
   complexPacking,
@@ -59,7 +60,7 @@ test('a MESH file becomes a grid on its window of the lattice', (t) => {
     unit: 'mm',
     scan_time: Date.parse('2024-05-01T20:12:34Z'),
     simulated: false,
-    window: { row0: 100, col0: 200, rows: 3, cols: 6 },
+    window: { lattice: LATTICES.conus, row0: 100, col0: 200, rows: 3, cols: 6 },
     reference: -30,
     binary_scale: 0,
     decimal_scale: 1,
@@ -177,13 +178,13 @@ for (const [title, file, reason] of [
 
 test('first points may be off by two microdegrees, as real headers are', (t) => {
   const grid = readGrid(tiny({ columns: 2, rows: 2, la1: 54_995_002, lo1: 230_004_998 }), 'x');
-  t.deepEqual(grid.window, { row0: 0, col0: 0, rows: 2, cols: 2 });
+  t.deepEqual(grid.window, { lattice: LATTICES.conus, row0: 0, col0: 0, rows: 2, cols: 2 });
   t.throws(() => readGrid(tiny({ columns: 2, rows: 2, la1: 54_995_003 }), 'x'), { message: /off the lattice/ });
 });
 
 test('the last row and column of the lattice belong to it', (t) => {
   const { window } = readGrid(tiny({ columns: 1, rows: 1, la1: 20_005_000, lo1: 299_995_000 }), 'x');
-  t.deepEqual(window, { row0: 3499, col0: 6999, rows: 1, cols: 1 });
+  t.deepEqual(window, { lattice: LATTICES.conus, row0: 3499, col0: 6999, rows: 1, cols: 1 });
 });
 
 test('a hail field holds the pixels above 0 and counts covered and uncovered apart', (t) => {
@@ -194,7 +195,7 @@ function gridOf(packed: Grid['packed'], cols: number, change: Partial<Grid> = {}
   return {
     ...readGrid(meshFile(), 'x'),
     packed,
-    window: { row0: 0, col0: 0, rows: packed.length / cols, cols },
+    window: { lattice: LATTICES.conus, row0: 0, col0: 0, rows: packed.length / cols, cols },
     ...change,
   };
 }
@@ -248,7 +249,9 @@ test('companion values: nothing is 0 for VIL and unknown for an echo top, no cov
 
 test('a companion on a smaller window is unknown outside it', (t) => {
   const mesh = hailField(gridOf(Uint16Array.from([130, 130, 130]), 3));
-  const companion = gridOf(Uint16Array.from([155]), 1, { window: { row0: 0, col0: 1, rows: 1, cols: 1 } });
+  const companion = gridOf(Uint16Array.from([155]), 1, {
+    window: { lattice: LATTICES.conus, row0: 0, col0: 1, rows: 1, cols: 1 },
+  });
   t.deepEqual([...sampleAtPixels(companion, mesh)], [Number.NaN, 12.5, Number.NaN]);
 });
 
@@ -369,7 +372,15 @@ function named(location: string, time_ms = SCAN_TIME): NamedFile {
 }
 
 function files(change: Partial<ScanFiles> = {}): ScanFiles {
-  return { scan_time: SCAN_TIME, mesh, companions: {}, probsevere: null, previous_probsevere: null, ...change };
+  return {
+    lattice: LATTICES.conus,
+    scan_time: SCAN_TIME,
+    mesh,
+    companions: {},
+    probsevere: null,
+    previous_probsevere: null,
+    ...change,
+  };
 }
 
 test('a scan of MESH alone has no companions and no ProbSevere objects', async (t) => {
@@ -543,7 +554,7 @@ function blocks(picture: string, no_coverage: number | null = -3): Grid {
     unit: 'mm',
     scan_time: 0,
     simulated: false,
-    window: { row0: 1500, col0: 3000, rows: rows.length, cols: rows[0].length },
+    window: { lattice: LATTICES.conus, row0: 1500, col0: 3000, rows: rows.length, cols: rows[0].length },
     packed: Uint8Array.from(rows.flat()),
     reference: -30,
     binary_scale: 0,

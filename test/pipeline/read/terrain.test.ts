@@ -7,6 +7,7 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { type DemFile, demFile, KEY, withFloat } from '../../support/data/dem.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { scratch } from '../../support/data/world.ts';
@@ -217,7 +218,7 @@ const VALUES = [-3, -1, 0.8, 20.8, 82.8, 150];
 
 test('pixels of a GeoTIFF become tenths on their window of the lattice', async (t) => {
   const { packed, ...grid } = await readGeotiff(made(VALUES), 'x.tif', ORIGIN);
-  t.deepEqual(grid.window, { row0: 100, col0: 100, rows: 2, cols: 3 });
+  t.deepEqual(grid.window, { lattice: LATTICES.conus, row0: 100, col0: 100, rows: 2, cols: 3 });
   t.deepEqual([...packed], [0, 20, 38, 238, 858, 1530]);
   t.deepEqual([grid.product, grid.scan_time, grid.reference, grid.decimal_scale], ['MESH', ORIGIN.scan_time, -30, 1]);
 });

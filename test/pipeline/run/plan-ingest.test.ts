@@ -9,6 +9,7 @@ import { takeLock } from '../../../pipeline/publish/lock.ts';
 import { planIngest } from '../../../pipeline/run/plan-ingest.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { scansBetween } from '../../support/data/small-world.ts';
@@ -19,6 +20,7 @@ import { command } from '../../support/kill/killed.ts';
 const evening = () => scansBetween('00:00', '00:10');
 
 const settings = (data_root: string, mrms_url = 'https://mrms.example', now_ms = NOW_MS): Config => ({
+  lattice: LATTICES.conus,
   data_root,
   mrms_url,
   web: { spc_url: '', lsr_url: '', nws_url: '', user_agent: 'test' },

@@ -16,7 +16,7 @@ import { MISSING, SIMULATED_PRODUCTS, type SimulatedScan, simulateScan } from '.
 import { conusScenario } from '../../../pipeline/simulate/scenario.ts';
 import { truthAt } from '../../../pipeline/simulate/truth.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import { poshOfShi, shiOfMesh } from '../../../schemas/size.ts';
 import { EVENING_MS, MS_PER_MINUTE, SITES, SMALL } from '../../support/data/small-evening.ts';
 
@@ -42,7 +42,7 @@ test('pixels come in order, once each, and only where a radar sees', (t) => {
 
 test('the country in a window is a piece of the country', (t) => {
   const whole = conusScenario(3, 'outbreak', SITES);
-  const window = { row0: 1700, col0: 2900, rows: 600, cols: 500 };
+  const window = { lattice: LATTICES.conus, row0: 1700, col0: 2900, rows: 600, cols: 500 };
   const lattice = (one: SimulatedScan) =>
     new Map(
       [...one.index].map((pixel, i) => {
@@ -92,8 +92,8 @@ test('a lone strong storm stands where the truth says, about as strong', (t) => 
     const storms = truthAt(SMALL, time_ms).filter((storm) => storm.peak_mm > 2);
     const { index, values } = simulateScan(SMALL, time_ms);
     for (const storm of storms) {
-      const row = latRow(storm.lat) - SMALL.window.row0;
-      const col = lonCol(storm.lon) - SMALL.window.col0;
+      const row = latRow(LATTICES.conus, storm.lat) - SMALL.window.row0;
+      const col = lonCol(LATTICES.conus, storm.lon) - SMALL.window.col0;
       const far = (other: (typeof storms)[number]) =>
         other === storm || Math.hypot(other.lat - storm.lat, other.lon - storm.lon) > 0.35;
       const inside = row > 10 && col > 10 && row < SMALL.window.rows - 10 && col < SMALL.window.cols - 10;
@@ -207,11 +207,11 @@ test('weak echoes have no 18 dBZ top and a VIL of zero', (t) => {
 const SITE = { lat: 35.33, lon: -97.28 };
 
 test('a pixel is covered when its centre lies within 230 km of a site, within half a percent', (t) => {
-  const window = { row0: 1700, col0: 2950, rows: 520, cols: 640 };
+  const window = { lattice: LATTICES.conus, row0: 1700, col0: 2950, rows: 520, cols: 640 };
   const covered = coverageOf({ ...SMALL, window, sites: [SITE] });
   for (let row = 0; row < window.rows; row += 7)
     for (let col = 0; col < window.cols; col += 7) {
-      const centre = { lat: rowLat(window.row0 + row), lon: colLon(window.col0 + col) };
+      const centre = { lat: rowLat(LATTICES.conus, window.row0 + row), lon: colLon(LATTICES.conus, window.col0 + col) };
       const distance_km = distanceKm(SITE, centre);
       if (Math.abs(distance_km / RADAR_RANGE_KM - 1) < 0.005) continue;
       t.is(covered[row * window.cols + col], distance_km < RADAR_RANGE_KM ? 1 : 0, `${distance_km} km`);

@@ -9,6 +9,7 @@ import { cellAtPixel, maskOf, maskPixels, sharedPixels } from '../../../pipeline
 import { csi, type ObjectFrame, overlapAt } from '../../../pipeline/track/overlap.ts';
 import { partitionCells } from '../../../pipeline/track/partition-cells.ts';
 import type { CellPart, TrackCell } from '../../../pipeline/track/track-cell.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { START } from '../../support/data/parting.ts';
 import { square } from '../../support/data/square.ts';
@@ -133,7 +134,11 @@ function frames(count: number, east_km_min: number | null): ObjectFrame[] {
   return Array.from({ length: count }, (_, k) => {
     const { rows, cols } = square(1500, 3500 + 2 * k);
     const velocity = east_km_min === null ? null : { east: east_km_min, north: 0 };
-    return { scan_time: START + k * 120_000, objects: [{ mask: maskOf(rows, cols), velocity }] };
+    return {
+      lattice: LATTICES.conus,
+      scan_time: START + k * 120_000,
+      objects: [{ mask: maskOf(rows, cols), velocity }],
+    };
   });
 }
 
@@ -162,6 +167,7 @@ test('pixels under two objects that move onto each other count once', (t) => {
   const [a, b] = [square(1500, 3500), square(1500, 3512)];
   const towards = (east: number) => ({ east: east * EAST_KM_MIN, north: 0 });
   const first = {
+    lattice: LATTICES.conus,
     scan_time: START,
     objects: [
       { mask: maskOf(a.rows, a.cols), velocity: towards(3) },
@@ -169,7 +175,11 @@ test('pixels under two objects that move onto each other count once', (t) => {
     ],
   };
   const { rows, cols } = square(1500, 3506);
-  const second = { scan_time: START + 120_000, objects: [{ mask: maskOf(rows, cols), velocity: null }] };
+  const second = {
+    lattice: LATTICES.conus,
+    scan_time: START + 120_000,
+    objects: [{ mask: maskOf(rows, cols), velocity: null }],
+  };
   t.deepEqual(overlapAt([first, second], 2), { frames: 1, hits: 36, misses: 0, false_alarms: 0 });
 });
 
@@ -220,10 +230,22 @@ function picture(drawing: string): TrackCell[] {
 
 /** What the tracks of these cells are two minutes later, without motion. */
 function predictions(cells: readonly TrackCell[]): Prediction[] {
-  const { tracks } = advanceTracks(noLiveTracks, { scan_time: 0, cells, pattern_motion: null }).live;
+  const { tracks } = advanceTracks(noLiveTracks, {
+    lattice: LATTICES.conus,
+    scan_time: 0,
+    cells,
+    pattern_motion: null,
+  }).live;
   return tracks
     .toSorted((a, b) => a.centroid_lon - b.centroid_lon)
-    .map((track) => ({ track, minutes: 2, motion: track.motion, rows_south: 0, cols_east: 0 }));
+    .map((track) => ({
+      lattice: LATTICES.conus,
+      track,
+      minutes: 2,
+      motion: track.motion,
+      rows_south: 0,
+      cols_east: 0,
+    }));
 }
 
 function divided(before: string, after: string): CellPart[] {

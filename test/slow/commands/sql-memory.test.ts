@@ -30,7 +30,7 @@ function valueSql({ name, type }: Column, date: string): string {
 }
 
 async function busyMonth(root: string): Promise<void> {
-  const opened = await openRoot(root, 'test', 0, MONTH_LATER_MS, cataloguesOf([]));
+  const opened = await openRoot(root, 'test', 0, MONTH_LATER_MS, { catalogues: cataloguesOf([]) });
   try {
     for (let day = 0; day < DATES; day++) {
       const date = addDays('2026-05-01', day);

@@ -12,6 +12,7 @@ import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts'
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { openFileIndex, planScans } from '../../../pipeline/sources/plan.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { diary } from '../../support/data/diary.ts';
 import { constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
@@ -144,7 +145,10 @@ test('the work that bad files cause grows with their number, not with its square
     const read = async ({ mesh: location }: ScanFiles) => {
       throw new BadInput('read', location, 'is bad');
     };
-    const readAhead = openReadAhead({ read, close: async () => {} }, index, 0);
+    const readAhead = openReadAhead({ read, close: async () => {} }, index, {
+      storm_day_start_hour: 0,
+      lattice: LATTICES.conus,
+    });
     const { scans } = planScans(files);
     looks = 0;
     for (const one of scans) {

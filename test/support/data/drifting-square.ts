@@ -1,6 +1,6 @@
 import type { ScoredDay } from '../../../pipeline/train/day-scores.ts';
 import type { NowcastDay } from '../../../pipeline/train/nowcast-brier.ts';
-import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { TrackPoint } from '../../../schemas/tables/tracks.ts';
 import { START } from './parting.ts';
 import { square } from './square.ts';
@@ -19,6 +19,7 @@ export function driftingSquare({ scans, columns, speed_kmh, direction_deg }: Dri
   const scan_times = Array.from({ length: scans }, (_, k) => START + k * 120_000);
   const cells = scan_times.map((_, k) => square(1500, 3500 + columns * k));
   return {
+    lattice: LATTICES.conus,
     storm_date: '2026-05-01',
     source: 'simulated',
     scan_times,
@@ -51,8 +52,8 @@ export function driftingSquare({ scans, columns, speed_kmh, direction_deg }: Dri
         scan_time: scan_times[k] as number,
         row,
         col: cols[i] as number,
-        lat: rowLat(row),
-        lon: colLon(cols[i] as number),
+        lat: rowLat(LATTICES.conus, row),
+        lon: colLon(LATTICES.conus, cols[i] as number),
         estimated_size_mm: 30,
         cell_index: 0,
         track_id: 'a',

@@ -1,4 +1,5 @@
 import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
+import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 
 /** Some radars of the southern Plains: enough to cover the window below but for its western edge. */
@@ -12,7 +13,7 @@ export const SITES: readonly Position[] = [
 /** Three by four degrees in Oklahoma: small, and never without storms. */
 export const SMALL: Scenario = {
   seed: 11,
-  window: { row0: 1850, col0: 3000, rows: 300, cols: 400 },
+  window: { lattice: LATTICES.conus, row0: 1850, col0: 3000, rows: 300, cols: 400 },
   day_type: 'outbreak',
   steady: true,
   sites: SITES,

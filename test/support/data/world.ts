@@ -15,13 +15,13 @@ import { writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
-import type { Window } from '../../../schemas/geo/lattice.ts';
+import { LATTICES, type Window } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { monthOf } from '../../../schemas/time.ts';
 import { copyFolder, prepared } from './prepared.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
-const WINDOW: Window = { row0: 1900, col0: 3200, rows: 150, cols: 200 };
+const WINDOW: Window = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, cols: 200 };
 const FROM_MS = Date.parse('2026-05-01T23:20:00Z');
 const TO_MS = Date.parse('2026-05-02T00:50:00Z');
 /** A data clock just after the evening: its dates are still open. */
@@ -151,7 +151,10 @@ export async function onRoot<Result>(
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
   const log = settings.log ?? silent;
-  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, settings.catalogues ?? [], log);
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, {
+    catalogues: settings.catalogues ?? [],
+    log,
+  });
   try {
     const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,

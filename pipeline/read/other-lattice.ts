@@ -1,0 +1,6 @@
+import type { Lattice } from '../../schemas/geo/lattice.ts';
+
+/** Reason why a grid of one lattice does not go into a data root of another, with the setting that a root for it needs. */
+export function otherLattice(found: Lattice, wanted: Lattice): string {
+  return `is a grid of the ${found.title} lattice, expected one of the ${wanted.title} lattice, which this data root holds; a root of its own takes it with HAIL_LATTICE=${found.name}`;
+}
