@@ -47,8 +47,9 @@ Examples:
           `backup ${given}: exists, expected a new ${withFiles ? 'folder' : 'file'}`,
         );
       refuseNowhere('backup', given);
-      const { data_root, now, ...settings } = config();
-      const { rows, copied } = await withRecords({ data_root, now, ...settings }, (records) =>
+      const settings = config();
+      const { data_root, now } = settings;
+      const { rows, copied } = await withRecords(settings, (records) =>
         whole(to, async (partial) => {
           if (!withFiles) return { rows: await writeRecords(records, partial, now()), copied: null };
           return await writeFolder(records, data_root, partial, now());
