@@ -1,6 +1,6 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Command } from 'commander';
@@ -38,24 +38,30 @@ Examples:
   hail-api backup create records-2026-05-01.ndjson.gz
   hail-api backup create /srv/backups/2026-05-01 --with-files`,
     )
-    .action(async (to: string, { json, withFiles = false }: CreateOptions) => {
+    .action(async (given: string, { json, withFiles = false }: CreateOptions) => {
+      // A name that ends in a slash would put the unfinished backup inside of itself.
+      const to = given === '' ? given : resolve(given);
       if (existsSync(to))
-        throw new CommandError(EXIT.conflict, `backup ${to}: exists, expected a new ${withFiles ? 'folder' : 'file'}`);
-      refuseNowhere('backup', to);
-      const { data_root, now, ...settings } = config();
-      const { rows, copied } = await withRecords({ data_root, now, ...settings }, (records) =>
+        throw new CommandError(
+          EXIT.conflict,
+          `backup ${given}: exists, expected a new ${withFiles ? 'folder' : 'file'}`,
+        );
+      refuseNowhere('backup', given);
+      const settings = config();
+      const { data_root, now } = settings;
+      const { rows, copied } = await withRecords(settings, (records) =>
         whole(to, async (partial) => {
           if (!withFiles) return { rows: await writeRecords(records, partial, now()), copied: null };
           return await writeFolder(records, data_root, partial, now());
         }),
       );
       if (copied === null) {
-        print(json, { file: to, rows }, [`Wrote ${counted(rows, 'row')} to ${to}.`]);
+        print(json, { file: given, rows }, [`Wrote ${counted(rows, 'row')} to ${given}.`]);
         return;
       }
       const { files, bytes, faults } = copied;
-      print(json, { folder: to, rows, files, bytes, missing: faults }, [
-        `Wrote ${counted(rows, 'row')} and ${counted(files, 'file')} of ${counted(bytes, 'byte')} to ${to}.`,
+      print(json, { folder: given, rows, files, bytes, missing: faults }, [
+        `Wrote ${counted(rows, 'row')} and ${counted(files, 'file')} of ${counted(bytes, 'byte')} to ${given}.`,
         ...faults.map(({ id, fault }) => `The file of ${id} ${fault}: the backup is without it.`),
       ]);
       if (faults.length > 0) process.exitCode = EXIT.check_found;

@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import type { ErrorCode } from '../../schemas/errors.ts';
+import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { REFUSAL_REASONS, type RefusalReason } from '../errors.ts';
 
 /** What workers report as they go. */
@@ -133,6 +133,7 @@ export function createMetrics(): Metrics {
     registers,
   });
   // A series that begins with its first event hides that event from rate().
+  for (const code of Object.keys(ERRORS)) refusals.inc({ code }, 0);
   for (const reason of REFUSAL_REASONS.overloaded) overloads.inc({ reason }, 0);
   for (const reason of REFUSAL_REASONS.rate_limited) rates.inc({ reason }, 0);
   for (const outcome of OUTCOMES) attempts.inc({ outcome }, 0);

@@ -60,15 +60,21 @@ const MAIL_LEASE_MS = 120_000;
  */
 export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT): () => Promise<void> {
   let working: readonly (() => Promise<void>)[] | null = null;
+  /** True once a failure to look was logged. */
+  let isTold = false;
   const look = async () => {
     try {
       const isPaused = (await deliveryPause(parts.records.reader)) !== null;
-      if (isPaused === (working === null)) return;
-      const stops = working ?? [];
-      working = isPaused ? null : beginDeliveries(parts);
-      await Promise.all(stops.map((stop) => stop()));
+      if (isPaused !== (working === null)) {
+        const stops = working ?? [];
+        working = isPaused ? null : beginDeliveries(parts);
+        await Promise.all(stops.map((stop) => stop()));
+      }
+      isTold = false;
     } catch (error) {
-      log.warn({ err: error }, 'Push:Pause:Unknown');
+      // What runs goes on, and what does not waits: whether this is a copy is not known.
+      if (!isTold) log.warn({ err: error }, 'Push:Pause:Unknown');
+      isTold = true;
     }
   };
   let looking = look();

@@ -15,7 +15,7 @@ test.serial(
     const source = operator(t);
     const jobs = await withReports(source, ['one', 'two', 'three ✓']);
     const folder = source.path("back up's folder");
-    t.like(await source.json('backup', 'create', folder, '--with-files'), { files: 3, bytes: 15, missing: [] });
+    t.like(await source.json('backup', 'create', `${folder}/`, '--with-files'), { files: 3, bytes: 15, missing: [] });
     t.deepEqual(readdirSync(folder).sort(), ['backup.json', 'records.ndjson.gz', 'reports']);
     t.is(statSync(folder).mode & 0o777, 0o700);
     const target = operator(t);

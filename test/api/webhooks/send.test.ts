@@ -14,12 +14,13 @@ import { indexPlaces } from '../../../api/alerts/place-index.ts';
 import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/places.ts';
 import { earlierBodyOf } from '../../../api/legacy/events.ts';
 import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
+import { endDeliveryPause, pauseDeliveries } from '../../../api/store/delivery-pause.ts';
 import { CommitFailed } from '../../../api/store/errors.ts';
 import type { NewTask } from '../../../api/store/tasks/queue.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';
-import { enqueueEvent } from '../../../api/webhooks/events.ts';
+import { enqueueEvent, MESSAGE_TASK } from '../../../api/webhooks/events.ts';
 import { setReceiverFormat } from '../../../api/webhooks/formats.ts';
 import { findMessage, sweepMessages } from '../../../api/webhooks/messages.ts';
 import { signatureFault } from '../../../api/webhooks/signature.ts';
@@ -88,6 +89,24 @@ test('a delivery over TLS carries both signatures, which receivers and Standard 
   t.like(headers, { 'x-service-event': 'alert.created', 'x-service-delivery-id': event_id, 'webhook-id': event_id });
   t.regex(String(headers['user-agent']), /^hail-webhooks\/\d/);
   t.is(headers['content-type'], 'application/json');
+});
+
+test('deliveries of records that are marked as a copy wait, and are sent once the mark is gone', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  const [first = ''] = await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.length === 1);
+  const { queue, records } = service.services;
+  await records.transaction((rows) => pauseDeliveries(rows, 'test', Date.now()));
+  await until(t, () => queue.load(MESSAGE_TASK) === null);
+  const [second = ''] = await happen(service, [webhook_id]);
+  t.like(await findMessage(records.reader, second), { state: 'pending', attempts: 0 });
+  await records.transaction(endDeliveryPause);
+  await until(t, () => receiver.received.length === 2);
+  t.deepEqual(
+    receiver.received.map(({ headers }) => headers['webhook-id']),
+    [first, second],
+  );
 });
 
 test('a failed delivery is sent again with the same bytes until it is taken', async (t) => {
