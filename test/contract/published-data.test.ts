@@ -479,8 +479,8 @@ function withoutRequest(reply: unknown): unknown {
 }
 
 /** Types that a published table has on disk for a column, over all its files. */
-async function typesOnDisk(root: string, table: string, column: string): Promise<string[]> {
-  const { files } = (await readNewest(root, DATE)) as Manifest;
+async function typesOnDisk(root: string, table: string, column: string, partition = DATE): Promise<string[]> {
+  const { files } = (await readNewest(root, partition)) as Manifest;
   const engine = await openEngine();
   const types = new Set<string>();
   for (const { path } of files.filter((file) => file.table === table)) {
@@ -523,6 +523,32 @@ test('unsigned rows of a date that goes on become signed when it is closed', asy
   ] as const)
     t.deepEqual(await typesOnDisk(root, table, column), ['INTEGER'], table);
   t.deepEqual(await faultsOf(root), []);
+});
+
+test('a month of dates with unsigned and with signed rows is joined into signed ones and answers the same', async (t) => {
+  const months: { history: unknown; types: string[] }[] = [];
+  for (const aged of [false, true]) {
+    const root = await publishedRoot(t, await midnight());
+    await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
+      for (const date of ['2026-05-01', DATE]) await opened.compactDay(date, MONTH_LATER_MS);
+    });
+    if (aged) await agePartition(root, '2026-05-01', 'before-signed-rows');
+    await onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: opened }) =>
+      opened.compactMonth('2026-05', MONTH_LATER_MS),
+    );
+    t.deepEqual(await faultsOf(root), []);
+    const service = await serve(t, root);
+    const path = `/v1/hail/history?${ALL}&days=7`;
+    const reply = await service.call(path);
+    t.is(reply.status, 200);
+    const partition = layout.monthPartition('2026-05');
+    months.push({
+      history: withoutRequest(await reply.json()),
+      types: await typesOnDisk(root, 'day-max', 'row', partition),
+    });
+  }
+  t.deepEqual(months[0]?.types, ['INTEGER']);
+  t.deepEqual(months[1], months[0]);
 });
 
 test('the difference of two rows can be negative in DuckDB', async (t) => {

@@ -404,6 +404,7 @@ testJobs('an export is accepted with 202 and where to ask, pending until it is m
     row_count: null,
     truncated: null,
     generated_at: null,
+    data_as_of: null,
     download_url: null,
     download_url_expires_in_seconds: null,
     error: null,
