@@ -515,9 +515,12 @@ test.serial(
     });
     for (const name of ['hail-api', 'hail-pipeline'])
       writeFileSync(join(folder, 'bin', name), command, { mode: 0o755 });
-    writeFileSync(join(folder, 'etc/hail.env'), `HAIL_DATA="${root}"\nHAIL_BASE_URL=https://hail.example.com/v1\n`);
+    writeFileSync(
+      join(folder, 'etc/hail.env'),
+      `HAIL_DATA="${root}"\nHAIL_BASE_URL=https://hail.example.com/v1\nHAIL_LOG_LEVEL=warn\n`,
+    );
     const shell = (script: string, cwd: string) => {
-      const { status, stdout, stderr } = spawnSync('bash', ['-c', `set -euo pipefail\n${script}`], {
+      const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-c', `set -euo pipefail\n${script}`], {
         cwd,
         encoding: 'utf8',
         env: { PATH: `${folder}/bin:${PATH}`, HAIL_DATA: root },
