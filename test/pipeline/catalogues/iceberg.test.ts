@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { icebergRead } from 'icebird';
+import { avroMetadata } from 'icebird/src/avro/avro.metadata.js';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { openEngine, sqlText } from '../../../pipeline/duckdb.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
@@ -155,6 +156,37 @@ function boundOf(type: string, bytes: Uint8Array | undefined): number | null {
   if (type === 'date') return view.getInt32(0, true) * 86_400_000;
   return type === 'double' ? view.getFloat64(0, true) : Number(view.getBigInt64(0, true));
 }
+
+test('manifests and their lists have the headers and the field ids that the specification names', async (t) => {
+  const folder = metadataFolder(await openDates(t), 'detections');
+  const headerOf = async (start: string): Promise<Map<string, string>> => {
+    const name = readdirSync(folder).find((one) => one.startsWith(start)) ?? '';
+    const { buffer, byteOffset, length } = await fs.readFile(join(folder, name));
+    const { metadata } = await avroMetadata({ view: new DataView(buffer, byteOffset, length), offset: 0 });
+    return new Map(
+      Object.entries(metadata).map(([key, text]) => [key, typeof text === 'string' ? text : JSON.stringify(text)]),
+    );
+  };
+  const [manifest, list] = [await headerOf(MONTH), await headerOf('snap-')];
+  for (const [key, text] of [
+    ['format-version', '2'],
+    ['content', 'data'],
+    ['partition-spec', '[]'],
+    ['partition-spec-id', '0'],
+    ['schema-id', '0'],
+  ] as const)
+    t.is(manifest.get(key), text);
+  t.regex(manifest.get('schema') ?? '', /"name":"scan_time"/);
+  t.is(list.get('format-version'), '2');
+  t.is(list.get('sequence-number'), '1');
+  const idsIn = (schema: string | undefined) =>
+    [...(schema ?? '').matchAll(/"field-id":(\d+)/g)].map(([, id]) => Number(id)).sort((a, b) => a - b);
+  t.deepEqual(
+    idsIn(manifest.get('avro.schema')),
+    [0, 1, 2, 3, 4, 100, 101, 102, 103, 104, 109, 110, 119, 120, 121, 122, 125, 126, 127, 128, 129, 130, 134],
+  );
+  t.deepEqual(idsIn(list.get('avro.schema')), [500, 501, 502, 503, 504, 505, 506, 512, 513, 514, 515, 516, 517]);
+});
 
 test('commits that add rows keep the snapshots before; one that replaces files drops them', async (t) => {
   const path = await scratch(t);
