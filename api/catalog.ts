@@ -10,6 +10,7 @@ import {
   FeedStates,
 } from '../schemas/collections.ts';
 import { isReadableVersion, type Table } from '../schemas/columns.ts';
+import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -44,6 +45,8 @@ interface RowFilter {
  * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
+  /** Lattice that every row and column counts on. */
+  readonly lattice: Lattice;
   /** Provenance of the newest data, which need not be that of other dates; null while nothing is published. */
   readonly newest_provenance: Provenance | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
@@ -208,12 +211,19 @@ export async function openCatalog(
     if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
     const current = await readCurrent(store);
     const { changed, ...found } = await partitions(current);
-    const root: RootState = { root_id: await readName(store), commits: commitsOf(found) };
+    const name = await readName(store);
+    const root: RootState = { root_id: name?.root_id ?? null, commits: commitsOf(found) };
     await requireNoLoss(root);
     await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
-      const edition = makeEdition(store, current, found, storm_day_start_hour);
+      const edition = makeEdition(
+        store,
+        current,
+        found,
+        storm_day_start_hour,
+        LATTICES[name?.lattice ?? LATTICES.conus.name],
+      );
       for (const prepare of preparations) await prepare(edition);
       state = { edition };
       last = root;
@@ -301,9 +311,9 @@ async function requireFolders(store: DataRoot, current: Current | null, heads: r
 }
 
 /** Name of the data root; null where no pipeline has opened it. */
-async function readName(store: DataRoot): Promise<string | null> {
+async function readName(store: DataRoot): Promise<RootName | null> {
   const text = await store.text(layout.root);
-  return text === null ? null : parsed(layout.root, text, RootName).root_id;
+  return text === null ? null : parsed(layout.root, text, RootName);
 }
 
 function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
@@ -474,6 +484,7 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 
 /** The edition of an empty root. */
 export const NOTHING_PUBLISHED: Edition = {
+  lattice: LATTICES.conus,
   newest_provenance: null,
   newest_scan_ms: null,
   feeds: new Map(),
@@ -503,6 +514,7 @@ function makeEdition(
   current: Current | null,
   { dates: partitions, months, read_collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
+  lattice: Lattice,
 ): Edition {
   const dates = [...partitions.keys()];
   const named = (name: string) => (name === layout.staticPartition ? (staticHead ?? undefined) : partitions.get(name));
@@ -559,6 +571,7 @@ function makeEdition(
   const joined = new Map([...months.keys()].map((month) => [month, currentMonth(month)]));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
+    lattice,
     newest_provenance,
     newest_scan_ms,
     feeds,

@@ -1,3 +1,4 @@
+import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
@@ -34,6 +35,12 @@ export interface BlockageReport {
 /** Publishes the climatology of all published storm dates, and the tables derived from it. */
 export function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
   return withRoot(config, 'derive', async (root) => {
+    if (root.lattice.name !== LATTICES.conus.name)
+      throw new NotFound(
+        'derive',
+        root.path,
+        `holds the ${root.lattice.title} lattice, expected CONUS: there is no climatology of another`,
+      );
     const dates = datesToCount(root);
     if (dates === null)
       throw new NotFound('derive', root.path, 'holds no storm date, expected some to make a climatology of');
