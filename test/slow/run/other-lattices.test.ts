@@ -73,7 +73,7 @@ function eccodesTest(title: string, body: (t: ExecutionContext) => Promise<void>
 
 function ingest(root: string, folder: string, settings: Record<string, string> = {}) {
   const args = ['ingest', '--source', 'dir', '--from', folder, '--no-progress', '--json'];
-  return command(root, args, { HAIL_NOW: NOW, ...settings });
+  return command(root, args, { now: NOW, env: settings });
 }
 
 for (const name of LATTICE_NAMES)
@@ -119,8 +119,7 @@ eccodesTest('grids of Guam make a data root of their own, from detections to the
   );
   const engine = await openEngine();
   const [off] = await engine.rows<{ n: number; rows: number }>(
-    `SELECT count(*)::DOUBLE AS rows, count(*) FILTER (abs(lat - (17.9975 - 0.005 * "row")) > 1e-9 OR abs(lon - (140.0025 + 0.005 * col)) > 1e-9)::DOUBLE AS n FROM read_parquet($1::VARCHAR[])`,
-    [files],
+    `SELECT count(*)::DOUBLE AS rows, count(*) FILTER (abs(lat - (17.9975 - 0.005 * "row")) > 1e-9 OR abs(lon - (140.0025 + 0.005 * col)) > 1e-9)::DOUBLE AS n FROM read_parquet([${files.map((file) => `'${file}'`).join()}])`,
   );
   engine.close();
   t.is(off?.n, 0);
