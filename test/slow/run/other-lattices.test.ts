@@ -73,7 +73,7 @@ function eccodesTest(title: string, body: (t: ExecutionContext) => Promise<void>
 
 function ingest(root: string, folder: string, settings: Record<string, string> = {}) {
   const args = ['ingest', '--source', 'dir', '--from', folder, '--no-progress', '--json'];
-  return command(root, args, { now: NOW, env: settings });
+  return command(root, args, { now_ms: Date.parse(NOW), environment: settings });
 }
 
 for (const name of LATTICE_NAMES)
