@@ -11,6 +11,7 @@ import {
 } from '../schemas/collections.ts';
 import { lacksColumns, type Table } from '../schemas/columns.ts';
 import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
+import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -44,6 +45,8 @@ interface RowFilter {
  * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
+  /** Lattice that every row and column counts on. */
+  readonly lattice: Lattice;
   /** Provenance of the newest data, which need not be that of other dates; null while nothing is published. */
   readonly newest_provenance: Provenance | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
@@ -222,15 +225,21 @@ export async function openCatalog(
     const elapsed_ms = performance.now() - heads_at_ms;
     if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
     // First of all: its format says whether the other lists can be read.
-    const root_id = await readName(store);
+    const name = await readName(store);
     const current = await readCurrent(store);
     const { changed, ...found } = await partitions(current);
-    const root: RootState = { root_id, commits: commitsOf(found) };
+    const root: RootState = { root_id: name?.root_id ?? null, commits: commitsOf(found) };
     await requireNoLoss(root);
     await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || 'failure' in state) {
-      const edition = makeEdition(store, current, found, storm_day_start_hour);
+      const edition = makeEdition(
+        store,
+        current,
+        found,
+        storm_day_start_hour,
+        LATTICES[name?.lattice ?? LATTICES.conus.name],
+      );
       for (const prepare of preparations) await prepare(edition);
       state = { edition };
       last = root;
@@ -319,12 +328,12 @@ async function requireFolders(store: DataRoot, current: Current | null, heads: r
 }
 
 /** Name of the data root; null where no pipeline has opened it. Throws UnreadableVersion for a root of another data format. */
-async function readName(store: DataRoot): Promise<string | null> {
+async function readName(store: DataRoot): Promise<RootName | null> {
   const text = await store.text(layout.root);
   if (text === null) return null;
   const fault = formatFault(json(layout.root, text), PROGRAM);
   if (fault !== null) throw new UnreadableVersion(layout.root, fault);
-  return parsed(layout.root, text, RootName).root_id;
+  return parsed(layout.root, text, RootName);
 }
 
 function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
@@ -498,6 +507,7 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 
 /** The edition of an empty root. */
 export const NOTHING_PUBLISHED: Edition = {
+  lattice: LATTICES.conus,
   newest_provenance: null,
   newest_scan_ms: null,
   feeds: new Map(),
@@ -527,6 +537,7 @@ function makeEdition(
   current: Current | null,
   { dates: partitions, months, read_collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
+  lattice: Lattice,
 ): Edition {
   const dates = [...partitions.keys()];
   const named = (name: string) => (name === layout.staticPartition ? (staticHead ?? undefined) : partitions.get(name));
@@ -579,6 +590,7 @@ function makeEdition(
   const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, dateOf)));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
+    lattice,
     newest_provenance,
     newest_scan_ms,
     feeds,

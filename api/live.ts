@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { columns, type Table } from '../schemas/columns.ts';
 import { boxAround } from '../schemas/geo/around.ts';
 import { distanceKm, isWithinKm } from '../schemas/geo/distance.ts';
+import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Position } from '../schemas/geo/position.ts';
 import { cells } from '../schemas/tables/cells.ts';
 import { detections } from '../schemas/tables/detections.ts';
@@ -55,6 +56,7 @@ export interface Found<Item> {
 
 /** The half hour before the newest scan, immutable. Look-backs by the clock are the caller's: `since_ms` is the oldest scan wanted. */
 export interface LiveSnapshot {
+  readonly lattice: Lattice;
   readonly newest_scan_ms: number | null;
   /** Changes with every snapshot. */
   readonly version: string;
@@ -91,12 +93,12 @@ export interface Live {
 export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live> {
   const store = openDataRoot(dataRoot);
   let files: Edition['live'] = null;
-  let snapshot = await snapshotOf(store, null, null);
+  let snapshot = await snapshotOf(store, null, null, LATTICES.conus);
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
   await catalog.beforeEdition(async (edition) => {
-    const { live, newest_scan_ms } = edition;
+    const { live, newest_scan_ms, lattice } = edition;
     if (JSON.stringify(live) !== JSON.stringify(files) || newest_scan_ms !== snapshot.newest_scan_ms) {
-      snapshot = await snapshotOf(store, live, newest_scan_ms);
+      snapshot = await snapshotOf(store, live, newest_scan_ms, lattice);
       files = live;
     }
     snapshots.set(edition, snapshot);
@@ -114,6 +116,7 @@ async function snapshotOf(
   store: DataRoot,
   files: Edition['live'],
   newest_scan_ms: number | null,
+  lattice: Lattice,
 ): Promise<LiveSnapshot> {
   const detectionRows = await readTable(store, files?.detections, detections);
   const cellRows = await readTable(store, files?.cells, cells);
@@ -134,6 +137,7 @@ async function snapshotOf(
   const nearPlaces = nearby(places, ({ lat, lon, geohash5 }) => ({ lat, lon, name: geohash5 }));
   const nearStorms = nearby(storms, ({ seen: { lat, lon, track_id } }) => ({ lat, lon, name: track_id }));
   return {
+    lattice,
     newest_scan_ms,
     version: files === null ? `none ${newest_scan_ms}` : `${files.detections} ${files.cells} ${files.tracks}`,
     detections: detectionRows,

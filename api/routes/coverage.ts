@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isOnLattice, LATTICES } from '../../schemas/geo/lattice.ts';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_EXAMPLE, Coverage } from '../../schemas/resources/coverage.ts';
 import { latitudeQuery, longitudeQuery } from '../decode.ts';
 import { flatPrice, readEndpoint } from '../endpoint.ts';
@@ -22,12 +22,18 @@ export const getCoverage = readEndpoint({
   example: COVERAGE_EXAMPLE,
   price: flatPrice('coverage.get', 5),
   reads_dates: false,
-  plan: ({ now_ms, services: { terrain } }) => {
+  plan: ({ now_ms, edition: { lattice }, services: { terrain } }) => {
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
-    return { dates: [], month, model, version: `month ${month} terrain ${model?.version}` };
+    return {
+      dates: [],
+      month,
+      model,
+      lattice,
+      version: `month ${month} terrain ${model?.version} lattice ${lattice.name}`,
+    };
   },
-  answer: async ({ query: { lat, lon }, plan: { month, model } }) => {
-    const { covered, block } = qualityAt({ lat, lon }, month, model);
+  answer: async ({ query: { lat, lon }, plan: { month, model, lattice } }) => {
+    const { covered, block } = qualityAt({ lat, lon }, month, model, lattice);
     const location = roundedPosition({ lat, lon });
     return {
       body: {
@@ -35,7 +41,7 @@ export const getCoverage = readEndpoint({
         covered,
         month,
         detection_quality: block,
-        note: qualityNote(model, block.beam_height_m !== null, isOnLattice(LATTICES.conus, { lat, lon })),
+        note: qualityNote(model, block.beam_height_m !== null, isOnLattice(lattice, { lat, lon }) ? null : lattice),
       },
     };
   },

@@ -1,6 +1,6 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { isOnLattice, LATTICES } from '../../schemas/geo/lattice.ts';
+import { isOnLattice, LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -8,9 +8,12 @@ import type { DetectionQualityBlock } from '../../schemas/resources/detection-qu
 import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
-const [WEST, SOUTH, EAST, NORTH] = LATTICES.conus.bbox;
 /** Note for a place where no data can exist. */
-export const OFF_LATTICE = `The point lies outside the published area, ${SOUTH} to ${NORTH} N and ${-WEST} to ${-EAST} W: no data can exist there.`;
+export function offLattice({ bbox: [west, south, east, north] }: Lattice): string {
+  const lon = (degrees: number) => `${Math.abs(degrees)} ${degrees < 0 ? 'W' : 'E'}`;
+  const [from, to] = west < 0 === east < 0 ? [String(Math.abs(west)), lon(east)] : [lon(west), lon(east)];
+  return `The point lies outside the published area, ${south} to ${north} N and ${from} to ${to}: no data can exist there.`;
+}
 
 /** The detection-quality block of an answer, and whether the place counts as covered. */
 interface PlaceQuality {
@@ -23,7 +26,12 @@ interface PlaceQuality {
  * Detection quality of a place in a month, 1 to 12, from the WSR-88D sites and the table of freezing levels on days with
  * hail; the pipeline computes its confidence from the same. Without a terrain model no beam is blocked.
  */
-export function qualityAt(position: Position, month: number, terrain: Blockage | null): PlaceQuality {
+export function qualityAt(
+  position: Position,
+  month: number,
+  terrain: Blockage | null,
+  lattice = LATTICES.conus,
+): PlaceQuality {
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
   const { covered, ...block } = detectionQuality(position, {
     sites: WSR88D,
@@ -32,7 +40,7 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   });
   const { sample_coverage, beam_blockage, dual_pol_availability } = block.components;
   return {
-    covered: covered && isOnLattice(LATTICES.conus, position),
+    covered: covered && isOnLattice(lattice, position),
     block: {
       ...block,
       components: {
@@ -48,9 +56,9 @@ export function qualityAt(position: Position, month: number, terrain: Blockage |
   };
 }
 
-/** Note that explains the index, its terrain model, and why a place off the lattice is not covered. */
-export function qualityNote(terrain: TerrainModel | null, isReached = true, isPublished = true): string {
-  if (!isPublished) return `${qualityNote(terrain, isReached)} ${OFF_LATTICE}`;
+/** Note that explains the index, its terrain model, and why a place off the lattice is not covered. `off`: the lattice that the place lies off, null where it lies on it. */
+export function qualityNote(terrain: TerrainModel | null, isReached = true, off: Lattice | null = null): string {
+  if (off !== null) return `${qualityNote(terrain, isReached)} ${offLattice(off)}`;
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
   if (!isReached) return `${prior}No radar lies within 230 km: nothing is sampled.`;
   if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;

@@ -1,5 +1,5 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { LATTICES, pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
 import { type HailCell, type ImpactBlock, LOOKBACK_MIN, type StormBlock } from '../../schemas/resources/hail-cell.ts';
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/detections.ts';
@@ -154,7 +154,11 @@ function impactBlock(
 }
 
 /** Area of the pixels where a track brought hail >= 19 mm since an instant, km2: each pixel once. */
-function severeArea(track_id: string, { detections, detectionsOfTrack }: LiveSnapshot, since_ms: number): number {
+function severeArea(
+  track_id: string,
+  { lattice, detections, detectionsOfTrack }: LiveSnapshot,
+  since_ms: number,
+): number {
   const [rows, cols] = [detections.column('row'), detections.column('col')];
   const [sizes, times] = [detections.column('estimated_size_mm'), detections.column('scan_time')];
   const pixels = new Set<number>();
@@ -163,6 +167,6 @@ function severeArea(track_id: string, { detections, detectionsOfTrack }: LiveSna
     pixels.add(rows[index] * ROW_STRIDE + cols[index]);
   }
   let area_km2 = 0;
-  for (const pixel of pixels) area_km2 += pixelAreaKm2(LATTICES.conus, Math.floor(pixel / ROW_STRIDE));
+  for (const pixel of pixels) area_km2 += pixelAreaKm2(lattice, Math.floor(pixel / ROW_STRIDE));
   return area_km2;
 }

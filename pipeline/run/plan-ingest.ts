@@ -58,15 +58,16 @@ export interface IngestPlan {
  */
 export async function planIngest(config: Config, source: PlanSource): Promise<IngestPlan> {
   const { data_root: path, storm_day_start_hour, now, raw_keep_days } = config;
+  const lattice = await plannedLattice(config);
   const context: PlanContext = {
-    root: { path, ...(await openPublishedDates(path, storm_day_start_hour)) },
+    root: { path, lattice, ...(await openPublishedDates(path, storm_day_start_hour)) },
     settings: { storm_day_start_hour, now, raw_keep_days, log: silent },
     dry_run: true,
     archived: new Map(),
     provenances: new Map(),
     reported: new Set(),
   };
-  const { local, remote, unknown, unreadable } = await listSource(config, source, await plannedLattice(config));
+  const { local, remote, unknown, unreadable } = await listSource(config, source, lattice);
   const deferred: Deferred[] = [];
   const worthwhile = await selectWorthwhile(context, local, deferred);
   const { accepted, archived } = await planningFiles(context, [...worthwhile, ...remote]);

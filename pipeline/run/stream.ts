@@ -4,6 +4,7 @@ import { isTransient } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import { readLattice } from '../publish/root-name.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
 import { secondsSince } from '../scans/seconds-since.ts';
 import { openSession, type Session } from '../scans/session.ts';
@@ -77,7 +78,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
           : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };
-  const opened = openFeeds(config, feeds, log, { signal });
+  const opened = openFeeds(config, lattice ?? (await readLattice(data_root)), feeds, log, { signal });
   const schedule =
     source.kind === 'simulate'
       ? simulatedSchedule(config, source, log)

@@ -11,6 +11,7 @@ import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { MAX_UNZIPPED_BYTES, readBounded } from '../read/file.ts';
 import { readGrid } from '../read/mrms.ts';
+import { isNoReasonOn } from '../read/other-lattice.ts';
 import { readProbSevere } from '../read/probsevere.ts';
 import {
   archiveRaw,
@@ -44,7 +45,7 @@ export interface SessionSettings
 
 /** Everything that planning reads; it needs no lock and writes nothing. */
 export interface PlanContext {
-  readonly root: Pick<Root, 'path' | 'heads' | 'manifest'>;
+  readonly root: Pick<Root, 'path' | 'lattice' | 'heads' | 'manifest'>;
   readonly settings: Pick<SessionSettings, 'storm_day_start_hour' | 'now' | 'log' | 'raw_keep_days'>;
   /** True: the times of archived files are left unchanged. */
   readonly dry_run: boolean;
@@ -90,7 +91,9 @@ export async function selectWorthwhile(
     ...(await readRejections(root.path, 'observed', files)),
     ...(await readRejections(root.path, 'simulated', files)),
   ].filter(
-    ({ other_kind }) => other_kind === undefined || provenanceOn(context, other_kind.storm_date) === other_kind.source,
+    ({ other_kind, reason }) =>
+      !isNoReasonOn(root.lattice, reason) &&
+      (other_kind === undefined || provenanceOn(context, other_kind.storm_date) === other_kind.source),
   );
   const latest_ms = settings.now() + FUTURE_MAX_MS;
   const worthwhile: SourceFile[] = [];

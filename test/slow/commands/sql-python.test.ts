@@ -17,7 +17,7 @@ const title = 'the Python module of DuckDB reads views.sql as the guide shows, a
   `${title}${hasDuckdb ? '' : ' (needs duckdb for python3, which is absent)'}`,
   async (t) => {
     const path = await publishedRoot(t, await midnight());
-    await (await openRoot(path, 'test', 0, NOW_MS, cataloguesOf([]))).close();
+    await (await openRoot(path, 'test', 0, NOW_MS, { catalogues: cataloguesOf([]) })).close();
     const program = codeBlocks(readDocument('api/docs/files.md'), 'python').find((block) =>
       block.includes('views.sql'),
     );
