@@ -144,13 +144,10 @@ test.serial(hasPrometheus ? demoTitle : `${demoTitle} (panels need prometheus, w
     const reply = await call(`/hail/current?${place}&radius_km=150`);
     const text = await reply.text();
     t.is(reply.status, 200, text);
+    t.is(reply.headers.get('x-data-source'), 'simulated');
     if (JSON.parse(text).summary.total_cells > 0) answers.push(text);
   }
   t.true(answers.length > 0, 'there is hail in the window of the demo');
-  t.true(
-    answers.every((text) => text.includes('simulated')),
-    'the answer says that the data are simulated',
-  );
   t.is((await call('/nothing')).status, 404);
 
   if (hasPrometheus) {
