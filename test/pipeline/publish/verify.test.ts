@@ -141,9 +141,7 @@ test('finds a manifest of another version, and still looks at the rest', async (
 test('finds a manifest that is cut off', async (t) => {
   const world = await published(t);
   await fs.truncate(join(world.root, HEAD), 100);
-  const [fault = '', ...others] = await faultsOf(world.root);
-  t.deepEqual(others, []);
-  t.true(fault.startsWith(`${HEAD}: has manifest_version 99, and hail-pipeline ${RELEASE} reads 1: upgrade `), fault);
+  t.deepEqual(await faultsOf(world.root), [`${HEAD}: is not a readable manifest of this version`]);
 });
 
 test('finds a head that is gone', async (t) => {
