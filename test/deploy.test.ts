@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
@@ -12,6 +12,7 @@ import { exportCommand } from '../api/commands/export.ts';
 import { keyCommand } from '../api/commands/key.ts';
 import { memberCommand } from '../api/commands/member.ts';
 import { planCommand } from '../api/commands/plan.ts';
+import { restoreCommand } from '../api/commands/restore.ts';
 import { seedCommand } from '../api/commands/seed.ts';
 import { Seed } from '../api/commands/seed-file.ts';
 import { serveCommand } from '../api/commands/serve.ts';
@@ -27,13 +28,17 @@ import { pictureCommand } from '../pipeline/commands/picture.ts';
 import { rebuildCommand } from '../pipeline/commands/rebuild.ts';
 import { scoreCommand } from '../pipeline/commands/score.ts';
 import { simulateCommand } from '../pipeline/commands/simulate.ts';
+import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
 import { verifyCommand } from '../pipeline/commands/verify.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
 
 const FOLDER = 'data/examples/deploy';
-const NAMES = readdirSync(join(PROJECT, FOLDER)).sort();
+const NAMES = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map(({ name }) => name)
+  .sort();
 const textOf = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
 const OPERATE = readDocument('api/docs/operate.md');
 const ABOUT = readDocument(`${FOLDER}/README.md`);
@@ -51,6 +56,7 @@ const PROGRAMS = {
     keyCommand,
     memberCommand,
     planCommand,
+    restoreCommand,
     seedCommand,
     serveCommand,
     usageCommand,
@@ -65,6 +71,7 @@ const PROGRAMS = {
     rebuildCommand,
     scoreCommand,
     simulateCommand,
+    sqlCommand,
     streamCommand,
     verifyCommand,
   ]
@@ -190,6 +197,36 @@ test('the services of a unit have ports of their own, which settings accept', (t
   t.is(HAIL_PORT, '8080');
   t.is(HAIL_METRICS_PORT, '18080');
   t.notThrows(() => parseSettings({ HAIL_PORT, HAIL_METRICS_PORT }, refused));
+});
+
+const Prometheus = z.looseObject({
+  scrape_configs: z.array(
+    z.looseObject({ job_name: z.string(), static_configs: z.array(z.looseObject({ targets: z.array(z.string()) })) }),
+  ),
+});
+
+test('Prometheus scrapes the service and the stream at the ports that their units give them', (t) => {
+  const { scrape_configs } = Prometheus.parse(parse(textOf('monitoring/prometheus.yml')));
+  const targets = Object.fromEntries(
+    scrape_configs.map(({ job_name, static_configs }) => [job_name, static_configs.flatMap((each) => each.targets)]),
+  );
+  const service = /HAIL_METRICS_PORT=(\S+)/.exec(textOf('hail-serve@.service'))?.[1]?.replace('%i', '8080');
+  const stream = /HAIL_PIPELINE_METRICS_PORT=(\S+)/.exec(textOf('hail-stream.service'))?.[1];
+  t.deepEqual(targets['hail-api'], [`127.0.0.1:${service}`]);
+  t.deepEqual(targets['hail-pipeline'], [`127.0.0.1:${stream}`]);
+  t.not(service, stream);
+  t.false(/^HAIL_HOST=/m.test(textOf('hail.env')));
+  t.notThrows(() => parseSettings({ HAIL_PIPELINE_METRICS_PORT: stream }, refused));
+});
+
+test('every file that the image copies exists, and its ignore file leaves what the programs read', (t) => {
+  const copied = [...textOf('Dockerfile').matchAll(/^COPY (.+) \S+$/gm)].flatMap(([, from = '']) => from.split(' '));
+  t.true(copied.length > 3);
+  for (const path of copied) t.true(existsSync(join(PROJECT, path)), path);
+  const lines = textOf('Dockerfile.dockerignore').split('\n');
+  for (const line of lines.filter((each) => each.startsWith('!')))
+    t.true(existsSync(join(PROJECT, line.slice(1))), line);
+  for (const path of ['api', 'pipeline', 'schemas']) t.false(lines.includes(path), path);
 });
 
 const Compose = z.looseObject({

@@ -3,22 +3,25 @@ import { once } from 'node:events';
 import {
   chmodSync,
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { jobFilePath } from '../../api/jobs/files.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
 import { commandPath } from '../support/kill/command.ts';
+import { withReports } from '../support/service/done-reports.ts';
+import { operator } from '../support/service/run-command.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../support/service/whole-service.ts';
 import { postgresPrograms, startCluster } from '../support/store/cluster.ts';
@@ -505,7 +508,11 @@ test.serial(
     t.timeout(300_000);
     const folder = scratchFolder(t);
     const root = join(folder, "the operator's root");
-    copyFolder(await wholeRoot(), root);
+    const source = operator(t);
+    const [report] = await withReports(source, ['%PDF-1.7']);
+    copyFolder(source.config.data_root, root);
+    if (report === undefined) throw new Error('no report was made');
+    const inRoot = relative(root, jobFilePath(root, report));
     for (const name of ['bin', 'etc', 'backups']) mkdirSync(join(folder, name));
     const me = run('id', '-un').said.trim();
     const command = adapted('hail-command.sh', {
@@ -529,17 +536,21 @@ test.serial(
       return stdout;
     };
 
-    shell('hail-api business create acme; hail-api key create acme --live --name maps', folder);
     // The first start makes the master key.
     const service = await startServe(root, WHOLE_NOW_MS, 'error');
     await service.end('SIGTERM');
     copyFileSync(join(root, 'records/master.key'), join(folder, 'master.key'));
-    mkdirSync(join(root, 'reports'));
-    writeFileSync(join(root, 'reports/one of them.pdf'), '%PDF-');
     const backup = `sh ${file('backup.sh')} ${folder}/backups`;
+    const backups = () =>
+      readdirSync(join(folder, 'backups'))
+        .filter((name) => /^2\w+Z$/.test(name))
+        .sort();
+    mkdirSync(join(folder, 'backups/20260101T000000Z.partial'));
     shell(backup, PROJECT);
-    const copy = join(folder, 'backups/reports/one of them.pdf');
-    t.is(readFileSync(copy, 'utf8'), '%PDF-');
+    const [first = ''] = backups();
+    const copyIn = (name: string) => join(folder, 'backups', name, inRoot);
+    t.is(readFileSync(copyIn(first), 'utf8'), '%PDF-1.7');
+    t.deepEqual(readdirSync(join(folder, 'backups')), [first]);
 
     const [drill = ''] = codeBlocks(sectionOf(readDocument('api/docs/operate.md'), '### Restore drill'), 'sh');
     const said = shell(
@@ -556,14 +567,25 @@ test.serial(
     t.regex(said, /^ok +master key/m);
     t.notRegex(said, /^fault/m);
 
-    // The service has deleted the report since, and two weeks of backups are there.
-    rmSync(join(root, 'reports/one of them.pdf'));
-    for (let day = 10; day < 30; day++)
-      writeFileSync(join(folder, `backups/records-202604${day}T000000Z.ndjson.gz`), '');
+    // Nineteen older backups and a second one: the two share the file, and fourteen are kept.
+    for (let day = 10; day < 29; day++) mkdirSync(join(folder, `backups/202604${day}T000000Z`));
+    while (new Date().toISOString().replaceAll(/[-:]|\.\d+/g, '') === first) await new Promise(setImmediate);
     shell(backup, PROJECT);
-    t.false(existsSync(copy));
-    const kept = readdirSync(join(folder, 'backups')).filter((name) => name.startsWith('records-'));
+    const kept = backups();
     t.is(kept.length, 14);
-    t.true(kept.sort().at(-1)?.startsWith('records-20') && !kept.includes('records-20260410T000000Z.ndjson.gz'));
+    t.deepEqual(kept.slice(-2, -1), [first]);
+    t.is(statSync(copyIn(kept.at(-1) ?? '')).ino, statSync(copyIn(first)).ino);
+    t.is(kept[0], '20260417T000000Z');
+
+    // A file that is lost is left out, the rest is kept, and the unit says so by its exit code.
+    rmSync(join(root, inRoot));
+    const lost = spawnSync('sh', [file('backup.sh'), `${folder}/backups`], {
+      cwd: PROJECT,
+      encoding: 'utf8',
+      env: { PATH, HAIL_DATA: root, HAIL_LOG_LEVEL: 'warn' },
+    });
+    t.is(lost.status, 5, lost.stderr);
+    t.true(lost.stdout.includes(report.id));
+    t.is(backups().length, 14);
   },
 );

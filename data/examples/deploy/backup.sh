@@ -1,27 +1,33 @@
 #!/bin/sh
-# backup.sh FOLDER: writes the records to FOLDER and copies the files of reports and exports there. Run by
-# hail-backup.service, in the folder of the project and with the settings of the services.
-# The file with the master key is not copied: keep it elsewhere.
+# backup.sh FOLDER: makes a backup of the records and of the files of reports and exports, as a folder in FOLDER whose name is
+# the time, and deletes the oldest ones. Run by hail-backup.service, in the folder of the project and with the settings of the
+# services. The file with the master key is not in it: keep it elsewhere.
 set -eu
 umask 077
 folder=$1
-data=${HAIL_DATA:-data}
-# Backups of the records that are kept: two weeks of nightly ones.
+# Backups that are kept: two weeks of nightly ones.
 keep=14
 
-file="$folder/records-$(date -u +%Y%m%dT%H%M%SZ).ndjson.gz"
-./node_modules/.bin/node --disable-sigusr1 api/start.js backup create "$file"
+# Names of backups, oldest first.
+backups() { find "$folder" -maxdepth 1 -type d -name '2*T*Z' | sort; }
 
-# After the records, so that no report is in them without its file here. These files never change, so that each is copied once;
-# a copy is deleted when the service has deleted its file.
-for kind in reports exports; do
-  [ -d "$data/$kind" ] || continue
-  mkdir -p "$folder/$kind"
-  cp -a --no-clobber "$data/$kind/." "$folder/$kind/"
-  (cd "$folder/$kind" && find . -type f) | while IFS= read -r name; do
-    [ -e "$data/$kind/$name" ] || rm -f "$folder/$kind/$name"
+# What a killed run left behind.
+rm -rf "$folder"/2*Z.partial
+previous=$(backups | tail -n 1)
+new="$folder/$(date -u +%Y%m%dT%H%M%SZ)"
+code=0
+./node_modules/.bin/node --disable-sigusr1 api/start.js backup create "$new" --with-files || code=$?
+# 5: the backup is whole but for files that were lost before, which it has named.
+case $code in 0 | 5) ;; *) exit "$code" ;; esac
+
+# A file that the backup before holds, too, stands on the disk once: both names lead to it.
+if [ -n "$previous" ]; then
+  (cd "$new" && find reports exports -type f 2>/dev/null || true) | while IFS= read -r name; do
+    if cmp -s "$previous/$name" "$new/$name" && ln "$previous/$name" "$new/$name.link"; then
+      mv "$new/$name.link" "$new/$name"
+    fi
   done
-done
+fi
 
-# Names hold the time: the newest come last.
-find "$folder" -maxdepth 1 -name 'records-*.ndjson.gz' | sort | head -n "-$keep" | while IFS= read -r old; do rm -f "$old"; done
+backups | head -n "-$keep" | while IFS= read -r old; do rm -rf "$old"; done
+exit "$code"

@@ -72,8 +72,8 @@ async function startPrometheus(t: ExecutionContext, ports: { readonly api: numbe
   const shipped = readFileSync(new URL('prometheus.yml', MONITORING), 'utf8');
   const config = shipped
     .replaceAll('15s', '1s')
-    .replace('127.0.0.1:9101', `127.0.0.1:${ports.api}`)
-    .replace('127.0.0.1:9102', `127.0.0.1:${ports.pipeline}`);
+    .replace('127.0.0.1:18080', `127.0.0.1:${ports.api}`)
+    .replace('127.0.0.1:18070', `127.0.0.1:${ports.pipeline}`);
   writeFileSync(join(folder, 'prometheus.yml'), config);
   writeFileSync(join(folder, 'rules.yml'), readFileSync(new URL('rules.yml', MONITORING)));
   const port = await freePort();
