@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { addDays, MS_PER_HOUR, MS_PER_MIN, utcDate } from '../../schemas/time.ts';
+import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { Conflict, isIsolated } from '../error.ts';
 import { readFeedStates } from '../feeds/feed-states.ts';
@@ -15,6 +15,7 @@ import { defaultScenario } from '../simulate/scenario.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import { pause } from '../sources/retry.ts';
+import { forgetOldDates } from './forget-dates.ts';
 import { publishSimulatedFeeds, renewClimatology, writeSimulatedClimatologyState } from './ingest-source.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
 
@@ -116,18 +117,9 @@ export function simulatedSchedule(config: Config, weather: SimulatedWeather, log
         await writeSimulatedClimatologyState(root, config.now(), climatology_failure);
         await publishSimulatedForecast(root, weather.seed, config.now());
       });
-      await forgetOldDates(root, config.now());
+      await forgetOldDates(root, SIMULATED_KEEP_DATES, config.now());
     },
   };
-}
-
-/** Unpublishes simulated dates that are older than they are kept. */
-async function forgetOldDates(root: Root, now_ms: number): Promise<void> {
-  // Counted from the newest scan: a clock that was set wrong removes nothing.
-  const newest_ms = Math.min(now_ms, newestScan(root.heads.values()) ?? now_ms);
-  const first = addDays(utcDate(newest_ms), -SIMULATED_KEEP_DATES);
-  for (const { partition, provenance, scan_count } of [...root.heads.values()])
-    if (partition < first && provenance === 'simulated' && scan_count > 0) await root.clear(partition, now_ms);
 }
 
 async function orWarn(feed: string, log: Log, work: () => Promise<void>): Promise<void> {
