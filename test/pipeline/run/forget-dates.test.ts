@@ -24,11 +24,11 @@ serveFiles();
 const KEEP_DATES = 7;
 const WINDOW = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, cols: 200 };
 
-/** Raw files of the first simulated scan after an instant. */
-async function scanAfter(t: ExecutionContext, from_ms: number): Promise<readonly SourceFile[]> {
+/** Raw files of the simulated scans of the five minutes after an instant. */
+async function scansAfter(t: ExecutionContext, from_ms: number): Promise<readonly SourceFile[]> {
   const out = await scratch(t, 'scan');
   const scenario = { seed: 41, window: WINDOW, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
-  for await (const _ of writeEvening(scenario, { from_ms, to_ms: from_ms + 3 * MS_PER_MIN, out, feeds: false }));
+  for await (const _ of writeEvening(scenario, { from_ms, to_ms: from_ms + 5 * MS_PER_MIN, out, feeds: false }));
   return (await listFolder(out)).files;
 }
 
@@ -68,12 +68,12 @@ test('simulated dates that are too old go, from every catalogue and from the dis
   const root = await scratch(t);
   const evening = (await aroundMidnight()).flatMap(({ files }) => files);
   const may_10 = Date.parse('2026-05-10T00:00:00Z');
-  await pass(root, [...evening, ...(await scanAfter(t, may_10 - MS_PER_DAY))], may_10);
+  await pass(root, [...evening, ...(await scansAfter(t, may_10 - MS_PER_DAY))], may_10);
   await holdsOnly(t, root, ['2026-05-02', '2026-05-09']);
-  await pass(root, await scanAfter(t, may_10), may_10 + MS_PER_DAY);
+  await pass(root, await scansAfter(t, may_10), may_10 + MS_PER_DAY);
   await holdsOnly(t, root, ['2026-05-09', '2026-05-10']);
   const june_20 = Date.parse('2026-06-20T00:00:00Z');
-  await pass(root, await scanAfter(t, june_20), june_20 + MS_PER_DAY);
+  await pass(root, await scansAfter(t, june_20), june_20 + MS_PER_DAY);
   await holdsOnly(t, root, ['2026-06-20']);
   t.deepEqual(
     (await filesBelow(join(root, 'tables'))).filter((path) => path.includes('2026-05')),
