@@ -16,11 +16,15 @@ export interface MetricsServer {
   readonly close: () => void;
 }
 
-/** Serves metrics; `refresh` is called before each answer. Throws UsageError where the port cannot be used. */
+/**
+ * Serves metrics; `refresh` is called before each answer; a
+ * connection without traffic for `idle_ms` ends. Throws UsageError where the port cannot be used.
+ */
 export async function serveMetrics(
   { registry }: PipelineMetrics,
   { host, port }: { readonly host: string; readonly port: number },
   refresh: () => Promise<void>,
+  idle_ms = REQUEST_TIMEOUT_MS,
 ): Promise<MetricsServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
@@ -30,6 +34,8 @@ export async function serveMetrics(
     }),
   );
   server.maxConnections = MAX_CONNECTIONS;
+  // A scraper that does not read its answer must not hold a place for ever.
+  server.setTimeout(idle_ms);
   await listen(server, port, host);
   // A stream that has ended ends its process, whoever is still connected.
   server.unref();
