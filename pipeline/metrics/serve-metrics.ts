@@ -46,7 +46,20 @@ export async function serveMetrics(
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-function metricsPage(read: () => Promise<{ readonly text: string; readonly type: string }>): RequestListener {
+interface Page {
+  readonly text: string;
+  readonly type: string;
+}
+
+/** The page of metrics. Requests that come while it is being written share it: a crowd of them costs no more than one. */
+function metricsPage(write: () => Promise<Page>): RequestListener {
+  let writing: Promise<Page> | null = null;
+  const read = () => {
+    writing ??= write().finally(() => {
+      writing = null;
+    });
+    return writing;
+  };
   return (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
