@@ -7,8 +7,8 @@ import { type KnownMetric, pipelineMetrics, serviceMetrics } from './support/mon
 const ADDED = ['instance', 'job', 'le', 'command'];
 const GUIDE = new URL('../api/docs/monitor.md', import.meta.url);
 
-async function knownMetrics(): Promise<Map<string, KnownMetric>> {
-  return new Map([...pipelineMetrics(), ...(await serviceMetrics())].map((metric) => [metric.name, metric]));
+function knownMetrics(): Map<string, KnownMetric> {
+  return new Map([...pipelineMetrics(), ...serviceMetrics()].map((metric) => [metric.name, metric]));
 }
 
 /** Names and labels of an expression that no registry has. */
@@ -26,8 +26,8 @@ function unknownIn(expr: string, words: string, known: ReadonlyMap<string, Known
   return [...names.filter((name) => !known.has(name)), ...used.filter((label) => !labels.has(label))];
 }
 
-test('a name or label that no registry has is found', async (t) => {
-  const known = await knownMetrics();
+test('a name or label that no registry has is found', (t) => {
+  const known = knownMetrics();
   t.deepEqual(
     unknownIn('sum by (root) (rate(hail_requests_total{statsu="200"}[5m])) / hail_nothing', '{{colour}}', known),
     ['hail_nothing', 'root', 'statsu', 'colour'],
@@ -35,16 +35,16 @@ test('a name or label that no registry has is found', async (t) => {
   t.deepEqual(unknownIn('sum by (le, route) (rate(hail_request_seconds_bucket[5m]))', '{{route}}', known), []);
 });
 
-test('every name and label of the alert rules exists', async (t) => {
-  const known = await knownMetrics();
+test('every name and label of the alert rules exists', (t) => {
+  const known = knownMetrics();
   const rules = alertRules();
   t.true(rules.length >= 15);
   for (const { alert, expr, annotations } of rules) t.deepEqual(unknownIn(expr, annotations.summary, known), [], alert);
   t.is(new Set(rules.map(({ alert }) => alert)).size, rules.length);
 });
 
-test('every name and label of the dashboard exists, and every panel has a unit and says what it shows', async (t) => {
-  const known = await knownMetrics();
+test('every name and label of the dashboard exists, and every panel has a unit and says what it shows', (t) => {
+  const known = knownMetrics();
   for (const { title, type, description, targets, fieldConfig } of dashboardPanels()) {
     if (type === 'row') continue;
     t.true(targets.length > 0 && (description ?? '').endsWith('.'), title);
@@ -76,7 +76,7 @@ test('the rows of the dashboard are the parts that an operator asks for', (t) =>
 test('the guide has every metric of both programs once, with its labels, and names none that does not exist', async (t) => {
   t.true(existsSync(GUIDE));
   const text = readFileSync(GUIDE, 'utf8');
-  const known = [...(await knownMetrics()).values()].filter(({ name }) => !/_(nodejs|process)_/.test(name));
+  const known = [...knownMetrics().values()].filter(({ name }) => !/_(nodejs|process)_/.test(name));
   const rows = [...text.matchAll(/^\| `(hail_\w+)` \| ([^|]*) \|/gm)].map((row) => ({
     name: row[1] ?? '',
     labels: [...(row[2] ?? '').matchAll(/`(\w+)`/g)].map((label) => label[1] ?? ''),

@@ -16,11 +16,15 @@ export interface MetricsServer {
   readonly close: () => void;
 }
 
-/** Serves metrics; `refresh` is called before each answer. Throws UsageError where the port cannot be used. */
+/**
+ * Serves metrics; `refresh` is called before each answer; a
+ * connection without traffic for `idle_ms` ends. Throws UsageError where the port cannot be used.
+ */
 export async function serveMetrics(
   { registry }: PipelineMetrics,
   { host, port }: { readonly host: string; readonly port: number },
   refresh: () => Promise<void>,
+  idle_ms = REQUEST_TIMEOUT_MS,
 ): Promise<MetricsServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
@@ -30,6 +34,8 @@ export async function serveMetrics(
     }),
   );
   server.maxConnections = MAX_CONNECTIONS;
+  // A scraper that does not read its answer must not hold a place for ever.
+  server.setTimeout(idle_ms);
   await listen(server, port, host);
   // A stream that has ended ends its process, whoever is still connected.
   server.unref();
@@ -40,7 +46,20 @@ export async function serveMetrics(
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-function metricsPage(read: () => Promise<{ readonly text: string; readonly type: string }>): RequestListener {
+interface Page {
+  readonly text: string;
+  readonly type: string;
+}
+
+/** The page of metrics. Requests that come while it is being written share it: a crowd of them costs no more than one. */
+function metricsPage(write: () => Promise<Page>): RequestListener {
+  let writing: Promise<Page> | null = null;
+  const read = () => {
+    writing ??= write().finally(() => {
+      writing = null;
+    });
+    return writing;
+  };
   return (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();

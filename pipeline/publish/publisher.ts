@@ -8,6 +8,7 @@ import { replaceFile } from '../files.ts';
 import type { Log } from '../log.ts';
 import type { OpenCatalogues } from './catalogues.ts';
 import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
+import type { RetireSnapshots } from './live-snapshots.ts';
 import type { StageLive } from './live-window.ts';
 import type { Lock } from './lock.ts';
 import type { PublishedDates } from './published-dates.ts';
@@ -24,6 +25,7 @@ export interface Publisher {
   readonly engine: Engine;
   readonly dates: PublishedDates;
   readonly stageLive: StageLive;
+  readonly retireSnapshots: RetireSnapshots;
   readonly catalogues: OpenCatalogues;
   /** Is told when a commit raises the data format of the root. */
   readonly log: Log;
@@ -79,7 +81,7 @@ export async function commitDates(publisher: Publisher, edits: readonly Edit[], 
 
 /** Stages the live snapshot of the committed dates and points readers to it. After a redo all of its rows are read again. */
 export async function moveCurrentPointer(
-  { path, stageLive, lock }: Publisher,
+  { path, stageLive, retireSnapshots, lock }: Publisher,
   now_ms: number,
   fresh: readonly ScanProducts[] = [],
   redone = false,
@@ -89,6 +91,7 @@ export async function moveCurrentPointer(
   lock.check();
   await placeFiles(path, staged.files);
   await replaceFile(join(path, layout.current), `${JSON.stringify(staged.current, null, 2)}\n`);
+  await retireSnapshots(staged.files.map((file) => file.path));
 }
 
 /** The newest manifest of a storm date; throws when nothing is published for it. */

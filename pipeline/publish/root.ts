@@ -13,6 +13,7 @@ import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
+import { openSnapshots } from './live-snapshots.ts';
 import { openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { readCurrent } from './manifests.ts';
@@ -103,6 +104,7 @@ export async function openRoot(
       engine,
       dates,
       stageLive,
+      retireSnapshots: openSnapshots(path),
       catalogues: opened,
       log,
     };

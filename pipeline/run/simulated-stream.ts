@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { addDays, MS_PER_HOUR, MS_PER_MIN, utcDate } from '../../schemas/time.ts';
+import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { Conflict, isIsolated } from '../error.ts';
 import { readFeedStates } from '../feeds/feed-states.ts';
@@ -10,11 +10,12 @@ import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { writeEvening } from '../simulate/evening.ts';
-import { scanTimes } from '../simulate/scan-times.ts';
+import { SCAN_INTERVAL_MS, scanTimes } from '../simulate/scan-times.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import { pause } from '../sources/retry.ts';
+import { forgetOldDates } from './forget-dates.ts';
 import { publishSimulatedFeeds, renewClimatology, writeSimulatedClimatologyState } from './ingest-source.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
 
@@ -61,23 +62,32 @@ export async function* simulateArrivals(
   while (!signal.aborted) {
     const now_ms = config.now();
     const from_ms = Math.max(done_ms + 1000, now_ms - hours * MS_PER_HOUR);
-    const [scan_time] = scanTimes(seed, from_ms, now_ms + 1, interval_ms);
-    if (scan_time === undefined) {
+    const next = nextScan(seed, from_ms, now_ms, interval_ms);
+    if (next === null) {
       await pause(LONGEST_WAIT_MS, signal);
       continue;
     }
+    const { scan_time } = next;
     opened().check();
-    for await (const _ of writeEvening(scenario, {
-      from_ms: scan_time,
-      to_ms: scan_time + 1,
-      interval_ms,
-      out,
-      feeds: false,
-    }));
+    const span = { from_ms: scan_time, to_ms: scan_time + 1, interval_ms: next.interval_ms };
+    for await (const _ of writeEvening(scenario, { ...span, out, feeds: false }));
     done_ms = scan_time;
     const { files, unreadable } = await listFolder(out);
     yield { files: files.filter((file) => file.time_ms === scan_time), unknown: [], unreadable };
   }
+}
+
+/**
+ * The first simulated scan from an instant up to now, and the time between scans that it belongs to; null: none is due yet. What
+ * lies further back than a real scan is made up for at the pace of real scans, so that a quick stream is soon at the present.
+ */
+function nextScan(seed: number, from_ms: number, now_ms: number, interval_ms: number) {
+  const intervals_ms = now_ms - from_ms > SCAN_INTERVAL_MS ? [SCAN_INTERVAL_MS, interval_ms] : [interval_ms];
+  for (const each_ms of intervals_ms) {
+    const [scan_time] = scanTimes(seed, from_ms, now_ms + 1, each_ms);
+    if (scan_time !== undefined) return { scan_time, interval_ms: each_ms };
+  }
+  return null;
 }
 
 /** Throws Conflict where a root holds observed scans, or items of observed feeds. */
@@ -116,18 +126,9 @@ export function simulatedSchedule(config: Config, weather: SimulatedWeather, log
         await writeSimulatedClimatologyState(root, config.now(), climatology_failure);
         await publishSimulatedForecast(root, weather.seed, config.now());
       });
-      await forgetOldDates(root, config.now());
+      await forgetOldDates(root, SIMULATED_KEEP_DATES, config.now());
     },
   };
-}
-
-/** Unpublishes simulated dates that are older than they are kept. */
-async function forgetOldDates(root: Root, now_ms: number): Promise<void> {
-  // Counted from the newest scan: a clock that was set wrong removes nothing.
-  const newest_ms = Math.min(now_ms, newestScan(root.heads.values()) ?? now_ms);
-  const first = addDays(utcDate(newest_ms), -SIMULATED_KEEP_DATES);
-  for (const { partition, provenance, scan_count } of [...root.heads.values()])
-    if (partition < first && provenance === 'simulated' && scan_count > 0) await root.clear(partition, now_ms);
 }
 
 async function orWarn(feed: string, log: Log, work: () => Promise<void>): Promise<void> {

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -152,6 +154,27 @@ test('metrics are answered at /metrics alone, and a port in use is a mistake of 
     serveMetrics(createPipelineMetrics('1'), taken, async () => {}),
     { instanceOf: UsageError, message: /HAIL_PIPELINE_METRICS_PORT is \d+.*EADDRINUSE.*expected a free port/ },
   );
+});
+
+test('scrapers that never read their answer, or never ask, hold no place for ever', async (t) => {
+  const metrics = createPipelineMetrics('1');
+  const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 }, async () => {}, 300);
+  t.teardown(server.close);
+  const crowd = Array.from({ length: 8 }, (_, n) => {
+    const socket = connect(server.port, '127.0.0.1').on('error', () => {});
+    t.teardown(() => void socket.destroy());
+    socket.pause();
+    // More answers than any buffer of a connection holds.
+    if (n % 2 === 0) for (let sent = 0; sent < 2000; sent++) socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+    return socket;
+  });
+  await Promise.all(crowd.map((socket) => once(socket, 'connect')));
+  let answer: Response | null = null;
+  for (const end_ms = performance.now() + 60_000; answer === null && performance.now() < end_ms; )
+    answer = await fetch(`http://127.0.0.1:${server.port}/metrics`, { headers: { Connection: 'close' } }).catch(
+      () => null,
+    );
+  t.is(answer?.status, 200);
 });
 
 test('a command leaves its figures as one whole file, also when it fails', async (t) => {
