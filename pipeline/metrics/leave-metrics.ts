@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
+import { RELEASE } from '../../schemas/release.ts';
 import type { Config } from '../config.ts';
 import { replaceFile } from '../files.ts';
 import type { Log } from '../log.ts';
 import { addGauge } from './gauge.ts';
 import { createPipelineMetrics, observedLog, PREFIX } from './registry.ts';
 import { watchRoot } from './root-state.ts';
-import { programVersion } from './version.ts';
 
 /** A command that ends before anyone could scrape it. */
 export interface OneRun {
@@ -35,7 +35,7 @@ export async function leaveMetrics<T>(
 ): Promise<T> {
   const { folder } = config.metrics;
   if (folder === null) return work(log);
-  const metrics = createPipelineMetrics(programVersion(), false);
+  const metrics = createPipelineMetrics(RELEASE, false);
   const { registry } = metrics;
   // Files of several commands lie side by side: no series may stand in two of them.
   registry.setDefaultLabels({ command });

@@ -1,15 +1,15 @@
+import { RELEASE } from '../../schemas/release.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import { createPipelineMetrics, observedLog } from './registry.ts';
 import { watchRoot } from './root-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
-import { programVersion } from './version.ts';
 
 /** Result of `work`, whose events are counted and served at `/metrics` meanwhile, where a port is set. Throws UsageError as `serveMetrics` does. */
 export async function watchedStream<T>(config: Config, log: Log, work: (log: Log) => Promise<T>): Promise<T> {
   const { host, port } = config.metrics;
   if (port === null) return work(log);
-  const metrics = createPipelineMetrics(programVersion());
+  const metrics = createPipelineMetrics(RELEASE);
   const server = await serveMetrics(metrics, { host, port }, watchRoot(metrics, config));
   log.info('Metrics:Listen:Ready', { host, port: server.port });
   try {
