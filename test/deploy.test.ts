@@ -4,21 +4,9 @@ import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { backupCommand } from '../api/commands/backup.ts';
-import { businessCommand } from '../api/commands/business.ts';
-import { dataCommand } from '../api/commands/data.ts';
-import { DOCTOR_CHECKS, doctorCommand } from '../api/commands/doctor.ts';
-import { exportCommand } from '../api/commands/export.ts';
-import { keyCommand } from '../api/commands/key.ts';
-import { memberCommand } from '../api/commands/member.ts';
-import { planCommand } from '../api/commands/plan.ts';
-import { restoreCommand } from '../api/commands/restore.ts';
-import { seedCommand } from '../api/commands/seed.ts';
+import { DOCTOR_CHECKS } from '../api/commands/doctor.ts';
 import { Seed } from '../api/commands/seed-file.ts';
 import { serveCommand } from '../api/commands/serve.ts';
-import { usageCommand } from '../api/commands/usage.ts';
-import { verifyCommand as verifyPlaceCommand } from '../api/commands/verify.ts';
-import { webhookCommand } from '../api/commands/webhook.ts';
 import { SERVER_OPTIONS } from '../api/http/limits.ts';
 import { compactCommand } from '../pipeline/commands/compact.ts';
 import { deriveCommand } from '../pipeline/commands/derive.ts';
@@ -33,6 +21,7 @@ import { streamCommand } from '../pipeline/commands/stream.ts';
 import { verifyCommand } from '../pipeline/commands/verify.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
+import { API_COMMANDS } from './support/service/run-command.ts';
 
 const FOLDER = 'data/examples/deploy';
 const NAMES = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
@@ -47,22 +36,7 @@ const unread = () => {
   throw new Error('a test of texts reads no settings');
 };
 const PROGRAMS = {
-  api: [
-    backupCommand,
-    businessCommand,
-    dataCommand,
-    doctorCommand,
-    exportCommand,
-    keyCommand,
-    memberCommand,
-    planCommand,
-    restoreCommand,
-    seedCommand,
-    serveCommand,
-    usageCommand,
-    verifyPlaceCommand,
-    webhookCommand,
-  ].map((make) => make(unread)),
+  api: [...API_COMMANDS, serveCommand].map((make) => make(unread)),
   pipeline: [
     compactCommand,
     deriveCommand,

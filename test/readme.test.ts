@@ -100,7 +100,11 @@ const DOCUMENTS = ['', '.github', 'schemas', 'pipeline', 'api', 'test', 'data']
     const names = readdirSync(join(PROJECT, folder), { recursive: deep, encoding: 'utf8' });
     return names.map((name) => join(folder, name));
   })
-  .concat(readdirSync(join(PROJECT, 'data/reference')).map((name) => join('data/reference', name)))
+  .concat(
+    ['data/reference', 'data/examples'].flatMap((folder) =>
+      readdirSync(join(PROJECT, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    ),
+  )
   .filter((name) => name.endsWith('.md'));
 
 /** Anchors of the headings of a document, as the common renderers make them. */

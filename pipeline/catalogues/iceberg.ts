@@ -131,6 +131,7 @@ async function tableStands(data_root: string, name: string): Promise<boolean> {
       if ((await sizeOf(join(folder, fileName(manifest_path)))) !== manifest_length) return false;
     return true;
   } catch {
+    // Whatever is missing or damaged, all of it is made anew.
     return false;
   }
 }

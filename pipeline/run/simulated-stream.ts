@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -32,7 +33,7 @@ export interface SimulatedWeather {
 /** Raw files of a simulated stream are kept for so many days where no setting says otherwise: the disk stays bounded. */
 export const SIMULATED_RAW_KEEP_DAYS = 2;
 /** Storm dates that a simulated stream keeps: older ones are unpublished, and swept. */
-export const SIMULATED_KEEP_DATES = 7;
+const SIMULATED_KEEP_DATES = 7;
 
 /** Reports, warnings, watches and outlooks are made again as often as real ones are polled. */
 const FEEDS_EVERY_MS = 2 * MS_PER_MIN;
@@ -56,7 +57,7 @@ export async function* simulateArrivals(
   const scenario = defaultScenario(seed, WSR88D);
   const out = join(opened().path, layout.inbox('simulated'));
   // Files that a killed run had written without publishing them come first.
-  const left = await listFolder(out).catch(() => null);
+  const left = existsSync(out) ? await listFolder(out) : null;
   if (left !== null && left.files.length > 0) yield { ...left, unknown: [] };
   let done_ms = newestScan(opened().heads.values()) ?? 0;
   while (!signal.aborted) {

@@ -8,8 +8,8 @@ const JITTER_S = 5;
 
 /**
  * Times of the scans in [from_ms, to_ms), epoch milliseconds at whole seconds, in order.
- * About every `interval_ms`, 120 s as of the real radars, not aligned with the clock, 1 % missing. A function of the seed and absolute time: the scans of two adjoining
- * spans are the scans of the whole.
+ * About every `interval_ms`, 120 s as of the real radars, not aligned with the clock, 1 % missing. A function of the seed and
+ * absolute time: the scans of two adjoining spans are the scans of the whole.
  */
 export function scanTimes(seed: number, from_ms: number, to_ms: number, interval_ms = SCAN_INTERVAL_MS): number[] {
   const phase_ms = 1000 * Math.floor((interval_ms / 1000) * uniformOf(seed, 0x5ca, 0));

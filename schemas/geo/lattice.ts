@@ -93,11 +93,6 @@ export function isOnLattice({ bbox: [west, south, east, north] }: Lattice, { lat
   return lat >= south && lat <= north && lon >= west && lon <= east;
 }
 
-/** True for a point where the interface takes positions, edges included. */
-export function isServed({ served: [west, south, east, north] }: Lattice, { lat, lon }: Position): boolean {
-  return lat >= south && lat <= north && lon >= west && lon <= east;
-}
-
 /** Latitude of the centre of a lattice row, exact to four decimals. */
 export function rowLat({ north, per_degree }: Lattice, row: number): number {
   return (2 * per_degree * north - 1 - 2 * row) / (2 * per_degree);

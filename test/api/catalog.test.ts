@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { UndatedPart } from '../../pipeline/publish/undated.ts';
-import { type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
+import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -714,7 +714,7 @@ test('the one file of a collection that is replaced as a whole is there without 
 
 const headFile = (path: string, name: CollectionName) => join(path, layout.head(layout.collectionPartition(name)));
 
-/** Publishes hours and days of one making; the function returned puts the head of one of them back to it. */
+/** Publishes hours and days of one making; the function returned writes its head of one of them to this root, or another one. */
 async function publishMaking(path: string, hail_probability: number) {
   const hours = forecastRows({ geohash4: '9y68', hail_probability }, '2026-05-01T18:00:00Z', 2);
   const days = outlookRows({ geohash4: '9y68', hail_probability_pct: 100 * hail_probability }, '2026-05-01');
@@ -729,7 +729,7 @@ async function publishMaking(path: string, hail_probability: number) {
   await onRoot(path, {}, ({ root }) => root.publishTogether(parts, NOW));
   const texts = { forecast: '', outlook: '' };
   for (const name of ['forecast', 'outlook'] as const) texts[name] = readFileSync(headFile(path, name), 'utf8');
-  return (name: 'forecast' | 'outlook') => writeFileSync(headFile(path, name), texts[name]);
+  return (name: 'forecast' | 'outlook', to = path) => writeFileSync(headFile(to, name), texts[name]);
 }
 
 /** Commits of the hours and the days that an edition reads; null for none. */
@@ -745,17 +745,21 @@ const PAIRS = [
 for (const first of ['forecast', 'outlook'] as const)
   test(`while only the head of the ${first} has moved, hours and days of one making are read, also after a start`, async (t) => {
     const path = folder(t);
-    const restoreEarlier = await publishMaking(path, 0.1);
+    await publishMaking(path, 0.1);
     const catalog = await catalogOf(t, path);
     t.deepEqual(pairOf(catalog.edition()), PAIRS[0]);
-    const restoreLater = await publishMaking(path, 0.2);
-    const second = first === 'forecast' ? 'outlook' : 'forecast';
-    restoreEarlier(second);
+    // Made in a copy: the catalog may look at any moment, and a head never goes back.
+    const later = folder(t);
+    cpSync(path, later, { recursive: true });
+    const moveHead = await publishMaking(later, 0.2);
+    const heads = COLLECTIONS.map((name) => headFile(later, name));
+    cpSync(later, path, { recursive: true, filter: (from) => !heads.includes(from) });
+    moveHead(first, path);
     await catalog.refresh();
     const read = first === 'forecast' ? PAIRS[0] : PAIRS[1];
     t.deepEqual(pairOf(catalog.edition()), read);
     t.deepEqual(pairOf((await catalogOf(t, path)).edition()), read);
-    restoreLater(second);
+    moveHead(first === 'forecast' ? 'outlook' : 'forecast', path);
     await catalog.refresh();
     t.deepEqual(pairOf(catalog.edition()), PAIRS[1]);
   });

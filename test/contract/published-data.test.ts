@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import fs, { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -36,6 +35,7 @@ import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
 import { ageLive, agePartition } from '../support/data/older-files.ts';
 import { withOptionalProducts } from '../support/data/optional-products.ts';
 import { prepared } from '../support/data/prepared.ts';
+import { pythonTest, runOn } from '../support/data/python.ts';
 import {
   asObserved,
   ingest,
@@ -566,19 +566,14 @@ test('the difference of two rows can be negative in DuckDB', async (t) => {
   }
 });
 
-const hasPandas = spawnSync('python3', ['-c', 'import pandas, pyarrow']).status === 0;
-(hasPandas ? test : test.skip)(
-  `the difference of two rows can be negative in pandas${hasPandas ? '' : ' (needs python3 with pandas and pyarrow, which are absent)'}`,
-  async (t) => {
-    const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-    const { files } = (await readNewest(root, DATE)) as Manifest;
-    const path = files.find(({ table }) => table === 'detections')?.path ?? '';
-    const program =
-      'import sys, pandas\nrows = pandas.read_parquet(sys.argv[1]).row\nprint(rows.dtype, rows.min() - rows.max() < 0)';
-    const { stdout, stderr } = spawnSync('python3', ['-c', program, join(root, path)], { encoding: 'utf8' });
-    t.is(stdout.trim(), 'int32 True', stderr);
-  },
-);
+pythonTest('the difference of two rows can be negative in pandas', ['pandas', 'pyarrow'], async (t) => {
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
+  const { files } = (await readNewest(root, DATE)) as Manifest;
+  const path = files.find(({ table }) => table === 'detections')?.path ?? '';
+  const program =
+    'import sys, pandas\nrows = pandas.read_parquet(sys.argv[1]).row\nprint(rows.dtype, rows.min() - rows.max() < 0)';
+  t.is((await runOn(root, 'python3', ['-c', program, join(root, path)])).trim(), 'int32 True');
+});
 
 test('a request is counted under the path of its route, below a folder under the folder, else under none', async (t) => {
   const metrics = createMetrics();

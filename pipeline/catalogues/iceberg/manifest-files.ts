@@ -17,7 +17,7 @@ export interface ManifestName {
 const NO_FILES = 'none';
 
 /** Name of the manifest of a snapshot; no two snapshots share one, so that no reader's cache holds another content of it. */
-export function manifestName({ scope, part, hash }: ManifestName, snapshot_id: number): string {
+function manifestName({ scope, part, hash }: ManifestName, snapshot_id: number): string {
   return `${scope}_${part}_${hash}_${snapshot_id.toString(16)}.avro`;
 }
 

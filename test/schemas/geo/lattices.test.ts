@@ -19,15 +19,16 @@ import {
 for (const name of LATTICE_NAMES) {
   const lattice = LATTICES[name];
   test(`every centre of the ${name} lattice has at most four decimals and lies in its own pixel`, (t) => {
+    const wrong: string[] = [];
     for (let row = 0; row < lattice.rows; row++) {
       const lat = rowLat(lattice, row);
-      if (lat !== Number(lat.toFixed(4)) || latRow(lattice, lat) !== row) return t.fail(`row ${row} at ${lat}`);
+      if (lat !== Number(lat.toFixed(4)) || latRow(lattice, lat) !== row) wrong.push(`row ${row} at ${lat}`);
     }
     for (let col = 0; col < lattice.cols; col++) {
       const lon = colLon(lattice, col);
-      if (lon !== Number(lon.toFixed(4)) || lonCol(lattice, lon) !== col) return t.fail(`column ${col} at ${lon}`);
+      if (lon !== Number(lon.toFixed(4)) || lonCol(lattice, lon) !== col) wrong.push(`column ${col} at ${lon}`);
     }
-    t.pass();
+    t.deepEqual(wrong, []);
   });
 
   test(`the pixels of the ${name} lattice add up to the box that its edges make`, (t) => {

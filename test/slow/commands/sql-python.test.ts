@@ -1,20 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import test from 'ava';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { viewName } from '../../../pipeline/catalogues/views-sql.ts';
 import { listPartitions } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
 import { codeBlocks, readDocument } from '../../support/data/markdown.ts';
+import { pythonTest } from '../../support/data/python.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import { headRows } from '../../support/data/view-rows.ts';
 import { NOW_MS, publishedRoot } from '../../support/data/world.ts';
 
-const hasDuckdb = spawnSync('python3', ['-c', 'import duckdb']).status === 0;
-const title = 'the Python module of DuckDB reads views.sql as the guide shows, and counts the rows of the heads';
-
-(hasDuckdb ? test : test.skip)(
-  `${title}${hasDuckdb ? '' : ' (needs duckdb for python3, which is absent)'}`,
+pythonTest(
+  'the Python module of DuckDB reads views.sql as the guide shows, and counts the rows of the heads',
+  ['duckdb'],
   async (t) => {
     const path = await publishedRoot(t, await midnight());
     await (await openRoot(path, 'test', 0, NOW_MS, { catalogues: cataloguesOf([]) })).close();

@@ -25,7 +25,7 @@ function versionAt(
 }
 
 /** Writes the rows of a published Parquet file again as an earlier release wrote them, and gives its new entry of the manifest. */
-export async function olderFile(root: string, file: PublishedFile, release: Release): Promise<PublishedFile> {
+async function olderFile(root: string, file: PublishedFile, release: Release): Promise<PublishedFile> {
   const table = TABLES.find(({ name }) => name === file.table);
   if (table?.older === undefined) return file;
   const { version, without } = versionAt(table, release);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 /** What following a STAC catalogue takes, and what the tests ask of its files. */
 const Link = z.looseObject({ rel: z.string(), href: z.string() });
-export const StacAsset = z.looseObject({
+const StacAsset = z.looseObject({
   href: z.string(),
   type: z.string(),
   'file:size': z.int(),

@@ -19,7 +19,8 @@ import { type VerifyConfig, verifyCommand } from '../../../api/commands/verify.t
 import { type WebhookConfig, webhookCommand } from '../../../api/commands/webhook.ts';
 import { EXIT } from '../../../schemas/command-line.ts';
 
-const COMMANDS = [
+/** Makers of every command of `hail-api` but `serve`. */
+export const API_COMMANDS = [
   backupCommand,
   businessCommand,
   dataCommand,
@@ -81,7 +82,7 @@ export function operator(t: ExecutionContext): Operator {
 
 async function runHere(config: OperatorConfig, args: readonly string[]): Promise<Ran> {
   const program = new Command('hail-api');
-  for (const command of COMMANDS) program.addCommand(command(() => config));
+  for (const command of API_COMMANDS) program.addCommand(command(() => config));
   const out = listen(process.stdout);
   const err = listen(process.stderr);
   try {

@@ -1,6 +1,7 @@
 import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../../api/jobs/rows.ts';
 import type { Records } from '../../../../api/metering/records.ts';
 import { verifyLedger } from '../../../../api/metering/verify.ts';
+import { wholeSeconds } from '../../../../schemas/time.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 const ROUNDS = 8;
@@ -79,6 +80,18 @@ export function jobsSuite(test: Register): void {
     t.is(await usedBy(records, tenant), 0);
     const { faults, rows } = await verifyLedger(records.reader);
     t.deepEqual([faults, rows], [[], 2 * ROUNDS]);
+  });
+
+  test('up to when the data of a job go is kept to the second with its file, and is nothing where nobody knows', async (t, world) => {
+    const records = await world.open();
+    const tenant = await makeTenant(records, world, 'acme');
+    for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
+      const id = (await accept(records, tenant, world)) ?? '';
+      const result = { ...RESULT, data_as_of_ms };
+      t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
+      const done = await findServedJob(records.reader, id, world.now_ms);
+      t.is(wholeSeconds(done?.data_as_of ?? null), data_as_of_ms === null ? null : '2026-05-01T23:58:40Z');
+    }
   });
 
   test('a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call', async (t, world) => {
