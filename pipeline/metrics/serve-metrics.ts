@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemFault } from '../../schemas/command-line.ts';
+import { metricsPage } from '../../schemas/metrics.ts';
 import { UsageError } from '../error.ts';
 import type { PipelineMetrics } from './registry.ts';
 
@@ -24,9 +25,9 @@ export async function serveMetrics(
 ): Promise<MetricsServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
-    metricsPage(async () => {
+    metricsPage(registry, async () => {
       await refresh();
-      return { text: await registry.metrics(), type: registry.contentType };
+      return await registry.metrics();
     }),
   );
   server.maxConnections = MAX_CONNECTIONS;
@@ -38,19 +39,6 @@ export async function serveMetrics(
     server.closeAllConnections();
   };
   return { port: (server.address() as AddressInfo).port, close };
-}
-
-function metricsPage(read: () => Promise<{ readonly text: string; readonly type: string }>): RequestListener {
-  return (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    read().then(
-      ({ text, type }) => response.writeHead(200, { 'Content-Type': type }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  };
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
