@@ -1,9 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
+import { metricsPage } from '../../schemas/metrics.ts';
 import { RELEASE } from '../../schemas/release.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
 import { attachApp } from '../app.ts';
@@ -14,7 +15,7 @@ import { openViewer, type ViewerOptions } from '../files/viewer.ts';
 import { trustedProxies } from '../http/address.ts';
 import { serveInTurn } from '../http/connections.ts';
 import { SERVER_OPTIONS } from '../http/limits.ts';
-import { createMetrics, type Metrics } from '../http/metrics.ts';
+import { createMetrics } from '../http/metrics.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
@@ -146,7 +147,10 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
       const metricsServer = createServer();
       listening.push({
         server: metricsServer,
-        connections: serveInTurn(metricsServer, metricsPage(metrics, serviceMetrics(metrics, services, open_files))),
+        connections: serveInTurn(
+          metricsServer,
+          metricsPage(metrics.registry, serviceMetrics(metrics, services, open_files)),
+        ),
       });
       await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
     }
@@ -208,19 +212,6 @@ function publicRoutesOf(
     viewerPages(openViewer(base_url, viewer), open_files.viewer),
     frontPage,
   ];
-}
-
-function metricsPage({ registry }: Metrics, page: () => Promise<string>): RequestListener {
-  return (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    page().then(
-      (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  };
 }
 
 /** Command that makes a key of the first business. */

@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
+import { addProcessMetrics } from '../../schemas/metrics.ts';
 import { REFUSAL_REASONS, type RefusalReason } from '../errors.ts';
 
 /** What workers report as they go. */
@@ -52,14 +53,11 @@ export interface MetricName {
   readonly labels: readonly string[];
 }
 
-/** Sums of prom-client that are gauges under the names of counters; each is there by type as well. */
-const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `hail_nodejs_active_${of}_total`);
-
+/** Creates the counts of one process, with those of the process itself. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry, prefix: 'hail_' });
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  addProcessMetrics(registry, 'hail_');
   const requests = new Counter({
     name: 'hail_requests_total',
     help: 'Requests that this process answered, by route, method and status.',

@@ -126,20 +126,11 @@ export function serviceMetrics(
     gauges.job_age.set(waiting_since_ms === null ? 0 : atLeast0(scanAge(waiting_since_ms)));
   };
 
-  let writing: Promise<string> | null = null;
-  const write = async () => {
-    try {
-      await setRecords();
-      setData();
-      setProcess();
-      return await registry.metrics();
-    } finally {
-      writing = null;
-    }
-  };
-  return () => {
-    writing ??= write();
-    return writing;
+  return async () => {
+    await setRecords();
+    setData();
+    setProcess();
+    return await registry.metrics();
   };
 }
 

@@ -104,7 +104,10 @@ export const livez: PublicRoute = {
   },
 };
 
-/** GET /readyz: 200 when calls can be charged and the published data can be read, else 503, with the folders that are missing or the version that this release cannot read. */
+/**
+ * GET /readyz: 200 when calls can be charged and the published data can be read, else 503, with the folders that are missing or the
+ * version that this release cannot read.
+ */
 export function readyz(services: Services): PublicRoute {
   return {
     path: '/readyz',

@@ -56,7 +56,10 @@ export function qualityAt(
   };
 }
 
-/** Note that explains the index, its terrain model, and why a place off the lattice is not covered. `off`: the lattice that the place lies off, null where it lies on it. */
+/**
+ * Note that explains the index, its terrain model, and why a place off the lattice is not covered. `off`: the lattice that the place
+ * lies off, null where it lies on it.
+ */
 export function qualityNote(terrain: TerrainModel | null, isReached = true, off: Lattice | null = null): string {
   if (off !== null) return `${qualityNote(terrain, isReached)} ${offLattice(off)}`;
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';

@@ -41,7 +41,8 @@ export interface ClimatologyReport {
 
 /**
  * Publishes the climatology when it is due: when none is published, when a week of storm dates was added or removed since, when
- * it counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due, and on other lattices than CONUS.
+ * it counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due,
+ * and on other lattices than CONUS.
  */
 export async function refreshClimatology(root: Root, now_ms: number, log: Log): Promise<ClimatologyReport | null> {
   // Its cells, freezing levels and season are those of the 48 states.

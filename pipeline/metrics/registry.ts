@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { addProcessMetrics } from '../../schemas/metrics.ts';
 import { PROVENANCE_STAGE } from '../error.ts';
 import type { Fields, Log } from '../log.ts';
 import { addGauge } from './gauge.ts';
@@ -25,12 +26,7 @@ const NAME = /^[a-z0-9-]{1,40}$/;
 export function createPipelineMetrics(version: string, process_too = true): PipelineMetrics {
   const registry = new Registry();
   const registers = [registry];
-  if (process_too) {
-    collectDefaultMetrics({ register: registry, prefix: PREFIX });
-    // Gauges with the name of a counter: the same by type remain.
-    for (const kind of ['handles', 'requests', 'resources'])
-      registry.removeSingleMetric(`${PREFIX}nodejs_active_${kind}_total`);
-  }
+  if (process_too) addProcessMetrics(registry, PREFIX);
   const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter<Label>({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { systemFault } from '../../schemas/command-line.ts';
+import { metricsPage } from '../../schemas/metrics.ts';
 import { UsageError } from '../error.ts';
 import type { PipelineMetrics } from './registry.ts';
 
@@ -17,8 +18,8 @@ export interface MetricsServer {
 }
 
 /**
- * Serves metrics; `refresh` is called before each answer; a
- * connection without traffic for `idle_ms` ends. Throws UsageError where the port cannot be used.
+ * Serves metrics; `refresh` is called before each answer, and a connection without traffic for `idle_ms` ends. Throws UsageError
+ * where the port cannot be used.
  */
 export async function serveMetrics(
   { registry }: PipelineMetrics,
@@ -28,9 +29,9 @@ export async function serveMetrics(
 ): Promise<MetricsServer> {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
-    metricsPage(async () => {
+    metricsPage(registry, async () => {
       await refresh();
-      return { text: await registry.metrics(), type: registry.contentType };
+      return await registry.metrics();
     }),
   );
   server.maxConnections = MAX_CONNECTIONS;
@@ -44,32 +45,6 @@ export async function serveMetrics(
     server.closeAllConnections();
   };
   return { port: (server.address() as AddressInfo).port, close };
-}
-
-interface Page {
-  readonly text: string;
-  readonly type: string;
-}
-
-/** The page of metrics. Requests that come while it is being written share it: a crowd of them costs no more than one. */
-function metricsPage(write: () => Promise<Page>): RequestListener {
-  let writing: Promise<Page> | null = null;
-  const read = () => {
-    writing ??= write().finally(() => {
-      writing = null;
-    });
-    return writing;
-  };
-  return (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end();
-      return;
-    }
-    read().then(
-      ({ text, type }) => response.writeHead(200, { 'Content-Type': type }).end(text),
-      () => response.writeHead(500).end(),
-    );
-  };
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {

@@ -5,7 +5,10 @@ import { createPipelineMetrics, observedLog } from './registry.ts';
 import { watchRoot } from './root-state.ts';
 import { serveMetrics } from './serve-metrics.ts';
 
-/** Result of `work`, whose events are counted and served at `/metrics` meanwhile, where a port is set. Throws UsageError as `serveMetrics` does. */
+/**
+ * Result of `work`, whose events are counted and served at `/metrics` meanwhile, where a port is set. Throws UsageError as
+ * `serveMetrics` does.
+ */
 export async function watchedStream<T>(config: Config, log: Log, work: (log: Log) => Promise<T>): Promise<T> {
   const { host, port } = config.metrics;
   if (port === null) return work(log);

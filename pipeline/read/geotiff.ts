@@ -20,8 +20,8 @@ const MAX_ROW_OF_BLOCKS_BYTES = 32 * 1024 * 1024;
 const UNCOMPRESSED = 1;
 
 /**
- * One product on a window of a lattice of MRMS, of `lattice` unless null, from a GeoTIFF made of an MRMS grid: first band, values in tenths after
- * rounding, sentinels in the data; NaN and the file's own nodata value become "no coverage".
+ * One product on a window of a lattice of MRMS, of `lattice` unless null, from a GeoTIFF made of an MRMS grid: first
+ * band, values in tenths after rounding, sentinels in the data; NaN and the file's own nodata value become "no coverage".
  *
  * Throws BadInput when the product is unknown, the file is no GeoTIFF without or with deflate compression, its pixels
  * do not lie on the lattice, or its values are no tenths.

@@ -5,7 +5,10 @@ import { forEachRun } from './packed-runs.ts';
 import { isProductValue, type Product, productValueWords, quietValue } from './products.ts';
 import { badFile } from './rejected-item.ts';
 
-/** Pixels of a window that rain, or the hail of a day, does not fill, of 0.01 degrees: ten by ten degrees. Widespread rain fills smaller windows. */
+/**
+ * Pixels of a window that rain, or the hail of a day, does not fill, of 0.01 degrees: ten by ten degrees. Widespread rain fills
+ * smaller windows.
+ */
 const QUIET_WINDOW_PX = 1_000_000;
 /** The same for the hail of one scan: 30 by 30 km. */
 const QUIET_HAIL_WINDOW_PX = 900;

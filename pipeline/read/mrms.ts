@@ -48,8 +48,8 @@ export interface GridClaim {
  * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
  * Throws BadInput, with the values found and expected, when the file holds another number of fields, an unknown
  * product, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
- * by sentinels), or values that a grid of the product cannot have. With `lattice` the grid must lie on it; without, it may lie on any. With `claim` the header must name the same product
- * and time.
+ * by sentinels), or values that a grid of the product cannot have. With `lattice` the grid must lie on it;
+ * without, it may lie on any. With `claim` the header must name the same product and time.
  */
 export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim, lattice: Lattice | null = null): Grid {
   const fields = parseGrib2(gunzip(bytes, subject), subject);

@@ -40,7 +40,10 @@ export function partsOf(heads: readonly Head[]): Parts {
   return parts;
 }
 
-/** True when the day maxima of a partition are read from its own files: a date's only while no month has them, as the service reads them. */
+/**
+ * True when the day maxima of a partition are read from its own files: a date's only while no month has them, as the service reads
+ * them.
+ */
 function answers({ partition, dates }: Head, joined: Head | undefined): boolean {
   return dates === null ? joined?.dates?.[partition] === undefined : partition === joined?.partition;
 }
