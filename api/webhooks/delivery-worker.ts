@@ -102,12 +102,13 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
 }
 
 function beginDeliveries(parts: DeliveryParts): readonly (() => Promise<void>)[] {
+  const began_ms = performance.now();
   const { queue } = parts;
   return [
     queue.work(
       MESSAGE_TASK,
       { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
-      (task) => deliverMessage(parts, task),
+      (task) => deliverMessage(parts, task, began_ms),
     ),
     queue.work(MAIL_TASK, { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS }, (task) =>
       sendMail(task, parts.mailer, parts),
@@ -127,8 +128,15 @@ async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
   }
 }
 
-/** Makes the attempt of a task, unless it was made before or the message is dropped or deleted. */
-export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
+/**
+ * Makes the attempt of a task, unless it was made before or the message is dropped or deleted. `began_ms`: when deliveries began
+ * here or went on after a pause, monotonic milliseconds.
+ */
+export async function deliverMessage(
+  parts: DeliveryParts,
+  { payload }: Pick<Task, 'payload'>,
+  began_ms = 0,
+): Promise<void> {
   const { push_id: message_id, attempt, first_attempt } = MessageTask.parse(payload);
   const { records, secrets, webhookClient, queue } = parts;
   const message = await findMessage(records.reader, message_id);
@@ -149,8 +157,9 @@ export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Tas
   formatOf(parts.formats, receiver);
   const first = first_attempt ?? { owner: OWNER, at_ms: performance.now() };
   const result = await postSigned(webhookClient, receiver, message);
-  // Monotonic clocks of two processes have different origins.
-  const since_first_ms = first.owner === OWNER ? performance.now() - first.at_ms : null;
+  // Monotonic clocks of two processes have different origins; and a pause is no time in which the receiver could have taken it.
+  const isKnown = first.owner === OWNER && first.at_ms >= began_ms;
+  const since_first_ms = isKnown ? performance.now() - first.at_ms : null;
   await record(parts, { message_id, receiver_id, attempt, first_attempt: first, since_first_ms, ...result });
 }
 
