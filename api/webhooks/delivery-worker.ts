@@ -48,7 +48,7 @@ const RECORDING_WAIT_MS = 250;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
-/** How soon the end of a pause is seen. */
+/** How soon the begin and the end of a pause are seen while no task is run. */
 const PAUSE_LOOK_MS = 1_000;
 const MAILS_AT_ONCE = 4;
 const SILENT = pino({ level: 'silent' });
@@ -108,12 +108,31 @@ function beginDeliveries(parts: DeliveryParts): readonly (() => Promise<void>)[]
     queue.work(
       MESSAGE_TASK,
       { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
-      (task) => deliverMessage(parts, task, began_ms),
+      unlessPaused(parts, MESSAGE_TASK, (task) => deliverMessage(parts, task, began_ms)),
     ),
-    queue.work(MAIL_TASK, { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS }, (task) =>
-      sendMail(task, parts.mailer, parts),
+    queue.work(
+      MAIL_TASK,
+      { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS },
+      unlessPaused(parts, MAIL_TASK, (task) => sendMail(task, parts.mailer, parts)),
     ),
   ];
+}
+
+/** Looks at the mark before each task: another process may have set it since the last look. The task then comes again. */
+function unlessPaused(
+  { records, queue }: DeliveryParts,
+  name: string,
+  work: (task: Task) => Promise<void>,
+): (task: Task) => Promise<void> {
+  return async (task) => {
+    if ((await deliveryPause(records.reader)) === null) {
+      await work(task);
+      return;
+    }
+    const { group, tenant, payload } = task;
+    const again = { name, group, tenant, payload, due_ms: Date.now() + PAUSE_LOOK_MS };
+    await records.transaction((rows) => queue.add(rows, again));
+  };
 }
 
 async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {

@@ -109,6 +109,24 @@ test('deliveries of records that are marked as a copy wait, and are sent once th
   );
 });
 
+test('nothing is sent from the moment at which the mark of a copy is there, whichever process set it', async (t) => {
+  const { receiver, service } = await sending(t);
+  const { webhook_id } = await makeWebhook(service, { url: receiver.url });
+  const { queue, records } = service.services;
+  await happen(service, [webhook_id]);
+  await until(t, () => receiver.received.length === 1);
+  await records.transaction((rows) => pauseDeliveries(rows, 'test', Date.now()));
+  const ids: string[] = [];
+  for (let k = 0; k < 8; k++) ids.push(...(await happen(service, [webhook_id])));
+  queue.wake(MESSAGE_TASK);
+  await until(t, () => queue.load(MESSAGE_TASK) === null);
+  t.is(receiver.received.length, 1);
+  await records.transaction(endDeliveryPause);
+  await until(t, () => receiver.received.length === 9);
+  const sent = receiver.received.slice(1).map(({ headers }) => String(headers['webhook-id']));
+  t.deepEqual(sent.sort(), ids.sort());
+});
+
 test('an event that was tried before a long pause has all of its retries after it, as the pause is none of its hour', async (t) => {
   const service = await startWebhookService();
   t.teardown(service.close);
