@@ -11,6 +11,8 @@ import { CommandError } from './cli.ts';
 export const LIST_NAME = 'backup.json';
 /** The records in the folder of a backup. */
 export const RECORDS_NAME = 'records.ndjson.gz';
+/** A list has a few fields. */
+const LIST_BYTES_MAX = 65_536;
 const FORMAT = 'hail-backup';
 const VERSION = 1;
 
@@ -31,6 +33,8 @@ export interface BackupPlace {
   readonly records: string;
   /** Folder with the files of reports and exports; null for a backup of the records alone. */
   readonly files_root: string | null;
+  /** Rows that the list of the folder says; null without a list. */
+  readonly rows: number | null;
 }
 
 /** Text of the list of a new backup. */
@@ -42,19 +46,22 @@ export function listText(list: Omit<BackupList, 'format' | 'version'>): string {
 export async function findBackup(from: string): Promise<BackupPlace> {
   const stat = statSync(from, { throwIfNoEntry: false });
   if (stat === undefined) throw new CommandError(EXIT.not_found, `backup ${from}: no such file or folder`);
-  if (!stat.isDirectory()) return { records: from, files_root: null };
+  if (!stat.isDirectory()) return { records: from, files_root: null, rows: null };
   const list = join(from, LIST_NAME);
   if (statSync(list, { throwIfNoEntry: false }) === undefined)
     throw new CommandError(
       EXIT.failure,
       `backup ${from}: has no ${LIST_NAME}, which is written last: it was cut short, or is no backup`,
     );
-  if (!List.safeParse(parsed(await readFile(list, 'utf8'))).success)
+  const stats = statSync(list);
+  const found = stats.isFile() && stats.size <= LIST_BYTES_MAX ? parsed(await readFile(list, 'utf8')) : null;
+  const parts = List.safeParse(found);
+  if (!parts.success)
     throw new CommandError(
       EXIT.failure,
       `backup ${from}: ${LIST_NAME} is not the list of a backup that this version reads, expected version ${VERSION}`,
     );
-  return { records: join(from, RECORDS_NAME), files_root: from };
+  return { records: join(from, RECORDS_NAME), files_root: from, rows: parts.data.rows };
 }
 
 function parsed(text: string): unknown {
@@ -65,13 +72,31 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The lines of a packed file. Throws the errors of zlib where it is cut short or no packed file. */
+/** Longest line of a backup, characters: a row is shorter by far, and a small file may unpack to one line without an end. */
+const LINE_MAX = 32 * 1024 * 1024;
+
+/** A line is longer than any row. */
+export class LineTooLong extends Error {
+  override name = 'LineTooLong';
+}
+
+/**
+ * The lines of a packed file. Throws the errors of zlib where it is cut short or no packed file, and LineTooLong for a line that
+ * is longer than any row.
+ */
 export async function* linesOf(file: string): AsyncGenerator<string> {
   const unzip = createGunzip().setEncoding('utf8');
   // The loop below throws the same error.
   const reading = pipeline(createReadStream(file), unzip).catch(() => {});
   let rest = '';
-  for await (const chunk of unzip) {
+  for await (const chunk of unzip as AsyncIterable<string>) {
+    if (!chunk.includes('\n')) {
+      // Not joined yet: a long line would be copied with every piece.
+      rest += chunk;
+      if (rest.length > LINE_MAX)
+        throw new LineTooLong(`has a line of over ${LINE_MAX} characters, expected a row`);
+      continue;
+    }
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;

@@ -1,14 +1,16 @@
-import { createWriteStream, existsSync } from 'node:fs';
+import { createWriteStream, existsSync, realpathSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
+import { isInLayout } from '../../schemas/layout.ts';
 import { type CopiedFiles, copyJobFiles, type FileFault } from '../jobs/copy-files.ts';
 import { filedAmong } from '../jobs/rows.ts';
 import type { Records } from '../metering/records.ts';
 import { dumpRecords, rowsOfDump } from '../store/backup.ts';
+import { takeLock } from '../store/sqlite-locks.ts';
 import { LIST_NAME, linesOf, listText, RECORDS_NAME, syncFolder } from './backup-place.ts';
 import { CommandError, type Json, print, withRecords } from './cli.ts';
 import { addRestore, type RestoreConfig } from './restore.ts';
@@ -41,18 +43,18 @@ Examples:
     .action(async (given: string, { json, withFiles = false }: CreateOptions) => {
       // A name that ends in a slash would put the unfinished backup inside of itself.
       const to = given === '' ? given : resolve(given);
-      if (existsSync(to))
-        throw new CommandError(
-          EXIT.conflict,
-          `backup ${given}: exists, expected a new ${withFiles ? 'folder' : 'file'}`,
-        );
+      refuseExisting(to, given, withFiles);
       refuseNowhere('backup', given);
       const settings = config();
       const { data_root, now } = settings;
+      refuseInside(data_root, to, given);
       const { rows, copied } = await withRecords(settings, (records) =>
-        whole(to, async (partial) => {
-          if (!withFiles) return { rows: await writeRecords(records, partial, now()), copied: null };
-          return await writeFolder(records, data_root, partial, now());
+        alone(to, given, async () => {
+          refuseExisting(to, given, withFiles);
+          return await whole(to, async (partial) => {
+            if (!withFiles) return { rows: await writeRecords(records, partial, now()), copied: null };
+            return await writeFolder(records, data_root, partial, now());
+          });
         }),
       );
       if (copied === null) {
@@ -69,6 +71,35 @@ Examples:
 
   addRestore(command.command('restore <from>'), config);
   return command;
+}
+
+function refuseExisting(to: string, given: string, withFiles: boolean): void {
+  if (existsSync(to))
+    throw new CommandError(EXIT.conflict, `backup ${given}: exists, expected a new ${withFiles ? 'folder' : 'file'}`);
+}
+
+/** A file among reports that belongs to none is deleted after a day, as others are in other folders of the root. */
+function refuseInside(data_root: string, to: string, given: string): void {
+  if (!existsSync(data_root)) return;
+  if (isInLayout(relative(realpathSync(data_root), join(realpathSync(dirname(to)), basename(to)))))
+    throw new CommandError(
+      EXIT.conflict,
+      `backup ${given}: lies in a folder of the data root ${data_root}, where it would be deleted, expected another place`,
+    );
+}
+
+/** Does some work while no other process writes a backup of the same name: each deletes the unfinished one that it finds. */
+async function alone<Made>(to: string, given: string, work: () => Promise<Made>): Promise<Made> {
+  const lock = `${to}.lock`;
+  const release = takeLock(lock);
+  if (release === null)
+    throw new CommandError(EXIT.conflict, `backup ${given}: is being written by another process, expected none`);
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+    release();
+  }
 }
 
 /** Makes something under a temporary name and renames it: a backup that exists is complete. */

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Config } from '../config.ts';
-import { copyJobFiles, type FileFault } from '../jobs/copy-files.ts';
+import { copyJobFiles, type FileFault, NoFileOfJob } from '../jobs/copy-files.ts';
 import { sizeFault } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import type { Records } from '../metering/records.ts';
@@ -13,7 +13,7 @@ import { DumpRefused, restoreRecords, rowsOfDump } from '../store/backup.ts';
 import { endDeliveryPause, pauseDeliveries } from '../store/delivery-pause.ts';
 import { masterKeyFault } from '../store/secrets.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
-import { type BackupPlace, findBackup, linesOf } from './backup-place.ts';
+import { type BackupPlace, findBackup, LineTooLong, linesOf } from './backup-place.ts';
 import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
@@ -78,7 +78,7 @@ async function restore(
   records: Records,
   settings: RestoreConfig,
   from: string,
-  { records: file, files_root }: BackupPlace,
+  { records: file, files_root, rows: listed }: BackupPlace,
   { replace = false, originalIsGone = false }: RestoreOptions,
 ) {
   const { store, reader } = records;
@@ -93,7 +93,9 @@ async function restore(
       files_root === null ? null : await copyJobFiles(rowsOfDump(linesOf(file), 'jobs'), files_root, data_root);
     const rows = await restoreRecords(store, linesOf(file), {
       replace,
-      last: async (transaction) => {
+      last: async (transaction, count) => {
+        if (listed !== null && count !== listed)
+          throw new DumpRefused(`${file} holds ${count} rows and the list says ${listed}: they are of two backups`);
         if (originalIsGone) await endDeliveryPause(transaction);
         else await pauseDeliveries(transaction, 'the records were restored from a backup', now());
       },
@@ -110,6 +112,8 @@ async function restore(
     if (code?.startsWith('Z_')) throw new CommandError(EXIT.failure, `backup ${from}: is cut short or not a backup`);
     if (code === 'ENOENT' && !existsSync(file))
       throw new CommandError(EXIT.failure, `backup ${from}: ${file} is missing, expected the records`);
+    if (error instanceof NoFileOfJob || error instanceof LineTooLong)
+      throw new CommandError(EXIT.failure, `backup ${from}: ${error.message}`);
     if (!(error instanceof DumpRefused)) throw error;
     throw new CommandError(error.conflict ? EXIT.conflict : EXIT.failure, `backup ${from}: ${error.message}`);
   }

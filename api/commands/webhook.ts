@@ -168,6 +168,11 @@ export function webhookCommand(config: () => WebhookConfig): Command {
     .option('--json', 'print one JSON object')
     .action(async ({ json, sentUntil }: Json & { readonly sentUntil?: string }) => {
       const settings = config();
+      if (sentUntil !== undefined && Date.parse(sentUntil) > Date.now())
+        throw new CommandError(
+          EXIT.usage,
+          `--sent-until ${sentUntil}: lies in the future, expected the time at which the original stopped: nothing would be sent`,
+        );
       const { changed, dropped } = await withRecords(settings, (records) =>
         resume(records, sentUntil ?? null, settings.now()),
       );

@@ -58,8 +58,8 @@ function line(value: unknown): string {
 interface RestoreOptions {
   /** Deletes what the records hold, in the same transaction. */
   readonly replace?: boolean;
-  /** Goes into the same transaction, after the last row. */
-  readonly last?: (rows: Transaction<Database>) => Promise<void>;
+  /** Goes into the same transaction, after the last row; is given their number. */
+  readonly last?: (rows: Transaction<Database>, count: number) => Promise<void>;
 }
 
 /**
@@ -76,7 +76,7 @@ export async function restoreRecords(
     else if (await rows.selectFrom('businesses').select('id').limit(1).executeTakeFirst())
       throw new DumpRefused(`records ${store.name} hold businesses, expected none`, { conflict: true });
     const count = await insertLines(rows, lines, await appliedMigrations(rows, store));
-    await last(rows);
+    await last(rows, count);
     return count;
   });
 }

@@ -81,12 +81,19 @@ export class WriteLock {
 
 /**
  * Takes the lock of the one service that may run on the SQLite records of a data root: rates are counted in its memory, and a
- * second one would double them. Returns what releases it; null: another process has it. An exclusive transaction on a small
- * file, because the system gives such a lock back however its holder dies. Commands do not take it.
+ * second one would double them. Returns what releases it; null: another process has it. Commands do not take it.
  */
 export function takeServiceLock(dataRoot: string): (() => void) | null {
   const path = join(dataRoot, 'records', 'service.lock');
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  return takeLock(path);
+}
+
+/**
+ * Takes the lock that a file stands for, and makes the file. Returns what releases it; null: another one has it. An exclusive
+ * transaction on a small file, because the system gives such a lock back however its holder dies.
+ */
+export function takeLock(path: string): (() => void) | null {
   closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path);
   try {

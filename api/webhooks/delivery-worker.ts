@@ -48,7 +48,7 @@ const RECORDING_WAIT_MS = 250;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
-/** How soon the end of a pause is seen. */
+/** How soon the begin and the end of a pause are seen while no task is run. */
 const PAUSE_LOOK_MS = 1_000;
 const MAILS_AT_ONCE = 4;
 const SILENT = pino({ level: 'silent' });
@@ -102,17 +102,37 @@ export function startDeliveryWorker(parts: DeliveryParts, log: Logger = SILENT):
 }
 
 function beginDeliveries(parts: DeliveryParts): readonly (() => Promise<void>)[] {
+  const began_ms = performance.now();
   const { queue } = parts;
   return [
     queue.work(
       MESSAGE_TASK,
       { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
-      (task) => deliverMessage(parts, task),
+      unlessPaused(parts, MESSAGE_TASK, (task) => deliverMessage(parts, task, began_ms)),
     ),
-    queue.work(MAIL_TASK, { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS }, (task) =>
-      sendMail(task, parts.mailer, parts),
+    queue.work(
+      MAIL_TASK,
+      { at_once: MAILS_AT_ONCE, at_once_of_group: 1, lease_ms: MAIL_LEASE_MS },
+      unlessPaused(parts, MAIL_TASK, (task) => sendMail(task, parts.mailer, parts)),
     ),
   ];
+}
+
+/** Looks at the mark before each task: another process may have set it since the last look. The task then comes again. */
+function unlessPaused(
+  { records, queue }: DeliveryParts,
+  name: string,
+  work: (task: Task) => Promise<void>,
+): (task: Task) => Promise<void> {
+  return async (task) => {
+    if ((await deliveryPause(records.reader)) === null) {
+      await work(task);
+      return;
+    }
+    const { group, tenant, payload } = task;
+    const again = { name, group, tenant, payload, due_ms: Date.now() + PAUSE_LOOK_MS };
+    await records.transaction((rows) => queue.add(rows, again));
+  };
 }
 
 async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
@@ -127,8 +147,15 @@ async function sweep({ records }: DeliveryParts, log: Logger): Promise<void> {
   }
 }
 
-/** Makes the attempt of a task, unless it was made before or the message is dropped or deleted. */
-export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Task, 'payload'>): Promise<void> {
+/**
+ * Makes the attempt of a task, unless it was made before or the message is dropped or deleted. `began_ms`: when deliveries began
+ * here or went on after a pause, monotonic milliseconds.
+ */
+export async function deliverMessage(
+  parts: DeliveryParts,
+  { payload }: Pick<Task, 'payload'>,
+  began_ms = 0,
+): Promise<void> {
   const { push_id: message_id, attempt, first_attempt } = MessageTask.parse(payload);
   const { records, secrets, webhookClient, queue } = parts;
   const message = await findMessage(records.reader, message_id);
@@ -149,8 +176,9 @@ export async function deliverMessage(parts: DeliveryParts, { payload }: Pick<Tas
   formatOf(parts.formats, receiver);
   const first = first_attempt ?? { owner: OWNER, at_ms: performance.now() };
   const result = await postSigned(webhookClient, receiver, message);
-  // Monotonic clocks of two processes have different origins.
-  const since_first_ms = first.owner === OWNER ? performance.now() - first.at_ms : null;
+  // Monotonic clocks of two processes have different origins; and a pause is no time in which the receiver could have taken it.
+  const isKnown = first.owner === OWNER && first.at_ms >= began_ms;
+  const since_first_ms = isKnown ? performance.now() - first.at_ms : null;
   await record(parts, { message_id, receiver_id, attempt, first_attempt: first, since_first_ms, ...result });
 }
 

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { formatFault, formatOfFiles, READ_MANIFESTS, versionFault, WRITTEN_FORMAT } from '../../schemas/data-format.ts';
-import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
+import { isOnLattice, LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type PublishedFile, RootName } from '../../schemas/manifest.ts';
+import { detections } from '../../schemas/tables/detections.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
@@ -33,7 +34,8 @@ export async function requireReadableRoot(dataRoot: string): Promise<void> {
 /**
  * Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. Returns the
  * root's lattice: that of its name, for a new root `wanted`, or else CONUS. A root in which nothing is published yet takes another
- * one; otherwise it throws PipelineError for another one than `wanted`.
+ * one; otherwise it throws PipelineError for another one than `wanted`, and where a root that lost its name holds hail that does
+ * not lie on the lattice.
  */
 export async function nameRoot(dataRoot: string, wanted: Lattice | null, now_ms: number): Promise<Lattice> {
   const name = await readName(dataRoot);
@@ -46,6 +48,13 @@ export async function nameRoot(dataRoot: string, wanted: Lattice | null, now_ms:
       `holds data on the ${own.title} lattice (${own.name}), expected HAIL_LATTICE=${own.name} or none, found ${wanted?.name}`,
     );
   const lattice = wanted ?? own;
+  const outside = name === null ? await fileOutside(dataRoot, lattice) : null;
+  if (outside !== null)
+    throw new PipelineError(
+      'publish',
+      join(dataRoot, layout.root),
+      `is missing, and ${outside} does not lie on the ${lattice.title} lattice (${lattice.name}): restore the file from a backup, or set HAIL_LATTICE to the lattice that the root had`,
+    );
   const basics = name?.content ?? {
     manifest_version: MANIFEST_VERSION,
     root_id: newId('root', now_ms),
@@ -96,6 +105,21 @@ async function formatOfUnnamed(dataRoot: string): Promise<number> {
     format = Math.max(format, formatOfFiles(head?.files ?? []));
   }
   return format;
+}
+
+/** A published file with hail that does not lie on a lattice: rows and columns would be read as other places; null without one. */
+async function fileOutside(dataRoot: string, lattice: Lattice): Promise<string | null> {
+  const { all } = await listPartitions(dataRoot);
+  for (const partition of all) {
+    const head = await readHead(dataRoot, partition);
+    const outside = head?.files.find(({ table, bbox }) => {
+      if (table !== detections.name || bbox === null) return false;
+      const [west, south, east, north] = bbox;
+      return !isOnLattice(lattice, { lat: south, lon: west }) || !isOnLattice(lattice, { lat: north, lon: east });
+    });
+    if (outside !== undefined) return outside.path;
+  }
+  return null;
 }
 
 async function writeName(dataRoot: string, name: RootName | Readonly<Record<string, unknown>>): Promise<void> {

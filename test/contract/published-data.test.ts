@@ -32,7 +32,7 @@ import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
-import { ageLive, agePartition } from '../support/data/older-files.ts';
+import { ageLive, agePartition, unsignLive } from '../support/data/older-files.ts';
 import { withOptionalProducts } from '../support/data/optional-products.ts';
 import { prepared } from '../support/data/prepared.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
@@ -498,6 +498,15 @@ test('files with unsigned rows and columns answer as those of today, and verify 
   const today = await answersFromTables(t, root);
   await agePartition(root, DATE, 'before-signed-rows');
   t.deepEqual(await typesOnDisk(root, 'detections', 'row'), ['USMALLINT']);
+  t.deepEqual(await faultsOf(root), []);
+  t.deepEqual(await answersFromTables(t, root), today);
+});
+
+test('a live snapshot with unsigned rows and columns answers as that of today, until the first commit writes a new one', async (t) => {
+  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
+  const today = await answersFromTables(t, root);
+  await agePartition(root, DATE, 'before-signed-rows');
+  await unsignLive(root);
   t.deepEqual(await faultsOf(root), []);
   t.deepEqual(await answersFromTables(t, root), today);
 });

@@ -1,11 +1,26 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import fsPromises from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import { deleteJob, filedJobs, type Job } from '../../../api/jobs/rows.ts';
 import { deliveryPause } from '../../../api/store/delivery-pause.ts';
-import { takeServiceLock } from '../../../api/store/sqlite-locks.ts';
+import { takeLock, takeServiceLock } from '../../../api/store/sqlite-locks.ts';
 import { inRecords, withReports } from '../../support/service/done-reports.ts';
 import { operator } from '../../support/service/run-command.ts';
 
@@ -198,4 +213,138 @@ test.serial('restored records are marked as a copy until the operator says that 
   const third = operator(t);
   await third.json('restore', copy.path('paused.gz'), '--original-is-gone');
   t.deepEqual(await inRecords(third, ({ reader }) => deliveryPause(reader)), null);
+});
+
+/** Changes the lines of the records in a backup. */
+function changeRecords(file: string, change: (text: string) => string): void {
+  writeFileSync(file, gzipSync(change(gunzipSync(readFileSync(file)).toString())));
+}
+
+test.serial(
+  'a job in a backup that names a file outside of the folder of files is refused, and nothing is written',
+  async (t) => {
+    const source = operator(t);
+    const [job] = (await withReports(source, ['one'])) as [Job];
+    const folder = source.path('folder');
+    await source.json('backup', 'create', folder, '--with-files');
+    const target = operator(t);
+    // The file lies where this name leads to, so that only the name is wrong.
+    cpSync(jobFilePath(folder, job), jobFilePath(folder, { ...job, id: '../x' }));
+    for (const wrong of ['../x', '../../../../escaped', 'rpt_', '/x']) {
+      const own = source.path(`copy-${wrong.length}`);
+      cpSync(folder, own, { recursive: true });
+      changeRecords(join(own, 'records.ndjson.gz'), (text) => text.replaceAll(job.id, wrong));
+      const { code, err } = await target.run('restore', own);
+      t.is(code, 1, wrong);
+      t.regex(err, /a job that is done names no file of a job \(id: /);
+    }
+    t.deepEqual(await target.json('business', 'list'), { businesses: [] });
+    t.deepEqual(readdirSync(target.config.data_root), ['records']);
+  },
+);
+
+test.serial('what lies in a backup in place of a file is not read: a pipe, a device, a folder', async (t) => {
+  const source = operator(t);
+  const jobs = await withReports(source, ['one', 'two', 'six', 'ten']);
+  const folder = source.path('folder');
+  await source.json('backup', 'create', folder, '--with-files');
+  const [pipe = '', device = '', inner = '', linked = ''] = jobs.map((job) => jobFilePath(folder, job));
+  const aside = source.path('aside');
+  cpSync(linked, aside);
+  for (const path of [pipe, device, inner, linked]) rmSync(path);
+  execFileSync('mkfifo', [pipe]);
+  symlinkSync('/dev/zero', device);
+  mkdirSync(inner);
+  symlinkSync(aside, linked);
+  const target = operator(t);
+  const { code, out } = await target.run('restore', folder);
+  t.is(code, 5);
+  for (const job of jobs.slice(0, 3)) t.regex(out, new RegExp(`the file of ${job.id} is no file in the backup`));
+  const [, , , last] = jobs as [Job, Job, Job, Job];
+  t.deepEqual(
+    readdirSync(target.path('reports')),
+    [jobFilePath('', last).split('/').at(-1)],
+    'a link to the same bytes is the file',
+  );
+});
+
+test.serial('a backup that nobody may write to is restored', async (t) => {
+  const source = operator(t);
+  const [job] = (await withReports(source, ['one'])) as [Job];
+  const folder = source.path('folder');
+  await source.json('backup', 'create', folder, '--with-files');
+  chmodSync(jobFilePath(folder, job), 0o400);
+  const target = operator(t);
+  t.is((await target.run('restore', folder)).code, 0);
+  t.is(statSync(jobFilePath(target.config.data_root, job)).mode & 0o777, 0o600);
+});
+
+test.serial('records with a byte that changed are refused, and so are those of another backup', async (t) => {
+  const source = operator(t);
+  await withReports(source, ['one']);
+  const folder = source.path('folder');
+  await source.json('backup', 'create', folder, '--with-files');
+  const file = join(folder, 'records.ndjson.gz');
+  const whole = readFileSync(file);
+  const target = operator(t);
+  // The head of the packed file says when and where it was packed.
+  for (const at of [40, whole.length >> 1, whole.length - 9, whole.length - 1]) {
+    const bytes = Buffer.from(whole);
+    bytes.writeUInt8((bytes.readUInt8(at) + 1) % 256, at);
+    writeFileSync(file, bytes);
+    t.is((await target.run('restore', folder)).code, 1, `byte ${at}`);
+  }
+  await source.json('business', 'create', 'later');
+  await source.json('backup', 'create', source.path('later.gz'));
+  cpSync(source.path('later.gz'), file);
+  const mixed = await target.run('restore', folder);
+  t.is(mixed.code, 1);
+  t.regex(mixed.err, /records\.ndjson\.gz holds \d+ rows and the list says \d+: they are of two backups/);
+  t.deepEqual(await target.json('business', 'list'), { businesses: [] });
+});
+
+test.serial('a small file that unpacks to a line without an end is refused before it fills the memory', async (t) => {
+  const target = operator(t);
+  const bomb = target.path('bomb.gz');
+  writeFileSync(bomb, gzipSync(Buffer.alloc(64 * 1024 * 1024, 'a')));
+  const { code, err } = await target.run('restore', bomb);
+  t.is(code, 1);
+  t.regex(err, /has a line of over 33554432 characters, expected a row/);
+  const folder = target.path('folder');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'backup.json'), `${' '.repeat(70_000)}{}`);
+  t.regex((await target.run('restore', folder)).err, /backup\.json is not the list of a backup/);
+});
+
+test.serial(
+  'a backup whose name another process is writing is refused, and leaves the unfinished one alone',
+  async (t) => {
+    const source = operator(t);
+    await withReports(source, ['one']);
+    const folder = source.path('folder');
+    const release = takeLock(`${folder}.lock`);
+    writeFileSync(`${folder}.partial`, 'of the other');
+    const { code, err } = await source.run('backup', 'create', folder, '--with-files');
+    t.is(code, 4);
+    t.regex(err, /is being written by another process, expected none/);
+    t.is(readFileSync(`${folder}.partial`, 'utf8'), 'of the other');
+    release?.();
+    await source.json('backup', 'create', folder, '--with-files');
+    t.deepEqual(
+      readdirSync(source.config.data_root).filter((name) => name.startsWith('folder')),
+      ['folder'],
+    );
+  },
+);
+
+test.serial('a backup does not go where the service or the pipeline deletes what they do not know', async (t) => {
+  const source = operator(t);
+  await withReports(source, ['one']);
+  symlinkSync(source.path('reports'), source.path('by-link'));
+  for (const place of ['reports/backup.gz', 'by-link/backup.gz']) {
+    const { code, err } = await source.run('backup', 'create', source.path(place));
+    t.is(code, 4);
+    t.regex(err, /lies in a folder of the data root \S+, where it would be deleted, expected another place/);
+  }
+  t.is((await source.run('backup', 'create', source.path('backup.gz'))).code, 0);
 });

@@ -321,6 +321,11 @@ test.serial('what the original has sent is not sent by its copy, and what waited
       return { created, resolved };
     });
   });
+  for (const future of ['2126-01-02', 'tomorrow']) {
+    const { code, err } = await given.run('webhook', 'resume', '--original-is-gone', '--sent-until', future);
+    t.is(code, 2);
+    t.regex(err, /lies in the future, expected the time at which the original stopped|expected a date or a UTC time/);
+  }
   const { out } = await given.run('webhook', 'resume', '--original-is-gone', '--sent-until', '2026-01-02');
   t.is(out, 'Events and mails are sent from now on.\n1 event that the original has sent will not be sent again.\n');
   const found = await asService(given, async (records) => ({

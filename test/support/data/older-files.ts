@@ -1,6 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { tableFromIPC, tableToIPC } from 'apache-arrow';
+import { Table as ArrowTable, tableFromIPC, tableToIPC, Uint16, vectorFromArray } from 'apache-arrow';
 import { openEngine, sqlText } from '../../../pipeline/duckdb.ts';
 import { sha256 } from '../../../pipeline/files.ts';
 import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
@@ -8,7 +8,8 @@ import type { Table } from '../../../schemas/columns.ts';
 import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
-import { ADDED_COMPANIONS } from '../../../schemas/tables/detections.ts';
+import { cells } from '../../../schemas/tables/cells.ts';
+import { ADDED_COMPANIONS, detections } from '../../../schemas/tables/detections.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
 
 /** Two earlier releases: before columns were added to tables, and before the rows and columns of the lattice were signed. */
@@ -65,5 +66,24 @@ export async function ageLive(root: string): Promise<void> {
     const added = new Set<string>(ADDED_COMPANIONS);
     const names = table.schema.names.map(String).filter((name) => !added.has(name));
     await fs.writeFile(join(root, path), tableToIPC(table.select(names), 'file'));
+  }
+}
+
+/** Makes the rows and columns of the lattice in the live snapshot unsigned again, as they were before the second data format. */
+export async function unsignLive(root: string): Promise<void> {
+  const current = await readCurrent(root);
+  if (current === null) throw new Error('the root has no switch');
+  for (const { name, older } of [detections, cells]) {
+    const path = join(root, current.live[name as 'detections' | 'cells']);
+    const table = tableFromIPC(await fs.readFile(path));
+    const vectors = table.schema.names.map((column) => {
+      const vector = table.getChild(column);
+      if (vector === null) throw new Error(`${name} has no column ${String(column)}`);
+      return [
+        String(column),
+        older?.retyped?.includes(String(column)) ? vectorFromArray([...vector], new Uint16()) : vector,
+      ] as const;
+    });
+    await fs.writeFile(path, tableToIPC(new ArrowTable(Object.fromEntries(vectors)), 'file'));
   }
 }
