@@ -74,7 +74,8 @@ export function viewsSql(heads: readonly ShownHead[], dataRoot: string): string 
   const as_of = newestOf(sorted.map(({ committed_at }) => committed_at));
   const newest_scan = newestOf(sorted.flatMap(({ last_scan }) => last_scan ?? []));
   const source = combineProvenances(sorted.filter(({ files }) => files.size > 0).map((head) => head.source));
-  const sources = TABLES.map((table) => ({ table, ...filesOf(table, sorted) }));
+  const holders = holdersOf(sorted);
+  const sources = TABLES.map((table) => ({ table, ...filesOf(table, holders.get(table.name) ?? []) }));
   const shown = [
     `-- Views of every published table, for DuckDB 1.5 and later: duckdb -init views.sql`,
     `-- Edition ${edition}: ${newest_scan === '' ? 'no scan' : `newest scan ${newest_scan}`}; data: ${source ?? 'none'}.`,
@@ -115,9 +116,21 @@ function viewSql(table: Table, select: string, rows: number, source: string | nu
   ];
 }
 
+/** The heads that the rows of each table are read from. */
+function holdersOf(heads: readonly ShownHead[]): Map<string, ShownHead[]> {
+  const holders = new Map<string, ShownHead[]>();
+  for (const head of heads)
+    for (const name of head.files.keys()) {
+      const known = holders.get(name);
+      if (known === undefined) holders.set(name, [head]);
+      else known.push(head);
+    }
+  const isHolder = ({ files }: ShownHead) => files.has(dayMax.name);
+  return holders.set(dayMax.name, dayMaxHeads(heads).filter(isHolder));
+}
+
 /** SELECT of the rows of a table, the rows that its files hold, and where these come from. */
-function filesOf(table: Table, heads: readonly ShownHead[]) {
-  const holding = table.name === dayMax.name ? dayMaxHeads(heads) : heads;
+function filesOf(table: Table, holding: readonly ShownHead[]) {
   const open = table.name === dayMax.name ? holding.filter(isSpread) : [];
   const files = holding.flatMap((head) => (open.includes(head) ? [] : (head.files.get(table.name) ?? [])));
   const selects = [
@@ -131,7 +144,7 @@ function filesOf(table: Table, heads: readonly ShownHead[]) {
       return `SELECT ${list.join(', ')} FROM (${merged})`;
     }),
   ];
-  const source = combineProvenances(holding.filter((head) => head.files.has(table.name)).map((head) => head.source));
+  const source = combineProvenances(holding.map(({ source }) => source));
   const empty = `SELECT ${columns(table)
     .map(({ name, type }) => `NULL::${type} AS "${name}"`)
     .join(', ')} WHERE false`;
