@@ -10,33 +10,43 @@ import { sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { mergedDayMaxSql } from '../publish/merge.ts';
 
-/** What the views need of the head of a partition; `files` are those with rows, in the order of their scans. */
+/** What the views need of the head of a partition; `files` are those with rows, by table. */
 export interface ShownHead
   extends Pick<Head, 'partition' | 'commit' | 'source' | 'closed' | 'committed_at' | 'table_commits' | 'dates'> {
   readonly last_scan: string | null;
-  readonly files: ReadonlyMap<string, readonly ShownFile[]>;
+  readonly files: ReadonlyMap<string, ShownFiles>;
 }
 
-interface ShownFile {
-  readonly path: string;
-  readonly schema_version: number;
+/** Ways of reading a file: with the date of its path, without one, and as one of an older version of its table. */
+const KINDS = ['dated', 'undated', 'older'] as const;
+
+/**
+ * Files of a table in one partition, in the order of their scans. The lists are ready for the SQL, with spaces between the names:
+ * years of dates are only joined at a commit.
+ */
+interface ShownFiles extends Readonly<Record<(typeof KINDS)[number], string>> {
+  readonly count: number;
   readonly rows: number;
 }
 
 /** A path that can stand in a list with spaces between, and that leaves the data root nowhere. */
 const TABLE_PATH = /^tables\/(?!.*\.\.)[\w.=/-]+\.parquet$/;
 const SUFFIX = '.parquet';
+const STORM_DATE = 'storm_date';
 
 /** The part of a head that the views are made of; throws PipelineError for a file that cannot be one of a table. */
 export function shownHead(head: Head): ShownHead {
   const { partition, commit, source, closed, committed_at, table_commits, dates } = head;
-  const files = new Map<string, ShownFile[]>();
+  const files = new Map<string, ShownFiles>();
   const sorted = [...head.files].sort((a, b) => ((a.first_scan ?? '') < (b.first_scan ?? '') ? -1 : 1));
   for (const { table, path, schema_version, rows } of sorted) {
     if (table === null || rows === 0) continue;
     if (!TABLE_PATH.test(path))
       throw new PipelineError('views', layout.head(partition), `lists '${path}', expected a Parquet file of a table`);
-    files.set(table, [...(files.get(table) ?? []), { path, schema_version, rows }]);
+    const before = files.get(table) ?? { dated: '', undated: '', older: '', count: 0, rows: 0 };
+    const kind = kindOf(table, path, schema_version);
+    const names = joined([before[kind], nameBelow(prefixOf(table, kind), path)]);
+    files.set(table, { ...before, [kind]: names, count: before.count + 1, rows: before.rows + rows });
   }
   const last_scan = head.scans.last;
   return { partition, commit, source, closed, committed_at, table_commits, dates, last_scan, files };
@@ -64,7 +74,8 @@ export function viewsSql(heads: readonly ShownHead[], dataRoot: string): string 
   const as_of = newestOf(sorted.map(({ committed_at }) => committed_at));
   const newest_scan = newestOf(sorted.flatMap(({ last_scan }) => last_scan ?? []));
   const source = combineProvenances(sorted.filter(({ files }) => files.size > 0).map((head) => head.source));
-  const sources = TABLES.map((table) => ({ table, ...filesOf(table, sorted) }));
+  const holders = holdersOf(sorted);
+  const sources = TABLES.map((table) => ({ table, ...filesOf(table, holders.get(table.name) ?? []) }));
   const shown = [
     `-- Views of every published table, for DuckDB 1.5 and later: duckdb -init views.sql`,
     `-- Edition ${edition}: ${newest_scan === '' ? 'no scan' : `newest scan ${newest_scan}`}; data: ${source ?? 'none'}.`,
@@ -105,43 +116,48 @@ function viewSql(table: Table, select: string, rows: number, source: string | nu
   ];
 }
 
+/** The heads that the rows of each table are read from. */
+function holdersOf(heads: readonly ShownHead[]): Map<string, ShownHead[]> {
+  const holders = new Map<string, ShownHead[]>();
+  for (const head of heads)
+    for (const name of head.files.keys()) {
+      const known = holders.get(name);
+      if (known === undefined) holders.set(name, [head]);
+      else known.push(head);
+    }
+  const isHolder = ({ files }: ShownHead) => files.has(dayMax.name);
+  return holders.set(dayMax.name, dayMaxHeads(heads).filter(isHolder));
+}
+
 /** SELECT of the rows of a table, the rows that its files hold, and where these come from. */
-function filesOf(table: Table, heads: readonly ShownHead[]) {
-  const holding = table.name === dayMax.name ? dayMaxHeads(heads) : heads;
+function filesOf(table: Table, holding: readonly ShownHead[]) {
   const open = table.name === dayMax.name ? holding.filter(isSpread) : [];
-  const files = holding.filter((head) => !open.includes(head)).flatMap((head) => head.files.get(table.name) ?? []);
-  const running = open.map(({ partition, files }) => ({ partition, parts: files.get(table.name) ?? [] }));
+  const files = holding.flatMap((head) => (open.includes(head) ? [] : (head.files.get(table.name) ?? [])));
   const selects = [
     ...fileSelects(table, files),
     // Files of a running date add up. The date is a constant, so that questions about other dates leave it out.
-    ...running.map(({ partition, parts }) => {
-      const merged = mergedDayMaxSql(
-        parts.map(({ path }) => path),
-        null,
-      );
+    ...open.map(({ partition, files }) => {
+      const merged = mergedDayMaxSql(pathsOf(table, files.get(table.name)), null);
       const list = columns(table).map(({ name, type }) =>
         name === STORM_DATE ? `DATE '${partition}' AS "${name}"` : `"${name}"::${type} AS "${name}"`,
       );
       return `SELECT ${list.join(', ')} FROM (${merged})`;
     }),
   ];
-  const all = [...files, ...running.flatMap(({ parts }) => parts)];
-  const source = combineProvenances(holding.filter((head) => head.files.has(table.name)).map((head) => head.source));
+  const source = combineProvenances(holding.map(({ source }) => source));
   const empty = `SELECT ${columns(table)
     .map(({ name, type }) => `NULL::${type} AS "${name}"`)
     .join(', ')} WHERE false`;
   return {
     select: selects.length === 0 ? empty : selects.join('\nUNION ALL\n'),
-    rows: all.reduce((sum, { rows }) => sum + rows, 0),
+    rows: holding.reduce((sum, { files }) => sum + (files.get(table.name)?.rows ?? 0), 0),
     source,
   };
 }
 
-const STORM_DATE = 'storm_date';
-
 /** True for a running date whose day maxima lie in several files. */
 function isSpread({ partition, closed, files }: ShownHead): boolean {
-  return !closed && isDate(partition) && (files.get(dayMax.name)?.length ?? 0) > 1;
+  return !closed && isDate(partition) && (files.get(dayMax.name)?.count ?? 0) > 1;
 }
 
 function isDate(partition: string): boolean {
@@ -157,37 +173,65 @@ function dayMaxHeads(heads: readonly ShownHead[]): ShownHead[] {
 }
 
 /** SELECTs of the rows of files of a table, one for each kind of list; none without files. */
-function fileSelects(table: Table, files: readonly ShownFile[]): string[] {
-  const folder = `${layout.staticTable(table.name)}/`;
-  const ofDates = `${folder}date=`;
-  const newest = files.filter((file) => file.schema_version === table.schema_version).map(({ path }) => path);
-  const older = files.filter((file) => file.schema_version !== table.schema_version).map(({ path }) => path);
+function fileSelects(table: Table, files: readonly ShownFiles[]): string[] {
+  const paths = (kind: (typeof KINDS)[number]) =>
+    pathsSql(prefixOf(table.name, kind), joined(files.map((one) => one[kind])));
+  const [dated, undated, older] = KINDS.map(paths);
   const fields = columns(table);
-  const hasDate = fields.some(({ name }) => name === STORM_DATE);
-  const isDated = (path: string) => hasDate && path.startsWith(ofDates);
-  const dated = newest.filter(isDated);
-  const undated = newest.filter((path) => !isDated(path));
   const typed = fields.map(({ name, type }) => (type === 'GEOMETRY' ? `"${name}"` : `"${name}"::${type} AS "${name}"`));
   const selects: string[] = [];
   // The date comes from the path: a question about some dates opens their files only.
-  if (dated.length > 0) {
+  if (dated !== null) {
     const list = fields.map(({ name }) => (name === STORM_DATE ? `"date" AS ${STORM_DATE}` : `"${name}"`)).join(', ');
-    const read = `read_parquet(${pathsSql(dated, ofDates)}, hive_partitioning = true, hive_types = {'date': DATE})`;
+    const read = `read_parquet(${dated}, hive_partitioning = true, hive_types = {'date': DATE})`;
     selects.push(`SELECT ${list} FROM ${read}`);
   }
-  if (undated.length > 0) {
+  if (undated !== null) {
     const list = fields.map(({ name }) => `"${name}"`).join(', ');
-    selects.push(`SELECT ${list} FROM read_parquet(${pathsSql(undated, folder)}, hive_partitioning = false)`);
+    selects.push(`SELECT ${list} FROM read_parquet(${undated}, hive_partitioning = false)`);
   }
-  if (older.length > 0) selects.push(`SELECT ${typed.join(', ')} FROM (${rowsSql(table, pathsSql(older, folder))})`);
+  if (older !== null) selects.push(`SELECT ${typed.join(', ')} FROM (${rowsSql(table, older)})`);
   return selects;
 }
 
-/** SQL of a list of paths as one text: a list of literals takes DuckDB long to read, and this file three times the space. */
-function pathsSql(paths: readonly string[], prefix: string): string {
-  const outside = paths.find((path) => !path.startsWith(prefix));
-  if (outside !== undefined)
-    throw new PipelineError('views', outside, `is listed as a file of a table, expected one below ${prefix}`);
-  const names = paths.map((path) => path.slice(prefix.length, -SUFFIX.length)).join(' ');
+const DATED_TABLES = new Set(
+  TABLES.filter((table) => columns(table).some(({ name }) => name === STORM_DATE)).map(({ name }) => name),
+);
+const NEWEST = new Map(TABLES.map(({ name, schema_version }) => [name, schema_version]));
+
+function kindOf(table: string, path: string, schema_version: number): (typeof KINDS)[number] {
+  if (schema_version !== NEWEST.get(table)) return 'older';
+  return DATED_TABLES.has(table) && path.startsWith(prefixOf(table, 'dated')) ? 'dated' : 'undated';
+}
+
+/** What the paths of a kind of files of a table begin with. */
+function prefixOf(table: string, kind: (typeof KINDS)[number]): string {
+  return `${layout.staticTable(table)}/${kind === 'dated' ? 'date=' : ''}`;
+}
+
+function nameBelow(prefix: string, path: string): string {
+  if (path.startsWith(prefix)) return path.slice(prefix.length, -SUFFIX.length);
+  throw new PipelineError('views', path, `is listed as a file of a table, expected one below ${prefix}`);
+}
+
+function joined(lists: readonly string[]): string {
+  return lists.filter((names) => names !== '').join(' ');
+}
+
+/** Paths of all files of a table in one partition. */
+function pathsOf({ name }: Table, files: ShownFiles | undefined): string[] {
+  if (files === undefined) return [];
+  return KINDS.flatMap((kind) => {
+    const names = files[kind] === '' ? [] : files[kind].split(' ');
+    return names.map((each) => `${prefixOf(name, kind)}${each}${SUFFIX}`);
+  });
+}
+
+/**
+ * SQL of a list of paths as one text, null for none: a list of literals takes DuckDB long to read, and this file three times the
+ * space.
+ */
+function pathsSql(prefix: string, names: string): string | null {
+  if (names === '') return null;
   return `string_split('${prefix}' || replace(${sqlText(names)}, ' ', '${SUFFIX} ${prefix}') || '${SUFFIX}', ' ')`;
 }

@@ -191,9 +191,12 @@ function memoryOf(dataRoot: string, name: string): string {
 
 async function publishedCommits(dataRoot: string): Promise<[string, number][]> {
   const { all } = await listPartitions(dataRoot);
-  const heads = await inParallel(all, HEADS_AT_A_TIME, (partition) => readHead(dataRoot, partition));
-  // A partition without a head was never published: its process was killed before.
-  return heads.flatMap((head) => (head === null ? [] : [[head.partition, head.commit]]));
+  // A partition without a head was never published: its process was killed before. Of the others only the number stays in memory.
+  const commits = await inParallel(all, HEADS_AT_A_TIME, async (partition): Promise<[string, number][]> => {
+    const head = await readHead(dataRoot, partition);
+    return head === null ? [] : [[partition, head.commit]];
+  });
+  return commits.flat();
 }
 
 async function publishedHead(dataRoot: string, partition: string): Promise<Head> {
