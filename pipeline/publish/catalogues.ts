@@ -154,7 +154,8 @@ export function openCatalogues(
   };
 }
 
-function sayFailure(log: Log, catalogue: string, error: unknown): void {
+/** Says that a catalogue failed. Its fault costs itself only. */
+export function sayFailure(log: Log, catalogue: string, error: unknown): void {
   log.warn('Catalogue:Update:Failed', { catalogue, reason: error instanceof Error ? error.message : String(error) });
 }
 

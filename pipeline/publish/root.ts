@@ -93,7 +93,7 @@ export async function openRoot(
     await fs.mkdir(staging, { recursive: true });
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
-    const sweep = await openSweep(path, dates.heads, catalogues);
+    const sweep = await openSweep(path, dates.heads, catalogues, log);
     const opened = openCatalogues(path, lattice, catalogues, log);
     const publisher = {
       path,

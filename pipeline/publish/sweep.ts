@@ -10,7 +10,8 @@ import {
 } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { namesIn, orNull, readIfPresent, replaceFile } from '../files.ts';
-import type { Catalogue } from './catalogues.ts';
+import { type Log, silent } from '../log.ts';
+import { type Catalogue, sayFailure } from './catalogues.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
 import { type DateHead, newestScan } from './published-dates.ts';
 import { type Swept, sweepRaw } from './sweep-raw.ts';
@@ -32,6 +33,7 @@ export async function openSweep(
   dataRoot: string,
   heads: ReadonlyMap<string, DateHead>,
   catalogues: readonly Catalogue[] = [],
+  log: Log = silent,
 ): Promise<SweepRoot> {
   const newest_own_ms = await lastPublished(dataRoot);
   let last_sweep_ms = performance.now();
@@ -46,9 +48,14 @@ export async function openSweep(
     });
     last_sweep_ms = monotonic_ms;
     let swept = await sweep(dataRoot, vouchedTime(clock));
-    for (const { expire } of catalogues) {
-      const expired = await expire?.(dataRoot, vouchedTime(clock) - READERS_GRACE_MIN * 60_000);
-      if (expired !== undefined) swept = sumOf(swept, expired);
+    for (const { name, expire } of catalogues) {
+      try {
+        const expired = await expire?.(dataRoot, vouchedTime(clock) - READERS_GRACE_MIN * 60_000);
+        if (expired !== undefined) swept = sumOf(swept, expired);
+      } catch (error) {
+        // It keeps old files of its own until the next sweep; it names no file that a sweep deletes.
+        sayFailure(log, name, error);
+      }
     }
     if (raw_keep_days === null) {
       await writeClock(dataRoot, clock);

@@ -119,6 +119,24 @@ test('a catalogue that is no longer kept is withdrawn by the first sweep, and no
   });
 });
 
+test('a catalogue that cannot delete its old files is said and stays; the sweep goes on, and tries again the next time', async (t) => {
+  const root = await published(t);
+  const { log, said } = keptLog();
+  let tries = 0;
+  const expire = async () => {
+    tries += 1;
+    if (tries === 1) throw new Error('a file cannot be deleted');
+    return { files: 3, bytes: 30 };
+  };
+  const catalogue: Catalogue = { ...lines().catalogue, expire };
+  await onRoot(root, { catalogues: [catalogue], log }, async ({ root: open }) => {
+    t.is((await open.sweep(Date.now(), null)).files, 0);
+    t.deepEqual(said, ['Catalogue:Update:Failed stac']);
+    t.true(existsSync(join(root, 'stac/list')));
+    t.is((await open.sweep(Date.now(), null)).files, 3);
+  });
+});
+
 test('a process that is killed while it removes a catalogue leaves a mark, and the next sweep removes the rest', async (t) => {
   const root = await published(t);
   await onRoot(root, { catalogues: [lines().catalogue] }, async () => {});
