@@ -86,7 +86,8 @@ export function worldOver(window: Window, [first, second]: readonly [string, str
 export const { rawScans, scansBetween, midnight } = worldOver(WINDOW);
 
 async function readEvening(window: Window, first: string, second: string): Promise<RawScan[]> {
-  const name = `evening-${first}-${Object.values(window).join('-')}`;
+  const { lattice, ...pixels } = window;
+  const name = `evening-${first}-${lattice.name}-${Object.values(pixels).join('-')}`;
   const span = { from_ms: Date.parse(`${first}T23:20:00Z`), to_ms: Date.parse(`${second}T00:50:00Z`) };
   const { files } = await listFolder(ownCopy(await prepared(name, (out) => simulate(window, { ...span, out }))));
   const byTime = Map.groupBy(files, (file) => file.time_ms);
