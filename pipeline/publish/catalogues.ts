@@ -183,7 +183,7 @@ async function withdraw(dataRoot: string, name: string, place: string): Promise<
   const mark = join(dataRoot, layout.withdrawnCatalogue(name));
   await orNull(() => fs.rename(memoryOf(dataRoot, name), mark));
   await fs.rm(join(dataRoot, place), { recursive: true, force: true });
-  await fs.rm(mark, { force: true });
+  await fs.rm(mark, { recursive: true, force: true });
 }
 
 function memoryOf(dataRoot: string, name: string): string {
@@ -210,9 +210,9 @@ async function readMadeFrom(
   dataRoot: string,
   { name, place, version }: Catalogue,
 ): Promise<Map<string, number> | null> {
-  const text = await readIfPresent(memoryOf(dataRoot, name));
-  if (text === null || deviceOf(join(dataRoot, place)) === null) return null;
   try {
+    const text = await readIfPresent(memoryOf(dataRoot, name));
+    if (text === null || deviceOf(join(dataRoot, place)) === null) return null;
     const memory = MadeFrom.parse(JSON.parse(text));
     return memory.version === version ? new Map(Object.entries(memory.commits)) : null;
   } catch {

@@ -10,9 +10,10 @@ import { openSession } from '../../../pipeline/scans/session.ts';
 import { columns } from '../../../schemas/columns.ts';
 import type { Head } from '../../../schemas/head.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
+import { agePartition } from '../../support/data/older-files.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { midnight } from '../../support/data/small-world.ts';
-import { headObjects, headRows, viewRows } from '../../support/data/view-rows.ts';
+import { headObjects, headRows, viewRows, viewTexts } from '../../support/data/view-rows.ts';
 import { MONTH_LATER_MS, NOW_MS, publishedRoot, readPool, scratch } from '../../support/data/world.ts';
 import { wholeRoot } from '../../support/service/whole-service.ts';
 
@@ -106,6 +107,24 @@ test('views show static tables and collections, and tables without rows have typ
   t.true(shown['(DESCRIBE scores)']?.some((line) => line.includes('column_name=storm_date column_type=DATE')));
 });
 
+test('files of earlier releases have the columns and the types of today in the views, beside files of today', async (t) => {
+  const path = await publishedRoot(t, await midnight());
+  const rows = async () => {
+    await fs.rm(join(path, 'views.sql'), { force: true });
+    await withCatalogues(path, NOW_MS, async () => {});
+    return (await viewTexts(path, TABLES)).texts;
+  };
+  const before = await rows();
+  await agePartition(path, FIRST ?? '', 'before-signed-rows');
+  t.deepEqual(await rows(), before, 'unsigned rows and columns');
+  // The evening has no optional product: what older files lack was null.
+  await agePartition(path, SECOND ?? '', 'before-added-columns');
+  t.deepEqual((await rows()).get('detections'), before.get('detections'), 'columns that were added since');
+  const types =
+    "(SELECT data_type AS d FROM duckdb_columns() WHERE column_name IN ('row', 'col') AND table_name = 'detections')";
+  t.deepEqual((await viewRows(path, [types]))[types], ['d=INTEGER', 'd=INTEGER']);
+});
+
 test('the columns of every view are those of its table, with their types and comments', async (t) => {
   const path = await publishedRoot(t, await midnight());
   await withCatalogues(path, NOW_MS, async () => {});
@@ -146,6 +165,19 @@ test('views that were deleted, or left behind by a kill after a commit, are writ
   const after = await fs.readFile(file, 'utf8');
   t.not(after, before);
   t.deepEqual((await viewRows(path, ['detections'])).detections, await headRows(path, [FIRST, SECOND], 'detections'));
+});
+
+test('a memory that is no file costs its own catalogue one making, and no other', async (t) => {
+  const path = await publishedRoot(t, await midnight());
+  await withCatalogues(path, NOW_MS, async () => {});
+  const memory = join(path, 'catalogues/views.json');
+  const before = await fs.readFile(memory, 'utf8');
+  await fs.rm(memory);
+  await fs.mkdir(join(memory, 'folder'), { recursive: true });
+  await fs.rm(join(path, 'views.sql'));
+  await withCatalogues(path, NOW_MS, async () => {});
+  t.is(await fs.readFile(memory, 'utf8'), before);
+  t.true(((await viewRows(path, ['detections'])).detections ?? []).length > 100);
 });
 
 test('an empty data root has views of every table, without rows', async (t) => {

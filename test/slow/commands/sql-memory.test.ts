@@ -4,11 +4,9 @@ import test from 'ava';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
-import { stageTable } from '../../../pipeline/publish/stage.ts';
-import { type Column, columns } from '../../../schemas/columns.ts';
-import { layout } from '../../../schemas/layout.ts';
 import { detections } from '../../../schemas/tables/detections.ts';
 import { addDays } from '../../../schemas/time.ts';
+import { publishMadeRows } from '../../support/data/made-rows.ts';
 import { MONTH_LATER_MS, scratch } from '../../support/data/world.ts';
 import { commandWithPeak } from '../../support/kill/peak.ts';
 
@@ -19,28 +17,11 @@ const DATES = 31;
 const ROWS_OF_A_DATE = 170_000;
 const ROWS = DATES * ROWS_OF_A_DATE;
 
-/** A value of a column for row `i` of a date. */
-function valueSql({ name, type }: Column, date: string): string {
-  if (name === 'storm_date') return `DATE '${date}'`;
-  if (name === 'scan_time') return `TIMESTAMP '${date}' + INTERVAL (i * 24 * 3600 // ${ROWS_OF_A_DATE}) SECOND`;
-  if (name === 'row' || name === 'col') return `(i * 7919 % 3500)::${type}`;
-  if (type === 'VARCHAR') return `'text-' || (i * 31 % 5000)`;
-  if (type === 'BOOLEAN') return 'i % 3 = 0';
-  return `(i * 37 % 997 / 10)::${type}`;
-}
-
 async function busyMonth(root: string): Promise<void> {
   const opened = await openRoot(root, 'test', 0, MONTH_LATER_MS, { catalogues: cataloguesOf([]) });
   try {
-    for (let day = 0; day < DATES; day++) {
-      const date = addDays('2026-05-01', day);
-      const list = columns(detections).map((column) => `${valueSql(column, date)} AS "${column.name}"`);
-      const query = `SELECT ${list.join(', ')} FROM range(${ROWS_OF_A_DATE}) AS rows(i)`;
-      const into = { folder: layout.table(detections.name, date), stem: 'day' };
-      const covers = { segment: `day-${date}`, first_scan: null, last_scan: null };
-      const file = await stageTable(opened.engine, opened.staging, detections, { query }, 'simulated', into, covers);
-      await opened.publishFiles(date, 'simulated', [], [file], true, MONTH_LATER_MS);
-    }
+    for (let day = 0; day < DATES; day++)
+      await publishMadeRows(opened, detections, addDays('2026-05-01', day), ROWS_OF_A_DATE, MONTH_LATER_MS);
   } finally {
     await opened.close();
   }

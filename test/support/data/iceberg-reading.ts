@@ -1,14 +1,12 @@
 import fs from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { icebergManifests, icebergMetadata, icebergRead } from 'icebird';
-import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { listPartitions, readHead } from '../../../pipeline/publish/manifests.ts';
-import { columns, rowsSql, type Table } from '../../../schemas/columns.ts';
+import type { Table } from '../../../schemas/columns.ts';
 import type { Head } from '../../../schemas/head.ts';
-import { dayMax } from '../../../schemas/tables/day-max.ts';
-import type { ColumnType } from '../../../schemas/units.ts';
+import { fileRows, rowTexts } from './row-texts.ts';
 
-type Rows = readonly Record<string, unknown>[];
+export type TableMetadata = Awaited<ReturnType<typeof metadataOf>>;
 
 /** Lets the reader of Iceberg tables, which knows web addresses only, read `file:` addresses; they hold names as they are. */
 export function serveFiles(): void {
@@ -37,14 +35,19 @@ export async function metadataOf(root: string, table: string) {
 
 /** Live entries of every manifest of the newest snapshot. */
 export async function liveFiles(root: string, table: string) {
-  const manifests = await icebergManifests(await metadataOf(root, table));
+  return liveFilesOf(await metadataOf(root, table));
+}
+
+async function liveFilesOf(metadata: TableMetadata) {
+  const manifests = await icebergManifests(metadata);
   return manifests.flatMap(({ entries }) => entries).filter(({ status }) => status !== 2);
 }
 
-/** Rows of a table through its Iceberg metadata, as texts in order. */
-export async function icebergRows(root: string, table: Table): Promise<string[]> {
-  if ((await liveFiles(root, table.name)).length === 0) return [];
-  return texts(table, await icebergRead({ tableUrl: tableUrl(root, table.name) }));
+/** Rows of a table through its Iceberg metadata, the newest ones or given ones, as texts in order. */
+export async function icebergRows(root: string, table: Table, pinned?: TableMetadata): Promise<string[]> {
+  const metadata = pinned ?? (await metadataOf(root, table.name));
+  if ((await liveFilesOf(metadata)).length === 0) return [];
+  return rowTexts(table, await icebergRead({ tableUrl: tableUrl(root, table.name), metadata }));
 }
 
 /** Heads of all partitions. */
@@ -53,33 +56,7 @@ export async function headsOf(root: string): Promise<Head[]> {
   return heads.filter((head) => head !== null);
 }
 
-/** Rows of a table through the manifests, as texts in order: the day maxima of joined dates are in their day files, too. */
+/** Rows of a table through the manifests, as texts in order. */
 export async function manifestRows(root: string, table: Table): Promise<string[]> {
-  const heads = (await headsOf(root)).filter(({ dates }) => table !== dayMax || dates === null);
-  const paths = heads.flatMap(({ files }) => files.filter((file) => file.table === table.name).map(({ path }) => path));
-  if (paths.length === 0) return [];
-  const select = columns(table).map(
-    ({ name, type }) => `${type === 'GEOMETRY' ? `hex(ST_AsWKB("${name}"))` : `"${name}"`} AS "${name}"`,
-  );
-  const files = rowsSql(table, sqlList(paths.map((path) => join(root, path))));
-  const engine = await openEngine();
-  try {
-    return texts(table, await engine.rows(`SELECT ${select.join(', ')} FROM (${files})`));
-  } finally {
-    engine.close();
-  }
-}
-
-function texts(table: Table, rows: Rows): string[] {
-  const fields = columns(table);
-  return rows.map((row) => JSON.stringify(fields.map(({ name, type }) => [name, plain(row[name], type)]))).sort();
-}
-
-/** A value as both readers can give it. The reader of Iceberg tables takes the bytes of a geometry for text. */
-function plain(value: unknown, type: ColumnType): unknown {
-  if (value === null || value === undefined) return null;
-  if (type === 'GEOMETRY')
-    return /^[0-9A-F]+$/.test(String(value)) ? Buffer.from(String(value), 'hex').toString() : value;
-  if (typeof value === 'bigint') return Number(value);
-  return value instanceof Date ? value.getTime() : value;
+  return fileRows(root, table, await headsOf(root));
 }

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+import { viewName } from '../../../pipeline/catalogues/views-sql.ts';
+import type { Table } from '../../../schemas/columns.ts';
 import { Head } from '../../../schemas/head.ts';
+import { rowTexts, selectList } from './row-texts.ts';
 
 /** Rows as sorted lines of text, the same whoever read them. */
 export type RowLines = readonly string[];
@@ -21,6 +24,25 @@ export async function viewRows(root: string, views: readonly string[]): Promise<
       found[view] = linesOf(reader.getRowObjectsJS());
     }
     return found;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Rows of tables as texts through `views.sql`, and the edition that they are of; all of it is read once. */
+export async function viewTexts(root: string, tables: readonly Table[]) {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  try {
+    await connection.run(readFileSync(join(root, 'views.sql'), 'utf8'));
+    const texts = new Map<string, string[]>();
+    for (const table of tables) {
+      const reader = await connection.runAndReadAll(`SELECT ${selectList(table)} FROM ${viewName(table)}`);
+      texts.set(table.name, rowTexts(table, reader.getRowObjectsJS()));
+    }
+    const edition = (await connection.runAndReadAll('SELECT edition FROM edition')).getRowObjectsJS();
+    return { edition: String(edition[0]?.edition), texts };
   } finally {
     connection.closeSync();
     instance.closeSync();

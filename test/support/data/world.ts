@@ -11,7 +11,7 @@ import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
-import { writeEvening } from '../../../pipeline/simulate/evening.ts';
+import { type EveningOptions, writeEvening } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
@@ -22,8 +22,7 @@ import { copyFolder, prepared } from './prepared.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
 const WINDOW: Window = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, cols: 200 };
-const FROM_MS = Date.parse('2026-05-01T23:20:00Z');
-const TO_MS = Date.parse('2026-05-02T00:50:00Z');
+const DATES = ['2026-05-01', '2026-05-02'] as const;
 /** A data clock just after the evening: its dates are still open. */
 export const NOW_MS = Date.parse('2026-05-02T00:55:00Z');
 /** A data clock at which both dates of the evening are over and joined into their month. */
@@ -70,15 +69,15 @@ export interface World {
   readonly midnight: () => Promise<RawScan[]>;
 }
 
-/** The evening over a window; simulated once for all test processes. */
-export function worldOver(window: Window): World {
+/** The evening over a window, around the midnight between two dates; simulated once for all test processes. */
+export function worldOver(window: Window, [first, second]: readonly [string, string] = DATES): World {
   let evening: Promise<RawScan[]> | undefined;
   const rawScans = () => {
-    evening ??= readEvening(window);
+    evening ??= readEvening(window, first, second);
     return evening;
   };
   const scansBetween = async (from: string, to: string) => {
-    const at = (clock: string) => Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
+    const at = (clock: string) => Date.parse(`${clock.startsWith('23') ? first : second}T${clock}:00Z`);
     return (await rawScans()).filter(({ time_ms }) => time_ms >= at(from) && time_ms < at(to));
   };
   return { rawScans, scansBetween, midnight: () => scansBetween('23:48', '00:12') };
@@ -86,9 +85,11 @@ export function worldOver(window: Window): World {
 
 export const { rawScans, scansBetween, midnight } = worldOver(WINDOW);
 
-async function readEvening(window: Window): Promise<RawScan[]> {
-  const name = `evening-${Object.values(window).join('-')}`;
-  const { files } = await listFolder(ownCopy(await prepared(name, (out) => simulate(window, out))));
+async function readEvening(window: Window, first: string, second: string): Promise<RawScan[]> {
+  const { lattice, ...pixels } = window;
+  const name = `evening-${first}-${lattice.name}-${Object.values(pixels).join('-')}`;
+  const span = { from_ms: Date.parse(`${first}T23:20:00Z`), to_ms: Date.parse(`${second}T00:50:00Z`) };
+  const { files } = await listFolder(ownCopy(await prepared(name, (out) => simulate(window, { ...span, out }))));
   const byTime = Map.groupBy(files, (file) => file.time_ms);
   return planScans(files).scans.map(({ scan_id, scan_time, mesh }) => ({
     scan_id,
@@ -97,9 +98,9 @@ async function readEvening(window: Window): Promise<RawScan[]> {
   }));
 }
 
-async function simulate(window: Window, out: string): Promise<void> {
+async function simulate(window: Window, run: Pick<EveningOptions, 'from_ms' | 'to_ms' | 'out'>): Promise<void> {
   const scenario = { seed: 41, window, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
-  for await (const _ of writeEvening(scenario, { from_ms: FROM_MS, to_ms: TO_MS, out, feeds: false }));
+  for await (const _ of writeEvening(scenario, { ...run, feeds: false }));
 }
 
 /** All raw files of some scans. */

@@ -39,6 +39,12 @@ export function wholeRoot(): Promise<string> {
 
 async function publishWhole(): Promise<string> {
   const root = ownCopy(await withClimatology(await preparedRoot(await midnight())));
+  await publishCollections(root);
+  return root;
+}
+
+/** Publishes a warning, a watch, an outlook and forecasts over the storms around midnight, the same for every data root. */
+export async function publishCollections(root: string): Promise<void> {
   const box = [-98, 34.5, -96.5, 36] as const;
   const warning = { id: 'urn:oid:sim.1', sent: '2026-05-02T00:00:00Z', ends: '2026-05-02T00:45:00Z', box };
   const outlook = { day: 1, word: 'cat', issue: '202605012000', valid: '202605012000', expire: '202605021200' };
@@ -51,7 +57,6 @@ async function publishWhole(): Promise<string> {
   const cell = { geohash4: '9y68', data_source: 'simulated' } as const;
   await publishForecast(root, forecastRows(cell, '2026-05-01T18:00:00Z', 48), WHOLE_NOW_MS);
   await publishOutlook(root, outlookRows(cell, '2026-05-01'), WHOLE_NOW_MS);
-  return root;
 }
 
 /** A data root with the climatology of its dates, as an ingest leaves it; made once for all test processes. */
