@@ -93,8 +93,7 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
     if (!chunk.includes('\n')) {
       // Not joined yet: a long line would be copied with every piece.
       rest += chunk;
-      if (rest.length > LINE_MAX)
-        throw new LineTooLong(`has a line of over ${LINE_MAX} characters, expected a row`);
+      if (rest.length > LINE_MAX) throw new LineTooLong(`has a line of over ${LINE_MAX} characters, expected a row`);
       continue;
     }
     const lines = (rest + chunk).split('\n');

@@ -58,7 +58,7 @@ export function viewName({ name }: Pick<Table, 'name'>): string {
 }
 
 /** What an edition is called: heads with the same commits have the same name. */
-function editionName(heads: readonly ShownHead[]): string {
+export function editionName(heads: readonly ShownHead[]): string {
   const hash = createHash('sha256');
   for (const line of heads.map(({ partition, commit }) => `${partition} ${commit}\n`).sort()) hash.update(line);
   return hash.digest('hex').slice(0, 12);
