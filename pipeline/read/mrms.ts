@@ -95,6 +95,8 @@ const GAPS = 'points without a value, expected a sentinel at each of them';
 
 /** Header positions are whole microdegrees, and real ones are off by one. */
 const TOLERANCE_MICRODEG = 2;
+/** The same of the islands' grids, whose centres end in 25 or 75 ten-thousandths: NOAA rounds them to thousandths. */
+const ROUNDED_MICRODEG = 600;
 
 /** Scanning modes by which rows follow one another in one direction, and begin in any corner. */
 const PLAIN_ROWS = [0x00, 0x40, 0x80, 0xc0];
@@ -150,14 +152,15 @@ function latticeWindow(
   const col0 = nearest(firstCol) - (flipped.columns ? columns - 1 : 0);
   const off = Math.max(Math.abs(firstRow - nearest(firstRow)), Math.abs(firstCol - nearest(firstCol)));
   const first = `first point ${projection.la1} ${lon}`;
-  if (off * step_microdeg > TOLERANCE_MICRODEG)
+  const tolerance_microdeg = lattice.per_degree === 200 ? ROUNDED_MICRODEG : TOLERANCE_MICRODEG;
+  if (off * step_microdeg > tolerance_microdeg)
     throw bad(`${first} is off the lattice, expected centres that end in ${CENTRES[lattice.per_degree]}`);
   const last = [
     north_microdeg - (row0 + (flipped.rows ? 0 : rows - 1)) * step_microdeg - micro(projection.la2),
     west_microdeg + (col0 + (flipped.columns ? 0 : columns - 1)) * step_microdeg - micro(withinCircle(projection.lo2)),
   ];
   const size = `${rows} x ${columns} points`;
-  if (last.some((off) => Math.abs(off) > TOLERANCE_MICRODEG))
+  if (last.some((off) => Math.abs(off) > tolerance_microdeg))
     throw bad(`last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${size}`);
   if (row0 < 0 || col0 < 0 || row0 + rows > fold * lattice.rows || col0 + columns > fold * lattice.cols)
     throw bad(`${first} with ${size} leaves the ${lattice.rows} x ${lattice.cols} lattice`);

@@ -162,7 +162,8 @@ export function windowBbox({ lattice, row0, col0, rows, cols }: Window): Bbox {
  * else the first; null for none.
  */
 export function latticeOf(bbox: Bbox, step: number, preferred: Lattice | null): Lattice | null {
-  const slack = step / 100;
+  // Positions of the islands' grids are rounded to thousandths of a degree, a tenth of their pixels.
+  const slack = step / 8;
   const candidates = LATTICE_NAMES.map((name) => LATTICES[name]).filter(
     ({ bbox: [west, south, east, north], step: own }) =>
       Math.abs(own - step) < own / 1000 &&

@@ -301,22 +301,21 @@ sharedTest('the real scans become hail fields with the counts and sums of ecCode
   }
 });
 
-sharedTest('the Caribbean grid leaves the lattice and is refused', (t) => {
-  const name = 'MRMS_EchoTop_18_00.50_20161015-133230.grib2';
-  const error = t.throws(() => readGrid(readFileSync(sharedData('mrms', name)), name), { instanceOf: BadInput });
-  t.regex(
-    error.message,
-    /section 3: first point 24.995 -89.995 with 1500 x 3000 points leaves the 3500 x 7000 lattice/,
-  );
-});
-
-sharedTest('the Guam grid has another step and is refused', (t) => {
-  const name = 'GUAM_MRMS_MultiSensor_QPE_01H_Pass1_00.00_20220601-120000.grib2.gz';
-  t.throws(() => readGrid(readFileSync(sharedData('mrms', name)), name), {
-    instanceOf: BadInput,
-    message: /step 0.005 x 0.005/,
+for (const [lattice, name, place] of [
+  [LATTICES.caribbean, 'MRMS_EchoTop_18_00.50_20161015-133230.grib2', null],
+  // Its positions are rounded to thousandths of a degree; the largest value and its place are those that ecCodes found.
+  [LATTICES.guam, 'GUAM_MRMS_MultiSensor_QPE_01H_Pass1_00.00_20220601-120000.grib2.gz', [527, 872, 9.1]],
+] as const)
+  sharedTest(`the real ${lattice.title} grid fills its lattice, and a root of another refuses it by name`, (t) => {
+    const bytes = readFileSync(sharedData('mrms', name));
+    const grid = readGrid(bytes, name);
+    t.deepEqual(grid.window, { lattice, row0: 0, col0: 0, rows: lattice.rows, cols: lattice.cols });
+    if (place !== null) t.is(sampleGrid(grid, place[0], place[1]), place[2]);
+    t.throws(() => readGrid(bytes, name, undefined, LATTICES.conus), {
+      instanceOf: BadInput,
+      message: new RegExp(`is a grid of the ${lattice.title} lattice, .* HAIL_LATTICE=${lattice.name}$`),
+    });
   });
-});
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-read-scan-'));
 test.after.always(() => rmSync(folder, { recursive: true }));

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { z } from 'zod';
 import { layout } from '../../../schemas/layout.ts';
 import { asObserved, deliver, filesOf, scansBetween, scratch } from '../../support/data/world.ts';
 import { command, ended, start } from '../../support/kill/killed.ts';
@@ -138,7 +137,7 @@ test.serial(hasPrometheus ? demoTitle : `${demoTitle} (panels need prometheus, w
       headers: { Authorization: `Bearer ${service.keys?.live}`, 'Content-Type': 'application/json' },
       ...(sent === undefined ? {} : { method: 'POST', body: JSON.stringify(sent) }),
     });
-  const answers: string[] = [];
+  const cells: { lat: number; lon: number }[] = [];
   for (const place of [
     'lat=33.5&lon=-101',
     'lat=33.5&lon=-97',
@@ -150,18 +149,19 @@ test.serial(hasPrometheus ? demoTitle : `${demoTitle} (panels need prometheus, w
     const text = await reply.text();
     t.is(reply.status, 200, text);
     t.is(reply.headers.get('x-data-source'), 'simulated');
-    if (JSON.parse(text).summary.total_cells > 0) answers.push(text);
+    cells.push(...JSON.parse(text).cells);
   }
-  t.true(answers.length > 0, 'there is hail in the window of the demo');
+  t.true(cells.length > 0, 'there is hail in the window of the demo');
   t.is((await call('/nothing')).status, 404);
 
   if (hasPrometheus) {
     const prometheus = await startPrometheus(t, { api, pipeline: Number(pipeline) });
     for (const job of ['hail-api', 'hail-pipeline']) await prometheus.until(`sum_over_time(up{job="${job}"}[1m]) >= 3`);
     await call('/hail/current?lat=36&lon=-99&radius_km=150');
-    const webhook = await call('/webhooks', { url: receiver.url });
-    const { webhook_id } = z.object({ webhook_id: z.string() }).parse(await webhook.json());
-    t.is((await call(`/webhooks/${webhook_id}/test`, {})).status, 202);
+    const [cell] = cells;
+    const watch = { name: 'Demo', lat: cell?.lat, lon: cell?.lon, radius_km: 100, min_size_mm: 10 };
+    const watched = await call('/alerts/subscribe', { ...watch, webhook_url: receiver.url });
+    t.is(watched.status, 200, await watched.text());
     for (const counted of [
       'hail_requests_total',
       'hail_delivery_attempts_total',
@@ -170,7 +170,7 @@ test.serial(hasPrometheus ? demoTitle : `${demoTitle} (panels need prometheus, w
     ])
       await prometheus.until(`sum(increase(${counted}[1m])) > 0`);
     await prometheus.until('hail_ledger_difference_credits');
-    t.is(receiver.received.length, 1);
+    t.true(receiver.received.length >= 1);
     const empty: string[] = [];
     for (const { title, targets } of dashboardPanels())
       for (const { expr } of targets) {
