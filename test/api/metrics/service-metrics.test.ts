@@ -110,10 +110,9 @@ test('without its database a scrape answers within a second, with what the proce
   const records = { ...service.services.records, reader: hanging, health: () => never };
   const page = pageOf({ records });
   const started_ms = performance.now();
-  const texts = await Promise.all([page(), page(), page()]);
+  const text = await page();
   t.true(performance.now() - started_ms < 1_000 + SLOW_MACHINE_MS);
-  t.is(new Set(texts).size, 1);
-  const series = seriesOf(texts[0]);
+  const series = seriesOf(text);
   t.is(series.get('hail_ready{part="records"}'), 0);
   for (const name of ['ready', 'records', 'ledger']) t.is(series.get(`hail_scrape_failed{part="${name}"}`), 1, name);
   t.false(series.has('hail_deliveries_pending'));
