@@ -52,7 +52,8 @@ export function icebergCatalogue(): Catalogue {
       }
       return expired;
     },
-    update: async (changed, edition) => {
+    update: async (due, edition) => {
+      const changed = await inParallel(due, AT_A_TIME, ({ partition }) => edition.head(partition));
       for (const head of changed) remember(heads, head);
       await update(changed, { ...edition, head: (partition) => knownHead(heads, edition, partition) });
     },

@@ -33,11 +33,16 @@ export function stacCatalogue(): Catalogue {
     place: layout.stac,
     version: 1,
     update: async (changed, edition) => {
-      const entries = known ?? (await entriesOfOthers(changed, edition));
+      const entries: Entries = known ?? new Map();
       known = null;
-      for (const head of changed) entries.set(head.partition, entriesOf(head, edition.lattice));
       const top = join(edition.data_root, layout.stac);
-      await inParallel(changed, AT_A_TIME, (head) => writeItems(top, head, edition));
+      const due = new Set(changed.map(({ partition }) => partition));
+      const unknown = [...edition.commits.keys()].filter((partition) => due.has(partition) || !entries.has(partition));
+      await inParallel(unknown, AT_A_TIME, async (partition) => {
+        const head = await edition.head(partition);
+        entries.set(partition, entriesOf(head, edition.lattice));
+        if (due.has(partition)) await writeItems(top, head, edition);
+      });
       const listed = [...entries.values()].flat();
       const touched = [
         ...new Map(changed.flatMap(({ partition }) => foldersOf(partition)).map((one) => [pathOf(one), one])),
@@ -65,13 +70,6 @@ export function stacCatalogue(): Catalogue {
       known = entries;
     },
   };
-}
-
-async function entriesOfOthers(changed: readonly Head[], { commits, head, lattice }: Edition): Promise<Entries> {
-  const given = new Set(changed.map(({ partition }) => partition));
-  const others = [...commits.keys()].filter((partition) => !given.has(partition));
-  const read = await inParallel(others, AT_A_TIME, async (partition) => entriesOf(await head(partition), lattice));
-  return new Map(others.map((partition, k) => [partition, read[k] ?? []]));
 }
 
 function pathOf({ collection, year }: StacFolder): string {

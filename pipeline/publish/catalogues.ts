@@ -23,16 +23,18 @@ export interface Catalogue {
   /** Changes when its files are written in another way, so that they are made anew. */
   readonly version: number;
   /**
-   * Brings its files up to date. `changed`: heads of the partitions that it does not show as they are, all of them on the first
-   * call for an empty catalogue; a call that was interrupted is repeated with the same heads or newer ones. `head` reads the head
-   * of any other partition.
+   * Brings its files up to date. `changed`: the partitions that it does not show as they are, all of them on the first call for an
+   * empty catalogue, so that their heads are read in turn; a call that was interrupted is repeated with the same commits or newer ones.
    */
-  readonly update: (changed: readonly Head[], edition: Edition) => Promise<void>;
+  readonly update: (changed: readonly PartitionCommit[], edition: Edition) => Promise<void>;
   /** Asked when a root is opened: false for a catalogue that has to be made anew, such as one of a root that was moved. */
   readonly stands?: (data_root: string) => Promise<boolean>;
   /** Deletes files of its own that it stopped naming before an instant, epoch milliseconds. Part of every sweep. */
   readonly expire?: (data_root: string, oldest_ms: number) => Promise<Swept>;
 }
+
+/** A partition and its newest commit. */
+export type PartitionCommit = Pick<Head, 'partition' | 'commit'>;
 
 /** What is published, as a catalogue sees it between two commits. */
 export interface Edition {
@@ -41,13 +43,14 @@ export interface Edition {
   readonly lattice: Lattice;
   /** Every published partition and its newest commit. */
   readonly commits: ReadonlyMap<string, number>;
+  /** Reads the head of a partition. */
   readonly head: (partition: string) => Promise<Head>;
 }
 
 /** The catalogues of an open data root. */
 export interface OpenCatalogues {
   /** Remembers that partitions were committed. */
-  readonly committed: (manifests: readonly { readonly partition: string; readonly commit: number }[]) => void;
+  readonly committed: (manifests: readonly PartitionCommit[]) => void;
   /** Remembers that a commit failed: some of its heads may have moved, so that the next update reads all of them. */
   readonly commitFailed: () => void;
   /**
@@ -66,7 +69,7 @@ export interface OpenCatalogues {
 const MadeFrom = z.object({ version: z.int(), commits: z.record(z.string(), z.int().positive()) });
 
 /** Heads read at a time: a first call reads thousands, and a process may open only so many files. */
-const HEADS_AT_A_TIME = 16;
+const HEADS_AT_A_TIME = 4;
 
 /** A catalogue, and the partitions as it shows them; null: it has to be made anew. */
 interface Kept {
@@ -77,19 +80,24 @@ interface Kept {
 /**
  * Opens catalogues: those that a killed process left behind the heads are due at the first update. A catalogue is made anew when
  * it was deleted, or when its memory is missing, unreadable, of another version, or of a partition that is no longer there.
+ * `heads`: those that were read while the root was opened, which are not read again for their commits.
  */
 export function openCatalogues(
   dataRoot: string,
   lattice: Lattice,
   catalogues: readonly Catalogue[],
   log: Log,
+  heads: Iterable<PartitionCommit> = [],
 ): OpenCatalogues {
   const kept: Kept[] = catalogues.map((catalogue) => ({ catalogue, shown: null }));
+  let opening: readonly PartitionCommit[] = [...heads];
   let edition: (Edition & { readonly commits: Map<string, number> }) | null = null;
   let isDue = catalogues.length > 0;
   let behind: readonly Catalogue[] = [];
   const open = async () => {
-    const commits = new Map(await publishedCommits(dataRoot));
+    const commits = await publishedCommits(dataRoot, opening);
+    // After a commit that failed the disk alone says what is published.
+    opening = [];
     for (const one of kept) {
       const shown = await readMadeFrom(dataRoot, one.catalogue);
       const isWhole = shown !== null && [...shown.keys()].every((partition) => commits.has(partition));
@@ -166,8 +174,10 @@ async function bringUpToDate(dataRoot: string, kept: Kept, edition: Edition): Pr
   const shown = kept.shown ?? new Map<string, number>();
   const due = [...edition.commits].filter(([partition, commit]) => shown.get(partition) !== commit);
   if (due.length > 0) {
-    const changed = await inParallel(due, HEADS_AT_A_TIME, ([partition]) => edition.head(partition));
-    await catalogue.update(changed, edition);
+    await catalogue.update(
+      due.map(([partition, commit]) => ({ partition, commit })),
+      edition,
+    );
     for (const [partition, commit] of due) shown.set(partition, commit);
     const memory = { version: catalogue.version, commits: Object.fromEntries(shown) };
     await replaceFile(memoryOf(dataRoot, catalogue.name), `${JSON.stringify(memory)}\n`);
@@ -190,14 +200,15 @@ function memoryOf(dataRoot: string, name: string): string {
   return join(dataRoot, layout.catalogueMemory(name));
 }
 
-async function publishedCommits(dataRoot: string): Promise<[string, number][]> {
-  const { all } = await listPartitions(dataRoot);
-  // A partition without a head was never published: its process was killed before. Of the others only the number stays in memory.
-  const commits = await inParallel(all, HEADS_AT_A_TIME, async (partition): Promise<[string, number][]> => {
+async function publishedCommits(dataRoot: string, known: readonly PartitionCommit[]): Promise<Map<string, number>> {
+  const commits = new Map(known.map(({ partition, commit }) => [partition, commit]));
+  const others = (await listPartitions(dataRoot)).all.filter((partition) => !commits.has(partition));
+  await inParallel(others, HEADS_AT_A_TIME, async (partition) => {
     const head = await readHead(dataRoot, partition);
-    return head === null ? [] : [[partition, head.commit]];
+    // A partition without a head was never published: its process was killed before.
+    if (head !== null) commits.set(partition, head.commit);
   });
-  return commits.flat();
+  return commits;
 }
 
 async function publishedHead(dataRoot: string, partition: string): Promise<Head> {

@@ -94,7 +94,7 @@ export async function openRoot(
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads, catalogues, log);
-    const opened = openCatalogues(path, lattice, catalogues, log);
+    const opened = openCatalogues(path, lattice, catalogues, log, dates.heads.values());
     const publisher = {
       path,
       staging,
