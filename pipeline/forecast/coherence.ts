@@ -52,7 +52,8 @@ export function coherentHours(day: number, hours: DayHours): (number | null)[] {
   const odds = hours.map((p) => (p === null ? null : oddsOf(p)));
   const shifted = (shift: number) => {
     const factor = Math.exp(shift);
-    return odds.map((o) => publishedHour(o === null ? null : (o * factor) / (1 + o * factor)));
+    // 1 − 1/(1 + x) and not x/(1 + x): each of its steps keeps the order of two hours that differ in the last bit.
+    return odds.map((o) => publishedHour(o === null ? null : 1 - 1 / (1 + o * factor)));
   };
   // Between `kept`, a shift that goes far enough, and `short`, one that does not, the rounded hours change one step at a time.
   let kept = fault.kind === 'hour_above_day' ? -MOST_SHIFT : MOST_SHIFT;

@@ -55,6 +55,12 @@ test('the shift keeps the order of the hours, and what is not known stays unknow
   );
 });
 
+test('two hours that differ in the last bit of a floating-point number keep their order', (t) => {
+  const hours = hoursOf([0.01999999999999996, 0.019999999999999962], 0);
+  const shifted = coherentHours(0.991, hours);
+  t.true((shifted[0] ?? 1) <= (shifted[1] ?? 0), `${shifted[0]} and ${shifted[1]}`);
+});
+
 test('hours are shifted no further than it takes: the likeliest hour comes to the day itself', (t) => {
   const shifted = coherentHours(0.171, hoursOf([0.05, 0.312, 0.2]));
   t.is(shifted[1], 0.171);
