@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LATTICE_NAMES } from './geo/lattice.ts';
+import type { StoreAddress } from './object-store/client.ts';
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -104,6 +105,31 @@ export const Settings = z.object({
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
     .meta({ description: 'PostgreSQL for the records; a SQLite file under the data root when left out' }),
+  HAIL_STORE_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'S3-compatible store that holds the published files, address of the bucket and, where there is one, a prefix: `https://s3.us-east-1.amazonaws.com/bucket/prefix`; the data root alone holds them when left out',
+    }),
+  HAIL_STORE_ACCESS_KEY_ID: z.string().min(1).optional().meta({ description: 'name of the key of that store' }),
+  HAIL_STORE_SECRET_ACCESS_KEY: z.string().min(1).optional().meta({ description: 'secret of the key of that store' }),
+  HAIL_STORE_REGION: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, 'expected the name of a region such as us-east-1')
+    .default('us-east-1')
+    .meta({ description: 'region of that store' }),
+  HAIL_CACHE_MB: wholeNumber(100, 100_000_000).default(20_000).meta({
+    description:
+      'bound of the copies of published files that a service with a store keeps in `cache/` of its data root, in millions of bytes',
+  }),
+  HAIL_TILES_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'public address of the store, from which map viewers load tile archives; they load them from the service when left out',
+    }),
   HAIL_MASTER_KEY: masterKeys.optional().meta({
     description:
       'encrypts stored secrets: 32 bytes, hexadecimal or base64; behind a comma older keys, whose secrets the next start encrypts anew; a 0600 file `records/master.key` under the data root when left out',
@@ -182,8 +208,22 @@ export const Settings = z.object({
 });
 export type Settings = z.infer<typeof Settings>;
 
+/** The store of some settings; null without one. Throws the error that `refusal` makes of an address without its keys. */
+export function storeAddress(settings: Settings, refusal: (fault: string) => Error): StoreAddress | null {
+  const { HAIL_STORE_URL: url, HAIL_STORE_ACCESS_KEY_ID: id, HAIL_STORE_SECRET_ACCESS_KEY: secret } = settings;
+  if (url === undefined) return null;
+  if (id === undefined || secret === undefined)
+    throw refusal('HAIL_STORE_URL is set, expected HAIL_STORE_ACCESS_KEY_ID and HAIL_STORE_SECRET_ACCESS_KEY with it');
+  return {
+    url: url.replace(/\/+$/, ''),
+    access_key_id: id,
+    secret_access_key: secret,
+    region: settings.HAIL_STORE_REGION,
+  };
+}
+
 /** Settings whose value is not repeated in a message. */
-const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL'];
+const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL', 'HAIL_STORE_SECRET_ACCESS_KEY'];
 
 /** Names with the same prefix that are no settings: the key in printed examples, and variables of tests. */
 const NO_SETTING = /^HAIL_(KEY$|TEST_)/;

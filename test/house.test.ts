@@ -9,7 +9,13 @@ const SIDES = ['schemas', 'pipeline', 'api'];
 /** Floors from the ground up; a file may import from its own floor's earlier entries, and from every floor below. */
 const FLOORS: readonly (readonly RegExp[])[] = [
   // Browsers load the viewer's modules, so that they import nothing of the house but each other.
-  [/^api\/(viewer|docs-page)\//, /^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
+  [
+    /^api\/(viewer|docs-page)\//,
+    /^schemas\/[^/]+\.ts$/,
+    /^schemas\/geo\//,
+    /^schemas\/reference\//,
+    /^schemas\/object-store\//,
+  ],
   [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
     /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths|worker-pool)\.ts$/,

@@ -27,6 +27,8 @@ const settings = (data_root: string, mrms_url = 'https://mrms.example', now_ms =
   model: { name: 'hrrr', url: '' },
   storm_day_start_hour: 0,
   raw_keep_days: null,
+  database_url: null,
+  store: null,
   reflectivity_keep_hours: 0,
   catalogues: [],
   clock_is_fixed: true,
