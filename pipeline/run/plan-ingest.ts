@@ -15,6 +15,7 @@ import { type FolderListing, listFolder, type UnreadableEntry } from '../sources
 import type { SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import { type IngestSource, listDate } from './ingest-source.ts';
+import { type LeftAlone, leftAlone } from './other-lattices.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 export type PlanSource = Exclude<IngestSource, { kind: 'simulate' }>;
@@ -41,14 +42,13 @@ export interface FileOfPlan {
 }
 
 /** Work of an ingest that has not begun; `ingest --plan --json` prints it. */
-export interface IngestPlan {
+export interface IngestPlan extends LeftAlone {
   readonly source: PlanSource['kind'];
   /** By time. */
   readonly scans: readonly ScanOfPlan[];
   readonly files: readonly FileOfPlan[];
   /** Files that the run would fetch from the bucket. */
   readonly to_fetch: number;
-  readonly unknown_files: readonly string[];
   readonly unreadable_files: readonly UnreadableEntry[];
 }
 
@@ -107,7 +107,7 @@ export async function planIngest(config: Config, source: PlanSource): Promise<In
     scans: scans.sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
     files,
     to_fetch: remote.length,
-    unknown_files: unknown,
+    ...leftAlone(unknown, lattice),
     unreadable_files: unreadable,
   };
 }
