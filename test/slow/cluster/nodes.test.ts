@@ -118,7 +118,7 @@ async function endOfJob(nodes: readonly ServeChild[], key: string, path: string)
 if (postgresPrograms === null)
   test('several services are not tested: no PostgreSQL is installed', (t) => t.is(postgresPrograms, null));
 else {
-  test.serial('three services keep the rate, the day, the caps, the lockout and idempotency keys of one', async (t) => {
+  test.serial('three services keep the rate, the caps, the lockout and idempotency keys of one', async (t) => {
     t.timeout(300_000);
     const { services, key, run } = await startNodes(t, [null, null, null]);
     run('plan', 'set', 'default', '--rate', '200');
@@ -151,7 +151,7 @@ else {
     t.deepEqual(charged, new Set([String(used), '0'].filter((each) => charged.has(each))));
     t.true(charged.has(String(used)));
 
-    run('plan', 'set', 'default', '--spend-cap', String(used + 150));
+    run('plan', 'set', 'default', '--cap', String(used + 150));
     await sleep(1_100);
     const capped = await statuses(services, 60, (node) => call(node, key, CURRENT));
     t.is(JSON.parse(run('usage', 'show', 'default', '--json')).used, used + 150, JSON.stringify(capped));
