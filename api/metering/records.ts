@@ -4,6 +4,9 @@ import type { Kysely, Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
 import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
+import type { FailedAttempts } from '../http/lockout.ts';
+import type { RateWindows } from '../http/rate-window.ts';
+import { followServerClock, machineClock } from '../store/clock.ts';
 import { type CursorNote, sweepCursors } from '../store/cursors.ts';
 import {
   type OpenStore,
@@ -32,6 +35,8 @@ import {
 } from './idempotency.ts';
 import { type Charge, createLedger, type Ledger, type OverCap, periodOf, withRequestId } from './ledger.ts';
 import { transactWithOutcome } from './outcome.ts';
+import { sharedLockout } from './shared-lockout.ts';
+import { sharedRateWindows, sweepRateWindows } from './shared-rate-windows.ts';
 import { openUnresolvedCommits } from './unresolved-commits.ts';
 import { usedByRotation } from './usage.ts';
 
@@ -71,6 +76,10 @@ export interface Records extends Keyring, OpenStore {
   readonly countRequest: (key_id: string, now_ms: number) => void;
   /** Counts a request in the UTC day of its business, and says whether the day still had one. */
   readonly admitToday: DailyQuota['admit'];
+  /** Windows of the rates of keys that processes share; null on SQLite, which one service uses. */
+  readonly rateWindows: RateWindows | null;
+  /** Failed attempts that processes count together; null on SQLite. */
+  readonly failedAttempts: FailedAttempts | null;
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;
@@ -146,7 +155,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const applied = await migrate(store, now());
   if (applied.length > 0) report(`records: applied ${migrationsText(applied)} to ${store.name}`);
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
-  const clocks = { now, machine: Date.now };
+  const endFollowing = store.kind === 'postgres' ? await followServerClock(store, report) : () => {};
+  opening.defer(endFollowing);
   const transaction: Transact = (work) =>
     transactWithOutcome(store, async (rows) => ({ result: await work(rows), request_id: null }));
   const unresolvedCommits = openUnresolvedCommits({ store, journal, report });
@@ -156,6 +166,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
   const requestDays = openDailyQuota(transaction, store);
+  const lockouts = store.kind === 'postgres' ? sharedLockout(store) : null;
   const deletions = settings.now_is_fixed ? NO_DELETIONS : openDeletions(store, transaction, now);
   const sweeping = setInterval(
     () => void sweep(store, transaction, deletions).catch(ignoreUnreachable),
@@ -167,7 +178,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   let closing: Promise<void> | null = null;
   let looking: Promise<boolean> | null = null;
 
-  const look = async () => (await Promise.all([isReadable(store), committer.works(Date.now())])).every(Boolean);
+  const look = async () => (await Promise.all([isReadable(store), committer.works(machineClock())])).every(Boolean);
 
   /** Ends a claim under which nothing was done; where that is not possible now, it is noted to be forgotten. */
   const endClaim = async (token: string, end: (rows: Transaction<Database>) => Promise<void>) => {
@@ -195,10 +206,12 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     },
     countRequest: (key_id, now_ms) => deferredWrites.request(key_id, now_ms, true),
     admitToday: requestDays.admit,
+    rateWindows: store.kind === 'postgres' ? sharedRateWindows(store, report) : null,
+    failedAttempts: lockouts,
     claim: async (request) => {
       const token = randomUUID();
       try {
-        return await transaction((rows) => claimKey(rows, request, token, clocks));
+        return await transaction((rows) => claimKey(rows, store, request, token, now));
       } catch (error) {
         if (error instanceof OutcomeUnknown) deferredWrites.release(token);
         throw error;
@@ -228,6 +241,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
         committer
           .drain()
           .finally(() => requestDays.close())
+          .finally(() => lockouts?.close())
+          .finally(endFollowing)
           .finally(() => unresolvedCommits.close()),
         sweeping,
         store,
@@ -308,6 +323,7 @@ async function sweep(store: Store, transaction: Transact, deletions: Deletions):
     await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepDailyQuota(rows, until_ms),
+    await sweepRateWindows(rows, store, SWEPT_AT_ONCE),
   ]);
   if (swept.every((count) => count < SWEPT_AT_ONCE)) await deletions.done('requests');
 }
