@@ -13,7 +13,7 @@ const RELEASE_MS = 2_000;
 /** The right to write, of one process among all that use the database. */
 export interface Lease {
   readonly name: string;
-  /** Larger than that of every earlier holder. */
+  /** Larger than that of every earlier holder of this lease and of others in the database. */
   readonly fence: number;
   /**
    * Milliseconds for which the lease is certainly held; throws LeaseLost when it is not. Call it before each write that readers

