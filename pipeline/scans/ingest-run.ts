@@ -361,7 +361,9 @@ async function archivePublished({ context, accepted, tally }: Run, scans: readon
   );
   const [first] = skipped;
   if (first === undefined) return;
-  const published = new Map((await committedSince(context, first.scan_time)).map((scan) => [scan.scan_id, scan.inputs]));
+  const published = new Map(
+    (await committedSince(context, first.scan_time)).map((scan) => [scan.scan_id, scan.inputs]),
+  );
   for (const scan of skipped) {
     const head = root.heads.get(dateOf(context, scan.scan_id));
     if (head === undefined || head.closed || published.get(scan.scan_id) !== scan.inputs) continue;
