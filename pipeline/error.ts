@@ -75,6 +75,15 @@ export class RootLost extends PipelineError {
   }
 }
 
+/** The lease on a part of the store is no longer held: another process writes there now, or will. */
+export class LeaseLost extends RootLost {
+  override name = 'LeaseLost';
+
+  constructor(lease: string, reason: string) {
+    super(`lease ${lease}`, `is lost: ${reason}`);
+  }
+}
+
 /** True for faults that may resolve by themselves, so that a retry is worthwhile. */
 export function isTransient(error: unknown): error is DiskRefusal | Unreadable | StoreUnavailable {
   return error instanceof DiskRefusal || error instanceof Unreadable || error instanceof StoreUnavailable;

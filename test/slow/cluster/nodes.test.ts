@@ -1,3 +1,4 @@
+import { freePort } from '../../support/free-port.ts';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +9,6 @@ import pg from 'pg';
 import { copyFolder } from '../../support/data/prepared.ts';
 import {
   adapted,
-  freePort,
   operate,
   PATH,
   restartUnderLoad,

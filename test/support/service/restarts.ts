@@ -9,6 +9,7 @@ import type { ExecutionContext } from 'ava';
 import { PROJECT } from '../data/markdown.ts';
 import { copyFolder } from '../data/prepared.ts';
 import { commandPath } from '../kill/command.ts';
+import { freePort } from '../free-port.ts';
 import { type ServeChild, startServe } from './serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from './whole-service.ts';
 
@@ -31,16 +32,6 @@ export function adapted(name: string, changes: Readonly<Record<string, string>>)
     if (!text.includes(from)) throw new Error(`${name} does not hold '${from}', expected it`);
     return text.replaceAll(from, to);
   }, textOf(name));
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Resolves as soon as somebody listens on the port; rejects when the child that should do so ends. */
