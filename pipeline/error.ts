@@ -73,9 +73,18 @@ export class RootLost extends PipelineError {
   }
 }
 
+/** The lease on a part of the store is no longer held: another process may write there now, or will. */
+export class LeaseLost extends PipelineError {
+  override name = 'LeaseLost';
+
+  constructor(lease: string, reason: string) {
+    super('lease', lease, `is lost: ${reason}`);
+  }
+}
+
 /** True for faults that may resolve by themselves, so that a retry is worthwhile. */
-export function isTransient(error: unknown): error is DiskRefusal | Unreadable {
-  return error instanceof DiskRefusal || error instanceof Unreadable;
+export function isTransient(error: unknown): error is DiskRefusal | Unreadable | LeaseLost {
+  return error instanceof DiskRefusal || error instanceof Unreadable || error instanceof LeaseLost;
 }
 
 /** True for a permanent fault of one item, after which the other items can be processed. */

@@ -23,7 +23,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
-    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
+    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|cluster)\//,
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [

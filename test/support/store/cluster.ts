@@ -13,24 +13,62 @@ export const postgresPrograms: string | null =
     .map((version) => join(VERSIONS, version, 'bin'))
     .findLast((folder) => existsSync(join(folder, 'initdb'))) ?? null;
 
-/** Starts a PostgreSQL of the test's own on a free port and returns the address of its database. */
-export function startCluster(t: ExecutionContext, port: number): string {
+/** A PostgreSQL of the test's own. */
+export interface Cluster {
+  /** Address of its database. */
+  readonly url: string;
+  /** Ends every session and starts the server again, as after a power cut. */
+  readonly restart: () => void;
+  /** Copies the server as it is now: a replica that receives nothing more. */
+  readonly copy: () => void;
+  /** The server ends, and that replica answers at its address. */
+  readonly failOver: () => void;
+  readonly stop: () => void;
+}
+
+/** Starts a PostgreSQL on a free port. */
+export function runCluster(port: number): Cluster {
   if (postgresPrograms === null) throw new Error(`no PostgreSQL is below ${VERSIONS}, expected one`);
   const programs = postgresPrograms;
   const folder = mkdtempSync(join(tmpdir(), 'hail-cluster-'));
+  let data = join(folder, 'db');
   const run = (program: string, ...args: string[]) => asPostgres(join(programs, program), args, folder);
+  const control = (...args: string[]) => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), ...args);
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  const start = () => control('-o', options, 'start');
+  const stop = () => control('-m', 'immediate', 'stop');
   if (process.getuid?.() === 0) {
     const [uid, gid] = ['-u', '-g'].map((option) => Number(execFileSync('id', [option, 'postgres'])));
     chownSync(folder, uid ?? 0, gid ?? 0);
   }
-  run('initdb', '-D', join(folder, 'db'), '-U', 'hail', '-A', 'trust', '--no-sync');
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
-  run('pg_ctl', '-D', join(folder, 'db'), '-w', '-l', join(folder, 'log'), '-o', options, 'start');
-  t.teardown(() => {
-    run('pg_ctl', '-D', join(folder, 'db'), '-m', 'immediate', '-w', 'stop');
-    rmSync(folder, { recursive: true, force: true });
-  });
-  return `postgres://hail@127.0.0.1:${port}/postgres`;
+  run('initdb', '-D', data, '-U', 'hail', '-A', 'trust', '--no-sync');
+  start();
+  const copied = join(folder, 'copy');
+  return {
+    url: `postgres://hail@127.0.0.1:${port}/postgres`,
+    restart: () => {
+      stop();
+      start();
+    },
+    copy: () =>
+      run('pg_basebackup', '-D', copied, '-h', folder, '-p', String(port), '-U', 'hail', '-c', 'fast', '--no-sync'),
+    failOver: () => {
+      stop();
+      data = copied;
+      start();
+    },
+    stop: () => {
+      stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts a PostgreSQL for one test on a free port and returns the address of its database. */
+export function startCluster(t: ExecutionContext, port: number): string {
+  const { url, stop } = runCluster(port);
+  t.teardown(stop);
+  return url;
 }
 
 /** PostgreSQL does not run as root: its own user runs it then. */
