@@ -25,16 +25,23 @@ export interface LeaseSession {
   readonly seeHolder: () => Promise<SeenHolder | null>;
   /** Ends the session that was seen, unless it has renewed its lease since or another one holds the lock. */
   readonly endHolder: (seen: SeenHolder) => Promise<boolean>;
-  /** Writes this holder with the next fence into the row of the lease. Call it once the lock is held. */
+  /** Writes this holder into the row of the lease. Call it once the lock is held. */
   readonly enter: () => Promise<void>;
-  /** One heartbeat; returns the fence, raised to `floor` where it is lower. Null: the row is another holder's. */
-  readonly renew: (floor: number) => Promise<number | null>;
+  /** A fence larger than that of every lease before, and at least `floor`. */
+  readonly drawFence: (floor: number) => Promise<number>;
+  /** One heartbeat; false: the row is another holder's. */
+  readonly renew: () => Promise<boolean>;
   /** Resolves with the reason once the connection is gone. */
   readonly gone: Promise<string>;
   readonly end: () => Promise<void>;
 }
 
-const ROW = 'pipeline_leases';
+/** Why a lease is lost whose row was changed by hand, or is that of a database without its last commits. */
+export const OTHER_HOLDER = 'its row in the database names another holder';
+
+const ROWS = 'pipeline_leases';
+/** Name of the row that has the last fence of all leases: what is written under two of them is in order, too. */
+const LAST_FENCE = 'last fence';
 /** The lock of a lease, as `pg_locks` shows it: two halves of 64 bits. */
 const LOCK_OF = `locktype = 'advisory' and granted and objsubid = 1
   and database = (select oid from pg_database where datname = current_database())
@@ -62,7 +69,7 @@ export async function openLeaseSession(database_url: string, name: string, holde
   };
   try {
     await client.connect();
-    const [table] = await rows<{ found: string | null }>('select to_regclass($1)::text as found', [ROW]);
+    const [table] = await rows<{ found: string | null }>('select to_regclass($1)::text as found', [ROWS]);
     if (table?.found == null) await createTable(client);
   } catch (error) {
     await end();
@@ -75,24 +82,32 @@ export async function openLeaseSession(database_url: string, name: string, holde
     },
     seeHolder: async () => {
       const sql = `select pid as backend_pid, holder, renewed_at::text
-        from pg_locks left join ${ROW} on name = $1 where ${LOCK_OF}`;
+        from pg_locks left join ${ROWS} on name = $1 where ${LOCK_OF}`;
       return (await rows<SeenHolder & pg.QueryResultRow>(sql, [name]))[0] ?? null;
     },
     endHolder: async ({ backend_pid, renewed_at }) => {
-      const sql = `select pg_terminate_backend(pid) as ended from pg_locks left join ${ROW} on name = $1
+      const sql = `select pg_terminate_backend(pid) as ended from pg_locks left join ${ROWS} on name = $1
         where ${LOCK_OF} and pid = $2 and renewed_at::text is not distinct from $3`;
       return (await rows<{ ended: boolean }>(sql, [name, backend_pid, renewed_at]))[0]?.ended === true;
     },
     enter: async () => {
-      const sql = `insert into ${ROW} as old values ($1, 1, $2, clock_timestamp()) on conflict (name)
-        do update set fence = old.fence + 1, holder = excluded.holder, renewed_at = excluded.renewed_at`;
+      const sql = `insert into ${ROWS} as old values ($1, 0, $2, clock_timestamp()) on conflict (name)
+        do update set holder = excluded.holder, renewed_at = excluded.renewed_at`;
       await client.query(sql, [name, holder]);
     },
-    renew: async (floor) => {
-      const sql = `update ${ROW} set renewed_at = clock_timestamp(), fence = greatest(fence, $3)
-        where name = $1 and holder = $2 returning fence`;
+    drawFence: async (floor) => {
+      // One statement: whoever stops after it holds no lock on the row of the last fence.
+      const sql = `with drawn as (
+          insert into ${ROWS} as old values ('${LAST_FENCE}', $3, '', clock_timestamp()) on conflict (name)
+          do update set fence = greatest(old.fence + 1, excluded.fence), renewed_at = excluded.renewed_at returning fence)
+        update ${ROWS} set fence = drawn.fence from drawn where name = $1 and holder = $2 returning drawn.fence`;
       const [row] = await rows<{ fence: string }>(sql, [name, holder, floor]);
-      return row === undefined ? null : Number(row.fence);
+      if (row === undefined) throw new Error(OTHER_HOLDER);
+      return Number(row.fence);
+    },
+    renew: async () => {
+      const sql = `update ${ROWS} set renewed_at = clock_timestamp() where name = $1 and holder = $2 returning true`;
+      return (await rows(sql, [name, holder])).length > 0;
     },
     gone,
     end,
@@ -102,6 +117,6 @@ export async function openLeaseSession(database_url: string, name: string, holde
 /** Creates the table of the leases; sessions that do so at once wait for each other. */
 async function createTable(client: pg.Client): Promise<void> {
   await client.query(`begin; select pg_advisory_xact_lock(${CREATION_LOCK});
-    create table if not exists ${ROW} (name text primary key, fence bigint not null, holder text not null, renewed_at timestamptz not null);
+    create table if not exists ${ROWS} (name text primary key, fence bigint not null, holder text not null, renewed_at timestamptz not null);
     commit`);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import pg from 'pg';
-import { type LeaseSession, openLeaseSession, type SeenHolder, STALE_AFTER_MS } from './lease-session.ts';
+import { type LeaseSession, OTHER_HOLDER, openLeaseSession, type SeenHolder, STALE_AFTER_MS } from './lease-session.ts';
 
 /** Order of the thread that holds a lease. */
 export interface LeaseOrder {
@@ -56,22 +56,20 @@ async function hold({ database_url, name, holder, patience_ms, confirmed }: Leas
     wake.abort();
   });
 
-  /** Renews until that fails; returns why. The fence is known once the thread was told the lowest one. */
+  /** Renews until that fails; returns why. Draws the fence once the thread was told the lowest one. */
   const renewOn = async (session: LeaseSession): Promise<string> => {
-    let isTaken = false;
+    let fence: number | null = null;
     while (!released.signal.aborted) {
       const begun_ns = process.hrtime.bigint();
-      wake = new AbortController();
-      const told = floor;
-      const fence = await session.renew(told ?? 0);
-      if (fence === null) return 'its row names another holder';
+      if (!(await session.renew())) return OTHER_HOLDER;
       Atomics.store(sent_ns, 0, begun_ns);
-      if (told !== null && !isTaken) {
-        isTaken = true;
+      if (fence === null && floor !== null) {
+        fence = await session.drawFence(floor);
         say({ kind: 'taken', fence });
       }
       const rest_ms = BEAT_EVERY_MS - Number(process.hrtime.bigint() - begun_ns) / 1e6;
-      if (floor === told) await sleep(Math.max(0, rest_ms), undefined, { signal: wake.signal }).catch(() => {});
+      await sleep(Math.max(0, rest_ms), undefined, { signal: wake.signal }).catch(() => {});
+      wake = new AbortController();
     }
     return 'released';
   };

@@ -13,7 +13,7 @@ const RELEASE_MS = 2_000;
 /** The right to write, of one process among all that use the database. */
 export interface Lease {
   readonly name: string;
-  /** Larger than that of every earlier holder. */
+  /** Larger than that of every earlier holder of this lease and of others in the database. */
   readonly fence: number;
   /**
    * Milliseconds for which the lease is certainly held; throws LeaseLost when it is not. Call it before each write that readers
@@ -22,6 +22,8 @@ export interface Lease {
   readonly check: () => number;
   /** Time since the last confirmed heartbeat was sent, milliseconds; null once the lease is lost. */
   readonly heartbeat_ms: () => number | null;
+  /** Aborts soon after the lease was lost. */
+  readonly lost: AbortSignal;
   readonly release: () => Promise<void>;
 }
 
@@ -63,6 +65,7 @@ export async function takeLease(request: LeaseRequest): Promise<Lease | null> {
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   const command = (message: LeaseCommand) => worker.postMessage(message);
   const taken = Promise.withResolvers<Lease | null>();
+  const losing = new AbortController();
   let isReleased = false;
   let lost: string | null = null;
   let lease: Lease | null = null;
@@ -72,6 +75,7 @@ export async function takeLease(request: LeaseRequest): Promise<Lease | null> {
     lost = reason;
     if (lease === null) taken.reject(new LeaseLost(name, reason));
     else log.warn('Lease:Lost', { lease: name, fence: lease.fence, reason });
+    losing.abort();
   };
   const heartbeat_ms = () => {
     const sent_ns = Atomics.load(new BigInt64Array(confirmed), 0);
@@ -81,6 +85,7 @@ export async function takeLease(request: LeaseRequest): Promise<Lease | null> {
     name,
     fence,
     heartbeat_ms,
+    lost: losing.signal,
     check: () => {
       const age_ms = heartbeat_ms();
       if (age_ms === null) throw new LeaseLost(name, lost ?? 'the database has not confirmed it');

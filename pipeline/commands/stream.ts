@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { STOP_SIGNALS } from '../../schemas/command-line.ts';
+import { newClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
@@ -79,10 +80,13 @@ export function streamCommand(config: () => Config): Command {
         every_ms: source.kind === 'simulate' ? SIMULATED_POLL_MS : (options.every ?? 5) * 1000,
         threads: readerThreads(),
         print,
-        stop,
+        signal: stop.signal,
+        status: settings.store === null ? null : newClusterStatus(),
       };
       const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);
-      await watchedStream(settings, log, (watched) => streamSource(settings, { ...request, log: watched }));
+      await watchedStream(settings, log, request.status, (watched) =>
+        streamSource(settings, { ...request, log: watched }),
+      );
     });
 }
 
