@@ -1,3 +1,5 @@
+import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
+import { addDays, MS_PER_HOUR, scanTime, stormDate } from '../../schemas/time.ts';
 import type { MadeDate } from '../cluster/date-tasks.ts';
 import type { Config } from '../config.ts';
 import { Conflict, PipelineError } from '../error.ts';
@@ -8,8 +10,6 @@ import type { ReadPool } from '../scans/read-ahead.ts';
 import { openSession } from '../scans/session.ts';
 import { decodeTrackingState, TRACKING_MAX_GAP_MS } from '../scans/tracking-state.ts';
 import { planScans } from '../sources/plan.ts';
-import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
-import { addDays, MS_PER_HOUR, scanTime, stormDate } from '../../schemas/time.ts';
 import { type BackfillSource, listStormDate } from './storm-date-files.ts';
 
 /**

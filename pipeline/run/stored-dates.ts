@@ -5,7 +5,8 @@ import { type ObjectStore, StoreUnavailable } from '../../schemas/object-store/c
 import { addDays } from '../../schemas/time.ts';
 import type { Lease } from '../cluster/lease.ts';
 import { NotFound } from '../error.ts';
-import { replaceFile } from '../files.ts';
+import { readIfPresent, replaceFile } from '../files.ts';
+import { parseName } from '../publish/root-name.ts';
 import { type Moved, pullPartition, readNumbered } from '../replica/pull.ts';
 import { movePointer, type PushOrder, pushLists } from '../replica/push.ts';
 import { readStoredHead, readText } from '../replica/stored.ts';
@@ -48,10 +49,22 @@ export function openStoredDates(store: ObjectStore): StoredDates {
     push: async (scratch, storm_date, { fence, check }) => {
       const pointerPatience = () => ({ patience_ms: check() });
       const order: PushOrder = { path: scratch, store, fence, check, pointerPatience };
+      await raiseStoredFormat(store, scratch, check);
       const stored = await readStoredHead(store, storm_date);
       const { head, moved } = await pushLists(order, { partition: storm_date, stored, pinned: null });
       await movePointer(order, layout.head(storm_date), head, stored);
       return moved;
     },
   };
+}
+
+/** Raises the data format of a store where files of a date need it, before a list names them. */
+async function raiseStoredFormat(store: ObjectStore, scratch: string, check: () => void): Promise<void> {
+  const path = join(scratch, layout.root);
+  const [own, theirs] = [await readIfPresent(path), await readText(store, layout.root)];
+  if (own === null || own === theirs) return;
+  const formatOf = (place: string, text: string) => parseName(place, text).known.format ?? 1;
+  if (theirs !== null && formatOf(`${store.name}/${layout.root}`, theirs) >= formatOf(path, own)) return;
+  check();
+  await store.put(layout.root, Buffer.from(own));
 }

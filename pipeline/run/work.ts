@@ -15,8 +15,8 @@ import { startReadPool } from '../scans/read-ahead.ts';
 import { pause, Unavailable } from '../sources/retry.ts';
 import { makeDate } from './make-date.ts';
 import { requireCluster } from './require-cluster.ts';
-import type { BackfillSource } from './storm-date-files.ts';
 import { openStoredDates, type StoredDates } from './stored-dates.ts';
+import type { BackfillSource } from './storm-date-files.ts';
 
 const RENEW_EVERY_MS = 5_000;
 /** Pause before the next claim when none is due. */
@@ -25,6 +25,9 @@ const IDLE_MS = 2_000;
 const FAULT_PAUSE_MS = 10_000;
 /** A worker that was killed keeps the lease of its date for up to 10 s. */
 const LEASE_PATIENCE_MS = 30_000;
+
+/** Age of a scratch root from which its lock is tried. */
+const LEFTOVER_AGE_MS = 10 * 60_000;
 
 export interface WorkRequest {
   readonly threads: number;
@@ -47,7 +50,7 @@ export async function work(config: Config, { threads, log, signal, until_done }:
   const { database_url, address } = requireCluster(config);
   const store = openObjectStore(address);
   const holder = `${hostname()} process ${process.pid} ${randomBytes(4).toString('hex')}`;
-  const folder = join(config.data_root, layout.work);
+  const folder = join(config.data_root, layout.work(''));
   await removeLeftovers(folder, config.now());
   const tasks = await openDateTasks(database_url, address.url);
   const readers = startReadPool(threads);
@@ -131,6 +134,8 @@ async function makeAndPush(
   const lease = await takeLease({
     ...{ database_url, name: leaseName(store.name, `date:${storm_date}`), log, signal },
     ...{ highestFence: () => dates.highestFence(storm_date), patience_ms: LEASE_PATIENCE_MS },
+  }).catch((error: unknown) => {
+    throw error instanceof Conflict ? new RootLost(storm_date, error.message) : error;
   });
   if (lease === null) throw new RootLost(storm_date, 'was given up');
   try {
@@ -173,11 +178,14 @@ function isOfSurroundings(error: unknown): boolean {
   return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(code) || /Connection terminated/.test((error as Error)?.message ?? '');
 }
 
-/** Deletes the scratch roots of workers that were killed: nobody holds their lock. */
+/** Deletes the scratch roots of workers that were killed: they are some minutes old, and their lock is free. */
 async function removeLeftovers(folder: string, now_ms: number): Promise<void> {
   await fs.mkdir(folder, { recursive: true });
   for (const name of await fs.readdir(folder)) {
     const path = join(folder, name);
+    const { mtimeMs } = await fs.stat(path);
+    // A folder that was made just now gets its lock in a moment.
+    if (Date.now() - mtimeMs < LEFTOVER_AGE_MS) continue;
     try {
       takeLock(path, 'hail-pipeline work', now_ms).release();
     } catch (error) {
