@@ -130,7 +130,7 @@ export async function openDateTasks(database_url: string, store: string): Promis
       inOrder(async (client) => {
         await client.query(
           `update pipeline_tasks set status = case when attempts < $2 then 'waiting' else 'failed' end,
-            reason = 'worker ' || holder || ' did not renew its claim'
+            reason = holder || ' did not renew its claim'
           where store = $1 and status = 'running' and due_at < clock_timestamp()`,
           [store, MAX_ATTEMPTS],
         );
