@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
 import { versionText } from '../schemas/data-format.ts';
 import { explainError } from './commands/arguments.ts';
+import { backfillCommand } from './commands/backfill.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';
@@ -15,6 +16,7 @@ import { sqlCommand } from './commands/sql.ts';
 import { streamCommand } from './commands/stream.ts';
 import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { workCommand } from './commands/work.ts';
 import { readConfig } from './config.ts';
 import { readPicture } from './picture/read-picture.ts';
 
@@ -23,6 +25,8 @@ const program = new Command('hail-pipeline')
   .version(versionText(true))
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
+  .addCommand(backfillCommand(readConfig))
+  .addCommand(workCommand(readConfig))
   .addCommand(feedsCommand(readConfig))
   .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())
