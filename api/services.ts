@@ -3,6 +3,7 @@ import { layout } from '../schemas/layout.ts';
 import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
+import { openDataRoot } from './data-root.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
 import { type Live, openLive } from './live.ts';
@@ -117,23 +118,25 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const engine = await openEngine(data_root, ANSWERS);
+  const root = openDataRoot(data_root);
+  const engine = await openEngine(root.root, ANSWERS, root.hold);
   opened.defer(engine.close);
-  const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
+  const jobEngine = openWhenAsked(() => openEngine(root.root, JOBS, root.hold));
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
+  const catalog = await openCatalog(root, storm_day_start_hour, memory);
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
   // Only another release can read such a root: whoever starts the service is told at once.
   if (unreadable?.path === layout.root) throw unreadable;
   if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
-  const live = await openLive(data_root, catalog);
+  const live = await openLive(root, catalog);
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);
   const collections = openCollectionRows(engine);
   const cells = openCellRows(engine);
   const files = openFileMemory(engine, {
+    has: root.has,
     failed: (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'),
   });
   let closing = false;

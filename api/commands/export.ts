@@ -10,8 +10,9 @@ import {
   type ExportParams,
 } from '../../schemas/resources/export-job.ts';
 import { daysBetween, isCalendarDate, timestamp } from '../../schemas/time.ts';
-import { DataUnavailable, openCatalog } from '../catalog.ts';
+import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
+import { DataUnavailable } from '../data-root.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';

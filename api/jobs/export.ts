@@ -7,7 +7,8 @@ import {
   type ExportSummary,
 } from '../../schemas/resources/export-job.ts';
 import { utcDate } from '../../schemas/time.ts';
-import { type Catalog, DataUnavailable, type Edition } from '../catalog.ts';
+import type { Catalog, Edition } from '../catalog.ts';
+import { DataUnavailable } from '../data-root.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
