@@ -23,6 +23,7 @@ import {
   provenanceOfDate,
   RootName,
 } from '../schemas/manifest.ts';
+import { isStoreFault } from '../schemas/object-store/client.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
 import { dayMax, isMonthCurrent } from '../schemas/tables/day-max.ts';
 import { forecast } from '../schemas/tables/forecast.ts';
@@ -64,7 +65,7 @@ export interface Edition {
   /** True for a date that lists archives of reflectivity. */
   readonly hasReflectivity: (date: string) => boolean;
   /** Reads published files that are no tables. */
-  readonly files: Pick<DataRoot, 'name' | 'open' | 'part' | 'has'>;
+  readonly files: Pick<DataRoot, 'name' | 'open' | 'part' | 'has' | 'hold'>;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
   readonly paths: (table: string, dates: readonly string[], near?: RowFilter) => string[];
   /**
@@ -122,6 +123,8 @@ export interface Catalog {
   readonly failure: () => string | null;
   /** The refusal of data of a format or version that this release cannot read; null without one. */
   readonly unreadable: () => UnreadableVersion | null;
+  /** Since when the store of the root is out of reach, epoch milliseconds; the last edition stays. Null: it is not. */
+  readonly outage: () => number | null;
   /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
   /** Polls the root now. */
@@ -181,6 +184,7 @@ export async function openCatalog(
   let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
+  let outage_ms: number | null = null;
   let running: Promise<void> | null = null;
   let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
   let recorded = last;
@@ -205,10 +209,11 @@ export async function openCatalog(
     });
   };
 
+  const isWell = () => 'edition' in state && outage_ms === null;
   const poll = async () => {
     const mark = await store.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
-    if (mark === seen && elapsed_ms < store.poll.heads_ms && 'edition' in state) return;
+    if (mark === seen && elapsed_ms < store.poll.heads_ms && isWell()) return;
     // First of all: its format says whether the other lists can be read.
     const name = await readName(store);
     const current = await readCurrent(store);
@@ -217,7 +222,7 @@ export async function openCatalog(
     await requireNoLoss(root);
     await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
-    if (mark !== seen || changed || 'failure' in state) {
+    if (mark !== seen || changed || !isWell()) {
       const edition = makeEdition(
         store,
         current,
@@ -235,8 +240,13 @@ export async function openCatalog(
   };
   const refresh = () => {
     running ??= poll()
+      .then(() => {
+        outage_ms = null;
+      })
       .catch((error: unknown) => {
-        state = { failure: asUnavailable(error) };
+        // What was read before is still true, and what of it is here can be answered from.
+        if (seen !== undefined && 'edition' in state && isStoreFault(error)) outage_ms ??= Date.now();
+        else state = { failure: asUnavailable(error) };
       })
       .finally(() => {
         running = null;
@@ -254,6 +264,7 @@ export async function openCatalog(
   return {
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
+    outage: () => outage_ms,
     missing: () => ('failure' in state ? state.failure.missing : []),
     unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
     refresh: async () => {
@@ -497,6 +508,7 @@ export const NOTHING_PUBLISHED: Edition = {
   hasReflectivity: () => false,
   files: {
     name: 'no data root',
+    hold: null,
     open: ({ path }) => Promise.reject(new DataUnavailable(path, 'is not published')),
     part: (path) => Promise.reject(new DataUnavailable(path, 'is not published')),
     has: () => false,

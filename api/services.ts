@@ -3,8 +3,8 @@ import { layout } from '../schemas/layout.ts';
 import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
-import { openDataRoot } from './data-root.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
+import { openPublished } from './files/published-root.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords, type Records } from './metering/records.ts';
@@ -69,7 +69,9 @@ export interface Services {
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
-    Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
+    Partial<
+      Pick<Config, 'store' | 'cache_bytes' | 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>
+    >,
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
@@ -118,7 +120,8 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const root = openDataRoot(data_root);
+  const { root, close: closeRoot } = await openPublished(config);
+  opened.defer(async () => closeRoot());
   const engine = await openEngine(root.root, ANSWERS, root.hold);
   opened.defer(engine.close);
   const jobEngine = openWhenAsked(() => openEngine(root.root, JOBS, root.hold));

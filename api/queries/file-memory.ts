@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { asNoQuestion, type Engine, type Queries } from '../duckdb.ts';
 
@@ -40,7 +41,7 @@ export interface FileMemory {
 
 export interface FileMemoryOptions {
   readonly bytes_max?: number;
-  /** False for a file that has gone; none has where it is left out. */
+  /** False for a file that has gone; looks for the file itself when left out. */
   readonly has?: (path: string) => boolean;
   /** Called for a file that could not be read. It has no other effect: the question reads the file itself. */
   readonly failed?: (path: string, error: unknown) => void;
@@ -69,7 +70,7 @@ interface Wanted {
 
 /** Opens an empty memory. It reads one file at a time, ahead of the statements that wait for the engine. */
 export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}): FileMemory {
-  const { bytes_max = BYTES_MAX, has = () => true, failed = () => {} } = options;
+  const { bytes_max = BYTES_MAX, has = existsSync, failed = () => {} } = options;
   /** By view and path, least recently used first. A plain map: files that are read ahead are inserted at its old end. */
   let entries = new Map<string, Entry>();
   const waiting = new Map<string, Wanted>();
