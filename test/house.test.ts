@@ -28,7 +28,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [
-    /^pipeline\/(publish|picture|train)\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/(publish|replica|picture|train)\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],
