@@ -44,8 +44,11 @@ export interface DataRoot {
   readonly missing: (folders: Iterable<string>) => Promise<string[]>;
 }
 
-/** Holds files by their absolute paths, and resolves to what lets them go. Throws DataUnavailable, and ApiError overloaded. */
-export type HoldFiles = (paths: readonly string[]) => Promise<() => void>;
+/**
+ * Holds files by their absolute paths, and resolves to what lets them go. Those `ahead` wait for no room. Throws DataUnavailable, and
+ * ApiError overloaded after a long wait.
+ */
+export type HoldFiles = (paths: readonly string[], place: 'in turn' | 'ahead') => Promise<() => void>;
 
 /** The data root names files that are missing, or that this version cannot read: no answer instead of a wrong number. */
 export class DataUnavailable extends Error {

@@ -229,8 +229,8 @@ async function openLocked(
     instance.closeSync();
   };
   return {
-    ...queriesOver((work) => pool.run(work, 'in turn'), hold),
-    priority: queriesOver((work) => pool.run(work, 'ahead'), hold),
+    ...queriesOver(pool, 'in turn', hold),
+    priority: queriesOver(pool, 'ahead', hold),
     load: () => pool.load,
     close: () => {
       closing ??= closeAll();
@@ -252,13 +252,13 @@ export function asOneQuestion<Result>(work: () => Result): Result {
 
 type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
 
-function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>, hold: HoldFiles | null): Queries {
+function queriesOver(pool: ConnectionPool, place: Place, hold: HoldFiles | null): Queries {
   /** Runs a statement while its files are held. */
   const over = async <Outcome>(parameters: readonly SqlParameter[], work: Work<Outcome>): Promise<Outcome> => {
-    if (hold === null) return await run(work);
-    const release = await hold(parameters.filter(isList).flat());
+    if (hold === null) return await pool.run(work, place);
+    const release = await hold(parameters.filter(isList).flat(), place);
     try {
-      return await run(work);
+      return await pool.run(work, place);
     } finally {
       release();
     }
@@ -347,6 +347,9 @@ function fill(values: Float64Array, from: number, vector: DuckDBVector): void {
   for (let index = 0; index < itemCount; index++) values[from + index] = vector.getItem(index) ?? Number.NaN;
 }
 
+/** Where a statement waits. */
+type Place = Parameters<HoldFiles>[1];
+
 interface Waiting {
   readonly resolve: (connection: DuckDBConnection) => void;
   readonly reject: (reason: Error) => void;
@@ -375,7 +378,7 @@ class ConnectionPool {
     return { running: this.#running.size, waiting: this.#waiting.length };
   }
 
-  async run<Outcome>(work: Work<Outcome>, place: 'in turn' | 'ahead'): Promise<Outcome> {
+  async run<Outcome>(work: Work<Outcome>, place: Place): Promise<Outcome> {
     if (this.#closed) throw closed();
     const question = questions.getStore();
     const free = this.#idle.pop();
@@ -432,7 +435,7 @@ class ConnectionPool {
     );
   }
 
-  #wait(place: 'in turn' | 'ahead'): Promise<DuckDBConnection> {
+  #wait(place: Place): Promise<DuckDBConnection> {
     return new Promise((resolve, reject) => {
       if (place === 'ahead') this.#waiting.unshift({ resolve, reject });
       else this.#waiting.push({ resolve, reject });

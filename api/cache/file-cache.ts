@@ -12,9 +12,10 @@ export interface FileCache {
   /**
    * Makes sure that files are in the folder, whole and with the right content, until the returned function is called. While the
    * files that are held leave no room for them it waits, first come, first served. Files that are larger than the bound are held
-   * when no others are. Throws ApiError overloaded when the wait is long, and what `fetch` throws.
+   * when no others are, and those `ahead` at once: an edition waits for them. Throws ApiError overloaded when the wait is long, and
+   * what `fetch` throws.
    */
-  readonly hold: (files: readonly ImmutableFile[]) => Promise<() => void>;
+  readonly hold: (files: readonly ImmutableFile[], place?: 'in turn' | 'ahead') => Promise<() => void>;
   /** Bytes of the copies, those that are under way included, and of those that are held. */
   readonly load: () => { readonly bytes: number; readonly held_bytes: number };
 }
@@ -111,8 +112,8 @@ export async function openFileCache({
     makeRoom();
     admitWaiting();
   };
-  const admitted = (files: readonly ImmutableFile[]): Promise<void> | null => {
-    if (waiting.length === 0 && fits(files)) {
+  const admitted = (files: readonly ImmutableFile[], place: 'in turn' | 'ahead'): Promise<void> | null => {
+    if (place === 'ahead' || (waiting.length === 0 && fits(files))) {
       take(files);
       return null;
     }
@@ -160,9 +161,9 @@ export async function openFileCache({
 
   makeRoom();
   return {
-    hold: async (asked) => {
+    hold: async (asked, place = 'in turn') => {
       const files = [...new Map(asked.map((file) => [file.path, file])).values()];
-      await admitted(files);
+      await admitted(files, place);
       const release = once(() => letGo(files));
       const outcomes = await Promise.allSettled(files.map(present));
       const failed = outcomes.find((outcome) => outcome.status === 'rejected');

@@ -68,7 +68,7 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
         known.set(path, { path: file.path, bytes: file.bytes, sha256: file.sha256 });
       return path;
     },
-    hold: (paths) => cache.hold(paths.filter(isInside).map(fileAt)),
+    hold: async (paths, place) => cache.hold(paths.filter(isInside).map(fileAt), place),
     has: () => true,
     bytes: async (path) => {
       const content = await files.read(path);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
@@ -6,6 +6,7 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
+import { isStoreFault } from '../../schemas/object-store/client.ts';
 import { instant } from '../../schemas/time.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../accounts/integrity.ts';
 import { openCatalog } from '../catalog.ts';
@@ -95,8 +96,8 @@ async function examine(config: DoctorConfig): Promise<readonly Finding[]> {
     ...held,
     ...(held.some(({ status }) => status === 'fault') ? [leftClosed(config)] : await inRecords(config)),
     ...modes,
-    // What a store holds has no folders here, and no age but that of its edition.
-    ...(config.store == null ? [folders(config.data_root), dataAge(config.data_root, config.now())] : []),
+    ...(config.store == null ? [folders(config.data_root)] : []),
+    await dataAge(config),
     { check: 'disk', ...growthFinding(config.data_root, config.raw_keep_days) },
   ];
 }
@@ -355,14 +356,21 @@ function folders(data_root: string): Finding {
   );
 }
 
-function dataAge(data_root: string, now_ms: number): Finding {
+async function dataAge(config: DoctorConfig): Promise<Finding> {
   const check = 'data';
-  const path = join(data_root, layout.current);
-  if (!existsSync(path)) return { check, status: 'note', message: `nothing is published under ${data_root}` };
-  const parsed = Current.safeParse(parseJson(readFileSync(path, 'utf8')));
-  if (!parsed.success) return { check, status: 'fault', message: `${path} is not what the pipeline writes` };
+  const { root, close } = await openPublished(config);
+  const text = await root.text(layout.current).catch((error: unknown) => {
+    if (isStoreFault(error)) return error as Error;
+    throw error;
+  });
+  close();
+  if (text instanceof Error) return { check, status: 'fault', message: text.message };
+  if (text === null) return { check, status: 'note', message: `nothing is published under ${root.name}` };
+  const parsed = Current.safeParse(parseJson(text));
+  if (!parsed.success)
+    return { check, status: 'fault', message: `${root.name}/${layout.current} is not what the pipeline writes` };
   const { scan_id, source, data_timestamp } = parsed.data;
-  const age_ms = now_ms - Date.parse(data_timestamp);
+  const age_ms = config.now() - Date.parse(data_timestamp);
   const minutes = Math.round(age_ms / 60_000);
   const stale = age_ms > STALE_AFTER_MS;
   const status = stale ? (source === 'observed' ? 'fault' : 'note') : 'ok';

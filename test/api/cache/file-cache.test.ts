@@ -89,9 +89,11 @@ test('thirty questions that need more than fits are answered one after the other
   t.true(cache.load().bytes <= 300);
 });
 
-test('a question that waits too long for room is refused as overloaded, and those behind it go on', async (t) => {
+test('a question that waits too long for room is refused as overloaded, those behind it go on, and an edition waits for none', async (t) => {
   const { cache } = await open(t);
   const release = await cache.hold([file('a'), file('b')]);
+  const edition = await cache.hold([file('e', 200)], 'ahead');
+  edition();
   const large = cache.hold([file('c', 200)]);
   const small = cache.hold([file('d')]);
   await t.throwsAsync(large, { name: 'ApiError', message: /files of too many questions/ });

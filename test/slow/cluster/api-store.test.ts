@@ -247,46 +247,49 @@ else {
     t.deepEqual(there.failures, []);
   });
 
-  test.serial('new scans are answered within seconds, also when what the store answers is stale for a while', async (t) => {
-    const own = await server.bucket('hail-followed');
-    const [first, second, third] = [4, 8, 12];
-    const path = join(folder, 'followed');
-    const scans = await midnight();
-    const commit = async (count: number) => {
-      await onRoot(path, { now_ms: NOW_MS }, ({ session }) => session.ingest(filesOf(scans.slice(0, count))));
-      await pushRoot(path, openObjectStore(own));
-    };
-    await commit(first);
-    const proxy = await runFaultProxy(own);
-    t.teardown(proxy.stop);
-    const there = await start({ address: proxy.through(own) });
-    t.teardown(there.close);
-    const newest = () => there.services.catalog.edition().newest_scan_ms;
-    const until = async (count: number) => {
-      for (const end_ms = performance.now() + 15_000; newest() !== scans[count - 1]?.time_ms; await sleep(50))
-        if (performance.now() > end_ms) t.fail(`the newest scan is ${newest()}, expected scan ${count}`);
-    };
-    t.is(newest(), scans[first - 1]?.time_ms);
-    const question = '/v1/tiles/scan';
-    const before = await answer(there, question);
-    const begun_ms = performance.now();
-    await commit(second);
-    await until(second);
-    t.log(`pushed and seen in ${Math.round(performance.now() - begun_ms)} ms`);
-    t.notDeepEqual(await answer(there, question), before);
-    // Remembers what it answers now, and repeats it.
-    proxy.fault(({ key }) => key === layout.current || key.includes('list-type'), 'stale');
-    await there.services.catalog.refresh();
-    await commit(third);
-    await there.services.catalog.refresh();
-    t.is(newest(), scans[second - 1]?.time_ms);
-    proxy.heal();
-    await until(third);
-    t.is(there.services.catalog.failure(), null);
-    const here = await startService({ endpoints: ENDPOINTS, data_root: path, now_ms: NOW_MS });
-    t.teardown(here.close);
-    for (const each of QUESTIONS) t.deepEqual(await answer(there, each), await answer(here, each), each);
-  });
+  test.serial(
+    'new scans are answered within seconds, also when what the store answers is stale for a while',
+    async (t) => {
+      const own = await server.bucket('hail-followed');
+      const [first, second, third] = [4, 8, 12];
+      const path = join(folder, 'followed');
+      const scans = await midnight();
+      const commit = async (count: number) => {
+        await onRoot(path, { now_ms: NOW_MS }, ({ session }) => session.ingest(filesOf(scans.slice(0, count))));
+        await pushRoot(path, openObjectStore(own));
+      };
+      await commit(first);
+      const proxy = await runFaultProxy(own);
+      t.teardown(proxy.stop);
+      const there = await start({ address: proxy.through(own) });
+      t.teardown(there.close);
+      const newest = () => there.services.catalog.edition().newest_scan_ms;
+      const until = async (count: number) => {
+        for (const end_ms = performance.now() + 15_000; newest() !== scans[count - 1]?.time_ms; await sleep(50))
+          if (performance.now() > end_ms) t.fail(`the newest scan is ${newest()}, expected scan ${count}`);
+      };
+      t.is(newest(), scans[first - 1]?.time_ms);
+      const question = '/v1/tiles/scan';
+      const before = await answer(there, question);
+      const begun_ms = performance.now();
+      await commit(second);
+      await until(second);
+      t.log(`pushed and seen in ${Math.round(performance.now() - begun_ms)} ms`);
+      t.notDeepEqual(await answer(there, question), before);
+      // Remembers what it answers now, and repeats it.
+      proxy.fault(({ key }) => key === layout.current || key.includes('list-type'), 'stale');
+      await there.services.catalog.refresh();
+      await commit(third);
+      await there.services.catalog.refresh();
+      t.is(newest(), scans[second - 1]?.time_ms);
+      proxy.heal();
+      await until(third);
+      t.is(there.services.catalog.failure(), null);
+      const here = await startService({ endpoints: ENDPOINTS, data_root: path, now_ms: NOW_MS });
+      t.teardown(here.close);
+      for (const each of QUESTIONS) t.deepEqual(await answer(there, each), await answer(here, each), each);
+    },
+  );
 
   test.serial('tile addresses lead to the store where it is public', async (t) => {
     const there = await startService({
