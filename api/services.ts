@@ -4,7 +4,9 @@ import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
+import { openPublished } from './files/published-root.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
+import { type JobFiles, jobFileOpener, type OpenJobFile, openJobFiles } from './jobs/job-files.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords, type Records } from './metering/records.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
@@ -46,8 +48,12 @@ export interface Services {
   readonly records: Records;
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
-  /** Folder with the files that jobs made. */
+  /** Public address of the store, from which map viewers load tile archives; null: from the service. */
+  readonly tiles_url: string | null;
+  /** Folder in which jobs make their files, and where these stay without a store. */
   readonly files_root: string;
+  readonly jobFiles: JobFiles;
+  readonly openJobFile: OpenJobFile;
   /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
   /** Event formats that receivers may have. */
@@ -69,7 +75,9 @@ export interface Services {
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
-    Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
+    Partial<
+      Pick<Config, 'store' | 'cache_bytes' | 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>
+    >,
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
@@ -119,23 +127,26 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const engine = await openEngine(data_root, ANSWERS);
+  const { root, close: closeRoot } = await openPublished(config);
+  opened.defer(async () => closeRoot());
+  const engine = await openEngine(root.root, ANSWERS, root.hold);
   opened.defer(engine.close);
-  const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
+  const jobEngine = openWhenAsked(() => openEngine(root.root, JOBS, root.hold));
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
+  const catalog = await openCatalog(root, storm_day_start_hour, memory);
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
   // Only another release can read such a root: whoever starts the service is told at once.
   if (unreadable?.path === layout.root) throw unreadable;
   if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
-  const live = await openLive(data_root, catalog);
+  const live = await openLive(root, catalog);
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);
   const collections = openCollectionRows(engine);
   const cells = openCellRows(engine);
   const files = openFileMemory(engine, {
+    has: root.has,
     failed: (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'),
   });
   let closing = false;
@@ -191,7 +202,10 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       webhook_time_scale: webhooks.time_scale,
       meter: config.meter ?? NO_METER,
       base_url,
+      tiles_url: config.tiles_url ?? null,
       files_root: records_root,
+      jobFiles: openJobFiles(records_root, config.store),
+      openJobFile: jobFileOpener(records_root, root),
       storm_day_start_hour,
       now,
     },

@@ -61,6 +61,8 @@ export function serviceMetrics(
       gauge.reset();
     const is_readable = catalog.failure() === null;
     gauges.ready.set({ part: 'data' }, is_readable ? 1 : 0);
+    const outage_ms = catalog.outage();
+    gauges.store_outage.set(outage_ms === null ? 0 : (Date.now() - outage_ms) / 1000);
     for (const folder of catalog.missing()) gauges.missing.set({ folder: folderOf(folder) }, 1);
     const edition = is_readable ? catalog.edition() : NOTHING_PUBLISHED;
     const { newest_scan_ms, feedStates } = edition;
@@ -171,6 +173,10 @@ export function createGauges(registry: Registry) {
     missing: gauge('data_missing', `1 for a folder of the data root that is missing; no series else. ${OWN}`, [
       'folder',
     ]),
+    store_outage: gauge(
+      'store_outage_seconds',
+      `For how long the store of the published data has been out of reach; 0 while it is not, and without one. ${OWN}`,
+    ),
     scan_time: gauge(
       'scan_newest_timestamp_seconds',
       `Time of the newest scan that is served, since the epoch. ${OWN}`,

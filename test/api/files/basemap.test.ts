@@ -31,10 +31,11 @@ import { BASEMAP_FOLDER, linkBasemap } from '../../support/service/basemap-folde
 import { startServe } from '../../support/service/serve-child.ts';
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'hail-basemap-'));
-const page = async (streets: string | null) => {
+const page = async (streets: string | null, tiles_url: string | null = null) => {
   const viewer = openViewer('http://127.0.0.1:8080/v1', {
     basemap_folder: BASEMAP_FOLDER,
     streets: await openStreets(streets),
+    tiles_url,
   });
   const { headers, body } = await viewer.respond({ method: 'GET', path: '/viewer', headers: {} });
   return { viewer, policy: headers['Content-Security-Policy'] ?? '', html: String(body) };
@@ -157,6 +158,11 @@ test('a street map elsewhere opens the policy for its origin alone', async (t) =
   t.is(metaOf(html, 'hail-streets'), 'https://maps.example.com/us.pmtiles?a=1&amp;b=2');
   t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080 https://maps.example.com;"));
   t.true(html.includes('Map: © OpenStreetMap contributors, Protomaps'));
+});
+
+test('a public store of tile archives opens the policy for its origin alone', async (t) => {
+  const { policy } = await page(null, 'https://tiles.example.com/hail/data');
+  t.true(policy.includes("connect-src 'self' http://127.0.0.1:8080 https://tiles.example.com;"));
 });
 
 test('a street map that is missing or no archive is refused with what was found', async (t) => {
