@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -20,6 +20,7 @@ import { jobFilePath } from '../../api/jobs/files.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
 import { commandPath } from '../support/kill/command.ts';
+import { freePort } from '../support/kill/free-port.ts';
 import { withReports } from '../support/service/done-reports.ts';
 import { operator } from '../support/service/run-command.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
@@ -145,16 +146,6 @@ testWith({ 'docker compose': has.compose }, 'docker accepts the compose file, wi
     t.is(status, 0, said);
   }
 });
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** Resolves as soon as somebody listens on the port; rejects when the child that should do so ends. */
 async function listening(port: number, ended: Promise<never>): Promise<void> {

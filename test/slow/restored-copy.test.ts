@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -13,19 +12,10 @@ import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { commandPath, runCommand } from '../support/kill/command.ts';
+import { freePort } from '../support/kill/free-port.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 
 type Environment = Record<string, string>;
-
-/** Free port of this machine. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
-}
 
 async function serve(t: ExecutionContext, environment: Environment) {
   const metrics_port = await freePort();

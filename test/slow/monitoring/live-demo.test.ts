@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { layout } from '../../../schemas/layout.ts';
 import { asObserved, deliver, filesOf, scansBetween, scratch } from '../../support/data/world.ts';
+import { freePort } from '../../support/kill/free-port.ts';
 import { command, ended, start } from '../../support/kill/killed.ts';
 import { dashboardPanels, MONITORING } from '../../support/monitoring/dashboard.ts';
 import { startReceiver } from '../../support/service/receiver.ts';
@@ -50,14 +49,6 @@ function startStream(t: ExecutionContext, root: string) {
     }
   };
   return { child, events, event, end };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Starts a real Prometheus with the shipped configuration, for the given ports and a scrape every second. */
