@@ -20,7 +20,7 @@ import { jobFilePath } from '../../api/jobs/files.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
 import { commandPath } from '../support/kill/command.ts';
-import { freePort } from '../support/kill/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { withReports } from '../support/service/done-reports.ts';
 import { operator } from '../support/service/run-command.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';

@@ -12,7 +12,7 @@ import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { commandPath, runCommand } from '../support/kill/command.ts';
-import { freePort } from '../support/kill/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 
 type Environment = Record<string, string>;

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { layout } from '../../../schemas/layout.ts';
 import { asObserved, deliver, filesOf, scansBetween, scratch } from '../../support/data/world.ts';
-import { freePort } from '../../support/kill/free-port.ts';
+import { freePort } from '../../support/free-port.ts';
 import { command, ended, start } from '../../support/kill/killed.ts';
 import { dashboardPanels, MONITORING } from '../../support/monitoring/dashboard.ts';
 import { startReceiver } from '../../support/service/receiver.ts';

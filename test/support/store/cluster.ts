@@ -13,49 +13,71 @@ export const postgresPrograms: string | null =
     .map((version) => join(VERSIONS, version, 'bin'))
     .findLast((folder) => existsSync(join(folder, 'initdb'))) ?? null;
 
-/** A PostgreSQL of a program's own. */
-export interface PostgresServer {
+/** A PostgreSQL of the test's own. */
+export interface Cluster {
   /** Address of its database. */
   readonly url: string;
+  /** Ends every session and starts the server again, as after a power cut. */
+  readonly restart: () => void;
+  /** Copies the server as it is now: a replica that receives nothing more. */
+  readonly copy: () => void;
+  /** The server ends, and that replica answers at its address. */
+  readonly failOver: () => void;
   /** Process that all its others descend from. */
   readonly pid: () => number;
+  /** Kills that process; the others end when they find it gone. */
+  readonly kill: () => void;
   readonly start: () => void;
-  /** Ends it; a killed one does not end its sessions in order. */
-  readonly stop: (mode: 'fast' | 'immediate') => void;
-  readonly remove: () => void;
+  readonly stop: () => void;
 }
 
-/** Makes and starts a PostgreSQL on a port. `fsync`: whether a commit waits for the disk. */
-export function runPostgres(port: number, fsync: 'on' | 'off' = 'off'): PostgresServer {
+/** Starts a PostgreSQL on a free port. `fsync`: whether a commit waits for the disk. */
+export function runCluster(port: number, fsync: 'on' | 'off' = 'off'): Cluster {
   if (postgresPrograms === null) throw new Error(`no PostgreSQL is below ${VERSIONS}, expected one`);
   const programs = postgresPrograms;
   const folder = mkdtempSync(join(tmpdir(), 'hail-cluster-'));
+  let data = join(folder, 'db');
   const run = (program: string, ...args: string[]) => asPostgres(join(programs, program), args, folder);
+  const control = (...args: string[]) => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), ...args);
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync}`;
+  const start = () => control('-o', options, 'start');
+  const stop = () => control('-m', 'immediate', 'stop');
   if (process.getuid?.() === 0) {
     const [uid, gid] = ['-u', '-g'].map((option) => Number(execFileSync('id', [option, 'postgres'])));
     chownSync(folder, uid ?? 0, gid ?? 0);
   }
-  run('initdb', '-D', join(folder, 'db'), '-U', 'hail', '-A', 'trust', '--no-sync');
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync}`;
-  const server: PostgresServer = {
+  run('initdb', '-D', data, '-U', 'hail', '-A', 'trust', '--no-sync');
+  start();
+  const copied = join(folder, 'copy');
+  const pid = () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+  return {
     url: `postgres://hail@127.0.0.1:${port}/postgres`,
-    pid: () => Number(readFileSync(join(folder, 'db/postmaster.pid'), 'utf8').split('\n')[0]),
-    start: () => run('pg_ctl', '-D', join(folder, 'db'), '-w', '-l', join(folder, 'log'), '-o', options, 'start'),
-    stop: (mode) => run('pg_ctl', '-D', join(folder, 'db'), '-m', mode, '-w', 'stop'),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    restart: () => {
+      stop();
+      start();
+    },
+    copy: () =>
+      run('pg_basebackup', '-D', copied, '-h', folder, '-p', String(port), '-U', 'hail', '-c', 'fast', '--no-sync'),
+    failOver: () => {
+      stop();
+      data = copied;
+      start();
+    },
+    pid,
+    kill: () => process.kill(pid(), 'SIGKILL'),
+    start,
+    stop: () => {
+      stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
   };
-  server.start();
-  return server;
 }
 
-/** Starts a PostgreSQL of the test's own on a free port and returns the address of its database. */
+/** Starts a PostgreSQL for one test on a free port and returns the address of its database. */
 export function startCluster(t: ExecutionContext, port: number): string {
-  const server = runPostgres(port);
-  t.teardown(() => {
-    server.stop('immediate');
-    server.remove();
-  });
-  return server.url;
+  const { url, stop } = runCluster(port);
+  t.teardown(stop);
+  return url;
 }
 
 /** PostgreSQL does not run as root: its own user runs it then. */
