@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import type { Told } from './load.ts';
 
 /** The ledger beside what the clients were told. */
@@ -19,9 +19,20 @@ export interface Entry {
   readonly credits: number;
 }
 
-export async function checkCharges(database: pg.Client, told: Told): Promise<ChargeCheck> {
+/** Number of the last row of the ledger. */
+export async function lastEntry(database_url: string): Promise<number> {
+  const database = new pg.Client(database_url);
+  await database.connect();
+  const { rows } = await database.query<{ last: number }>('select coalesce(max(id), 0)::int as last from ledger');
+  await database.end();
+  return rows[0]?.last ?? 0;
+}
+
+/** `after`: the last row that was there before the clients of `told` asked. */
+export async function checkCharges(database: pg.Client, after: number, told: Told): Promise<ChargeCheck> {
   const { rows } = await database.query<Entry>(
-    'select request_id, operation, credits::int as credits from ledger where request_id is not null',
+    'select request_id, operation, credits::int as credits from ledger where request_id is not null and id > $1',
+    [after],
   );
   return compareCharges(rows, told);
 }

@@ -196,7 +196,7 @@ function proxyConfig(port: number, services: readonly number[]): string {
     .split('\n')
     .flatMap((line) => {
       if (/^ +bind :80$/.test(line)) return `    bind 127.0.0.1:${port}`;
-      return /^ +(bind :443|http-request redirect|server |log )/.test(line) ? [] : line;
+      return /^ +(bind :443|http-request redirect|server |log |option httplog)/.test(line) ? [] : line;
     })
     .concat(
       services.map((service, k) => `    server node${k + 1} 127.0.0.1:${service}`),

@@ -12,8 +12,8 @@ import { manifestsInForce } from '../support/data/content.ts';
 export interface Place extends Position {
   readonly number: number;
 }
-export const RADIUS_KM = 12;
-export const MIN_SIZE_MM = 25;
+export const RADIUS_KM = 20;
+export const MIN_SIZE_MM = 20;
 
 /** Events beside what the receiver had. */
 export interface DeliveryCheck {

@@ -27,6 +27,8 @@ export interface Sent {
   readonly past: string;
   readonly scan_ids: readonly string[];
   readonly told: Told;
+  /** Last row of the ledger before the clients asked. */
+  readonly charges_before: number;
   readonly places: readonly Place[];
 }
 
@@ -39,10 +41,12 @@ export async function judge(cluster: Cluster, sent: Sent): Promise<Outcome[]> {
   try {
     const exports = await checkExports(cluster, sent.told);
     await settled(database);
+    // The end of a stream publishes the daily products that were still due.
+    for (const stream of cluster.streams) await stream.stop();
     const root = await publishedRoot(cluster);
     const scans = await checkScans(root, sent.scan_ids);
     const rows = await checkRows(root, sent);
-    const { charges, lost, doubled, unanswered } = await checkCharges(database, sent.told);
+    const { charges, lost, doubled, unanswered } = await checkCharges(database, sent.charges_before, sent.told);
     const deliveries = await checkDeliveries(root, sent.places, database, cluster.received);
     return [
       scans,

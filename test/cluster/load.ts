@@ -71,7 +71,7 @@ function questionOf(k: number): string {
   const questions = [
     `/v1/hail/current?${at}&radius_km=80`,
     `/v1/storms?${at}&radius_km=80`,
-    `/v1/hail/history?${at}&date_start=2026-05-01&date_end=2026-05-08`,
+    `/v1/hail/history?${at}&days=365`,
     '/v1/alerts?limit=10',
   ];
   return questions[k % questions.length] ?? '';

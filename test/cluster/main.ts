@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addDays } from '../../schemas/time.ts';
 import { runCommand } from '../support/kill/command.ts';
+import { lastEntry } from './charges.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { judge } from './judge.ts';
 import { killEveryNode } from './kills.ts';
@@ -35,7 +36,7 @@ try {
 process.exitCode = isFine ? 0 : 1;
 
 /** True when nothing was lost or doubled. */
-async function run({ nodes, url, settingsOf, storeTraffic }: Cluster): Promise<boolean> {
+async function run({ nodes, url, database_url, settingsOf, storeTraffic }: Cluster): Promise<boolean> {
   const past_scans = await pastDates(past, PAST.from, PAST.dates);
   const started_ms = performance.now();
   await Promise.all(nodes.slice(2).map((node) => node.start()));
@@ -46,6 +47,7 @@ async function run({ nodes, url, settingsOf, storeTraffic }: Cluster): Promise<b
   print(`      and ${past_scans.length} scans of ${PAST.dates} past dates; every node is killed in turn`);
 
   const usage = startUsage(nodes);
+  const charges_before = await lastEntry(database_url);
   const load = startLoad(url, keys);
   const range = ['--from', PAST.from, '--to', addDays(PAST.from, PAST.dates - 1)];
   const backfill = runCommand('hail-pipeline', ['backfill', ...range, '--source', 'dir', '--folder', past], {
@@ -60,7 +62,7 @@ async function run({ nodes, url, settingsOf, storeTraffic }: Cluster): Promise<b
   print(`load: ended after ${seconds(started_ms)} s; everything is compared with what was sent`);
 
   const scan_ids = [...past_scans, ...scans.map(({ scan_id }) => scan_id)];
-  const outcomes = await judge(cluster, { folder, feed, past, scan_ids, told, places });
+  const outcomes = await judge(cluster, { folder, feed, past, scan_ids, told, charges_before, places });
   const traffic = await storeTraffic();
   printFindings({ kills, outcomes, told, usage: usage.end(), traffic, scans: scan_ids.length });
   return kills.every(({ whole_ms }) => whole_ms !== null) && outcomes.every((each) => each.lost + each.doubled === 0);

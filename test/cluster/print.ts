@@ -15,6 +15,9 @@ export interface Findings {
   readonly scans: number;
 }
 
+/** Kinds of failures that are printed, the most frequent first. */
+const REASONS = 8;
+
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -26,6 +29,9 @@ export function printFindings({ kills, outcomes, told, usage, traffic, scans }: 
   print(
     `clients: ${grouped(told.requests)} requests, ${grouped(told.failures.length)} without success, answers in ${quantile(0.5)} ms (p50), ${quantile(0.99)} ms (p99)`,
   );
+  const reasons = Map.groupBy(told.failures, ({ what, reason }) => `${what.split('?')[0]}: ${reason.slice(0, 80)}`);
+  for (const [reason, { length }] of [...reasons].sort(([, a], [, b]) => b.length - a.length).slice(0, REASONS))
+    print(`  ${grouped(length)} of ${reason}`);
   for (const [name, { requests, bytes_in, bytes_out }] of Object.entries(traffic))
     print(
       `store, ${name}: ${grouped(requests)} requests (${(requests / scans).toFixed(0)} a scan), ${readableBytes(bytes_in)} to it, ${readableBytes(bytes_out)} from it`,
