@@ -1,3 +1,5 @@
+import { StoreUnavailable } from '../schemas/object-store/client.ts';
+
 /**
  * A failure with an explanation for people: `stage subject: found, expected`.
  * `reason` is lower case, without a full stop, values in the text. The original error travels as `cause`.
@@ -73,9 +75,18 @@ export class RootLost extends PipelineError {
   }
 }
 
+/** The lease on a part of the store is no longer held: another process writes there now, or will. */
+export class LeaseLost extends RootLost {
+  override name = 'LeaseLost';
+
+  constructor(lease: string, reason: string) {
+    super(`lease ${lease}`, `is lost: ${reason}`);
+  }
+}
+
 /** True for faults that may resolve by themselves, so that a retry is worthwhile. */
-export function isTransient(error: unknown): error is DiskRefusal | Unreadable {
-  return error instanceof DiskRefusal || error instanceof Unreadable;
+export function isTransient(error: unknown): error is DiskRefusal | Unreadable | StoreUnavailable {
+  return error instanceof DiskRefusal || error instanceof Unreadable || error instanceof StoreUnavailable;
 }
 
 /** True for a permanent fault of one item, after which the other items can be processed. */

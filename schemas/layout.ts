@@ -69,6 +69,8 @@ export const layout = {
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** Stands for the memory of a catalogue while the catalogue is removed. */
   withdrawnCatalogue: (name: string) => `catalogues/${name}.withdrawn`,
+  /** What a store held when this root was last in step with it; `name` stands for the address of the store. */
+  storeMemory: (name: string) => `stores/${name}.json`,
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

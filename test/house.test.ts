@@ -23,11 +23,11 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
-    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
+    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|cluster)\//,
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [
-    /^pipeline\/(publish|picture|train)\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/(publish|replica|picture|train)\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],

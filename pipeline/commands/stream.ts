@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { STOP_SIGNALS } from '../../schemas/command-line.ts';
+import { newClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
@@ -82,7 +83,8 @@ export function streamCommand(config: () => Config): Command {
         stop,
       };
       const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);
-      await watchedStream(settings, log, (watched) => streamSource(settings, { ...request, log: watched }));
+      const cluster = settings.store === null ? null : newClusterStatus();
+      await watchedStream(settings, log, cluster, (watched) => streamSource(settings, { ...request, log: watched }));
     });
 }
 

@@ -1,6 +1,7 @@
 import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { nextVersion } from '../../schemas/fence.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
@@ -72,10 +73,16 @@ export function editOf(partition: Partition, changes: Partial<Omit<Edit, 'partit
   };
 }
 
-/** The manifest after an edit; a scan or file of the same name replaces the old entry. */
-export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
+/** The manifest after an edit; a scan or file of the same name replaces the old entry. `fence`: of the writer; null without a store. */
+export function nextManifest(
+  previous: Manifest | null,
+  edit: Edit,
+  now_ms: number,
+  fence: number | null = null,
+): Manifest {
   const dropped = new Set(edit.drop_segments);
-  const commit = (previous?.commit ?? 0) + 1;
+  const version = nextVersion(previous, fence);
+  const { commit } = version;
   const entries = [...edit.relist_files, ...edit.add_files.map((file) => file.entry)];
   const added = new Set(entries.map((entry) => entry.path));
   const scanIds = new Set(edit.add_scans.map((scan) => scan.scan_id));
@@ -83,7 +90,7 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
   return {
     manifest_version: MANIFEST_VERSION,
     partition: edit.partition,
-    commit,
+    ...version,
     source: edit.provenance,
     storm_day_start_hour: edit.storm_day_start_hour,
     committed_at: timestamp(now_ms),
@@ -141,8 +148,9 @@ export async function commitEdits(
   changes: readonly Change[],
   now_ms: number,
   check: () => void,
+  fence: number | null = null,
 ): Promise<Manifest[]> {
-  const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms));
+  const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms, fence));
   check();
   const added = changes.flatMap(({ edit }) => edit.add_files);
   const files = added.map(({ staged, entry }) => ({ staged, path: entry.path }));
@@ -174,7 +182,7 @@ async function moveHead(dataRoot: string, manifest: Manifest): Promise<void> {
   await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
 }
 
-function jsonLine(content: unknown): string {
+export function jsonLine(content: unknown): string {
   return `${JSON.stringify(content)}\n`;
 }
 
@@ -192,7 +200,7 @@ export async function placeFiles(dataRoot: string, files: readonly { staged: str
 }
 
 /** Syncs every folder above the given files: the entry of a new folder must survive a power failure, too. */
-async function syncFolders(dataRoot: string, paths: readonly string[]): Promise<void> {
+export async function syncFolders(dataRoot: string, paths: readonly string[]): Promise<void> {
   const folders = new Set<string>();
   for (const path of paths) {
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);

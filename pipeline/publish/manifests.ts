@@ -69,7 +69,11 @@ async function readRecord<Shape extends z.ZodType>(
   shape: Shape,
 ): Promise<z.infer<Shape> | null> {
   const content = await readIfPresent(join(dataRoot, path));
-  if (content === null) return null;
+  return content === null ? null : parseRecord(path, content, shape);
+}
+
+/** Content of a list or pointer; throws PipelineError where it cannot be read. `path`: where it came from. */
+export function parseRecord<Shape extends z.ZodType>(path: string, content: string, shape: Shape): z.infer<Shape> {
   let value: unknown;
   try {
     value = JSON.parse(content);

@@ -127,10 +127,20 @@ async function writeName(dataRoot: string, name: RootName | Readonly<Record<stri
 }
 
 /** The name of a root, with every field of its file; null for a root without one. */
-async function readName(dataRoot: string): Promise<{ known: RootName; content: Record<string, unknown> } | null> {
+async function readName(dataRoot: string): Promise<ReadName | null> {
   const path = join(dataRoot, layout.root);
   const text = await readIfPresent(path);
-  if (text === null) return null;
+  return text === null ? null : parseName(path, text);
+}
+
+/** The name of a root and every field of its file. */
+interface ReadName {
+  readonly known: RootName;
+  readonly content: Record<string, unknown>;
+}
+
+/** The name in a file; throws OtherFormat for a version that this release cannot read, PipelineError for a damaged file. */
+export function parseName(path: string, text: string): ReadName {
   const content = contentOf(path, text);
   const versions = [content.format ?? 1, content.manifest_version];
   const fault =

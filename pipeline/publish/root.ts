@@ -20,6 +20,7 @@ import { readCurrent } from './manifests.ts';
 import { newestScan, openPublishedDates, type PublishedDates } from './published-dates.ts';
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
 import { nameRoot, requireReadableRoot } from './root-name.ts';
+import type { RootReplica } from './root-replica.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { publishTogether, publishUndated } from './undated.ts';
@@ -65,6 +66,8 @@ export interface RootSettings {
   readonly log?: Log;
   /** The lattice that the root is expected to have, or, when it is new, gets; null for any. */
   readonly lattice?: Lattice | null;
+  /** Follows every commit; null, or left out, without a store. */
+  readonly replica?: RootReplica | null;
 }
 
 /**
@@ -77,14 +80,15 @@ export async function openRoot(
   command: string,
   storm_day_start_hour: number,
   now_ms: number,
-  { catalogues = [], log = silent, lattice: wanted = null }: RootSettings = {},
+  { catalogues = [], log = silent, lattice: wanted = null, replica = null }: RootSettings = {},
 ): Promise<Root> {
   await requireReadableRoot(path);
   let lock: Lock | undefined;
   try {
-    lock = takeLock(path, command, now_ms);
+    lock = withLease(takeLock(path, command, now_ms), replica);
     const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
     if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
+    await replica?.reconcile();
     const lattice = await nameRoot(path, wanted, now_ms);
     await clearStaging(path);
     await finishHeads(path);
@@ -101,6 +105,8 @@ export async function openRoot(
       storm_day_start_hour,
       lattice,
       lock,
+      fence: replica?.fence ?? null,
+      replica,
       engine,
       dates,
       stageLive,
@@ -110,6 +116,7 @@ export async function openRoot(
     };
     await finishInterrupted(publisher, now_ms);
     await opened.update();
+    await replica?.update();
     return rootOf(publisher, sweep);
   } catch (error) {
     lock?.release();
@@ -118,10 +125,10 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour, lattice } = publisher;
+  const { path, engine, staging, dates, lock, catalogues, replica, storm_day_start_hour, lattice } = publisher;
   /**
    * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
-   * follow what the operation has committed.
+   * and the store follow what the operation has committed.
    */
   const guarded =
     <Order extends unknown[], Result>(operation: (publisher: Publisher, ...order: Order) => Promise<Result>) =>
@@ -131,6 +138,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
         const result = await operation(publisher, ...order);
         lock.check();
         await catalogues.update();
+        await replica?.update();
         return result;
       } catch (error) {
         lock.check();
@@ -159,7 +167,9 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     expireReflectivity: guarded(expireReflectivity),
     sweep: guarded(async (_, ...order) => {
       await catalogues.beforeDeletion();
-      return sweep(...order);
+      const swept = await sweep(...order);
+      await replica?.sweep();
+      return swept;
     }),
     close: async () => {
       try {
@@ -185,6 +195,16 @@ async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<
     open.length === Object.keys(pinned).length &&
     open.every((head) => pinned[head.partition] === head.commit);
   if (!agrees) await moveCurrentPointer(publisher, now_ms, [], true);
+}
+
+/** A lock whose check is also that of the lease to write to a store. */
+function withLease(lock: Lock, replica: RootReplica | null): Lock {
+  if (replica === null) return lock;
+  const check = () => {
+    lock.check();
+    replica.check();
+  };
+  return { ...lock, check };
 }
 
 function explainDisk(path: string, error: unknown): unknown {

@@ -69,7 +69,8 @@ export async function publishTogether(
     const { change, ...outcome } = await preparePart(publisher, part, versions);
     published.push(outcome);
     if (change !== null) changes.push(change);
-    const { table_commits = {} } = change === null ? {} : nextManifest(change.previous, change.edit, now_ms);
+    const { table_commits = {} } =
+      change === null ? {} : nextManifest(change.previous, change.edit, now_ms, publisher.fence);
     Object.assign(versions, table_commits);
   }
   if (changes.length > 0) await commitChanges(publisher, changes, now_ms);

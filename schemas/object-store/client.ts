@@ -84,6 +84,10 @@ export interface ObjectStore {
   readonly putParts: (key: string, parts: AsyncIterable<Uint8Array>, patience?: Patience) => Promise<void>;
 }
 
+/** Outcomes of one request: also those that are repeated. `slow_down`: 429 or 503; `failed`: any other fault of the store. */
+export const REQUEST_OUTCOMES = ['done', 'slow_down', 'failed', 'refused', 'unanswered'] as const;
+export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+
 /** The store does not answer, is overloaded or fails. */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable';
@@ -110,8 +114,11 @@ const LONGEST_WAIT_MS = 5_000;
 /** Text of an error answer that is read. */
 const ERROR_BYTES = 4_000;
 
-/** Opens a store. No request is sent. */
-export function openObjectStore(address: StoreAddress): ObjectStore {
+/** Opens a store. No request is sent. `onRequest` is told of every request. */
+export function openObjectStore(
+  address: StoreAddress,
+  onRequest: (outcome: RequestOutcome) => void = () => {},
+): ObjectStore {
   const { url, region } = address;
   const base = url.replace(/\/+$/, '');
   const client = new AwsClient({
@@ -151,7 +158,13 @@ export function openObjectStore(address: StoreAddress): ObjectStore {
       try {
         const sent = body === undefined ? {} : { body: body as BodyInit };
         const request = await client.sign(target, { method, headers: { ...headers, ...hashHeaders(body) }, ...sent });
-        const response = await fetch(request, { signal: attempt }).finally(() => clearTimeout(timer));
+        const response = await fetch(request, { signal: attempt })
+          .catch((error) => {
+            onRequest('unanswered');
+            throw error;
+          })
+          .finally(() => clearTimeout(timer));
+        onRequest(outcomeOf(response, accepted));
         if (response.ok || accepted.includes(response.status)) return response;
         if (response.status === 404 && (await isNoBucket(response)) === false) return null;
         if (response.status < 500 && response.status !== 429 && response.status !== 408)
@@ -312,6 +325,12 @@ export function openObjectStore(address: StoreAddress): ObjectStore {
       }
     },
   };
+}
+
+function outcomeOf({ ok, status }: Response, accepted: readonly number[]): RequestOutcome {
+  if (ok || status === 404 || accepted.includes(status)) return 'done';
+  if (status === 429 || status === 503) return 'slow_down';
+  return status >= 500 || status === 408 ? 'failed' : 'refused';
 }
 
 function hashHeaders(body: Uint8Array | undefined): Record<string, string> {

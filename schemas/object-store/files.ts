@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type ObjectStore, type Patience, StoreUnavailable } from './client.ts';
@@ -16,19 +16,43 @@ export interface ExpectedContent {
   readonly sha256: string | null;
 }
 
-/** Stores a file under a key, above 64 MB in parts. */
-export async function putFile(store: ObjectStore, key: string, path: string, patience?: Patience): Promise<void> {
-  const { size } = await fs.stat(path);
-  if (size <= LARGEST_WHOLE_BYTES) await store.put(key, await fs.readFile(path), patience);
-  else await store.putParts(key, partsOf(path), patience);
+/** A file of this machine is not what it is expected to be. */
+export class WrongContent extends Error {
+  override name = 'WrongContent';
 }
 
-async function* partsOf(path: string): AsyncGenerator<Uint8Array> {
+/** Stores a file under a key, above 64 MB in parts. Throws WrongContent, and stores nothing, when it is not as expected. */
+export async function putFile(
+  store: ObjectStore,
+  key: string,
+  path: string,
+  expected: ExpectedContent = { bytes: null, sha256: null },
+  patience?: Patience,
+): Promise<void> {
+  const { size } = await fs.stat(path);
+  if (expected.bytes !== null && size !== expected.bytes)
+    throw new WrongContent(`${path}: has ${size} bytes, expected ${expected.bytes}`);
+  if (size > LARGEST_WHOLE_BYTES) return store.putParts(key, partsOf(path, expected), patience);
+  const content = await fs.readFile(path);
+  requireHash(path, createHash('sha256').update(content), expected);
+  await store.put(key, content, patience);
+}
+
+function requireHash(path: string, hash: Hash, { sha256 }: ExpectedContent): void {
+  const found = hash.digest('hex');
+  if (sha256 !== null && found !== sha256)
+    throw new WrongContent(`${path}: content has SHA-256 ${found}, expected ${sha256}`);
+}
+
+/** Throws WrongContent at its end when the content is not as expected. */
+async function* partsOf(path: string, expected: ExpectedContent): AsyncGenerator<Uint8Array> {
   const file = await fs.open(path, 'r');
+  const hash = createHash('sha256');
   try {
     for (;;) {
       const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PART_BYTES), 0, PART_BYTES);
-      if (bytesRead === 0) return;
+      if (bytesRead === 0) return requireHash(path, hash, expected);
+      hash.update(buffer.subarray(0, bytesRead));
       yield buffer.subarray(0, bytesRead);
     }
   } finally {

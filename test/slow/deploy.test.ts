@@ -19,6 +19,7 @@ import test, { type ExecutionContext } from 'ava';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
+import { freePort } from '../support/free-port.ts';
 import { commandPath } from '../support/kill/command.ts';
 import { freePort } from '../support/free-port.ts';
 import { withReports } from '../support/service/done-reports.ts';

@@ -10,6 +10,7 @@ import { openRecords } from '../../api/metering/records.ts';
 import { openQueue } from '../../api/store/tasks/work.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../support/data/world.ts';
+import { freePort } from '../support/free-port.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { commandPath, runCommand } from '../support/kill/command.ts';
 import { freePort } from '../support/free-port.ts';

@@ -116,8 +116,13 @@ test('a store that fails and then answers is asked again; one that goes on faili
   t.teardown(() => failing.close());
   await new Promise((resolve) => failing.once('listening', resolve));
   const url = `http://127.0.0.1:${(failing.address() as AddressInfo).port}/bucket`;
-  const store = openObjectStore({ url, access_key_id: 'a', secret_access_key: 'b', region: 'us-east-1' });
+  const outcomes: string[] = [];
+  const store = openObjectStore(
+    { url, access_key_id: 'a', secret_access_key: 'b', region: 'us-east-1' },
+    (outcome) => void outcomes.push(outcome),
+  );
   t.is(text(await store.get('key')), 'well');
+  t.deepEqual(outcomes, ['slow_down', 'slow_down', 'done'], 'every request is counted');
   failures = Number.POSITIVE_INFINITY;
   await t.throwsAsync(store.get('key', null, { patience_ms: 500 }), {
     instanceOf: StoreUnavailable,

@@ -45,6 +45,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     fires: { 'hail_pipeline_waiting{instance="a"}': ALWAYS(1) },
     quiet: { 'hail_pipeline_waiting{instance="a"}': '0x387 1x10' },
   },
+  HailNoLeader: {
+    fires: { 'hail_pipeline_leader{instance="a"}': ALWAYS(0), 'hail_pipeline_leader{instance="b"}': ALWAYS(0) },
+    quiet: { 'hail_pipeline_leader{instance="a"}': ALWAYS(0), 'hail_pipeline_leader{instance="b"}': ALWAYS(1) },
+  },
   HailRunFailed: {
     fires: { 'hail_pipeline_run_success{command="compact"}': ALWAYS(0) },
     quiet: { 'hail_pipeline_run_success{command="compact"}': ALWAYS(1) },
