@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
 import { versionText } from '../schemas/data-format.ts';
 import { explainError } from './commands/arguments.ts';
+import { backfillCommand } from './commands/backfill.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';
@@ -23,6 +24,7 @@ const program = new Command('hail-pipeline')
   .version(versionText(true))
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
+  .addCommand(backfillCommand(readConfig))
   .addCommand(feedsCommand(readConfig))
   .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())

@@ -35,6 +35,11 @@ export function daysBetween(first: string, last: string): number {
   return Math.round((Date.parse(last) - Date.parse(first)) / MS_PER_DAY) + 1;
 }
 
+/** The dates from one to another, both included; none where the last is the earlier. */
+export function datesThrough(first: string, last: string): string[] {
+  return Array.from({ length: Math.max(0, daysBetween(first, last)) }, (_, day) => addDays(first, day));
+}
+
 /** Scan id of an instant: its compact time, such as `20260501T201200Z`. */
 export function scanId(time_ms: number): string {
   return `${new Date(time_ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;

@@ -1,9 +1,7 @@
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { addDays, MS_PER_DAY, MS_PER_HOUR, stormDate } from '../../schemas/time.ts';
+import { MS_PER_HOUR, stormDate } from '../../schemas/time.ts';
 import { type ClimatologyReport, refreshClimatology } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
@@ -17,12 +15,9 @@ import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
 import { writeEvening } from '../simulate/evening.ts';
 import { defaultScenario } from '../simulate/scenario.ts';
-import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
-import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
-import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { lookBack } from '../sources/plan.ts';
+import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from './bucket-span.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { CLIMATOLOGY_FEED } from './open-feeds.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
@@ -36,12 +31,6 @@ export type IngestSource =
   /** A UTC date of the public bucket. */
   | { readonly kind: 'noaa'; readonly date: string; readonly products: readonly string[] };
 
-interface GatheredFiles extends Arrival {
-  /** Files that the source lists and does not deliver. */
-  readonly missing: readonly { readonly file: string; readonly reason: string }[];
-}
-
-type NoaaSource = Extract<IngestSource, { kind: 'noaa' }>;
 type SimulatedSource = Extract<IngestSource, { kind: 'simulate' }>;
 
 export interface IngestRequest {
@@ -176,47 +165,12 @@ function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): st
 
 /** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */
 async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
-  if (source.kind === 'noaa') return fetchDate(config, source, root, log);
+  if (source.kind === 'noaa') {
+    const span = utcSpan(source);
+    return fetchSpan(span, await listSpan(config, span, root.lattice), root, log);
+  }
   if (source.kind === 'simulate') return simulateHours(config, source, root, log);
   return { ...(await listFolder(source.folder, root.lattice)), missing: [] };
-}
-
-/** Files of a UTC date of the public bucket; those that are not there yet are fetched into the inbox first. */
-async function fetchDate(config: Config, source: NoaaSource, root: Root, log: Log): Promise<GatheredFiles> {
-  const { wanted, unknown, archived, belongs } = await listDate(config, source, root.lattice);
-  let done = 0;
-  const folder = join(root.path, layout.inbox('noaa'));
-  await mkdir(folder, { recursive: true });
-  const { failed } = await downloadAll({
-    files: wanted,
-    folder,
-    onFile: () => log.progress('files', ++done, wanted.length),
-  });
-  for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
-  // Files that a killed run had fetched or archived without publishing them are part of the date, too.
-  const fetched = await listFolder(folder, root.lattice);
-  const here = [...fetched.files, ...archived].filter(belongs);
-  if (here.length === 0 && failed.length > 0)
-    throw new PipelineError(
-      'sources',
-      source.date,
-      `none of ${wanted.length} files could be fetched, the first because ${failed[0]?.error.message}`,
-    );
-  const missing = failed.map(({ file, error }) => ({ file: file.key, reason: error.message }));
-  return { files: here, unknown, unreadable: fetched.unreadable, missing };
-}
-
-/** Listing of a UTC date of the public bucket: the files still to be fetched, and those archived before. */
-export async function listDate({ mrms_url, data_root }: Config, { date, products }: NoaaSource, lattice: Lattice) {
-  const from_ms = Date.parse(`${date}T00:00:00Z`);
-  const to_ms = from_ms + MS_PER_DAY - 1;
-  const { files, unknown } = await listBucket({ base_url: mrms_url, lattice, products, from_ms, to_ms });
-  const archived = await listArchive(data_root, 'observed', [addDays(date, -1), date]);
-  // A file rejected for the provenance of its date is wanted again: --replace may give the date to its provenance.
-  const rejected = (await readRejections(data_root, 'observed')).filter(({ other_kind }) => other_kind === undefined);
-  // The first scans of a date take companions from before midnight.
-  const belongs = ({ product, time_ms }: SourceFile) => time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
-  return { wanted: withoutKnown(files, archived, rejected), unknown, archived, belongs };
 }
 
 /** Files of the hours up to now; missing ones are simulated. A later run continues the same evening. */

@@ -14,7 +14,8 @@ import { plannedScans, planRun } from '../scans/run-plan.ts';
 import { type FolderListing, listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
-import { type IngestSource, listDate } from './ingest-source.ts';
+import { listSpan, utcSpan } from './bucket-span.ts';
+import type { IngestSource } from './ingest-source.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 export type PlanSource = Exclude<IngestSource, { kind: 'simulate' }>;
@@ -128,7 +129,7 @@ async function listSource(config: Config, source: PlanSource, lattice: Lattice):
     const { files, unknown, unreadable } = await listFolder(source.folder, lattice);
     return { local: files, remote: [], unknown, unreadable };
   }
-  const { wanted, unknown, archived, belongs } = await listDate(config, source, lattice);
+  const { wanted, unknown, archived, belongs } = await listSpan(config, utcSpan(source), lattice);
   const inbox = await listInbox(join(config.data_root, layout.inbox('noaa')), lattice);
   const fetched = new Set(inbox.files.map(({ key, bytes }) => `${bytes} ${key}`));
   return {

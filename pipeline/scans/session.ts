@@ -33,6 +33,8 @@ export interface Session {
    * files. Stops between two dates when `isPressed` returns true; returns true when nothing is left.
    */
   readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
+  /** Turns a storm date into day files when it is over; false when it is not over or closed already. */
+  readonly closeDate: (storm_date: string) => Promise<boolean>;
   /** Joins the closed dates of a month; false when none closed or changed since the last time. */
   readonly joinMonth: (month: string) => Promise<boolean>;
   /** Deletes files that no manifest names any more, and raw files past their retention time. */
@@ -59,6 +61,7 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     replace: (files) => replaceOtherProvenance(context, files),
     expireReflectivity: () => root.expireReflectivity(settings.reflectivity_keep_hours, settings.now()),
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
+    closeDate: (storm_date) => closeDate(context, storm_date),
     joinMonth: (month) => joinMonth(context, month),
     sweep: () => sweepRoot(context),
   };
@@ -81,17 +84,14 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
 async function finishDates(context: Context, isPressed: () => boolean): Promise<boolean> {
   const { root, settings } = context;
   const now_ms = settings.now();
-  const isOver = (date: string) =>
-    now_ms >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
   const work = [...root.heads.values()]
-    .filter((head) => (isOver(head.partition) ? !head.closed : isDerivationDue(head)))
+    .filter((head) => (isOver(context, head.partition) ? !head.closed : isDerivationDue(head)))
     .map((head) => head.partition);
   for (const [index, date] of work.entries()) {
     if (isPressed()) return false;
     const begun_ms = performance.now();
-    if (isOver(date)) {
-      await root.compactDay(date, now_ms);
-      settings.log.info('Date:Close:Done', { date, seconds: secondsSince(begun_ms) });
+    if (isOver(context, date)) {
+      await closeDate(context, date);
     } else {
       await root.compactHours(date, now_ms);
       if (isPressed()) return false;
@@ -106,6 +106,18 @@ async function finishDates(context: Context, isPressed: () => boolean): Promise<
     if (isPressed()) return false;
     await joinMonth(context, month, month < thisMonth ? 1 : JOIN_RUNNING_AFTER);
   }
+  return true;
+}
+
+function isOver({ settings }: Context, date: string): boolean {
+  return settings.now() >= stormDateStart(addDays(date, 1), settings.storm_day_start_hour) + CLOSE_AFTER_MS;
+}
+
+async function closeDate(context: Context, date: string): Promise<boolean> {
+  const { root, settings } = context;
+  const begun_ms = performance.now();
+  if (!isOver(context, date) || !(await root.compactDay(date, settings.now()))) return false;
+  settings.log.info('Date:Close:Done', { date, seconds: secondsSince(begun_ms) });
   return true;
 }
 

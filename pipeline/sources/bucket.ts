@@ -1,7 +1,7 @@
 import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
-import { addDays, utcDate } from '../../schemas/time.ts';
+import { datesThrough, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
 import { type Answer, get, type HttpOptions, readBody, refusal } from './http.ts';
@@ -58,7 +58,7 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
   const products = ask.products.filter((product) => product !== PROBSEVERE_PRODUCT || lattice === LATTICES.conus);
   const folders = products.flatMap((product) => {
     const from_ms = ask.from_ms - lookBack(product);
-    return datesBetween(from_ms, ask.to_ms).map((date) => ({ product, date, from_ms }));
+    return datesThrough(utcDate(from_ms), utcDate(ask.to_ms)).map((date) => ({ product, date, from_ms }));
   });
   const pages = await inParallel(folders, LISTINGS_AT_ONCE, async ({ product, date, from_ms }) => {
     const prefix = bucketPrefix(product, date, lattice);
@@ -187,12 +187,6 @@ async function fetchPage(url: string, network: HttpOptions): Promise<ListingPage
 
 function objectUrl(base_url: string, key: string): string {
   return `${base_url}/${key.split('/').map(encodeURIComponent).join('/')}`;
-}
-
-function datesBetween(from_ms: number, to_ms: number): string[] {
-  const dates: string[] = [];
-  for (let date = utcDate(from_ms); date <= utcDate(to_ms); date = addDays(date, 1)) dates.push(date);
-  return dates;
 }
 
 /** One attempt to complete the `.part` file with sound content. Bytes that arrived stay for the next attempt. */

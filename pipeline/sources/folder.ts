@@ -21,6 +21,9 @@ export interface FolderListing {
   readonly unreadable: readonly UnreadableEntry[];
 }
 
+/** Folder of one UTC date in the layout of the bucket. */
+const DATE_FOLDER = /^\d{8}$/;
+
 /** A file or folder that could not be read, and why. */
 export interface UnreadableEntry {
   readonly key: string;
@@ -31,14 +34,21 @@ export interface UnreadableEntry {
  * All raw files below a folder, at any depth; those in the folders of other lattices count as unknown.
  * Hidden entries and unfinished `.part` files are skipped. A link to a file counts as the file;
  * a link to a folder is reported as unknown, because it may lead in a circle. Entries that cannot be read are reported.
+ * Folders named after a UTC date (`20260501`) that is not among `dates` are not entered.
  * Throws NotFound when `root` is not there, PipelineError when it is not a folder that can be read.
  */
-export async function listFolder(root: string, lattice: Lattice | 'any' = LATTICES.conus): Promise<FolderListing> {
+export async function listFolder(
+  root: string,
+  lattice: Lattice | 'any' = LATTICES.conus,
+  dates?: readonly string[],
+): Promise<FolderListing> {
   const absolute = resolve(root);
   const files: FolderFile[] = [];
   const unknown: string[] = [];
   const unreadable: UnreadableEntry[] = [];
-  for (const key of await keysBelow(absolute, unreadable)) {
+  const days = dates && new Set(dates.map((date) => date.replaceAll('-', '')));
+  const isEntered = (name: string) => days === undefined || !DATE_FOLDER.test(name) || days.has(name);
+  for (const key of await keysBelow(absolute, isEntered, unreadable)) {
     const file = await describe(absolute, key, lattice);
     if (file instanceof Unreadable) unreadable.push({ key, reason: file.reason });
     else if (file) files.push(file);
@@ -48,7 +58,11 @@ export async function listFolder(root: string, lattice: Lattice | 'any' = LATTIC
 }
 
 /** Keys of all files below a folder; folders that cannot be read are added to `unreadable`. */
-async function keysBelow(root: string, unreadable: UnreadableEntry[]): Promise<string[]> {
+async function keysBelow(
+  root: string,
+  isEntered: (name: string) => boolean,
+  unreadable: UnreadableEntry[],
+): Promise<string[]> {
   const keys: string[] = [];
   const folders = [''];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
@@ -59,8 +73,8 @@ async function keysBelow(root: string, unreadable: UnreadableEntry[]): Promise<s
     }
     for (const entry of entries) {
       if (entry.name.startsWith('.') || entry.name.endsWith(DRAFT_SUFFIX)) continue;
-      if (entry.isDirectory()) folders.push(`${folder}${entry.name}/`);
-      else keys.push(`${folder}${entry.name}`);
+      if (!entry.isDirectory()) keys.push(`${folder}${entry.name}`);
+      else if (isEntered(entry.name)) folders.push(`${folder}${entry.name}/`);
     }
   }
   return keys.sort();
