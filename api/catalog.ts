@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import {
@@ -24,13 +23,15 @@ import {
   provenanceOfDate,
   RootName,
 } from '../schemas/manifest.ts';
+import { isStoreFault } from '../schemas/object-store/client.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
 import { dayMax, isMonthCurrent } from '../schemas/tables/day-max.ts';
 import { forecast } from '../schemas/tables/forecast.ts';
 import { TABLES } from '../schemas/tables/index.ts';
 import { outlook } from '../schemas/tables/outlook.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
-import { type DataRoot, openDataRoot } from './data-root.ts';
+import { type DataRoot, DataUnavailable, openDataRoot } from './data-root.ts';
+import { memoize } from './memoize.ts';
 import { createObservers, type Observer } from './observers.ts';
 import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 
@@ -59,12 +60,12 @@ export interface Edition {
   readonly holdsOlder: (table: Table) => boolean;
   /** Published dates, ascending. */
   readonly dates: readonly string[];
-  /** The whole manifest of a date; null for a date that is not published. Throws DataUnavailable when its file is gone. */
-  readonly manifest: (date: string) => Manifest | null;
+  /** The whole manifest of a date; null for a date that is not published. Rejects with DataUnavailable when its file is gone. */
+  readonly manifest: (date: string) => Promise<Manifest | null>;
   /** True for a date that lists archives of reflectivity. */
   readonly hasReflectivity: (date: string) => boolean;
-  /** Absolute path of a file that a manifest lists; of the data root for an empty path. */
-  readonly absolute: (path: string) => string;
+  /** Reads published files that are no tables. */
+  readonly files: Pick<DataRoot, 'name' | 'open' | 'part' | 'has' | 'hold'>;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
   readonly paths: (table: string, dates: readonly string[], near?: RowFilter) => string[];
   /**
@@ -122,6 +123,8 @@ export interface Catalog {
   readonly failure: () => string | null;
   /** The refusal of data of a format or version that this release cannot read; null without one. */
   readonly unreadable: () => UnreadableVersion | null;
+  /** Since when the store of the root is out of reach, epoch milliseconds; the last edition stays. Null: it is not. */
+  readonly outage: () => number | null;
   /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
   /** Polls the root now. */
@@ -143,18 +146,6 @@ export interface Catalog {
   readonly close: () => Promise<void>;
 }
 
-/** The data root names files that are missing, or that this version cannot read: no answer instead of a wrong number. */
-export class DataUnavailable extends Error {
-  /** Missing folders, relative to the root; none when that is not the reason. */
-  readonly missing: readonly string[];
-
-  constructor(subject: string, reason: string, options?: ErrorOptions & { readonly missing?: readonly string[] }) {
-    super(`data root: ${subject} ${reason}`, options);
-    this.name = 'DataUnavailable';
-    this.missing = options?.missing ?? [];
-  }
-}
-
 /** This release cannot read the data format of the root, or the version of a file in it. */
 export class UnreadableVersion extends DataUnavailable {
   override name = 'UnreadableVersion';
@@ -168,9 +159,6 @@ export class UnreadableVersion extends DataUnavailable {
 }
 
 const PROGRAM = 'hail-api';
-const POLL_MS = 250;
-/** Manifests of closed dates change without the switch only when months are joined or climates made: they are polled less often. */
-const HEADS_POLL_MS = 2000;
 /** Whole manifests in memory; a day of scans has 1,500 entries. */
 const MANIFESTS_MAX = 16;
 
@@ -185,17 +173,18 @@ const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, t
  * has lost data that it held has no edition, until they are back or an operator has cleared the memory.
  */
 export async function openCatalog(
-  dataRoot: string,
+  dataRoot: string | DataRoot,
   storm_day_start_hour: number,
   memory: RootMemory = processMemory(),
 ): Promise<Catalog> {
-  const store = openDataRoot(dataRoot);
+  const store = typeof dataRoot === 'string' ? openDataRoot(dataRoot) : dataRoot;
   const partitions = partitionReader(store, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
   const observers = createObservers<Edition>();
   let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
+  let outage_ms: number | null = null;
   let running: Promise<void> | null = null;
   let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
   let recorded = last;
@@ -207,7 +196,7 @@ export async function openCatalog(
     // Read again: an operator may have cleared the memory.
     const before = recorded === last ? await memory.recall() : last;
     const loss = before === null ? null : lossOf(before, found);
-    if (loss !== null) throw new DataUnavailable(store.root, loss);
+    if (loss !== null) throw new DataUnavailable(store.name, loss);
   };
   /** Records the state in the background: answers do not wait for it, and a failure is tried again at a later poll. */
   const recordState = () => {
@@ -220,10 +209,11 @@ export async function openCatalog(
     });
   };
 
+  const isWell = () => 'edition' in state && outage_ms === null;
   const poll = async () => {
     const mark = await store.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
-    if (mark === seen && elapsed_ms < HEADS_POLL_MS && 'edition' in state) return;
+    if (mark === seen && elapsed_ms < store.poll.heads_ms && isWell()) return;
     // First of all: its format says whether the other lists can be read.
     const name = await readName(store);
     const current = await readCurrent(store);
@@ -232,7 +222,7 @@ export async function openCatalog(
     await requireNoLoss(root);
     await requireFolders(store, current, headsOf(found));
     heads_at_ms = performance.now();
-    if (mark !== seen || changed || 'failure' in state) {
+    if (mark !== seen || changed || !isWell()) {
       const edition = makeEdition(
         store,
         current,
@@ -250,8 +240,13 @@ export async function openCatalog(
   };
   const refresh = () => {
     running ??= poll()
+      .then(() => {
+        outage_ms = null;
+      })
       .catch((error: unknown) => {
-        state = { failure: asUnavailable(error) };
+        // What was read before is still true, and what of it is here can be answered from.
+        if (seen !== undefined && 'edition' in state && isStoreFault(error)) outage_ms ??= Date.now();
+        else state = { failure: asUnavailable(error) };
       })
       .finally(() => {
         running = null;
@@ -264,11 +259,12 @@ export async function openCatalog(
   };
 
   await refresh();
-  const timer = setInterval(refresh, POLL_MS);
+  const timer = setInterval(refresh, store.poll.current_ms);
   timer.unref();
   return {
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
+    outage: () => outage_ms,
     missing: () => ('failure' in state ? state.failure.missing : []),
     unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
     refresh: async () => {
@@ -316,13 +312,7 @@ async function requireFolders(store: DataRoot, current: Current | null, heads: r
     folders.add(layout.allDailyTiles);
   if (heads.some(({ reflectivity_archives }) => reflectivity_archives !== undefined)) folders.add(layout.reflectivity);
   if (current !== null) folders.add(layout.live);
-  const missing = new Set<string>();
-  for (const folder of folders) {
-    const [top = ''] = folder.split('/');
-    if ((await store.mark(top)) === null) missing.add(top);
-    else if ((await store.mark(folder)) === null) missing.add(folder);
-  }
-  const names = [...missing].sort();
+  const names = await store.missing(folders);
   if (names.length > 0)
     throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
 }
@@ -402,7 +392,7 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
   };
 
   return async (current: Current | null): Promise<Partitions> => {
-    const names = await store.names(layout.manifests);
+    const names = await store.partitions();
     const pinned = current?.open_dates ?? {};
     const monthFolder = layout.monthPartition('');
     const hasHead = (name: string) =>
@@ -514,10 +504,14 @@ export const NOTHING_PUBLISHED: Edition = {
   live: null,
   holdsOlder: () => false,
   dates: [],
-  manifest: () => null,
+  manifest: async () => null,
   hasReflectivity: () => false,
-  absolute: (path) => {
-    throw new DataUnavailable(path, 'is not published');
+  files: {
+    name: 'no data root',
+    hold: null,
+    open: ({ path }) => Promise.reject(new DataUnavailable(path, 'is not published')),
+    part: (path) => Promise.reject(new DataUnavailable(path, 'is not published')),
+    has: () => false,
   },
   paths: () => [],
   dayMaxPaths: () => [],
@@ -583,9 +577,7 @@ function makeEdition(
   const provenanceOf = (names: readonly string[]) =>
     combineProvenances(names.flatMap((name) => filled(name)?.source ?? []));
   const filesOf = (partition: Head | undefined, table: string, near: RowFilter | undefined) =>
-    (partition?.files ?? [])
-      .filter((file) => file.table === table && mayHold(file, near))
-      .map((file) => store.absolute(file.path));
+    (partition?.files ?? []).filter((file) => file.table === table && mayHold(file, near)).map(store.fileOf);
   const dateOf = (date: string) => partitions.get(date);
   const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, dateOf)));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
@@ -599,7 +591,7 @@ function makeEdition(
     dates,
     manifest: manifestReader(store, partitions),
     hasReflectivity: (date) => partitions.get(date)?.reflectivity_archives !== undefined,
-    absolute: store.absolute,
+    files: store,
     paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
     dayMaxPaths: (first, last, near) => {
       const asked = datesBetween(first, last);
@@ -663,8 +655,8 @@ function collectionEdition(
         .filter(({ segment }) => first_month === undefined || segment >= first_month)
         .filter(({ segment }) => last_month === undefined || segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
-        .map(({ path }) => store.absolute(path)),
-    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(({ path }) => store.absolute(path)),
+        .map(store.fileOf),
+    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(store.fileOf),
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),
@@ -682,23 +674,16 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: RowFilter | u
 }
 
 function manifestReader(store: DataRoot, partitions: ReadonlyMap<string, Head>) {
-  const read = new LRUCache<string, Manifest>({ max: MANIFESTS_MAX });
-  return (date: string): Manifest | null => {
+  const manifests = new LRUCache<string, Promise<Manifest>>({ max: MANIFESTS_MAX });
+  return async (date: string): Promise<Manifest | null> => {
     const partition = partitions.get(date);
     if (partition === undefined) return null;
-    const known = read.get(date);
-    if (known !== undefined) return known;
-    const path = layout.manifest(date, partition.commit);
-    const manifest = parsed(path, readNow(store, path), Manifest);
-    read.set(date, manifest);
-    return manifest;
+    return await memoize(manifests, date, () => readManifest(store, layout.manifest(date, partition.commit)));
   };
 }
 
-function readNow(store: DataRoot, path: string): string {
-  try {
-    return readFileSync(store.absolute(path), 'utf8');
-  } catch (cause) {
-    throw new DataUnavailable(path, 'is missing, and the edition names it', { cause });
-  }
+async function readManifest(store: DataRoot, path: string): Promise<Manifest> {
+  const text = await store.text(path);
+  if (text === null) throw new DataUnavailable(path, 'is missing, and the edition names it');
+  return parsed(path, text, Manifest);
 }

@@ -17,10 +17,14 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { ERROR_MESSAGES } from '../schemas/errors.ts';
+import type { HoldFiles } from './data-root.ts';
 import { die } from './die.ts';
 import { ApiError } from './errors.ts';
 
-/** What a statement may be given: `$1`, `$2`, …; a list is for `read_parquet($1::VARCHAR[], …)`, numbers are DOUBLE. */
+/**
+ * What a statement may be given: `$1`, `$2`, …; a list is for `read_parquet($1::VARCHAR[], …)`, its files are held while the statement
+ * waits and runs; numbers are DOUBLE.
+ */
 export type SqlParameter = string | number | boolean | null | readonly string[];
 
 /** Values of each column of a result, by name: numbers, texts, booleans or null; DATE and TIMESTAMP as epoch milliseconds. */
@@ -123,20 +127,30 @@ const JOB_SPILL_LIMIT = '2GB';
 /** The queue drains soon: most statements take milliseconds. */
 const RETRY_AFTER_S = 1;
 
-/** Opens an engine over a data root. Engines share no connections, memory or threads. */
-export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
+/** Opens an engine over the folder of a data root. Engines share no connections, memory or threads. */
+export function openEngine(
+  dataRoot: string,
+  role: EngineRole = ANSWERS,
+  hold: HoldFiles | null = null,
+): Promise<Engine> {
   const spill_folder = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
   const allow = `SET allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`;
-  return openLocked(role, { temp_directory: spill_folder }, allow);
+  return openLocked(role, { temp_directory: spill_folder }, allow, hold);
 }
 
 /**
  * Opens an engine for work that writes: it can open these files, to read or to write, and no other. Data that do not fit into
  * its memory go to `spill_folder`, as far as the role allows, until the engine is closed.
  */
-export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
+export function openFilesEngine(
+  files: readonly string[],
+  role: EngineRole,
+  spill_folder: string,
+  hold: HoldFiles | null = null,
+): Promise<Engine> {
   const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
-  return openLocked(role, spill, `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`);
+  const allow = `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`;
+  return openLocked(role, spill, allow, hold);
 }
 
 /** An engine that `open` opens with its first statement. */
@@ -186,7 +200,12 @@ export function sqlText(text: string): string {
 }
 
 /** From the first connection on only the files that `allow` names can be opened, and the spill folder; no setting can change. */
-async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Promise<Engine> {
+async function openLocked(
+  role: EngineRole,
+  spill: Readonly<Record<string, string>>,
+  allow: string,
+  hold: HoldFiles | null,
+): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
     memory_limit: role.memory_limit,
@@ -210,8 +229,8 @@ async function openLocked(role: EngineRole, spill: Readonly<Record<string, strin
     instance.closeSync();
   };
   return {
-    ...queriesOver((work) => pool.run(work, 'in turn')),
-    priority: queriesOver((work) => pool.run(work, 'ahead')),
+    ...queriesOver((work) => pool.run(work, 'in turn'), hold),
+    priority: queriesOver((work) => pool.run(work, 'ahead'), hold),
     load: () => pool.load,
     close: () => {
       closing ??= closeAll();
@@ -233,18 +252,28 @@ export function asOneQuestion<Result>(work: () => Result): Result {
 
 type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
 
-function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>): Queries {
+function queriesOver(run: <Outcome>(work: Work<Outcome>) => Promise<Outcome>, hold: HoldFiles | null): Queries {
+  /** Runs a statement while its files are held. */
+  const over = async <Outcome>(parameters: readonly SqlParameter[], work: Work<Outcome>): Promise<Outcome> => {
+    if (hold === null) return await run(work);
+    const release = await hold(parameters.filter(isList).flat());
+    try {
+      return await run(work);
+    } finally {
+      release();
+    }
+  };
   return {
     rows: async <Row>(sql: string, parameters: readonly SqlParameter[] = []) => {
-      const { names, columns } = await run((connection) => resultOf(connection, sql, parameters));
+      const { names, columns } = await over(parameters, (connection) => resultOf(connection, sql, parameters));
       return rowsOf(names, columns) as Row[];
     },
     columns: async (sql, parameters = []) => {
-      const { names, columns } = await run((connection) => resultOf(connection, sql, parameters));
+      const { names, columns } = await over(parameters, (connection) => resultOf(connection, sql, parameters));
       return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Columns;
     },
-    numbers: (sql, parameters = []) => run((connection) => numbersOf(connection, sql, parameters)),
-    stream: (sql, parameters, take) => run((connection) => streamed(connection, sql, parameters, take)),
+    numbers: (sql, parameters = []) => over(parameters, (connection) => numbersOf(connection, sql, parameters)),
+    stream: (sql, parameters, take) => over(parameters, (connection) => streamed(connection, sql, parameters, take)),
   };
 }
 

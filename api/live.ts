@@ -9,8 +9,8 @@ import type { Position } from '../schemas/geo/position.ts';
 import { cells } from '../schemas/tables/cells.ts';
 import { detections } from '../schemas/tables/detections.ts';
 import { type TrackPoint, tracks } from '../schemas/tables/tracks.ts';
-import { type Catalog, DataUnavailable, type Edition } from './catalog.ts';
-import { type DataRoot, openDataRoot } from './data-root.ts';
+import type { Catalog, Edition } from './catalog.ts';
+import { type DataRoot, DataUnavailable } from './data-root.ts';
 import { yieldToEventLoop } from './event-loop.ts';
 
 /** Rows of a live file, held as columns. */
@@ -90,8 +90,7 @@ export interface Live {
 }
 
 /** Opens the live snapshot of a data root; it follows the catalog's editions and is replaced before they are. */
-export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live> {
-  const store = openDataRoot(dataRoot);
+export async function openLive(store: Pick<DataRoot, 'bytes'>, catalog: Catalog): Promise<Live> {
   let files: Edition['live'] = null;
   let snapshot = await snapshotOf(store, null, null, LATTICES.conus);
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
@@ -113,7 +112,7 @@ export async function openLive(dataRoot: string, catalog: Catalog): Promise<Live
 }
 
 async function snapshotOf(
-  store: DataRoot,
+  store: Pick<DataRoot, 'bytes'>,
   files: Edition['live'],
   newest_scan_ms: number | null,
   lattice: Lattice,
@@ -172,7 +171,7 @@ function unique(rows: LiveTable<{ readonly scan_time: number }>): Set<number> {
 }
 
 async function readTable<Row extends z.ZodObject>(
-  store: DataRoot,
+  store: Pick<DataRoot, 'bytes'>,
   path: string | undefined,
   table: Table<Row>,
 ): Promise<LiveTable<z.infer<Row>>> {

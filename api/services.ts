@@ -4,6 +4,7 @@ import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
+import { openPublished } from './files/published-root.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords, type Records } from './metering/records.ts';
@@ -68,7 +69,9 @@ export interface Services {
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
-    Partial<Pick<Config, 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
+    Partial<
+      Pick<Config, 'store' | 'cache_bytes' | 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>
+    >,
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
@@ -117,23 +120,26 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const engine = await openEngine(data_root, ANSWERS);
+  const { root, close: closeRoot } = await openPublished(config);
+  opened.defer(async () => closeRoot());
+  const engine = await openEngine(root.root, ANSWERS, root.hold);
   opened.defer(engine.close);
-  const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
+  const jobEngine = openWhenAsked(() => openEngine(root.root, JOBS, root.hold));
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
+  const catalog = await openCatalog(root, storm_day_start_hour, memory);
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
   // Only another release can read such a root: whoever starts the service is told at once.
   if (unreadable?.path === layout.root) throw unreadable;
   if (catalog.failure() !== null) log.error({ reason: catalog.failure() }, 'Data:Open:Unavailable');
-  const live = await openLive(data_root, catalog);
+  const live = await openLive(root, catalog);
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);
   const collections = openCollectionRows(engine);
   const cells = openCellRows(engine);
   const files = openFileMemory(engine, {
+    has: root.has,
     failed: (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'),
   });
   let closing = false;

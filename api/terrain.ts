@@ -1,7 +1,8 @@
 import { type Blockage, blockageOf } from '../schemas/geo/blockage.ts';
 import { layout } from '../schemas/layout.ts';
 import { blockage } from '../schemas/tables/blockage.ts';
-import { type Catalog, DataUnavailable } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
+import { DataUnavailable } from './data-root.ts';
 import type { Engine, Queries } from './duckdb.ts';
 
 /** What terrain blocks around radars, by the terrain model that the pipeline worked in. */

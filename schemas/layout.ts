@@ -54,6 +54,8 @@ export const layout = {
   collectionState: (collection: string) => `state/collection=${collection}`,
   /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
+  /** Copies of files of a store, in a folder for each process that serves them. */
+  cache: 'cache',
   /** Cache of the base map of the map page. */
   basemap: 'basemap',
   /** Files of the service's jobs: exports, and reports of verifications. */

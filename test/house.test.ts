@@ -20,7 +20,8 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [
     /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths|worker-pool)\.ts$/,
     /^pipeline\/read\/grib2\//,
-    /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|duckdb|root-memory|catalog|live|terrain)\.ts$/,
+    /^api\/cache\//,
+    /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|cluster)\//,

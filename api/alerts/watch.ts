@@ -40,7 +40,7 @@ export interface WatchParts {
 export function watchPartsOf(services: Services, log: Logger): WatchParts {
   return {
     ...services,
-    coverage: (edition, archive) => readScanCoverage(edition.absolute(archive)),
+    coverage: (edition, archive) => readScanCoverage(edition.files, archive),
     clocks: { now: services.now, machine: Date.now, monotonic: () => performance.now() },
     log,
   };
@@ -134,7 +134,8 @@ export function createWatch(
     const version = `${from_ms < window_ms} ${edition.version(['frames'], dates)}`;
     if (version === done) return;
     const matched = await matchedScans(records.reader, scanId(from_ms));
-    const missing = scansOf(edition, dates, scanId(from_ms)).filter(({ scan_id }) => !matched.has(scan_id));
+    const scans = await scansOf(edition, dates, scanId(from_ms));
+    const missing = scans.filter(({ scan_id }) => !matched.has(scan_id));
     if (missing.length === 0) {
       done = version;
       return;
@@ -227,11 +228,12 @@ function firstKept(from_ms: number, newest_ms: number): string {
 }
 
 /** Scans of some dates from one of them on, oldest first. */
-function scansOf(edition: Edition, dates: readonly string[], first: string): ListedScan[] {
-  return dates
-    .flatMap((date) => {
-      const manifest = edition.manifest(date);
+async function scansOf(edition: Edition, dates: readonly string[], first: string): Promise<ListedScan[]> {
+  const manifests = await Promise.all(dates.map((date) => edition.manifest(date)));
+  return manifests
+    .flatMap((manifest) => {
       if (manifest === null) return [];
+      const date = manifest.partition;
       const archives = new Map(
         manifest.files
           .filter(({ kind }) => kind === 'scan-tiles')

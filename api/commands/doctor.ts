@@ -10,6 +10,7 @@ import { instant } from '../../schemas/time.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../accounts/integrity.ts';
 import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
+import { openPublished, type PublishedSettings } from '../files/published-root.ts';
 import { sizeFault } from '../jobs/files.ts';
 import { expiredJobs, filedJobs, pendingSince } from '../jobs/rows.ts';
 import { abandonedClaims } from '../metering/idempotency.ts';
@@ -66,7 +67,7 @@ interface Finding {
 const STALE_AFTER_MS = 10 * 60_000;
 
 /** What the command needs of the settings. */
-type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
+type DoctorConfig = RecordsConfig & PublishedSettings & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
 
 /** `hail-api doctor`: every invariant that can be checked while the server runs. */
 export function doctorCommand(config: () => DoctorConfig): Command {
@@ -94,8 +95,8 @@ async function examine(config: DoctorConfig): Promise<readonly Finding[]> {
     ...held,
     ...(held.some(({ status }) => status === 'fault') ? [leftClosed(config)] : await inRecords(config)),
     ...modes,
-    folders(config.data_root),
-    dataAge(config.data_root, config.now()),
+    // What a store holds has no folders here, and no age but that of its edition.
+    ...(config.store == null ? [folders(config.data_root), dataAge(config.data_root, config.now())] : []),
     { check: 'disk', ...growthFinding(config.data_root, config.raw_keep_days) },
   ];
 }
@@ -320,13 +321,18 @@ function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding
 }
 
 /** Checks that the service can answer from the published data, as `/readyz` does. */
-async function published({ reader }: Records, { data_root, storm_day_start_hour }: DoctorConfig): Promise<Finding> {
+async function published({ reader }: Records, config: DoctorConfig): Promise<Finding> {
   const memory = { recall: () => rememberedRoot(reader), remember: async () => true };
-  const catalog = await openCatalog(data_root, storm_day_start_hour, memory);
-  const failure = catalog.failure();
-  const dates = failure === null ? catalog.edition().dates.length : 0;
-  await catalog.close();
-  return listed('published', failure === null ? [] : [failure], `${counted(dates, 'storm date')} can be read`);
+  const { root, close } = await openPublished(config);
+  try {
+    const catalog = await openCatalog(root, config.storm_day_start_hour, memory);
+    const failure = catalog.failure();
+    const dates = failure === null ? catalog.edition().dates.length : 0;
+    await catalog.close();
+    return listed('published', failure === null ? [] : [failure], `${counted(dates, 'storm date')} can be read`);
+  } finally {
+    close();
+  }
 }
 
 /** Names in a data root that the pipeline has published to. */

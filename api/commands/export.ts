@@ -10,17 +10,19 @@ import {
   type ExportParams,
 } from '../../schemas/resources/export-job.ts';
 import { daysBetween, isCalendarDate, timestamp } from '../../schemas/time.ts';
-import { DataUnavailable, openCatalog } from '../catalog.ts';
+import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
+import { DataUnavailable } from '../data-root.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
+import { openPublished, type PublishedSettings } from '../files/published-root.ts';
 import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';
 import { rangeFault } from '../rules/date-range.ts';
 import { CommandError, oneWordOf, print, requireDataRoot } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings. */
-export type ExportConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
+export type ExportConfig = PublishedSettings & Pick<Config, 'storm_day_start_hour' | 'now'>;
 
 interface Options {
   readonly format: ExportFormat;
@@ -83,7 +85,11 @@ function refuseContradictions({ date_start, date_end, bbox, state }: ExportParam
 
 /** Writes the export; an interruption leaves no file behind. */
 async function exportTo(settings: ExportConfig, params: ExportParams, out: string): Promise<WrittenExport> {
-  const catalog = await openCatalog(settings.data_root, settings.storm_day_start_hour);
+  await using opened = new AsyncDisposableStack();
+  const { root, close } = await openPublished(settings);
+  opened.defer(async () => close());
+  const catalog = await openCatalog(root, settings.storm_day_start_hour);
+  opened.defer(catalog.close);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new CommandError(EXIT.failure, 'export: interrupted'));
   for (const signal of STOP_SIGNALS) process.once(signal, interrupted);
@@ -95,7 +101,6 @@ async function exportTo(settings: ExportConfig, params: ExportParams, out: strin
     throw error;
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, interrupted);
-    await catalog.close();
   }
 }
 

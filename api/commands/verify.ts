@@ -5,10 +5,12 @@ import type { RadarGaps } from '../../schemas/resources/radar-gaps.ts';
 import { ReportRequest } from '../../schemas/resources/report-job.ts';
 import { VERIFICATION_DAYS_MAX, type Verification } from '../../schemas/resources/verification.ts';
 import { decimal, MM_PER_INCH } from '../../schemas/units.ts';
-import { type Catalog, DataUnavailable, openCatalog } from '../catalog.ts';
+import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
+import { DataUnavailable } from '../data-root.ts';
 import { shown } from '../decode.ts';
-import { type Engine, JOBS, openEngine } from '../duckdb.ts';
+import { JOBS, openEngine } from '../duckdb.ts';
+import { openPublished, type PublishedSettings } from '../files/published-root.ts';
 import { writeReport } from '../jobs/report.ts';
 import { datesInWords, reportGapsInWords, seenInPartInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
@@ -18,7 +20,7 @@ import { CommandError, print, requireDataRoot, table } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings: it reads the data root, and neither records nor server. */
-export type VerifyConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
+export type VerifyConfig = PublishedSettings & Pick<Config, 'storm_day_start_hour' | 'now'>;
 
 /** `hail-api verify`: the answer of POST /v1/verify without the service, uncharged. */
 export function verifyCommand(config: () => VerifyConfig): Command {
@@ -93,30 +95,29 @@ function requestOf(given: ReportRequest, now_ms: number): ReportRequest {
 
 /** The verification, and its document if requested. */
 async function verified(
-  { data_root, storm_day_start_hour, now }: VerifyConfig,
+  { storm_day_start_hour, now, ...published }: VerifyConfig,
   request: ReportRequest,
   withDocument: boolean,
 ): Promise<{ readonly verification: Verification; readonly pdf: Uint8Array | null }> {
-  const engine: Engine = await openEngine(data_root, JOBS);
+  await using opened = new AsyncDisposableStack();
   try {
-    const catalog: Catalog = await openCatalog(data_root, storm_day_start_hour);
-    try {
-      const terrain = await openTerrain(engine, catalog);
-      const services = { engine, terrain, storm_day_start_hour };
-      const edition = catalog.edition();
-      if (!withDocument)
-        return { verification: (await readVerification(services, edition, request)).verification, pdf: null };
-      // No record has an id for it, and a random one would make each document different.
-      const head = { report_id: null, generated_ms: now() };
-      return await writeReport(services, edition, request, head);
-    } finally {
-      await catalog.close();
-    }
+    const { root, close } = await openPublished(published);
+    opened.defer(async () => close());
+    const engine = await openEngine(root.root, JOBS, root.hold);
+    opened.defer(engine.close);
+    const catalog = await openCatalog(root, storm_day_start_hour);
+    opened.defer(catalog.close);
+    const terrain = await openTerrain(engine, catalog);
+    const services = { engine, terrain, storm_day_start_hour };
+    const edition = catalog.edition();
+    if (!withDocument)
+      return { verification: (await readVerification(services, edition, request)).verification, pdf: null };
+    // No record has an id for it, and a random one would make each document different.
+    const head = { report_id: null, generated_ms: now() };
+    return await writeReport(services, edition, request, head);
   } catch (error) {
     if (error instanceof DataUnavailable) throw new CommandError(EXIT.failure, error.message);
     throw error;
-  } finally {
-    await engine.close();
   }
 }
 

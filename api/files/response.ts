@@ -1,4 +1,3 @@
-import { open } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { ApiError } from '../errors.ts';
@@ -38,24 +37,6 @@ export function sendFile(
   ctx.status = status;
   ctx.set(headers);
   if (stream !== null) ctx.body = stream;
-}
-
-/** Opens a part of a file. Throws `wrongSize(size)` when the file does not have `bytes` bytes: no client gets parts of another file. */
-export async function openPart(
-  path: string,
-  bytes: number,
-  { first, last }: ByteRange,
-  wrongSize: (size: number) => Error,
-): Promise<Readable> {
-  const handle = await open(path, 'r');
-  try {
-    const { size } = await handle.stat();
-    if (size !== bytes) throw wrongSize(size);
-    return handle.createReadStream({ start: first, end: last });
-  } catch (error) {
-    await handle.close();
-    throw error;
-  }
 }
 
 /**

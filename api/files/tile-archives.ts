@@ -1,14 +1,11 @@
-import { realpath } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
-import { contains } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../schemas/resources/tile-frame.ts';
 import { scanTime } from '../../schemas/time.ts';
-import { DataUnavailable, type Edition } from '../catalog.ts';
+import type { Edition } from '../catalog.ts';
 import { ApiError } from '../errors.ts';
-import type { ByteRange } from '../http/ranges.ts';
-import { type FileRequest, type FileResponse, fileResponse, openPart } from './response.ts';
+import { type FileRequest, type FileResponse, fileResponse } from './response.ts';
 
 interface ArchiveRequest extends FileRequest {
   /** As sent, without the query, not decoded. */
@@ -55,10 +52,10 @@ interface ReflectivityArchive {
 }
 
 /** The newest archive of reflectivity that is published; null without any. */
-export function newestReflectivity(edition: Edition): ReflectivityArchive | null {
+export async function newestReflectivity(edition: Edition): Promise<ReflectivityArchive | null> {
   for (const date of edition.dates.toReversed()) {
     if (!edition.hasReflectivity(date)) continue;
-    const newest = [...reflectivityArchives(edition.manifest(date))].sort(([a], [b]) => (a < b ? 1 : -1))[0];
+    const newest = [...reflectivityArchives(await edition.manifest(date))].sort(([a], [b]) => (a < b ? 1 : -1))[0];
     if (newest === undefined) continue;
     const [scan_id, file] = newest;
     return { path: reflectivityTilesPath(date, file.path), scan_time: scanTime(scan_id), file };
@@ -90,7 +87,7 @@ export async function archiveResponse(
   edition: Edition,
   limited: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
 ): Promise<FileResponse> {
-  const archive = archiveAt(request.path, edition);
+  const archive = await archiveAt(request.path, edition);
   if (archive === null) throw new ApiError('not_found', 'no such archive');
 
   const { file, manifest, cache_control } = archive;
@@ -104,19 +101,19 @@ export async function archiveResponse(
     'X-Content-Type-Options': 'nosniff',
   };
   const content = { bytes: file.bytes, etag, media_type: PMTILES_TYPE, headers: common };
-  return await fileResponse(request, content, (range) => limited(() => openFile(archive, edition, range)));
+  return await fileResponse(request, content, (range) => limited(() => edition.files.open(file, range)));
 }
 
 /** The listed archive of a path, or null. An encoded path does not match. */
-function archiveAt(path: string, edition: Edition): Archive | null {
+async function archiveAt(path: string, edition: Edition): Promise<Archive | null> {
   const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
   if (scanDate !== undefined && name !== undefined) {
-    const manifest = edition.manifest(scanDate);
+    const manifest = await edition.manifest(scanDate);
     const file = manifest === null ? undefined : scanArchives(manifest).get(`${layer}/${name}`);
     return manifest === null || file === undefined ? null : { file, manifest, cache_control: SCAN_CACHE_CONTROL };
   }
   const [, date] = DAILY_PATH.exec(path) ?? [];
-  const manifest = date === undefined ? null : edition.manifest(date);
+  const manifest = date === undefined ? null : await edition.manifest(date);
   const file = dailyArchive(manifest);
   return manifest === null || file === null ? null : { file, manifest, cache_control: DAILY_CACHE_CONTROL };
 }
@@ -133,18 +130,4 @@ function scanArchives(manifest: Manifest): ReadonlyMap<string, PublishedFile> {
 function namedArchive(file: PublishedFile): [string, PublishedFile][] {
   if (file.kind === 'scan-tiles') return [[`scan/${basename(file.path)}`, file]];
   return file.kind === 'reflectivity-tiles' ? [[`reflectivity/${basename(file.path)}`, file]] : [];
-}
-
-async function openFile({ file }: Archive, edition: Edition, range: ByteRange): Promise<Readable> {
-  const root = await realpath(edition.absolute(''));
-  const path = await realpath(`${root}/${file.path}`).catch((cause: unknown) => {
-    throw new DataUnavailable(file.path, 'is missing, and its manifest names it', { cause });
-  });
-  if (!contains(root, path)) throw new DataUnavailable(file.path, 'leads out of the data root');
-  return openPart(
-    path,
-    file.bytes,
-    range,
-    (size) => new DataUnavailable(file.path, `has ${size} bytes, its manifest says ${file.bytes}`),
-  );
 }

@@ -4,11 +4,12 @@ import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
+import { openPart } from '../data-root.ts';
 import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
 import { type Ground, type MapArchive, openGround } from './basemap-cache.ts';
 import type { Streets } from './basemap-streets.ts';
-import { fileResponse, openPart } from './response.ts';
+import { fileResponse } from './response.ts';
 import { loadAssets, type PageName, type ViewerAsset } from './viewer-assets.ts';
 
 interface ViewerRequest {

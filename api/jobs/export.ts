@@ -7,7 +7,8 @@ import {
   type ExportSummary,
 } from '../../schemas/resources/export-job.ts';
 import { utcDate } from '../../schemas/time.ts';
-import { type Catalog, DataUnavailable, type Edition } from '../catalog.ts';
+import type { Catalog, Edition } from '../catalog.ts';
+import { DataUnavailable } from '../data-root.ts';
 import { JOBS, openFilesEngine } from '../duckdb.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
@@ -91,7 +92,8 @@ async function write(
   const { files, rows: rowsOf, datesWithoutData } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
   const inputs = files(question);
-  const engine = await openFilesEngine([...inputs, path], JOBS, spill_folder);
+  const { hold } = edition.files;
+  const engine = await openFilesEngine([...inputs, path], JOBS, spill_folder, hold);
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
@@ -112,7 +114,7 @@ async function write(
     };
   } catch (error) {
     signal.throwIfAborted();
-    throw (await lossAmong(inputs, error)) ?? error;
+    throw (hold === null ? await lossAmong(inputs, error) : null) ?? error;
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemFault } from '../../schemas/command-line.ts';
-import { DataUnavailable } from '../catalog.ts';
+import { DataUnavailable } from '../data-root.ts';
 import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';
 import { ApiError } from '../errors.ts';

@@ -53,7 +53,10 @@ export interface EarlierExample<Data> {
 export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
   serves: ReadEndpoint & Declared<SP, SQ, SB, SR>,
   own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
-    readonly fromCurrent: (body: SR, input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, ReadPlan>) => z.infer<D>;
+    readonly fromCurrent: (
+      body: SR,
+      input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, ReadPlan>,
+    ) => z.infer<D> | Promise<z.infer<D>>;
   },
 ): Endpoint {
   const { plan } = serves;
@@ -67,7 +70,7 @@ export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, 
     answer: async (input) => {
       const answer = await serves.answer({ ...input, ...own.toCurrent(input) });
       // The answer type of the endpoint, which its value has lost.
-      const data = own.fromCurrent(answer.body as SR, input);
+      const data = await own.fromCurrent(answer.body as SR, input);
       return { ...answer, body: envelope(data, input) };
     },
   });

@@ -5,9 +5,9 @@ import type { Endpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { ADDRESS_WINDOWS, type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
 import { isGone } from '../http/reply.ts';
-import { turns } from '../http/turns.ts';
 import { CURRENT_VARIANT } from '../http/variant.ts';
 import type { CallMiddleware, Middleware } from '../state.ts';
+import { turns } from '../turns.ts';
 import { endpointRouter, routes } from './routes.ts';
 
 /** Requests per minute of one address without a key. */

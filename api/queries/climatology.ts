@@ -1,7 +1,8 @@
 import { layout } from '../../schemas/layout.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
-import { type Catalog, DataUnavailable } from '../catalog.ts';
+import type { Catalog } from '../catalog.ts';
+import { DataUnavailable } from '../data-root.ts';
 import type { Engine, Queries } from '../duckdb.ts';
 import { FILES, selectList } from './sql.ts';
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
+import type { DataRoot } from '../data-root.ts';
 import { memoize } from '../memoize.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import { readUncovered } from './scan-coverage.ts';
@@ -14,7 +15,7 @@ export interface Patches {
 
 /** Archives in memory, about 7 kB each: ninety dates, so that many questions about the same dates read each once. */
 const ARCHIVES_MAX = 90 * 24;
-/** By path, null for one without coverage: published archives never change under their name. */
+/** By root and path, null for one without coverage: published archives never change under their name. */
 const archives = new LRUCache<string, Promise<Patches['holding'] | null>>({ max: ARCHIVES_MAX });
 
 /** Patches from their columns: first row, last row, first column, last column, first and last scan. */
@@ -43,13 +44,18 @@ export function ascending(values: Float64Array): Uint32Array {
 }
 
 /** Uncovered patches of a scan's archive, valid for a stretch of time; none where the archive has no coverage. */
-export async function archivePatches(path: string, first_ms: number, last_ms: number): Promise<Patches> {
-  const holding = await memoize(archives, path, () => readArchive(path));
+export async function archivePatches(
+  files: Pick<DataRoot, 'name' | 'part'>,
+  path: string,
+  first_ms: number,
+  last_ms: number,
+): Promise<Patches> {
+  const holding = await memoize(archives, `${files.name} ${path}`, () => readArchive(files, path));
   return { holding: holding ?? (() => []), stretchOf: () => [first_ms, last_ms] };
 }
 
-async function readArchive(path: string): Promise<Patches['holding'] | null> {
-  const said = await readUncovered(path);
+async function readArchive(files: Pick<DataRoot, 'name' | 'part'>, path: string): Promise<Patches['holding'] | null> {
+  const said = await readUncovered(files, path);
   if (said === null) return null;
   const { north, west, step_deg, rows, cols, runs } = said;
   const px = (degrees: number) => Math.round(degrees / LATTICES.conus.step);

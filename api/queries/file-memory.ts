@@ -41,6 +41,8 @@ export interface FileMemory {
 
 export interface FileMemoryOptions {
   readonly bytes_max?: number;
+  /** False for a file that has gone; looks for the file itself when left out. */
+  readonly has?: (path: string) => boolean;
   /** Called for a file that could not be read. It has no other effect: the question reads the file itself. */
   readonly failed?: (path: string, error: unknown) => void;
 }
@@ -68,7 +70,7 @@ interface Wanted {
 
 /** Opens an empty memory. It reads one file at a time, ahead of the statements that wait for the engine. */
 export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}): FileMemory {
-  const { bytes_max = BYTES_MAX, failed = () => {} } = options;
+  const { bytes_max = BYTES_MAX, has = existsSync, failed = () => {} } = options;
   /** By view and path, least recently used first. A plain map: files that are read ahead are inserted at its old end. */
   let entries = new Map<string, Entry>();
   const waiting = new Map<string, Wanted>();
@@ -142,7 +144,7 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
   const of = <Made extends Sized>(view: FileView<Made>, path: string): Made | null => {
     const wanted = wantedFile(view, path);
     const entry = entries.get(wanted.key);
-    if (entry !== undefined && !existsSync(path)) remove(wanted.key, entry);
+    if (entry !== undefined && !has(path)) remove(wanted.key, entry);
     else if (entry !== undefined) {
       entries.delete(wanted.key);
       entries.set(wanted.key, entry);
@@ -165,7 +167,7 @@ export function openFileMemory(engine: Engine, options: FileMemoryOptions = {}):
     },
     readAhead: (view, paths) => {
       if (closed) return;
-      for (const [key, entry] of entries) if (!existsSync(entry.path)) remove(key, entry);
+      for (const [key, entry] of entries) if (!has(entry.path)) remove(key, entry);
       ahead = paths.map((path) => wantedFile(view, path));
       read();
     },

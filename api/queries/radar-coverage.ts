@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { frames } from '../../schemas/tables/frames.ts';
 import { uncovered } from '../../schemas/tables/uncovered.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
-import { DataUnavailable, type Edition } from '../catalog.ts';
+import type { Edition } from '../catalog.ts';
+import { DataUnavailable } from '../data-root.ts';
 import type { Queries } from '../duckdb.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import { type Coverage, type Looks, radarCoverageOf } from '../rules/radar-coverage.ts';
@@ -15,7 +15,7 @@ import { FILES } from './sql.ts';
 /** The part of an edition that coverage is computed from. */
 export type CoverageEdition = Pick<
   Edition,
-  'paths' | 'absolute' | 'datesBetween' | 'isClosed' | 'newest_scan_ms' | 'holdsOlder'
+  'paths' | 'files' | 'datesBetween' | 'isClosed' | 'newest_scan_ms' | 'holdsOlder'
 >;
 
 /** Coverage by published storm date: null where a date was ingested as the sum of a whole day, so that its scans are unknown. */
@@ -96,11 +96,13 @@ export async function radarCoverage(
   const [scansAt, patchesAt] = await Promise.all([
     filesAt(
       frameFiles,
+      edition.files.has,
       files.flatMap((date) => date.frames),
       (paths) => readNumbered(engine, framesSql, 6, paths, scansOf),
     ),
     filesAt(
       patchFiles,
+      edition.files.has,
       files.flatMap((date) => date.patches),
       (paths) => readNumbered(engine, PATCHES_SQL, 6, paths, patchesOf),
     ),
@@ -227,13 +229,14 @@ function isInside({ lat, lon }: Position, [west, south, east, north]: Bbox): boo
  */
 async function filesAt<Made extends object>(
   cache: LRUCache<string, Made>,
+  has: (path: string) => boolean,
   paths: readonly string[],
   read: (paths: readonly string[]) => Promise<readonly Made[]>,
 ): Promise<(path: string) => Made> {
   const found = new Map<string, Made>();
   for (const path of paths) {
     const made = cache.get(path);
-    if (made !== undefined && existsSync(path)) found.set(path, made);
+    if (made !== undefined && has(path)) found.set(path, made);
   }
   const unread = paths.filter((path) => !found.has(path));
   if (unread.length > 0)
@@ -310,7 +313,7 @@ function joinedScans(parts: readonly Scans[]): Scans {
 /** Where the sampled archives of a date say that no radar looked: each stands for the scans up to the next one. */
 async function patchesOfArchives(
   engine: Queries,
-  edition: Pick<Edition, 'absolute'>,
+  edition: Pick<Edition, 'files'>,
   paths: readonly string[],
   { times }: Scans,
 ): Promise<Patches[]> {
@@ -320,7 +323,7 @@ async function patchesOfArchives(
       const next = sampled[index + 1];
       const last_ms = next === undefined ? (times.at(-1) ?? scan_time) : next.scan_time - 1;
       try {
-        return await archivePatches(edition.absolute(tile_path), scan_time, last_ms);
+        return await archivePatches(edition.files, tile_path, scan_time, last_ms);
       } catch (cause) {
         if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
         throw new DataUnavailable(tile_path, 'is gone, and its frame names it', { cause });

@@ -1,8 +1,8 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { z } from 'zod';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import type { DataRoot } from '../data-root.ts';
 
 /** Where the header of a PMTiles archive (version 3) says where its metadata lie, and how long they are. */
 const HEADER_BYTES = 127;
@@ -48,9 +48,9 @@ export interface ScanCoverage {
 /**
  * Coverage of a scan from its archive; null when the archive has none, or is gone. Throws for a file that is no archive.
  */
-export async function readScanCoverage(path: string): Promise<ScanCoverage | null> {
+export async function readScanCoverage(files: Pick<DataRoot, 'part'>, path: string): Promise<ScanCoverage | null> {
   try {
-    const uncovered = await readUncovered(path);
+    const uncovered = await readUncovered(files, path);
     return uncovered === null ? null : scanCoverageOf(uncovered);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
@@ -59,34 +59,23 @@ export async function readScanCoverage(path: string): Promise<ScanCoverage | nul
 }
 
 /** Uncovered blocks of a scan from its archive; null when the archive has none. Throws also for an archive that is gone. */
-export async function readUncovered(path: string): Promise<UncoveredRuns | null> {
-  const metadata = await readMetadata(path);
+export async function readUncovered(files: Pick<DataRoot, 'part'>, path: string): Promise<UncoveredRuns | null> {
+  const metadata = await readMetadata(files, path);
   return z.looseObject({ uncovered: UncoveredRuns.optional() }).parse(metadata).uncovered ?? null;
 }
 
-async function readMetadata(path: string): Promise<unknown> {
-  const file = await open(path);
-  try {
-    const { buffer: header, bytesRead: known_bytes } = await file.read(Buffer.alloc(BEGIN_BYTES), 0, BEGIN_BYTES, 0);
-    if (known_bytes < HEADER_BYTES || !MAGIC.equals(header.subarray(0, MAGIC.length)))
-      throw new Error(`${path} is no PMTiles archive`);
-    const offset = Number(header.readBigUInt64LE(METADATA_OFFSET_AT));
-    const bytes = Number(header.readBigUInt64LE(METADATA_BYTES_AT));
-    if (bytes > LARGEST_METADATA_BYTES)
-      throw new Error(`${path} has ${bytes} bytes of metadata, expected at most ${LARGEST_METADATA_BYTES}`);
-    const isKnown = offset + bytes <= known_bytes;
-    const metadata = isKnown ? header.subarray(offset, offset + bytes) : await readAt(file, offset, bytes);
-    if (metadata.length !== bytes) throw new Error(`${path} ends in its metadata`);
-    return JSON.parse((await inflate(metadata)).toString('utf8'));
-  } finally {
-    await file.close();
-  }
-}
-
-/** Bytes of a file from an offset on; fewer where it ends before. */
-async function readAt(file: FileHandle, offset: number, bytes: number): Promise<Buffer> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, offset);
-  return buffer.subarray(0, bytesRead);
+async function readMetadata(files: Pick<DataRoot, 'part'>, path: string): Promise<unknown> {
+  const header = await files.part(path, 0, BEGIN_BYTES);
+  if (header.length < HEADER_BYTES || !MAGIC.equals(header.subarray(0, MAGIC.length)))
+    throw new Error(`${path} is no PMTiles archive`);
+  const offset = Number(header.readBigUInt64LE(METADATA_OFFSET_AT));
+  const bytes = Number(header.readBigUInt64LE(METADATA_BYTES_AT));
+  if (bytes > LARGEST_METADATA_BYTES)
+    throw new Error(`${path} has ${bytes} bytes of metadata, expected at most ${LARGEST_METADATA_BYTES}`);
+  const isKnown = offset + bytes <= header.length;
+  const metadata = isKnown ? header.subarray(offset, offset + bytes) : await files.part(path, offset, bytes);
+  if (metadata.length !== bytes) throw new Error(`${path} ends in its metadata`);
+  return JSON.parse((await inflate(metadata)).toString('utf8'));
 }
 
 /** Coverage by sums over all blocks north-west of each corner, so that any box costs the same. */

@@ -1,6 +1,7 @@
 import { PATH_ID } from '../../schemas/ids.ts';
+import { openPart } from '../data-root.ts';
 import { ApiError } from '../errors.ts';
-import { fileResponse, openPart, sendFile } from '../files/response.ts';
+import { fileResponse, sendFile } from '../files/response.ts';
 import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { isSigned, mayBeSigned } from '../http/signed-url.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type PublishedFile, REFLECTIVITY } from '../../schemas/manifest.ts';
+import { DAILY, type PublishedFile, REFLECTIVITY } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   DAILY_CACHE_CONTROL,
@@ -51,7 +51,7 @@ export const getScanTiles = readEndpoint({
     return { dates, date, as_of_ms, version: `${dates} ${version} ${as_of_ms}` };
   },
   answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
-    const painted = date === null || !edition.hasReflectivity(date) ? null : edition.manifest(date);
+    const painted = date === null || !edition.hasReflectivity(date) ? null : await edition.manifest(date);
     const reflectivity = reflectivityArchives(painted);
     const frames = await readFrames(services.engine, edition.paths('frames', dates));
     const base = tilesUrl(services.base_url);
@@ -97,11 +97,11 @@ export const getDailyTiles = readEndpoint({
   plan: ({ query, services, edition, now_ms }) => {
     const date = query.date ?? stormDate(now_ms, services.storm_day_start_hour);
     const dates = [date];
-    const archive = dailyArchive(edition.manifest(date));
     const as_of_ms = edition.dataAsOf(dates);
-    return { dates, date, archive, as_of_ms, version: `${date} ${archive?.sha256 ?? 'none'} ${as_of_ms}` };
+    return { dates, date, as_of_ms, version: `${date} ${edition.version([DAILY], dates)} ${as_of_ms}` };
   },
-  answer: async ({ services, edition, plan: { dates, date, archive, as_of_ms } }) => {
+  answer: async ({ services, edition, plan: { dates, date, as_of_ms } }) => {
+    const archive = dailyArchive(await edition.manifest(date));
     return {
       body: {
         layer: 'daily' as const,

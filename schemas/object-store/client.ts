@@ -104,6 +104,12 @@ export class StoreRefused extends Error {
   }
 }
 
+/** True for a failure of the store itself, also behind the error of what needed it. */
+export function isStoreFault(error: unknown): boolean {
+  if (error instanceof StoreUnavailable || error instanceof StoreRefused) return true;
+  return error instanceof Error && isStoreFault(error.cause);
+}
+
 const PATIENCE_MS = 30_000;
 /** An attempt is given up after this, and a second for each megabyte that it sends. */
 const ATTEMPT_MS = 15_000;

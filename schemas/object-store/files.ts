@@ -88,7 +88,7 @@ export async function downloadFile(
     } catch (error) {
       await fs.rm(draft, { force: true });
       patience?.signal?.throwIfAborted();
-      if (!(error instanceof Error) || 'status' in error || isDiskFault(error)) throw error;
+      if (!(error instanceof Error) || isFinal(error)) throw error;
       fault = error;
     }
   }
@@ -125,7 +125,7 @@ async function writeBody(response: Response, path: string): Promise<{ bytes: num
   return { bytes, sha256: hash.digest('hex') };
 }
 
-/** A fault of this machine's disk: another download would meet it, too. */
-function isDiskFault(error: Error): boolean {
-  return 'syscall' in error && 'path' in error;
+/** A fault that another download would meet, too: a refusal, a store that was asked for long, and one of this machine's disk. */
+function isFinal(error: Error): boolean {
+  return 'status' in error || error instanceof StoreUnavailable || ('syscall' in error && 'path' in error);
 }

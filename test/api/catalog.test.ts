@@ -3,7 +3,8 @@ import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type Catalog, DataUnavailable, type Edition, openCatalog } from '../../api/catalog.ts';
+import { type Catalog, type Edition, openCatalog } from '../../api/catalog.ts';
+import { DataUnavailable, openDataRoot } from '../../api/data-root.ts';
 import { openEngine } from '../../api/duckdb.ts';
 import { type Found, type Live, openLive, type Storm } from '../../api/live.ts';
 import { createObservers, type Observer } from '../../api/observers.ts';
@@ -49,7 +50,7 @@ test('a missing data root is an edition without dates', async (t) => {
   t.deepEqual(edition.dates, []);
   t.deepEqual(edition.paths('detections', [FIRST]), []);
   t.deepEqual(edition.dayMaxPaths(FIRST, LAST), []);
-  t.is(edition.manifest(FIRST), null);
+  t.is(await edition.manifest(FIRST), null);
   t.is(edition.dataAsOf([FIRST]), null);
 });
 
@@ -58,8 +59,8 @@ test('an edition tells what is published: dates, source, newest scan, files', as
   const edition = (await open(t, await publishedRoot(t, scans))).edition();
   t.deepEqual(edition.dates, [FIRST, LAST]);
   t.like(edition, { newest_provenance: 'simulated', newest_scan_ms: scans.at(-1)?.time_ms });
-  t.is(edition.manifest(LAST)?.partition, LAST);
-  t.is(edition.manifest('2026-05-03'), null);
+  t.is((await edition.manifest(LAST))?.partition, LAST);
+  t.is(await edition.manifest('2026-05-03'), null);
   const paths = edition.paths('detections', [FIRST, LAST, '2026-05-03']);
   t.true(paths.length >= 2);
   for (const path of paths) await t.notThrowsAsync(fs.access(path));
@@ -117,7 +118,8 @@ test('the edition follows the switch by itself', async (t) => {
 test('files whose box or largest size cannot matter are left out', async (t) => {
   const edition = (await open(t, await publishedRoot(t, await midnight()))).edition();
   const all = edition.paths('detections', [FIRST, LAST]);
-  const files = [FIRST, LAST].flatMap((date) => edition.manifest(date)?.files ?? []);
+  const manifests = await Promise.all([FIRST, LAST].map(edition.manifest));
+  const files = manifests.flatMap((manifest) => manifest?.files ?? []);
   const [west, south, east, north] = files.find((file) => file.table === 'detections')?.bbox ?? [0, 0, 0, 0];
   t.deepEqual(edition.paths('detections', [FIRST, LAST], { bbox: [-80, 25, -79, 26] }), []);
   t.deepEqual(edition.paths('detections', [FIRST, LAST], { min_size_mm: 151 }), []);
@@ -358,7 +360,7 @@ test('a closed date that is being opened again is read as it was until the switc
   const catalog = await open(t, root);
   const before = catalog.edition().paths('detections', [FIRST]);
   t.true(before.length > 0);
-  const manifest = catalog.edition().manifest(FIRST);
+  const manifest = await catalog.edition().manifest(FIRST);
   const commit = (manifest?.commit ?? 0) + 1;
   const reopened = { ...manifest, commit, closed: false, files: [], scans: [] };
   await fs.writeFile(join(root, layout.manifest(FIRST, commit)), JSON.stringify(reopened));
@@ -368,7 +370,7 @@ test('a closed date that is being opened again is read as it was until the switc
     await each.refresh();
     t.is(each.failure(), null);
     t.deepEqual(each.edition().paths('detections', [FIRST]), before);
-    t.is(each.edition().manifest(FIRST)?.commit, commit - 1);
+    t.is((await each.edition().manifest(FIRST))?.commit, commit - 1);
   }
 });
 
@@ -453,8 +455,9 @@ test('a slow observer delays no edition, and then finds every scan in between in
   const [edition, last] = await caughtUp.promise;
   t.is(edition, catalog.edition());
   t.is(last, present);
-  const scansOf = ({ dates, manifest }: Edition) => dates.flatMap((date) => manifest(date)?.scans ?? []);
-  t.is(scansOf(edition).length - scansOf(present).length, 3);
+  const scansOf = async ({ dates, manifest }: Edition) =>
+    (await Promise.all(dates.map(manifest))).flatMap((found) => found?.scans ?? []);
+  t.is((await scansOf(edition)).length - (await scansOf(present)).length, 3);
 });
 
 test('a catalog that is closed waits for the observer that reacts, and offers nothing more', async (t) => {
@@ -483,7 +486,7 @@ const EVERYWHERE = { lat: 35, lon: -97 };
 async function openLiveOn(t: ExecutionContext, root: string): Promise<{ live: Live; catalog: Catalog }> {
   const catalog = await openCatalog(root, 0);
   t.teardown(() => catalog.close());
-  return { live: await openLive(root, catalog), catalog };
+  return { live: await openLive(openDataRoot(root), catalog), catalog };
 }
 
 /** Published rows of a table from the scans since an instant; the snapshot must equal them. */

@@ -9,6 +9,7 @@ import { openCatalog } from '../../api/catalog.ts';
 import { openEngine } from '../../api/duckdb.ts';
 import { csvRows } from '../../api/portfolio/csv.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
 import type { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../schemas/resources/portfolio-upload.ts';
@@ -82,11 +83,10 @@ async function biggestDay(data_root: string) {
   const engine = await openEngine(data_root);
   try {
     const edition = catalog.edition();
-    const rowsOf = (date: string) =>
-      (edition.manifest(date)?.files ?? [])
-        .filter(({ table }) => table === dayMax.name)
-        .reduce((sum, { rows }) => sum + rows, 0);
-    const date = edition.dates.toSorted((a, b) => rowsOf(b) - rowsOf(a))[0];
+    const manifests = await Promise.all(edition.dates.map(edition.manifest));
+    const rowsOf = (manifest: Manifest | null) =>
+      (manifest?.files ?? []).filter(({ table }) => table === dayMax.name).reduce((sum, { rows }) => sum + rows, 0);
+    const date = manifests.toSorted((a, b) => rowsOf(b) - rowsOf(a))[0]?.partition;
     if (date === undefined) throw new Error(`${data_root} has no published dates`);
     const sql = `SELECT DISTINCT lat, lon FROM read_parquet($1::VARCHAR[]) WHERE detection_scans > 0 ORDER BY lat, lon`;
     const pixels = await engine.rows<Omit<Place, 'name'>>(sql, [edition.paths(dayMax.name, [date])]);

@@ -157,7 +157,7 @@ test('GET /v1/tiles/daily answers today UTC by default', async (t) => {
 });
 
 test('GET /v1/tiles/daily tells the size of the archive', async (t) => {
-  const manifest = dailyService.services.catalog.edition().manifest('2026-05-01');
+  const manifest = await dailyService.services.catalog.edition().manifest('2026-05-01');
   const listed = manifest?.files.find(({ kind }) => kind === 'daily-tiles');
   t.is((await askDaily('?date=2026-05-01')).size_bytes, listed?.bytes ?? null);
 });
@@ -228,11 +228,9 @@ test.after.always(async (t) => {
   rmSync(archives_data_root, { recursive: true, force: true });
 });
 
-function listed(kind: PublishedFile['kind']): PublishedFile {
-  const file = catalog
-    .edition()
-    .manifest(DATE)
-    ?.files.find((one) => one.kind === kind);
+async function listed(kind: PublishedFile['kind']): Promise<PublishedFile> {
+  const manifest = await catalog.edition().manifest(DATE);
+  const file = manifest?.files.find((one) => one.kind === kind);
   if (file === undefined) throw new Error(`${DATE} lists no ${kind}`);
   return file;
 }
@@ -247,7 +245,7 @@ async function scanPath(): Promise<string> {
 }
 
 test('GET of an archive needs no key and gives the very file, its type, its length and a strong tag', async (t) => {
-  const file = listed('daily-tiles');
+  const file = await listed('daily-tiles');
   const response = await get(ARCHIVES_DAILY);
   t.is(response.status, 200);
   const bytes = Buffer.from(await response.arrayBuffer());
@@ -279,7 +277,7 @@ test('every address that discovery gives answers', async (t) => {
 });
 
 test('the newest archive of reflectivity is that of the newest scan, and is answered under its path', async (t) => {
-  const newest = newestReflectivity(catalog.edition());
+  const newest = await newestReflectivity(catalog.edition());
   const { frames } = (await archivesService.json('/v1/tiles/scan')) as ScanTiles;
   t.is(newest?.scan_time, Date.parse(frames.at(-1)?.scan_time ?? ''));
   const response = await get(`/tiles${newest?.path}`);
@@ -306,7 +304,7 @@ test('a range is answered 206 with its place in the whole', async (t) => {
 });
 
 test('a range behind the end is answered 416 with the size', async (t) => {
-  const { bytes } = listed('daily-tiles');
+  const { bytes } = await listed('daily-tiles');
   const response = await get(ARCHIVES_DAILY, { Range: `bytes=${bytes}-` });
   t.is(response.status, 416);
   t.is(response.headers.get('content-range'), `bytes */${bytes}`);
@@ -404,13 +402,8 @@ test('an archive that is gone, was cut short, or leads out of the data root is a
   const root = await publishedRoot(t, await scansBetween('23:54', '00:02'));
   const own = await openCatalog(root, 0);
   t.teardown(own.close);
-  const path = join(
-    root,
-    own
-      .edition()
-      .manifest(DATE)
-      ?.files.find(({ kind }) => kind === 'daily-tiles')?.path ?? '',
-  );
+  const files = (await own.edition().manifest(DATE))?.files ?? [];
+  const path = join(root, files.find(({ kind }) => kind === 'daily-tiles')?.path ?? '');
   const read = () => archiveResponse({ method: 'GET', path: ARCHIVES_DAILY, headers: {} }, own.edition());
   truncateSync(path, 100);
   await t.throwsAsync(read, { name: 'DataUnavailable', message: /has 100 bytes, its manifest says/ });
@@ -430,7 +423,7 @@ test('503 overloaded with Retry-After when too many archives are being read; wha
   t.deepEqual([reply.status, reply.headers.get('Retry-After')], [503, '1']);
   t.like(await reply.json(), { error: 'overloaded' });
   t.is((await full.call(ARCHIVES_DAILY, { key: null, method: 'HEAD' })).status, 200);
-  const etag = `"${listed('daily-tiles').sha256}"`;
+  const etag = `"${(await listed('daily-tiles')).sha256}"`;
   t.is((await full.call(ARCHIVES_DAILY, { key: null, headers: { 'If-None-Match': etag } })).status, 304);
 });
 

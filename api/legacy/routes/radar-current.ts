@@ -37,9 +37,9 @@ export const earlierRadarCurrent = earlierRead(getScanTiles, {
   data: EarlierRadar,
   example: EARLIER_RADAR_EXAMPLE,
   toCurrent: () => ({ params: null, query: { date: null }, body: null }),
-  fromCurrent: (tiles, { query: { lat, lng, products }, edition, services }) => {
+  fromCurrent: async (tiles, { query: { lat, lng, products }, edition, services }) => {
     const pictures: Readonly<Record<RadarProduct, Omit<Picture, 'type'>>> = {
-      reflectivity: reflectivityOf(edition, services.base_url),
+      reflectivity: await reflectivityOf(edition, services.base_url),
       velocity: none(NO_VELOCITY),
       mesh: meshOf(tiles),
     };
@@ -65,8 +65,8 @@ function meshOf({ frames }: ScanTiles): Omit<Picture, 'type'> {
   return newest === undefined ? none(NO_SCAN) : { timestamp: newest.scan_time, tile_url: newest.url, note: null };
 }
 
-function reflectivityOf(edition: Edition, base_url: string): Omit<Picture, 'type'> {
-  const newest = newestReflectivity(edition);
+async function reflectivityOf(edition: Edition, base_url: string): Promise<Omit<Picture, 'type'>> {
+  const newest = await newestReflectivity(edition);
   if (newest === null) return none(NO_REFLECTIVITY);
   return {
     timestamp: timestamp(newest.scan_time),

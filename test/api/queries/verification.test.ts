@@ -3,6 +3,7 @@ import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { openCatalog } from '../../../api/catalog.ts';
+import { openDataRoot } from '../../../api/data-root.ts';
 import { type Engine, openEngine } from '../../../api/duckdb.ts';
 import { ApiError } from '../../../api/errors.ts';
 import { type CollectionView, openCollectionRows } from '../../../api/queries/collection-rows.ts';
@@ -438,7 +439,7 @@ async function asking(
   const newest = Object.keys(dates).toSorted().at(-1) as string;
   const edition: CoverageEdition = {
     paths: (table, asked) => asked.flatMap((date) => listed.get(`${table} ${date}`) ?? []),
-    absolute: (path) => join(root, path),
+    files: openDataRoot(root),
     datesBetween: (first, last) =>
       Object.keys(dates)
         .filter((date) => date >= first && date <= last)
@@ -563,6 +564,9 @@ test('nothing is covered outside the grid', (t) => {
   t.is(blocksOver([-97.9, 40, -97.8, 40.1]), 0);
 });
 
+/** Reads by absolute paths. */
+const MACHINE = openDataRoot('/');
+
 async function archiveWith(t: ExecutionContext, uncovered: UncoveredRuns | null): Promise<string> {
   const path = await scratch(t, 'scan.pmtiles');
   await writeFile(path, archiveOf(uncovered));
@@ -570,13 +574,13 @@ async function archiveWith(t: ExecutionContext, uncovered: UncoveredRuns | null)
 }
 
 test('the coverage of a scan is read from its archive', async (t) => {
-  const coverage = await readScanCoverage(await archiveWith(t, UNCOVERED));
+  const coverage = await readScanCoverage(MACHINE, await archiveWith(t, UNCOVERED));
   t.is(coverage?.blocksOver([-98, 35.5, -97.4, 36]), 25);
 });
 
 test('of an archive that says nothing of coverage, or is gone, it is not known', async (t) => {
-  t.is(await readScanCoverage(await archiveWith(t, null)), null);
-  t.is(await readScanCoverage(await scratch(t, 'gone.pmtiles')), null);
+  t.is(await readScanCoverage(MACHINE, await archiveWith(t, null)), null);
+  t.is(await readScanCoverage(MACHINE, await scratch(t, 'gone.pmtiles')), null);
 });
 
 test('an archive whose metadata lie behind what is read at once is read all the same', async (t) => {
@@ -590,22 +594,22 @@ test('an archive whose metadata lie behind what is read at once is read all the 
   t.true(archive.length > 20_000);
   const path = await scratch(t, 'scan.pmtiles');
   await writeFile(path, archive);
-  t.deepEqual((await readUncovered(path))?.runs, runs);
+  t.deepEqual((await readUncovered(MACHINE, path))?.runs, runs);
   await truncate(path, 17_000);
-  await t.throwsAsync(readUncovered(path), { message: /ends in its metadata/ });
+  await t.throwsAsync(readUncovered(MACHINE, path), { message: /ends in its metadata/ });
 });
 
 test('runs that are no three whole numbers are refused', async (t) => {
   for (const run of [[0, 1], [0, 1, 2.5], [0, -1, 2], [0, 1, '2'], null]) {
     const wrong: UncoveredRuns = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
-    await t.throwsAsync(readScanCoverage(await archiveWith(t, wrong)), { message: /expected runs of three/ });
+    await t.throwsAsync(readScanCoverage(MACHINE, await archiveWith(t, wrong)), { message: /expected runs of three/ });
   }
 });
 
 test('a file that is no archive, or is cut, is told', async (t) => {
   const text = await scratch(t, 'text.pmtiles');
   await writeFile(text, 'no archive');
-  await t.throwsAsync(readScanCoverage(text), { message: /no PMTiles archive/ });
+  await t.throwsAsync(readScanCoverage(MACHINE, text), { message: /no PMTiles archive/ });
 });
 
 type Row = Pick<Watch, 'number' | 'issued_at' | 'geometry'>;

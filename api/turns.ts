@@ -1,12 +1,12 @@
-import { ApiError } from '../errors.ts';
+import { ApiError } from './errors.ts';
 
 const RETRY_AFTER_S = 5;
 
 /** Runs work in its turn. Throws ApiError overloaded when too much waits. */
 export type Turns = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** Lets some work run at the same time and more wait, first come, first served. */
-export function turns(at_once: number, waiting_max: number): Turns {
+/** Lets some work run at the same time and more wait, first come, first served: of requests without a key a bounded number. */
+export function turns(at_once: number, waiting_max = Number.POSITIVE_INFINITY): Turns {
   const waiting: (() => void)[] = [];
   let running = 0;
   return async (work) => {

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { layout } from '../../schemas/layout.ts';
+import type { ObjectStore } from '../../schemas/object-store/client.ts';
+import type { DataRoot } from '../data-root.ts';
+
+/** What orders the contents of a list that is replaced. */
+const Version = z.looseObject({
+  /** Number of the lease under which it was written. */
+  fence: z.int().default(0),
+  /** Of a head. */
+  commit: z.int().optional(),
+  /** Of the pointer: the commit of each open date, and when it was written. */
+  open_dates: z.record(z.string(), z.int()).default({}),
+  data_as_of: z.string().default(''),
+});
+type Version = z.infer<typeof Version>;
+
+interface Content {
+  readonly etag: string;
+  readonly text: string;
+  /** Null where the text is not what the pipeline writes: the reader of the list says so. */
+  readonly version: Version | null;
+}
+
+/** Polls come again soon: they wait for less than a question does. */
+const PATIENCE = { patience_ms: 5_000 };
+const NUMBERED = /\/\d+\.json$/;
+
+/**
+ * The lists of a store. A poll asks for the pointer, when its tag has changed, and for one listing of the manifests, whose tags
+ * show which of them changed. A content that is older than one that was read before is a stale answer, or was written by a
+ * pipeline that has lost its lease: the one before stays. So does a list that the listing lacks while it is still there.
+ */
+export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' | 'partitions'> {
+  const contents = new Map<string, Content>();
+  /** Tags of the last listing, by key. */
+  let listed: ReadonlyMap<string, string> = new Map();
+  /** Heads whose content has another tag than the listing said, with the number of that poll: they are read again. */
+  const unsettled = new Map<string, number>();
+  let polls = 0;
+
+  const newest = async (path: string): Promise<Content | null> => {
+    const before = contents.get(path) ?? null;
+    const found = await store.getUnless(before?.etag ?? null, path, PATIENCE);
+    if (found === 'unchanged' || found === null) return before;
+    const text = Buffer.from(found.content).toString('utf8');
+    const content = { etag: found.etag, text, version: versionOf(text) };
+    if (before !== null && isOlder(content.version, before.version)) return before;
+    contents.set(path, content);
+    return content;
+  };
+  const newestHead = async (path: string): Promise<Content | null> => {
+    const known = contents.get(path);
+    const tag = listed.get(path);
+    const content = known !== undefined && known.etag === tag ? known : await newest(path);
+    if (content === null || content.etag === tag) unsettled.delete(path);
+    else unsettled.set(path, polls);
+    return content;
+  };
+  const numbered = async (path: string): Promise<string | null> => {
+    const found = await store.get(path, null, PATIENCE);
+    return found === null ? null : Buffer.from(found.content).toString('utf8');
+  };
+  const isPolled = (path: string) => path === layout.current || path === layout.feeds;
+  return {
+    mark: async (path) => {
+      if (isPolled(path)) return (await newest(path))?.etag ?? null;
+      // Never written again: whether it is there is seen when it is read.
+      if (NUMBERED.test(path)) return 'numbered';
+      const tag = listed.get(path) ?? null;
+      const since = unsettled.get(path);
+      return since === undefined ? tag : `${tag} ${since}`;
+    },
+    text: async (path) => {
+      if (NUMBERED.test(path)) return await numbered(path);
+      if (path.startsWith(`${layout.manifests}/`)) return (await newestHead(path))?.text ?? null;
+      // The content that the mark was of.
+      const known = isPolled(path) ? contents.get(path) : undefined;
+      return (known ?? (await newest(path)))?.text ?? null;
+    },
+    partitions: async () => {
+      const found = new Map<string, string>();
+      for await (const { key, etag } of store.list(`${layout.manifests}/`, PATIENCE)) found.set(key, etag);
+      for (const key of contents.keys()) {
+        if (found.has(key) || !listed.has(key)) continue;
+        const still = await store.head(key, PATIENCE);
+        if (still !== null) found.set(key, still.etag);
+      }
+      listed = found;
+      polls += 1;
+      return [...new Set([...found.keys()].map((key) => key.split('/')[1] as string))].sort();
+    },
+  };
+}
+
+function versionOf(text: string): Version | null {
+  try {
+    return Version.parse(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+/** True when a content was written before another one. */
+function isOlder(found: Version | null, before: Version | null): boolean {
+  if (found === null || before === null) return false;
+  if (found.fence !== before.fence) return found.fence < before.fence;
+  if (found.commit !== undefined && before.commit !== undefined) return found.commit < before.commit;
+  for (const [date, commit] of Object.entries(before.open_dates)) {
+    const now = found.open_dates[date];
+    if (now !== undefined && now !== commit) return now < commit;
+  }
+  return found.data_as_of < before.data_as_of;
+}
