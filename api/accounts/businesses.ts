@@ -1,8 +1,8 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { recordAct } from '../store/audit.ts';
 import type { Store } from '../store/database.ts';
-import { ALL_TABLES, type Database } from '../store/schema.ts';
+import { ALL_TABLES, type Database, type Table } from '../store/schema.ts';
 import { planRow, type Tariff, tariffOf } from './plans.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;
@@ -96,19 +96,16 @@ export async function purgeBusiness(
   await rows.selectFrom('businesses').select('id').where('id', '=', id).modifyEnd(forUpdate).execute();
   const ofBusiness = sql`business_id = ${id}`;
   const ofKeys = sql`key_id in (select id from keys where business_id = ${id})`;
-  for (const table of ALL_TABLES) {
-    if (table.belongs_to !== 'businesses') continue;
+  const remove = async (table: Table, owned: RawBuilder<unknown>) => {
     if (table.locked_by_purge) {
       const key = sql.join(table.primary_key.map((column) => sql.ref(column)));
-      await sql`select ${key} from ${sql.table(table.name)} where ${ofBusiness} order by ${key} ${forUpdate}`.execute(
-        rows,
-      );
+      await sql`select ${key} from ${sql.table(table.name)} where ${owned} order by ${key} ${forUpdate}`.execute(rows);
     }
     if (table.name === 'keys')
-      for (const { name: of } of ALL_TABLES.filter(({ belongs_to }) => belongs_to === 'keys'))
-        await sql`delete from ${sql.table(of)} where ${ofKeys}`.execute(rows);
-    await sql`delete from ${sql.table(table.name)} where ${ofBusiness}`.execute(rows);
-  }
+      for (const of of ALL_TABLES.filter(({ belongs_to }) => belongs_to === 'keys')) await remove(of, ofKeys);
+    await sql`delete from ${sql.table(table.name)} where ${owned}`.execute(rows);
+  };
+  for (const table of ALL_TABLES) if (table.belongs_to === 'businesses') await remove(table, ofBusiness);
   await rows.deleteFrom('businesses').where('id', '=', id).execute();
   await recordAct(rows, now_ms, { act: 'business.purge', business_id: id, subject: name });
 }

@@ -3,16 +3,16 @@ import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type BoundedMap, boundedMap } from './bounded-map.ts';
 
 /** How many failures in which time lock for how long. */
-interface LockoutRule {
+export interface LockoutRule {
   readonly attempts: number;
   readonly window_ms: number;
   readonly lock_ms: number;
 }
 
-const BY_ADDRESS: LockoutRule = { attempts: 20, window_ms: 5 * MS_PER_MIN, lock_ms: 5 * MS_PER_MIN };
-const BY_KEY: LockoutRule = { attempts: 10, window_ms: 10 * MS_PER_MIN, lock_ms: 15 * MS_PER_MIN };
+export const BY_ADDRESS: LockoutRule = { attempts: 20, window_ms: 5 * MS_PER_MIN, lock_ms: 5 * MS_PER_MIN };
+export const BY_KEY: LockoutRule = { attempts: 10, window_ms: 10 * MS_PER_MIN, lock_ms: 15 * MS_PER_MIN };
 /** Addresses, and guessed keys, whose failures are kept; and as many again that are locked. */
-const MAX_ENTRIES = 20_000;
+export const MAX_ENTRIES = 20_000;
 
 /** `hs_live_` or `hs_test_`, then the eight characters that name a key. */
 const PUBLIC_ID = /^hs_(?:live|test)_([A-Za-z0-9]{8})/;
@@ -28,7 +28,18 @@ interface Offenders {
   readonly locks: BoundedMap<number>;
 }
 
-export interface Lockout {
+/** Failed attempts, where they are counted. */
+export interface FailedAttempts {
+  /**
+   * Records a failed attempt, unless the address or the guessed key is locked; milliseconds for which one of them still is, 0: neither
+   * was. An attempt that names no key (null) counts for its address only.
+   */
+  readonly attempt: (address: string, keyText: string | null) => number | Promise<number>;
+}
+
+/** Failed attempts in the memory of this process. */
+export interface Lockout extends FailedAttempts {
+  readonly attempt: (address: string, keyText: string | null) => number;
   /** Milliseconds for which the address or the guessed key is still locked; 0: neither is. */
   readonly lockedFor_ms: (address: string, keyText: string | null) => number;
   /** Records a failed attempt. One that names no key (null) counts for its address only. */
@@ -42,18 +53,25 @@ export interface Lockout {
 export function lockout(monotonic_ms: () => number): Lockout {
   const addresses = offenders();
   const keys = offenders();
+  const lockedFor_ms: Lockout['lockedFor_ms'] = (address, keyText) => {
+    const until_ms = Math.max(
+      addresses.locks.get(address) ?? -Infinity,
+      (keyText === null ? undefined : keys.locks.get(guessed(keyText))) ?? -Infinity,
+    );
+    return Math.max(0, until_ms - monotonic_ms());
+  };
+  const fail: Lockout['fail'] = (address, keyText) => {
+    const now_ms = monotonic_ms();
+    record(addresses, address, BY_ADDRESS, now_ms);
+    if (keyText !== null) record(keys, guessed(keyText), BY_KEY, now_ms);
+  };
   return {
-    lockedFor_ms: (address, keyText) => {
-      const until_ms = Math.max(
-        addresses.locks.get(address) ?? -Infinity,
-        (keyText === null ? undefined : keys.locks.get(guessed(keyText))) ?? -Infinity,
-      );
-      return Math.max(0, until_ms - monotonic_ms());
-    },
-    fail: (address, keyText) => {
-      const now_ms = monotonic_ms();
-      record(addresses, address, BY_ADDRESS, now_ms);
-      if (keyText !== null) record(keys, guessed(keyText), BY_KEY, now_ms);
+    lockedFor_ms,
+    fail,
+    attempt: (address, keyText) => {
+      const locked_ms = lockedFor_ms(address, keyText);
+      if (locked_ms === 0) fail(address, keyText);
+      return locked_ms;
     },
   };
 }
@@ -74,6 +92,6 @@ function record({ failures, locks }: Offenders, name: string, rule: LockoutRule,
 }
 
 /** What names the key that is guessed: its public id, else the digest of the text. */
-function guessed(keyText: string): string {
+export function guessed(keyText: string): string {
   return PUBLIC_ID.exec(keyText)?.[1] ?? hash('sha256', keyText);
 }

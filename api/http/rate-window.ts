@@ -2,7 +2,7 @@ import type { Headers } from './reply.ts';
 
 /** The window of the rate, seconds. */
 export const RATE_WINDOW_S = 60;
-const WINDOW_MS = RATE_WINDOW_S * 1000;
+export const WINDOW_MS = RATE_WINDOW_S * 1000;
 /** Windows of addresses that are kept: a client can choose its address, so their number is bounded and the oldest are dropped. */
 export const ADDRESS_WINDOWS = 20_000;
 const FIRST_CAPACITY = 64;
@@ -30,7 +30,32 @@ export interface Consumed {
 
 export interface RateWindows {
   /** Counts a request in the window of its bucket, or returns how long it has to wait. */
+  readonly consume: (bucket: string, limit: number) => Consumed | Promise<Consumed>;
+}
+
+/** Windows in the memory of this process. */
+export interface OwnRateWindows extends RateWindows {
   readonly consume: (bucket: string, limit: number) => Consumed;
+}
+
+/** A window after a request was counted in it or refused. */
+export interface Window {
+  readonly limit: number;
+  /** Requests that count in it. */
+  readonly length: number;
+  /** Until it is empty. */
+  readonly full_in_ms: number;
+  /** Until it admits another; null: the request was admitted. */
+  readonly next_in_ms: number | null;
+  readonly unix_ms: number;
+}
+
+/** What a request is told of its window. */
+export function consumed({ limit, length, full_in_ms, next_in_ms, unix_ms }: Window): Consumed {
+  return {
+    headers: headersOf(limit, Math.max(0, limit - length), full_in_ms, unix_ms),
+    retry_after_s: next_in_ms === null ? null : Math.max(1, Math.ceil(next_in_ms / 1000)),
+  };
 }
 
 /**
@@ -40,7 +65,7 @@ export interface RateWindows {
  * A window is dropped when nothing counts in it any more, not before: there are as many as callers of the last minute.
  * Where any client can choose the buckets, `max` bounds them, and the one that admitted nothing for longest goes first.
  */
-export function rateWindows(clock: Clock, max = Number.POSITIVE_INFINITY): RateWindows {
+export function rateWindows(clock: Clock, max = Number.POSITIVE_INFINITY): OwnRateWindows {
   // In the order of their newest requests.
   const buckets = new Map<string, Bucket>();
 
@@ -63,11 +88,8 @@ export function rateWindows(clock: Clock, max = Number.POSITIVE_INFINITY): RateW
       dropUnused(now_ms - WINDOW_MS);
     }
     const full_in_ms = bucket.length === 0 ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - 1), now_ms);
-    const next_in_ms = admitted ? 0 : leavesIn_ms(timeAt(bucket, bucket.length - Math.max(1, limit)), now_ms);
-    return {
-      headers: headersOf(limit, Math.max(0, limit - bucket.length), full_in_ms, clock.unix_ms()),
-      retry_after_s: admitted ? null : Math.max(1, Math.ceil(next_in_ms / 1000)),
-    };
+    const next_in_ms = admitted ? null : leavesIn_ms(timeAt(bucket, bucket.length - Math.max(1, limit)), now_ms);
+    return consumed({ limit, length: bucket.length, full_in_ms, next_in_ms, unix_ms: clock.unix_ms() });
   };
   return { consume };
 }

@@ -22,7 +22,7 @@ export function authenticate(
   monotonic_ms: () => number,
   others: readonly Variant[] = [],
 ): Middleware {
-  const locks = lockout(monotonic_ms);
+  const failedAttempts = records.failedAttempts ?? lockout(monotonic_ms);
 
   const lookUp = (keyText: string, { path, variant, now_ms }: Context['state']): Promise<Caller | null> => {
     const remembered = path === variant.health_path ? records.remembered(keyText, now_ms) : null;
@@ -41,13 +41,12 @@ export function authenticate(
     }
   };
 
-  const refusal = (address: string, keyText: string | null, fault: string): ApiError => {
-    const locked_ms = locks.lockedFor_ms(address, keyText);
+  const refusal = async (address: string, keyText: string | null, fault: string): Promise<ApiError> => {
+    const locked_ms = await failedAttempts.attempt(address, keyText);
     if (locked_ms > 0)
       return new ApiError('too_many_failed_attempts', 'too many failed attempts, wait before the next', {
         'Retry-After': String(Math.ceil(locked_ms / 1000)),
       });
-    locks.fail(address, keyText);
     return new ApiError('unauthorized', fault, CHALLENGE);
   };
 
@@ -55,7 +54,7 @@ export function authenticate(
     const { state } = ctx;
     const { keyText, fault } = bearerOf(ctx);
     const caller = keyText === null || keyText.length > LONGEST_KEY ? null : await lookUp(keyText, state);
-    if (caller === null) throw refusal(state.address, keyText, fault);
+    if (caller === null) throw await refusal(state.address, keyText, fault);
     state.caller = caller;
     state.variant = others.find(({ name }) => name === caller.variant) ?? state.variant;
     try {

@@ -1,6 +1,6 @@
 import type { Caller } from '../accounts/keyring.ts';
 import { ApiError } from '../errors.ts';
-import { type Clock, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
+import { type Clock, type Consumed, RATE_WINDOW_S, rateWindows } from '../http/rate-window.ts';
 import type { Headers } from '../http/reply.ts';
 import { simulatedRate } from '../http/variant.ts';
 import type { Records } from '../metering/records.ts';
@@ -10,15 +10,13 @@ const DAY_S = 86_400;
 
 /**
  * Counts the calls of a key, and refuses those beyond its rate, and those beyond what the plan allows its business in a UTC day,
- * where it does. The window is on every answer from here on.
+ * where it does. The window is on every answer from here on. Windows are those of the records where processes share them.
  */
-export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday'>): Middleware {
-  const windows = rateWindows(clock);
-  return (ctx, next) => {
-    const caller = ctx.state.caller as Caller;
-    const { business_id, kind, rate_bucket, plan, suspended } = caller;
-    const limit = simulatedRate(caller, ctx.state.variant) ?? plan.rate_per_minute;
-    const { headers, retry_after_s } = windows.consume(rate_bucket, limit);
+export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday' | 'rateWindows'>): Middleware {
+  const windows = records.rateWindows ?? rateWindows(clock);
+
+  const admit = (ctx: Context, next: () => Promise<void>, limit: number, { headers, retry_after_s }: Consumed) => {
+    const { business_id, kind, plan, suspended } = ctx.state.caller as Caller;
     ctx.state.rate_headers = headers;
     // Before the limit, as the order of checks has it, and after the count: the answer shows the window of the key.
     if (suspended) throw new ApiError('forbidden', 'the business is suspended');
@@ -37,6 +35,15 @@ export function rateLimit(clock: Clock, records: Pick<Records, 'admitToday'>): M
     return Promise.resolve(admitted).then((isAdmitted) =>
       isAdmitted ? next() : refuseToday(ctx, requests_per_day, clock.unix_ms()),
     );
+  };
+
+  return (ctx, next) => {
+    const caller = ctx.state.caller as Caller;
+    const limit = simulatedRate(caller, ctx.state.variant) ?? caller.plan.rate_per_minute;
+    const consumed = windows.consume(caller.rate_bucket, limit);
+    return consumed instanceof Promise
+      ? consumed.then((late) => admit(ctx, next, limit, late))
+      : admit(ctx, next, limit, consumed);
   };
 }
 

@@ -45,6 +45,12 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
   },
   '013-receiver-formats': setReceiverFormats,
   '014-one-task-table': moveOldQueue,
+  '015-shared-windows': async (rows, { kind }) => {
+    if (kind !== 'postgres') return;
+    // Room for the next versions of a row on its own page: there, each change removes the versions before it.
+    for (const table of ['rate_windows', 'failed_attempts'] as const)
+      await sql`alter table ${sql.table(table)} set (fillfactor = 40)`.execute(rows);
+  },
 };
 
 /** Before the id of a commit that an earlier version made, in the name of its setting: a journal may have it in doubt. */

@@ -16,6 +16,7 @@ export const MIGRATION_NAMES = [
   '012-key-columns',
   '013-receiver-formats',
   '014-one-task-table',
+  '015-shared-windows',
 ] as const;
 export type MigrationName = (typeof MIGRATION_NAMES)[number];
 
@@ -656,6 +657,48 @@ export const TABLES = {
     primary_key: ['key_id', 'day'],
     belongs_to: 'keys',
     backed_up: true,
+  }),
+
+  /** Requests of the last minute, where processes share them (PostgreSQL): one row for each rotation of keys. */
+  rate_windows: table({
+    since: '015-shared-windows',
+    columns: {
+      /** First key of the rotation, which names its rate bucket. */
+      key_id: text(),
+      /** The newest time slot of `counts`, by the database's clock: `SLOT_MS` each since 1970. */
+      slot: whole(),
+      /** Requests that were admitted in each slot, newest first, separated by commas; the zeros at the end are left out. */
+      counts: text(),
+      /** Of the last statement: how many requests it admitted, and under which limit. */
+      admitted: whole(),
+      rate_limit: whole(),
+    },
+    primary_key: ['key_id'],
+    belongs_to: 'keys',
+    locked_by_purge: true,
+    expires: true,
+    backed_up: false,
+  }),
+
+  /** Failed attempts by address and by guessed key, where processes share them (PostgreSQL). */
+  failed_attempts: table({
+    since: '015-shared-windows',
+    columns: {
+      /** `address` or `key`, a blank, and what names it. */
+      name: text(),
+      /** Times of the last failures, epoch milliseconds of the database's clock, oldest first, separated by commas. */
+      failures: text(),
+      /** 0: not locked. */
+      locked_until_ms: whole(),
+      /** 1: the last attempt found it locked. */
+      refused: whole(),
+      /** The last change. */
+      at_ms: whole(),
+    },
+    primary_key: ['name'],
+    belongs_to: null,
+    expires: true,
+    backed_up: false,
   }),
 
   idempotency: table({

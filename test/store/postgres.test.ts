@@ -42,6 +42,7 @@ import { PATIENCE } from '../support/store/patience.ts';
 import { type PostgresProxy, startProxy } from '../support/store/proxy.ts';
 import { everySuite } from '../support/store/suites/every.ts';
 import { killSuite } from '../support/store/suites/kill.ts';
+import { sharedWindowsSuite } from '../support/store/suites/shared-windows.ts';
 import {
   chargeOf,
   hasPostgres,
@@ -56,6 +57,7 @@ const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', im
 
 if (hasPostgres) {
   everySuite(onPostgres);
+  sharedWindowsSuite(onPostgres);
   killSuite(onPostgres);
 
   onPostgres(

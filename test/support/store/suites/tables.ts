@@ -7,11 +7,20 @@ import { ALL_TABLES, type Database } from '../../../../api/store/schema.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 /** What belongs to the place or to the moment, not to the records: no backup holds it. */
-const NOT_BACKED_UP = ['data_root', 'master_key', 'matched_scans', 'migrations', 'probes'];
+const NOT_BACKED_UP = [
+  'data_root',
+  'failed_attempts',
+  'master_key',
+  'matched_scans',
+  'migrations',
+  'probes',
+  'rate_windows',
+];
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
 const LEFT_BY_PURGE = [
   'audit',
   'data_root',
+  'failed_attempts',
   'master_key',
   'matched_scans',
   'migrations',
