@@ -21,7 +21,6 @@ import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/ma
 import { copyFolder } from '../support/data/prepared.ts';
 import { freePort } from '../support/free-port.ts';
 import { commandPath } from '../support/kill/command.ts';
-import { freePort } from '../support/free-port.ts';
 import { withReports } from '../support/service/done-reports.ts';
 import { operator } from '../support/service/run-command.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';

@@ -13,7 +13,6 @@ import { midnight, publishedRoot, type RawScan, scratch } from '../support/data/
 import { freePort } from '../support/free-port.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { commandPath, runCommand } from '../support/kill/command.ts';
-import { freePort } from '../support/free-port.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 
 type Environment = Record<string, string>;
