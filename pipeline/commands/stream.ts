@@ -80,11 +80,13 @@ export function streamCommand(config: () => Config): Command {
         every_ms: source.kind === 'simulate' ? SIMULATED_POLL_MS : (options.every ?? 5) * 1000,
         threads: readerThreads(),
         print,
-        stop,
+        signal: stop.signal,
+        status: settings.store === null ? null : newClusterStatus(),
       };
       const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);
-      const cluster = settings.store === null ? null : newClusterStatus();
-      await watchedStream(settings, log, cluster, (watched) => streamSource(settings, { ...request, log: watched }));
+      await watchedStream(settings, log, request.status, (watched) =>
+        streamSource(settings, { ...request, log: watched }),
+      );
     });
 }
 

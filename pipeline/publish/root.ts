@@ -182,15 +182,19 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
   };
 }
 
-/** Moves the current pointer when a process was killed after it had moved a head. */
+/**
+ * Moves the current pointer when a process was killed after it had moved a head; and for a new holder of the lease on a store, so
+ * that its fence is there before anything else: the database may forget it.
+ */
 async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<void> {
-  const { path, dates } = publisher;
+  const { path, dates, fence } = publisher;
   const current = await readCurrent(path);
   const newest_ms = newestScan(dates.heads.values());
   if (newest_ms === null) return;
   const open = [...dates.heads.values()].filter((head) => !head.closed);
   const pinned = current?.open_dates ?? {};
   const agrees =
+    (fence === null || current?.fence === fence) &&
     current?.scan_id === scanId(newest_ms) &&
     open.length === Object.keys(pinned).length &&
     open.every((head) => pinned[head.partition] === head.commit);

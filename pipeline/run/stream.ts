@@ -1,17 +1,21 @@
+import { StoreUnavailable } from '../../schemas/object-store/client.ts';
 import { cataloguesOf } from '../catalogues/catalogues.ts';
+import type { ClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
 import { isTransient } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { readLattice } from '../publish/root-name.ts';
-import { startReadPool } from '../scans/read-ahead.ts';
+import type { Replica } from '../replica/replica.ts';
+import { type ReadPool, startReadPool } from '../scans/read-ahead.ts';
 import { secondsSince } from '../scans/seconds-since.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { pause } from '../sources/retry.ts';
+import { leadInTurn } from './lead.ts';
 import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
@@ -27,6 +31,8 @@ const FINISH_EVERY_MS = 5 * 60_000;
 const SWEEP_EVERY_MS = 60 * 60_000;
 /** After a transient fault the next try comes after the time between two polls, then after twice as long each time, up to this. */
 const LONGEST_WAIT_MS = 30_000;
+/** The pointer of the store is looked at this often: a stale writer may have replaced it. */
+const WATCH_EVERY_MS = 5_000;
 
 /** Where a stream finds raw files. */
 export type StreamSource =
@@ -44,8 +50,10 @@ export interface StreamRequest {
   readonly log: Log;
   /** Prints a line about each wait at a terminal. */
   readonly print: (line: string) => void;
-  /** Aborting it ends the stream between two commits; the stream aborts it when it ends, so that the source stops polling. */
-  readonly stop: AbortController;
+  /** Its abort ends the stream between two commits. */
+  readonly signal: AbortSignal;
+  /** Kept up to date for metrics; null without a store. */
+  readonly status: ClusterStatus | null;
 }
 
 interface OpenedRoot {
@@ -53,16 +61,41 @@ interface OpenedRoot {
   readonly session: Session;
 }
 
-/** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
+/**
+ * Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. With a store only one stream
+ * of all publishes; the others stand by.
+ */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
-  const { source, feeds, every_ms, log, stop } = request;
+  const { log, status, signal } = request;
+  const readPool = startReadPool(request.threads);
+  try {
+    const lead = (replica: Replica | null, turn: AbortSignal) =>
+      publishSource(config, request, { readPool, replica, turn });
+    await leadInTurn(config, { log, status, signal, lead });
+    log.info('Stream:Stop', {});
+  } finally {
+    await readPool.close();
+  }
+}
+
+/** One turn of publishing, from the opening of the root on. */
+interface Turn {
+  readonly readPool: ReadPool;
+  readonly replica: Replica | null;
+  /** Ends the turn. */
+  readonly turn: AbortSignal;
+}
+
+/** Follows a source until the turn ends; the source and the feeds are then no longer polled. */
+async function publishSource(config: Config, request: StreamRequest, { readPool, replica, turn }: Turn): Promise<void> {
+  const { source, feeds, every_ms, log } = request;
   const { data_root, storm_day_start_hour, lattice, now } = config;
   const catalogues = cataloguesOf(config.catalogues);
-  const { signal } = stop;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([turn, ended.signal]);
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
-  const readPool = startReadPool(request.threads);
   const open = async (): Promise<OpenedRoot> => {
-    const opening = { catalogues, lattice, log };
+    const opening = { catalogues, lattice, log, replica };
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), opening);
     log.info('Root:Open:Done', {});
     const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
@@ -84,11 +117,9 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
       ? simulatedSchedule(config, source, log)
       : startSchedule({ feeds: opened, now, log, signal, refreshDerived });
   try {
-    await follow(request, open, arrivals, schedule);
-    log.info('Stream:Stop', {});
+    await follow({ ...request, signal, replica }, open, arrivals, schedule);
   } finally {
-    stop.abort();
-    await readPool.close();
+    ended.abort();
   }
 }
 
@@ -98,7 +129,7 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
  * `arrivals` begins the source once the root is open; its argument returns the root that was opened last.
  */
 async function follow(
-  { log, print, every_ms, stop: { signal } }: StreamRequest,
+  { log, print, every_ms, signal, replica }: StreamRequest & Pick<Turn, 'replica'>,
   open: () => Promise<OpenedRoot>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
   schedule: Schedule,
@@ -127,6 +158,7 @@ async function follow(
           signal,
         );
         root.check();
+        await replica?.watch();
         // Feeds are registered before the scans: catching up with the scans may take hours.
         await schedule.register(root);
         await backlog.workOff(queue, session);
@@ -137,11 +169,12 @@ async function follow(
           print('goes on');
           faults = 0;
         }
-        await queue.wait(every_ms);
+        await queue.wait(replica === null ? every_ms : Math.min(every_ms, WATCH_EVERY_MS));
       } catch (error) {
         // When the root is gone, that is the error to report.
         opened?.root.check();
-        if (!isTransient(error)) throw error;
+        // A store out of reach ends the turn: another process may reach it.
+        if (!isTransient(error) || error instanceof StoreUnavailable) throw error;
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
         log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });

@@ -333,6 +333,23 @@ export function openObjectStore(
   };
 }
 
+/** The same store, each of whose operations ends when a signal aborts. */
+export function untilAborted(store: ObjectStore, signal: AbortSignal): ObjectStore {
+  const bounded = (patience?: Patience): Patience => ({ signal, ...patience });
+  return {
+    name: store.name,
+    put: (key, content, patience) => store.put(key, content, bounded(patience)),
+    putIf: (key, content, condition, patience) => store.putIf(key, content, condition, bounded(patience)),
+    get: (key, range, patience) => store.get(key, range, bounded(patience)),
+    getUnless: (etag, key, patience) => store.getUnless(etag, key, bounded(patience)),
+    open: (key, patience) => store.open(key, bounded(patience)),
+    head: (key, patience) => store.head(key, bounded(patience)),
+    list: (prefix, patience) => store.list(prefix, bounded(patience)),
+    remove: (key, patience) => store.remove(key, bounded(patience)),
+    putParts: (key, parts, patience) => store.putParts(key, parts, bounded(patience)),
+  };
+}
+
 function outcomeOf({ ok, status }: Response, accepted: readonly number[]): RequestOutcome {
   if (ok || status === 404 || accepted.includes(status)) return 'done';
   if (status === 429 || status === 503) return 'slow_down';

@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
@@ -13,6 +12,7 @@ import { silent } from '../../../pipeline/log.ts';
 import { scratch } from '../../support/data/world.ts';
 import { freePort } from '../../support/free-port.ts';
 import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
+import { type Events, hearEvents } from '../../support/kill/events.ts';
 import { type Cluster, postgresPrograms, runCluster } from '../../support/store/cluster.ts';
 import { startProxy } from '../../support/store/proxy.ts';
 
@@ -21,17 +21,10 @@ const TAKEOVER_MS = 10_000;
 const CHILD = fileURLToPath(new URL('../../support/store/lease-child.ts', import.meta.url));
 const CLOCK = fileURLToPath(new URL('../../support/kill/clock.ts', import.meta.url));
 
-interface Said {
-  readonly event: string;
-  readonly fence?: number;
-  readonly reason?: string;
-}
-
 /** A process that wants the lease all the time. */
 interface Contender {
   readonly child: ChildProcess;
-  /** Waits for an event that it did not say before. */
-  readonly next: (event: string) => Promise<Said>;
+  readonly next: Events['next'];
 }
 
 if (postgresPrograms === null) test('leases are not tested: PostgreSQL of Debian is not installed', (t) => t.pass());
@@ -161,7 +154,7 @@ else {
         if (fault === 'stopped') holder.child.kill('SIGCONT');
         else proxy.silent = false;
         if (fault !== 'killed') {
-          t.regex((await holder.next('refused')).reason ?? '', /is lost: /);
+          t.regex(String((await holder.next('refused')).reason), /is lost: /);
           await holder.next('Lease:Wait:Begin');
         }
         await sleep(500);
@@ -220,25 +213,7 @@ function contend(t: ExecutionContext, database_url: string, name: string, journa
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-  const said: Said[] = [];
-  let heard = Promise.withResolvers<void>();
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    said.push(JSON.parse(line));
-    heard.resolve();
-    heard = Promise.withResolvers();
-  });
-  let seen = 0;
-  const next = async (event: string): Promise<Said> => {
-    for (;;) {
-      const { promise } = heard;
-      const found = said.findIndex((one, k) => k >= seen && one.event === event);
-      if (found >= 0) {
-        seen = found + 1;
-        return said[found] as Said;
-      }
-      await promise;
-    }
-  };
+  const { next } = hearEvents(child.stdout);
   return { child, next };
 }
 

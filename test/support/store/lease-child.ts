@@ -8,7 +8,7 @@ import { LeaseLost } from '../../../pipeline/error.ts';
  */
 const [database_url = '', name = '', journal = ''] = process.argv.slice(2);
 const WRITE_EVERY_MS = 20;
-const say = (event: string, fields: object) => writeSync(1, `${JSON.stringify({ event, ...fields })}\n`);
+const say = (event: string, fields: object) => writeSync(1, `${JSON.stringify({ msg: event, ...fields })}\n`);
 const log = { info: say, warn: say, progress: () => {}, close: () => {} };
 const highestFence = async () => Math.max(0, ...readFileSync(journal, 'utf8').trim().split('\n').map(Number));
 

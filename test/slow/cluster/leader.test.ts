@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { openReplica } from '../../../pipeline/replica/replica.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { Current } from '../../../schemas/manifest.ts';
+import { type ObjectStore, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
+import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { deliver, filesOf, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
+import { freePort } from '../../support/free-port.ts';
+import { type Events, hearEvents } from '../../support/kill/events.ts';
+import { command, faultsOf, start } from '../../support/kill/killed.ts';
+import { noObjectStore, type ObjectStoreServer, runObjectStore } from '../../support/object-store/server.ts';
+import { type Cluster, postgresPrograms, runCluster } from '../../support/store/cluster.ts';
+
+/** A standby publishes within this time after the leader was killed or stopped. */
+const TAKEOVER_MS = 10_000;
+const missing = noObjectStore ?? (postgresPrograms === null ? 'PostgreSQL of Debian is not installed' : null);
+
+if (missing !== null) test(`leader and standby are not tested: ${missing}`, (t) => t.truthy(missing));
+else {
+  let server: ObjectStoreServer;
+  let cluster: Cluster;
+  let buckets = 0;
+  test.before(async () => {
+    cluster = runCluster(await freePort());
+    server = await runObjectStore();
+  });
+  test.after.always(async () => {
+    cluster?.stop();
+    await server?.stop();
+  });
+
+  /** A store of the test's own, and streams that share it and one folder of raw files. */
+  async function openWorld(t: ExecutionContext) {
+    const address = await server.bucket(`leader-${buckets++}`);
+    const incoming = await scratch(t, 'incoming');
+    mkdirSync(incoming);
+    const environment = environmentFor(address, cluster.url);
+    const stream = async (name: string): Promise<Stream> => {
+      const root = await scratch(t, name);
+      const child = start(root, ['stream', '--from', incoming, '--every', '0.3'], { environment });
+      t.teardown(async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      });
+      return { root, child, events: hearEvents(child.stderr) };
+    };
+    const store = openObjectStore(address);
+    const bring = (scans: readonly RawScan[]) => deliver(incoming, filesOf(scans));
+    /** Waits until readers of the store see a scan; returns when that was. */
+    const shown = async ({ scan_id }: RawScan): Promise<number> => {
+      while (((await pointerIn(store))?.scan_id ?? '') < scan_id) await sleep(100);
+      return performance.now();
+    };
+    return { address, environment, store, stream, bring, shown };
+  }
+
+  for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
+    test.serial(
+      `${signal} to the leader: the standby goes on within 10 s, no scan is missing, made twice or published by both`,
+      async (t) => {
+        const { address, store, stream, bring, shown } = await openWorld(t);
+        const scans = await scansBetween('23:40', '00:20');
+        const [early, late] = [scans.slice(0, 8), scans.slice(8)];
+        const leader = await stream('first');
+        const first = await leader.events.next('Lease:Take:Done');
+        const standby = await stream('second');
+        await standby.events.next('Lease:Wait:Begin');
+        for (const scan of early.slice(0, -1)) {
+          await bring([scan]);
+          await shown(scan);
+        }
+        // The last one of these is in work.
+        await bring(early.slice(-1));
+        await sleep(300);
+        leader.child.kill(signal);
+        const begun_ms = performance.now();
+        await bring(late.slice(0, 1));
+        const second = await standby.events.next('Lease:Take:Done');
+        const taken_ms = performance.now();
+        const published_ms = await shown(late[0] as RawScan);
+        const before = standby.events.all.filter(({ msg }) => msg === 'Scan:Commit:Done').length;
+        t.log(
+          `${signal}: leads after ${seconds(begun_ms, taken_ms)}, publishes after ${seconds(begun_ms, published_ms)}`,
+        );
+        t.true(taken_ms - begun_ms < TAKEOVER_MS);
+        t.true(Number(second.fence) > Number(first.fence));
+        t.true(before >= 1);
+        for (const scan of late.slice(1)) {
+          await bring([scan]);
+          await shown(scan);
+        }
+        if (signal === 'SIGSTOP') {
+          const untouched = await store.head(layout.current);
+          leader.child.kill('SIGCONT');
+          await leader.events.next('Lease:Lost');
+          await leader.events.next('Lease:Wait:Begin');
+          await sleep(3_000);
+          t.is((await store.head(layout.current))?.etag, untouched?.etag, 'the one that wakes up publishes nothing');
+        }
+        await end(standby);
+        const made = standby.events.all.filter(({ msg }) => msg === 'Scan:Commit:Done');
+        t.deepEqual(
+          made.map(({ redone }) => redone),
+          made.map(() => 0),
+        );
+        if (signal === 'SIGSTOP') {
+          await leader.events.next('Lease:Take:Done');
+          await end(leader);
+          t.is(leader.child.exitCode, 0);
+        }
+        await sameAsOneRun(t, address, scans);
+      },
+    );
+
+  test.serial('a command is refused while a stream writes to the store, and works once it has ended', async (t) => {
+    const { environment, stream, bring, shown, address } = await openWorld(t);
+    const scans = await scansBetween('23:48', '23:56');
+    const leader = await stream('leader');
+    await bring(scans);
+    await shown(scans.at(-1) as RawScan);
+    const other = await scratch(t, 'other');
+    const refused = await command(other, ['compact'], { environment });
+    t.is(refused.code, 4, refused.stderr);
+    t.regex(refused.stderr, /lease live http.*: held by .* process \d+ .*, expected no other pipeline/);
+    await end(leader);
+    const done = await command(other, ['compact'], { environment });
+    t.is(done.code, 0, done.stderr);
+    await sameAsOneRun(t, address, scans);
+  });
+
+  test.serial('a store without a database is a mistake of the settings', async (t) => {
+    const { environment } = await openWorld(t);
+    const { HAIL_DATABASE_URL: _, ...without } = environment;
+    const { code, stderr } = await command(await scratch(t), ['compact'], { environment: without });
+    t.is(code, 2);
+    t.regex(stderr, /HAIL_STORE_URL is set, expected HAIL_DATABASE_URL with it/);
+  });
+}
+
+interface Stream {
+  readonly root: string;
+  readonly child: ReturnType<typeof start>;
+  readonly events: Events;
+}
+
+function environmentFor(address: StoreAddress, database_url: string): Record<string, string> {
+  return {
+    HAIL_DATABASE_URL: database_url,
+    HAIL_STORE_URL: address.url,
+    HAIL_STORE_ACCESS_KEY_ID: address.access_key_id,
+    HAIL_STORE_SECRET_ACCESS_KEY: address.secret_access_key,
+    HAIL_REFLECTIVITY_KEEP_HOURS: '0',
+  };
+}
+
+async function pointerIn(store: ObjectStore): Promise<Current | null> {
+  const found = await store.get(layout.current);
+  return found === null ? null : Current.parse(JSON.parse(Buffer.from(found.content).toString()));
+}
+
+/** Ends a stream as an operator does. */
+async function end({ child }: Stream): Promise<void> {
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+/** What the store holds is whole, and what one run over the same files publishes. */
+async function sameAsOneRun(t: ExecutionContext, address: StoreAddress, scans: readonly RawScan[]): Promise<void> {
+  const copy = await scratch(t, 'copy');
+  mkdirSync(copy);
+  await openReplica({ path: copy, store: openObjectStore(address), fence: null }).pull(null, 'hash');
+  t.deepEqual(await faultsOf(copy), []);
+  sameContent(t, await logicalContent(copy), await contentOfFiles(filesOf(scans)));
+}
+
+function seconds(from_ms: number, to_ms: number): string {
+  return `${((to_ms - from_ms) / 1000).toFixed(1)} s`;
+}
