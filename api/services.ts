@@ -6,6 +6,7 @@ import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
 import { openPublished } from './files/published-root.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
+import { type JobFiles, jobFileOpener, type OpenJobFile, openJobFiles } from './jobs/job-files.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords, type Records } from './metering/records.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
@@ -46,8 +47,12 @@ export interface Services {
   readonly records: Records;
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
-  /** Folder with the files that jobs made. */
+  /** Public address of the store, from which map viewers load tile archives; null: from the service. */
+  readonly tiles_url: string | null;
+  /** Folder in which jobs make their files, and where these stay without a store. */
   readonly files_root: string;
+  readonly jobFiles: JobFiles;
+  readonly openJobFile: OpenJobFile;
   /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
   /** Event formats that receivers may have. */
@@ -195,7 +200,10 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       webhook_time_scale: webhooks.time_scale,
       meter: config.meter ?? NO_METER,
       base_url,
+      tiles_url: config.tiles_url ?? null,
       files_root: records_root,
+      jobFiles: openJobFiles(records_root, config.store),
+      openJobFile: jobFileOpener(records_root, root),
       storm_day_start_hour,
       now,
     },

@@ -1,19 +1,11 @@
 import { z } from 'zod';
+import { isBehind, type Version } from '../../schemas/fence.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { ObjectStore } from '../../schemas/object-store/client.ts';
 import type { DataRoot } from '../data-root.ts';
 
-/** What orders the contents of a list that is replaced. */
-const Version = z.looseObject({
-  /** Number of the lease under which it was written. */
-  fence: z.int().default(0),
-  /** Of a head. */
-  commit: z.int().optional(),
-  /** Of the pointer: the commit of each open date, and when it was written. */
-  open_dates: z.record(z.string(), z.int()).default({}),
-  data_as_of: z.string().default(''),
-});
-type Version = z.infer<typeof Version>;
+/** What orders the contents of a list that is replaced; the states of feeds have no order. */
+const Ordered = z.looseObject({ fence: z.int().optional(), commit: z.int().default(0) });
 
 interface Content {
   readonly etag: string;
@@ -45,7 +37,8 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
     if (found === 'unchanged' || found === null) return before;
     const text = Buffer.from(found.content).toString('utf8');
     const content = { etag: found.etag, text, version: versionOf(text) };
-    if (before !== null && isOlder(content.version, before.version)) return before;
+    const [version, seen] = [content.version, before?.version ?? null];
+    if (version !== null && seen !== null && isBehind(version, seen)) return before;
     contents.set(path, content);
     return content;
   };
@@ -95,20 +88,8 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
 
 function versionOf(text: string): Version | null {
   try {
-    return Version.parse(JSON.parse(text));
+    return Ordered.parse(JSON.parse(text));
   } catch {
     return null;
   }
-}
-
-/** True when a content was written before another one. */
-function isOlder(found: Version | null, before: Version | null): boolean {
-  if (found === null || before === null) return false;
-  if (found.fence !== before.fence) return found.fence < before.fence;
-  if (found.commit !== undefined && before.commit !== undefined) return found.commit < before.commit;
-  for (const [date, commit] of Object.entries(before.open_dates)) {
-    const now = found.open_dates[date];
-    if (now !== undefined && now !== commit) return now < commit;
-  }
-  return found.data_as_of < before.data_as_of;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import type { ObjectStore } from '../../schemas/object-store/client.ts';
+import type { ByteRange, ObjectStore, Patience } from '../../schemas/object-store/client.ts';
 import { downloadFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, DataUnavailable, type FileRange, type ImmutableFile, openPart } from '../data-root.ts';
 import { type FileCache, openFileCache } from './file-cache.ts';
@@ -24,8 +24,9 @@ export interface StoreRoot extends DataRoot {
 
 /** Each of the two listings of a poll costs a request that is paid for: new lists are seen within this. */
 const POLL = { current_ms: 1000, heads_ms: 5000 };
-/** Below the time after which a request is given up. */
-const PATIENCE = { patience_ms: 8_000 };
+/** Longest wait for the store: below the time after which a request is given up, and short for a while after one was in vain. */
+const PATIENCE_MS = { usually: 8_000, after_failure: 1_000 } as const;
+const FAILURE_COUNTS_MS = 10_000;
 /** Files whose content is remembered, some 300 bytes each: those of a hundred editions of a year. */
 const KNOWN_MAX = 100_000;
 /** Files up to this size are copied whole, so that their content is checked; of larger ones only what is asked for is read. */
@@ -37,10 +38,11 @@ const NAMED_HASH = /-([0-9a-f]{8})\.\w+\.arrow$/;
 
 /** Opens a data root in a store. Statements read copies in a folder; nothing is asked of the store before the first poll. */
 export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: StoreRootOptions): Promise<StoreRoot> {
+  const files = storedFiles(store);
   const cache = await openFileCache({
     folder,
     bytes_max,
-    fetch: (file, path) => fetched(store, file, path),
+    fetch: files.copy,
     ...(wait_ms === undefined ? {} : { wait_ms }),
   });
   const known = new LRUCache<string, ImmutableFile>({ max: KNOWN_MAX });
@@ -64,7 +66,7 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
     hold: (paths) => cache.hold(paths.filter(isInside).map(fileAt)),
     has: () => true,
     bytes: async (path) => {
-      const { content } = await readable(path, store.get(path, null, PATIENCE));
+      const content = await files.read(path);
       const [, hash] = NAMED_HASH.exec(path) ?? [];
       const found = createHash('sha256').update(content).digest('hex').slice(0, 8);
       if (hash !== undefined && hash !== found)
@@ -72,11 +74,11 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
       return content;
     },
     part: async (path, first, length) => {
-      const { content } = await readable(path, store.get(path, { first, length }, PATIENCE));
+      const content = await files.read(path, { first, length });
       return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     },
     open: async (file, range) => {
-      if (file.bytes > WHOLE_BYTES) return await openRange(store, file, range);
+      if (file.bytes > WHOLE_BYTES) return await openRange(files, file, range);
       const release = await cache.hold([file]);
       try {
         const wrongSize = (size: number) => new DataUnavailable(file.path, `has ${size} bytes, expected ${file.bytes}`);
@@ -89,27 +91,40 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
   };
 }
 
-async function fetched(store: ObjectStore, file: ImmutableFile, path: string): Promise<void> {
-  await readable(
-    file.path,
-    downloadFile(store, file.path, path, file, PATIENCE).then((isThere) => isThere || null),
-  );
+/** The reading side of a store, whose answers are files that lists name. */
+interface StoredFiles {
+  /** Content of a file, or a range of it. */
+  readonly read: (path: string, range?: ByteRange) => Promise<Uint8Array>;
+  /** Copies a file, whole and checked. */
+  readonly copy: (file: ImmutableFile, to: string) => Promise<void>;
 }
 
-/** What the store answers. Throws DataUnavailable for a file that it does not have, or cannot give now. */
-async function readable<Found>(path: string, asked: Promise<Found | null>): Promise<Found> {
-  const found = await asked.catch((cause: unknown) => {
-    throw new DataUnavailable(path, 'cannot be read from the store', { cause });
-  });
-  if (found !== null) return found;
-  throw Object.assign(new DataUnavailable(path, 'is missing in the store, and a list names it'), { code: 'ENOENT' });
+/** All throw DataUnavailable for a file that the store does not have (its code is ENOENT), or cannot give now. */
+function storedFiles(store: ObjectStore): StoredFiles {
+  let failed_ms = Number.NEGATIVE_INFINITY;
+  const asked = async <Found>(path: string, ask: (patience: Patience) => Promise<Found | null>): Promise<Found> => {
+    const isRecent = performance.now() - failed_ms < FAILURE_COUNTS_MS;
+    const patience_ms = isRecent ? PATIENCE_MS.after_failure : PATIENCE_MS.usually;
+    const found = await ask({ patience_ms }).catch((cause: unknown) => {
+      failed_ms = performance.now();
+      throw new DataUnavailable(path, 'cannot be read from the store', { cause });
+    });
+    if (found !== null) return found;
+    throw Object.assign(new DataUnavailable(path, 'is missing in the store, and a list names it'), { code: 'ENOENT' });
+  };
+  return {
+    read: async (path, range) => (await asked(path, (patience) => store.get(path, range ?? null, patience))).content,
+    copy: async (file, to) => {
+      await asked(file.path, async (patience) => (await downloadFile(store, file.path, to, file, patience)) || null);
+    },
+  };
 }
 
 /** A range of a file, piece by piece; the first is read before this resolves. */
-async function openRange(store: ObjectStore, file: ImmutableFile, { first, last }: FileRange): Promise<Readable> {
+async function openRange(files: StoredFiles, file: ImmutableFile, { first, last }: FileRange): Promise<Readable> {
   const piece = async (from: number) => {
     const length = Math.min(PIECE_BYTES, last + 1 - from);
-    const { content } = await readable(file.path, store.get(file.path, { first: from, length }, PATIENCE));
+    const content = await files.read(file.path, { first: from, length });
     if (content.length === length) return content;
     throw new DataUnavailable(file.path, `ends after ${from + content.length} bytes, its manifest says ${file.bytes}`);
   };

@@ -22,7 +22,8 @@ export interface Json {
 }
 
 /** What these commands need of the settings. */
-export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
+export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'> &
+  Partial<Pick<Config, 'store'>>;
 
 /** A failure of a command: subject, found, expected; and its exit code. */
 export class CommandError extends Error {

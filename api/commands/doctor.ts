@@ -11,7 +11,7 @@ import { orphans, planFaults, scopeFaults, tagFaults } from '../accounts/integri
 import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
 import { openPublished, type PublishedSettings } from '../files/published-root.ts';
-import { sizeFault } from '../jobs/files.ts';
+import { openJobFiles } from '../jobs/job-files.ts';
 import { expiredJobs, filedJobs, pendingSince } from '../jobs/rows.ts';
 import { abandonedClaims } from '../metering/idempotency.ts';
 import type { Records } from '../metering/records.ts';
@@ -271,13 +271,14 @@ async function deletions({ reader }: Records): Promise<Finding> {
 }
 
 /** While the service runs, jobs end within minutes. A finished job needs its file, which backups of the records do not contain. */
-async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
+async function jobs({ reader }: Records, { data_root, store, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
+  const files = openJobFiles(data_root, store);
   const lost: string[] = [];
   for (const job of await filedJobs(reader, null)) {
     // A job that lost its file is marked and refunded already: nothing is left to repair.
     if (job.status !== 'done') continue;
-    const fault = await sizeFault(data_root, job);
+    const fault = await files.sizeFault(job);
     if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
   }
   return [

@@ -131,6 +131,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
       access: config.viewer,
       basemap_folder: join(config.data_root, layout.basemap),
       streets,
+      tiles_url: config.tiles_url,
     }),
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,

@@ -27,9 +27,15 @@ export function dailyTilesPath(date: string): string {
   return `/daily/${date}.pmtiles`;
 }
 
-/** Address of the tiles beside a public address that ends in `/v1`. */
-export function tilesUrl(base_url: string): string {
-  return base_url.replace(/\/v1\/?$/, '/tiles');
+/** Public addresses of a service: its own, ending in `/v1`, and that of its store where map viewers load archives from there. */
+export interface PublicAddresses {
+  readonly base_url: string;
+  readonly tiles_url: string | null;
+}
+
+/** Address of an archive: `path` is that below the tiles' address, `file` that in the data root. */
+export function archiveUrl({ base_url, tiles_url }: PublicAddresses, path: string, file: string): string {
+  return tiles_url === null ? `${base_url.replace(/\/v1\/?$/, '/tiles')}${path}` : `${tiles_url}/${file}`;
 }
 
 /** The archive of a day in a manifest; null where none was drawn. */

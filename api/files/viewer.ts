@@ -45,6 +45,8 @@ export interface ViewerOptions {
   readonly basemap_folder: string;
   /** Street map of the operator. */
   readonly streets?: Streets | null;
+  /** Public address of the store that tile archives are loaded from. */
+  readonly tiles_url?: string | null;
 }
 
 /** The map, and the account of a key. */
@@ -127,11 +129,17 @@ export function openViewer(base_url: string, options: ViewerOptions): Viewer {
   };
 }
 
-async function openSite(base: URL, { access = 'key', basemap_folder, streets = null }: ViewerOptions): Promise<Site> {
+async function openSite(
+  base: URL,
+  { access = 'key', basemap_folder, streets = null, tiles_url = null }: ViewerOptions,
+): Promise<Site> {
   const assets = await loadAssets();
   const ground = await openGround(basemap_folder);
   // The page needs it next. A failure is repeated, and then reported, by the request for the archive.
   ground.archive().catch(() => {});
+  const streets_url = streets !== null && 'address' in streets ? streets.address : null;
+  const addresses = [streets_url, tiles_url].filter((one) => one !== null);
+  const origins = new Set([base.origin, ...addresses.map((one) => new URL(one).origin)]);
   const prefix = base.pathname.replace(/\/v1\/?$/, '');
   const values = {
     api: `${prefix}/v1`,
@@ -146,13 +154,13 @@ async function openSite(base: URL, { access = 'key', basemap_folder, streets = n
   for (const [name, page] of assets.pages) {
     const text = fill(page, values);
     const content = await codings({ type: 'text/html; charset=utf-8', content: Buffer.from(text) });
-    pages.set(name, { content, policy: contentPolicy(base, text, streets) });
+    pages.set(name, { content, policy: contentPolicy(origins, text) });
   }
   const ready = new Map<string, Promise<Codings>>();
   return {
     version: assets.version,
     pages,
-    policy: contentPolicy(base, '', streets),
+    policy: contentPolicy(origins, ''),
     file(name) {
       const known = ready.get(name);
       if (known !== undefined) return known;
@@ -206,12 +214,10 @@ function fill(page: string, values: Readonly<Record<string, string>>): string {
 
 /**
  * Content-Security-Policy: own scripts and styles only, the import map by its hash, archives at the public address
- * and at the address of a street map. MapLibre draws images from `data:` and `blob:`.
+ * and at the addresses of a street map and of the store. MapLibre draws images from `data:` and `blob:`.
  */
-function contentPolicy(base: URL, page: string, streets: Streets | null): string {
+function contentPolicy(origins: ReadonlySet<string>, page: string): string {
   const importMap = IMPORT_MAP.exec(page)?.[1] ?? '';
-  const address = streets !== null && 'address' in streets ? [new URL(streets.address).origin] : [];
-  const origins = new Set([base.origin, ...address]);
   const hash = createHash('sha256').update(importMap).digest('base64');
   return [
     "default-src 'none'",

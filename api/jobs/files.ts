@@ -134,6 +134,11 @@ export async function removeFile(root: string, job: Omit<FiledJob, 'bytes'>): Pr
   await rm(jobFilePath(root, job), { force: true });
 }
 
+/** Removes a file of a kind by its name, if there is one. */
+export async function removeNamed(root: string, kind: Job['kind'], name: string): Promise<void> {
+  await rm(join(jobFolder(root, kind), name), { force: true });
+}
+
 /** A new name survives a power cut once its folder is written. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');

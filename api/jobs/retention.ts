@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import type { Services } from '../services.ts';
-import { listFiles, listStages, partsOfName, removeFile } from './files.ts';
+import { listStages, partsOfName } from './files.ts';
 import { KINDS } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from './rows.ts';
@@ -51,7 +51,7 @@ export function retention(services: Services, log: Logger): Retention {
 const KIND_NAMES = Object.keys(KINDS) as Job['kind'][];
 
 /** Deletes the row first, with a line of the audit log: a file that a crash leaves behind is an orphan without an address. */
-async function deleteExpired({ records, catalog, files_root, now }: Services, log: Logger): Promise<void> {
+async function deleteExpired({ records, catalog, jobFiles, now }: Services, log: Logger): Promise<void> {
   const until_ms = await records.deletions.due('jobs', newestObserved(catalog));
   if (until_ms === null) return;
   const most = shareOfSweep(await countJobs(records.reader));
@@ -59,7 +59,7 @@ async function deleteExpired({ records, catalog, files_root, now }: Services, lo
   for (const job of jobs) {
     await records.transaction((rows) => deleteJob(rows, job, now()));
     // A file that stays has no job; the next sweeps try again.
-    await removeFile(files_root, job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
+    await jobFiles.remove(job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
     log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
   }
   if (jobs.length === most) return;
@@ -74,16 +74,16 @@ function newestObserved({ failure, edition }: Services['catalog']): number | nul
 }
 
 async function deleteOrphans(
-  { records, files_root }: Services,
+  { records, jobFiles }: Services,
   log: Logger,
   before: ReadonlyMap<string, number>,
   monotonic_ms: number,
 ): Promise<ReadonlyMap<string, number>> {
   const seen = new Map<string, number>();
   for (const kind of KIND_NAMES) {
-    const files = await listFiles(files_root, kind);
-    for (let from = 0; from < files.length; from += JOBS_AT_ONCE) {
-      const some = files.slice(from, from + JOBS_AT_ONCE).map((file) => ({ ...file, ...partsOfName(file.name) }));
+    const names = await jobFiles.names(kind);
+    for (let from = 0; from < names.length; from += JOBS_AT_ONCE) {
+      const some = names.slice(from, from + JOBS_AT_ONCE).map((name) => ({ name, ...partsOfName(name) }));
       const filed = await filedAmong(
         records.reader,
         some.map(({ id }) => id),
@@ -93,21 +93,22 @@ async function deleteOrphans(
         const wanted = filed.get(id);
         return wanted !== null && wanted !== sha256;
       });
-      for (const { name, path } of unwanted) {
-        const since_ms = before.get(path) ?? monotonic_ms;
-        if (monotonic_ms - since_ms < ORPHAN_MS) seen.set(path, since_ms);
-        else if (await isRemoved(path, log)) log.warn({ file: name }, 'Jobs:Orphan:Deleted');
-        else seen.set(path, since_ms);
+      for (const { name } of unwanted) {
+        const since_ms = before.get(name) ?? monotonic_ms;
+        if (monotonic_ms - since_ms < ORPHAN_MS) seen.set(name, since_ms);
+        else if (await isRemoved(jobFiles.removeNamed(kind, name), log))
+          log.warn({ file: name }, 'Jobs:Orphan:Deleted');
+        else seen.set(name, since_ms);
       }
     }
   }
   return seen;
 }
 
-/** Removes a file; false where the disk does not let it go. */
-async function isRemoved(path: string, log: Logger): Promise<boolean> {
+/** Awaits the removal of a file; false where the disk or the store does not let it go. */
+async function isRemoved(removal: Promise<void>, log: Logger): Promise<boolean> {
   try {
-    await rm(path, { force: true });
+    await removal;
     return true;
   } catch (error) {
     log.warn({ err: error }, LEFT);

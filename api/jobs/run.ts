@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemFault } from '../../schemas/command-line.ts';
+import { isStoreFault } from '../../schemas/object-store/client.ts';
 import { DataUnavailable } from '../data-root.ts';
 import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';
@@ -9,7 +10,7 @@ import { unlessAborted } from '../event-loop.ts';
 import type { Services } from '../services.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Task } from '../store/tasks/queue.ts';
-import { openStage, placeFile, type Stage, sealFile } from './files.ts';
+import { openStage, type Stage, sealFile } from './files.ts';
 import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { retention } from './retention.ts';
@@ -147,9 +148,12 @@ async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
 /** The result of the job handler; null: it failed, and the job has ended or waits again. */
 async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobResult | null> {
   try {
-    return job.kind === 'report'
-      ? await make(parts, job, path, REPORT, parts.jobHandlers.report)
-      : await make(parts, job, path, EXPORT, parts.jobHandlers.export);
+    const result =
+      job.kind === 'report'
+        ? await make(parts, job, path, REPORT, parts.jobHandlers.report)
+        : await make(parts, job, path, EXPORT, parts.jobHandlers.export);
+    await parts.services.jobFiles.upload(path, { ...job, ...result });
+    return result;
   } catch (error) {
     await endOrWait(parts, job, error);
     return null;
@@ -209,7 +213,7 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
         if (!(await finishJob(rows, job.id, result, services.now()))) return false;
         // The row is locked: no other attempt gets here, unless this process stalls until the database ends its transaction.
         is_placed = true;
-        await placeFile(services.files_root, staged, { ...job, ...result });
+        await services.jobFiles.place(staged, { ...job, ...result });
         return true;
       }),
     // The file has been moved: the next delivery of the task finds out whether the row has ended.
@@ -266,10 +270,10 @@ function attemptsMax(error: unknown): number {
   return mayPass(error) ? ATTEMPTS_MAX : 0;
 }
 
-/** True for faults of the machine, the disk, the data root or the records, which may pass. Any other error is a bug. */
+/** True for faults of the machine, the disk, the data root, its store or the records, which may pass. Any other error is a bug. */
 function mayPass(error: unknown): boolean {
   if (error instanceof DataUnavailable) return true;
-  if (isOutage(error) || systemFault(error) !== null) return true;
+  if (isOutage(error) || systemFault(error) !== null || isStoreFault(error)) return true;
   if (error instanceof ApiError) return error.code === 'overloaded';
   return error instanceof Error && /^(Out of Memory|IO) Error/.test(error.message);
 }

@@ -23,7 +23,9 @@ export function plan(endpoint: ReadEndpoint, services: Services): CallMiddleware
     state.edition ??= readsData ? services.catalog.edition() : NOTHING_PUBLISHED;
     const { plan, version } = planOf(endpoint, { ...input, now_ms, services, edition: state.edition });
     Object.assign(state, { plan, version });
-    if (version !== null) state.tag = tagOf(endpoint, input, `${services.base_url} ${version}`);
+    // Answers hold addresses.
+    const addresses = [services.base_url, services.tiles_url].filter((one) => one !== null).join(' ');
+    if (version !== null) state.tag = tagOf(endpoint, input, `${addresses} ${version}`);
     return next();
   };
 }

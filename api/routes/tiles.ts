@@ -15,12 +15,13 @@ import type { Edition } from '../catalog.ts';
 import { dateQuery } from '../decode.ts';
 import { flatPrice, readEndpoint } from '../endpoint.ts';
 import {
+  archiveUrl,
   dailyArchive,
   dailyTilesPath,
+  type PublicAddresses,
   reflectivityArchives,
   reflectivityTilesPath,
   scanTilesPath,
-  tilesUrl,
 } from '../files/tile-archives.ts';
 import { readFrames } from '../queries/frames.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
@@ -54,7 +55,6 @@ export const getScanTiles = readEndpoint({
     const painted = date === null || !edition.hasReflectivity(date) ? null : await edition.manifest(date);
     const reflectivity = reflectivityArchives(painted);
     const frames = await readFrames(services.engine, edition.paths('frames', dates));
-    const base = tilesUrl(services.base_url);
     return {
       body: {
         layer: 'scan' as const,
@@ -65,8 +65,8 @@ export const getScanTiles = readEndpoint({
         frames: frames.map(({ scan_id, scan_time, max_prob, max_size_mm, storms, tile_path }) => ({
           scan_id,
           scan_time: timestamp(scan_time),
-          url: `${base}${scanTilesPath(date ?? '', tile_path)}`,
-          reflectivity_url: urlOf(base, date ?? '', reflectivity.get(scan_id)),
+          url: archiveUrl(services, scanTilesPath(date ?? '', tile_path), tile_path),
+          reflectivity_url: reflectivityUrl(services, date ?? '', reflectivity.get(scan_id)),
           content_type: PMTILES_TYPE,
           cache_control: SCAN_CACHE_CONTROL,
           max_prob: rounded(max_prob, 3),
@@ -107,7 +107,7 @@ export const getDailyTiles = readEndpoint({
         layer: 'daily' as const,
         date,
         available: archive !== null,
-        url: archive === null ? null : `${tilesUrl(services.base_url)}${dailyTilesPath(date)}`,
+        url: archive === null ? null : archiveUrl(services, dailyTilesPath(date), archive.path),
         content_type: PMTILES_TYPE,
         cache_control: DAILY_CACHE_CONTROL,
         size_bytes: archive?.bytes ?? null,
@@ -118,8 +118,9 @@ export const getDailyTiles = readEndpoint({
   },
 });
 
-function urlOf(base: string, date: string, archive: PublishedFile | undefined): string | null {
-  return archive === undefined ? null : `${base}${reflectivityTilesPath(date, archive.path)}`;
+function reflectivityUrl(addresses: PublicAddresses, date: string, archive: PublishedFile | undefined): string | null {
+  if (archive === undefined) return null;
+  return archiveUrl(addresses, reflectivityTilesPath(date, archive.path), archive.path);
 }
 
 /** The latest date with scans. */

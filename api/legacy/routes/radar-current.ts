@@ -5,7 +5,7 @@ import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import type { Edition } from '../../catalog.ts';
 import { latitudeQuery, longitudeQuery, wordsQuery } from '../../decode.ts';
-import { newestReflectivity, tilesUrl } from '../../files/tile-archives.ts';
+import { archiveUrl, newestReflectivity, type PublicAddresses } from '../../files/tile-archives.ts';
 import { getScanTiles } from '../../routes/tiles.ts';
 import { nearestWithin } from '../../rules/nearest.ts';
 import { earlierRead } from '../endpoint.ts';
@@ -39,7 +39,7 @@ export const earlierRadarCurrent = earlierRead(getScanTiles, {
   toCurrent: () => ({ params: null, query: { date: null }, body: null }),
   fromCurrent: async (tiles, { query: { lat, lng, products }, edition, services }) => {
     const pictures: Readonly<Record<RadarProduct, Omit<Picture, 'type'>>> = {
-      reflectivity: await reflectivityOf(edition, services.base_url),
+      reflectivity: await reflectivityOf(edition, services),
       velocity: none(NO_VELOCITY),
       mesh: meshOf(tiles),
     };
@@ -65,12 +65,12 @@ function meshOf({ frames }: ScanTiles): Omit<Picture, 'type'> {
   return newest === undefined ? none(NO_SCAN) : { timestamp: newest.scan_time, tile_url: newest.url, note: null };
 }
 
-async function reflectivityOf(edition: Edition, base_url: string): Promise<Omit<Picture, 'type'>> {
+async function reflectivityOf(edition: Edition, addresses: PublicAddresses): Promise<Omit<Picture, 'type'>> {
   const newest = await newestReflectivity(edition);
   if (newest === null) return none(NO_REFLECTIVITY);
   return {
     timestamp: timestamp(newest.scan_time),
-    tile_url: `${tilesUrl(base_url)}${newest.path}`,
+    tile_url: archiveUrl(addresses, newest.path, newest.file.path),
     note: null,
   };
 }

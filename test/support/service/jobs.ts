@@ -9,7 +9,7 @@ import { files } from '../../../api/routes/files.ts';
 import { createReport, getReport } from '../../../api/routes/verify-report.ts';
 import type { ExportParams } from '../../../schemas/resources/export-job.ts';
 import type { ReportRequest } from '../../../schemas/resources/report-job.ts';
-import { type RunningService, SERVICE_NOW_MS, startService } from './service.ts';
+import { type RunningService, SERVICE_NOW_MS, type ServiceOptions, startService } from './service.ts';
 
 export const REPORTS = '/v1/verify/report';
 export const EXPORTS = '/v1/exports';
@@ -57,12 +57,13 @@ export interface JobService extends RunningService {
   readonly work: (jobHandlers: JobHandlers, settings?: Partial<RunSettings>, log?: Logger) => () => Promise<void>;
 }
 
-export async function startJobService(): Promise<JobService> {
+export async function startJobService(options: Partial<ServiceOptions> = {}): Promise<JobService> {
   const clock = { ms: SERVICE_NOW_MS };
   const service = await startService({
     endpoints: JOB_ENDPOINTS,
     now: () => clock.ms,
     public_routes: (services) => [files(services)],
+    ...options,
   });
   const ends: (() => Promise<void>)[] = [];
   return {

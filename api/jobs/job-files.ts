@@ -1,0 +1,92 @@
+import { extname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { type ObjectStore, openObjectStore, type StoreAddress } from '../../schemas/object-store/client.ts';
+import { putFile } from '../../schemas/object-store/files.ts';
+import { type DataRoot, type FileRange, openPart } from '../data-root.ts';
+import { fileFault, jobFilePath, listFiles, placeFile, removeFile, removeNamed, sizeFault } from './files.ts';
+import type { Job } from './rows.ts';
+
+type NamedJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'sha256'>;
+type FiledJob = NamedJob & Pick<Job, 'bytes'>;
+
+/** The files of the jobs that are done: in a folder, or in a store, from which every process serves them. */
+export interface JobFiles {
+  /** Puts a sealed file where other processes find it, before its row says that it is there. */
+  readonly upload: (staged: string, job: NamedJob) => Promise<void>;
+  /** Puts a sealed file in its place on this machine, in the transaction that ends its row. */
+  readonly place: (staged: string, job: NamedJob) => Promise<void>;
+  /** Why the file of a job cannot be served, in words; null: it can. */
+  readonly fault: (job: FiledJob) => Promise<string | null>;
+  /** The same by its size alone, which is quick. */
+  readonly sizeFault: (job: FiledJob) => Promise<string | null>;
+  readonly remove: (job: NamedJob) => Promise<void>;
+  /** Names of the files of a kind. */
+  readonly names: (kind: Job['kind']) => Promise<readonly string[]>;
+  readonly removeNamed: (kind: Job['kind'], name: string) => Promise<void>;
+}
+
+/** Opens a range of the file of a job. Throws when it is missing or another. */
+export type OpenJobFile = (job: FiledJob & { readonly bytes: number }, range: FileRange) => Promise<Readable>;
+
+/** The files of the jobs of a service, whose own folder is `root`. */
+export function openJobFiles(root: string, address: StoreAddress | null = null): JobFiles {
+  return address === null ? filesInFolder(root) : filesInStore(openObjectStore(address), root);
+}
+
+/** Opens files of jobs in the store of the published data, or in a folder. */
+export function jobFileOpener(root: string, published: Pick<DataRoot, 'hold' | 'open'>): OpenJobFile {
+  if (published.hold !== null)
+    return (job, range) =>
+      published.open({ path: jobFilePath('', job), bytes: job.bytes, sha256: job.sha256 ?? '' }, range);
+  return (job, range) =>
+    openPart(
+      jobFilePath(root, job),
+      job.bytes,
+      range,
+      (size) => new Error(`file of job ${job.id} has ${size} bytes, expected ${job.bytes}`),
+    );
+}
+
+function filesInFolder(root: string): JobFiles {
+  return {
+    upload: async () => {},
+    place: (staged, job) => placeFile(root, staged, job),
+    fault: (job) => fileFault(root, job),
+    sizeFault: (job) => sizeFault(root, job),
+    remove: (job) => removeFile(root, job),
+    names: async (kind) => (await listFiles(root, kind)).map(({ name }) => name),
+    removeNamed: (kind, name) => removeNamed(root, kind, name),
+  };
+}
+
+/** Files from before the service had a store, and of a backup that was restored, lie in the folder: they are put into the store when they are asked for. */
+function filesInStore(store: ObjectStore, root: string): JobFiles {
+  const keyOf = (job: NamedJob) => jobFilePath('', job);
+  const folderOf = (kind: Job['kind']) => keyOf({ kind, id: '', sha256: '', file_name: '' }).replace(/[^/]*$/, '');
+  const fault = async (job: FiledJob) => {
+    let found = await store.head(keyOf(job));
+    if (found === null && (await fileFault(root, job)) === null) {
+      await putFile(store, keyOf(job), jobFilePath(root, job));
+      found = await store.head(keyOf(job));
+    }
+    if (found === null) return 'is gone';
+    return found.bytes === job.bytes ? null : `has ${found.bytes} bytes, its row says ${job.bytes ?? 'none'}`;
+  };
+  return {
+    upload: (staged, job) => putFile(store, keyOf(job), staged),
+    place: async () => {},
+    fault,
+    sizeFault: fault,
+    remove: async (job) => {
+      await removeFile(root, job);
+      await store.remove(keyOf(job));
+    },
+    names: async (kind) => {
+      const folder = folderOf(kind);
+      const names: string[] = [];
+      for await (const { key } of store.list(folder)) names.push(key.slice(folder.length));
+      return names.filter((name) => extname(name) !== '');
+    },
+    removeNamed: (kind, name) => store.remove(`${folderOf(kind)}${name}`),
+  };
+}

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { type FileCache, openFileCache } from '../../../api/cache/file-cache.ts';
+import type { ImmutableFile } from '../../../api/data-root.ts';
+import { scratch } from '../../support/data/world.ts';
+
+/** A file of `bytes` bytes; its content is its name, repeated. */
+function file(name: string, bytes = 100): ImmutableFile {
+  return { path: `tables/${name}`, bytes, sha256: createHash('sha256').update(contentOf(name, bytes)).digest('hex') };
+}
+
+function contentOf(name: string, bytes: number): Buffer {
+  return Buffer.alloc(bytes, name);
+}
+
+interface Opened {
+  readonly cache: FileCache;
+  readonly folder: string;
+  /** Paths of the files that were fetched. */
+  readonly fetched: string[];
+  /** Names of the files in the folder. */
+  readonly names: () => string[];
+}
+
+interface Settings {
+  readonly bytes_max?: number;
+  readonly wait_ms?: number;
+  readonly folder?: string;
+  readonly before?: (path: string) => Promise<void>;
+}
+
+async function open(t: ExecutionContext, settings: Settings = {}): Promise<Opened> {
+  const { bytes_max = 300, wait_ms = 20, before = async () => {} } = settings;
+  const folder = settings.folder ?? (await scratch(t, 'cache'));
+  const fetched: string[] = [];
+  const cache = await openFileCache({
+    folder,
+    bytes_max,
+    wait_ms,
+    fetch: async ({ path, bytes }, to) => {
+      await before(path);
+      fetched.push(path.slice('tables/'.length));
+      mkdirSync(dirname(to), { recursive: true });
+      writeFileSync(to, contentOf(path.slice('tables/'.length), bytes));
+    },
+  });
+  const names = () => (existsSync(join(folder, 'tables')) ? readdirSync(join(folder, 'tables')).sort() : []);
+  return { cache, folder, fetched, names };
+}
+
+test('a file is fetched once, for questions of the same moment too', async (t) => {
+  const { cache, fetched } = await open(t);
+  const releases = await Promise.all([cache.hold([file('a')]), cache.hold([file('a'), file('a')]), cache.hold([])]);
+  for (const release of releases) release();
+  (await cache.hold([file('a')]))();
+  t.deepEqual(fetched, ['a']);
+  t.deepEqual(cache.load(), { bytes: 100, held_bytes: 0 });
+});
+
+test('the least recently used files go first, and none that is held', async (t) => {
+  const { cache, names } = await open(t);
+  for (const name of ['a', 'b', 'c']) (await cache.hold([file(name)]))();
+  const release = await cache.hold([file('a')]);
+  (await cache.hold([file('d')]))();
+  t.deepEqual(names(), ['a', 'c', 'd']);
+  (await cache.hold([file('e', 200)]))();
+  t.deepEqual(names(), ['a', 'e']);
+  release();
+});
+
+test('thirty questions that need more than fits are answered one after the other, and every file is there meanwhile', async (t) => {
+  const { cache, folder } = await open(t, { wait_ms: 10_000 });
+  let most = 0;
+  const ask = async (n: number) => {
+    const files = [n, n + 1].map((k) => file(`f${k % 10}`));
+    const release = await cache.hold(files);
+    most = Math.max(most, cache.load().held_bytes);
+    for (let look = 0; look < 3; look++) {
+      for (const { path, bytes } of files) t.is(readFileSync(join(folder, path)).length, bytes);
+      await setImmediate();
+    }
+    release();
+  };
+  await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+  t.true(most <= 300 && most > 100, `${most} bytes were held`);
+  t.true(cache.load().bytes <= 300);
+});
+
+test('a question that waits too long for room is refused as overloaded, and those behind it go on', async (t) => {
+  const { cache } = await open(t);
+  const release = await cache.hold([file('a'), file('b')]);
+  const large = cache.hold([file('c', 200)]);
+  const small = cache.hold([file('d')]);
+  await t.throwsAsync(large, { name: 'ApiError', message: /files of too many questions/ });
+  (await small)();
+  release();
+  t.is(cache.load().held_bytes, 0);
+});
+
+test('a question that needs more than the bound is answered when it is alone', async (t) => {
+  const { cache, names } = await open(t, { wait_ms: 10_000 });
+  const release = await cache.hold([file('a')]);
+  const alone = cache.hold([file('b', 200), file('c', 200)]);
+  release();
+  const releaseAlone = await alone;
+  t.deepEqual(names(), ['b', 'c']);
+  releaseAlone();
+  t.true(cache.load().bytes <= 300);
+});
+
+test('a copy that was cut or replaced is fetched again', async (t) => {
+  const { cache, folder, fetched } = await open(t);
+  (await cache.hold([file('a')]))();
+  truncateSync(join(folder, 'tables/a'), 50);
+  (await cache.hold([file('a')]))();
+  writeFileSync(join(folder, 'tables/a'), Buffer.alloc(100, 'x'));
+  (await cache.hold([file('a')]))();
+  t.deepEqual(fetched, ['a', 'a', 'a']);
+  t.deepEqual(readFileSync(join(folder, 'tables/a')), contentOf('a', 100));
+});
+
+test('copies are still there after a restart, checked at their first use; rests and what does not fit are removed', async (t) => {
+  const first = await open(t);
+  for (const name of ['a', 'b', 'c']) {
+    (await first.cache.hold([file(name)]))();
+    await sleep(2); // their times decide which is oldest
+  }
+  const { folder } = first;
+  writeFileSync(join(folder, 'tables/b'), Buffer.alloc(100, 'x'));
+  writeFileSync(join(folder, 'tables/d.1-1.part'), 'rest');
+  const { cache, fetched, names } = await open(t, { folder, bytes_max: 250 });
+  t.deepEqual(names(), ['b', 'c']);
+  for (const name of ['b', 'c']) (await cache.hold([file(name)]))();
+  t.deepEqual(fetched, ['b']);
+});
+
+test('a file that cannot be fetched is an error of the questions that need it, and is tried again', async (t) => {
+  let broken = true;
+  const before = async (path: string) => {
+    if (broken && path.endsWith('b')) throw new Error('out of reach');
+  };
+  const { cache, names } = await open(t, { before });
+  await t.throwsAsync(cache.hold([file('a'), file('b')]), { message: 'out of reach' });
+  t.deepEqual([cache.load(), names()], [{ bytes: 100, held_bytes: 0 }, ['a']]);
+  broken = false;
+  (await cache.hold([file('a'), file('b')]))();
+  t.deepEqual(names(), ['a', 'b']);
+});
