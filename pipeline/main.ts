@@ -16,6 +16,7 @@ import { sqlCommand } from './commands/sql.ts';
 import { streamCommand } from './commands/stream.ts';
 import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
+import { workCommand } from './commands/work.ts';
 import { readConfig } from './config.ts';
 import { readPicture } from './picture/read-picture.ts';
 
@@ -25,6 +26,7 @@ const program = new Command('hail-pipeline')
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
   .addCommand(backfillCommand(readConfig))
+  .addCommand(workCommand(readConfig))
   .addCommand(feedsCommand(readConfig))
   .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())

@@ -73,6 +73,8 @@ export const layout = {
   withdrawnCatalogue: (name: string) => `catalogues/${name}.withdrawn`,
   /** What a store held when this root was last in step with it; `name` stands for the address of the store. */
   storeMemory: (name: string) => `stores/${name}.json`,
+  /** Data root of its own that a worker of a backfill makes one date in. */
+  work: (name: string) => `work/${name}`,
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -3,7 +3,7 @@ import { addDays } from '../../schemas/time.ts';
 import { chooseDate, type DateTask, type TaskStatus } from './choose-date.ts';
 
 /** A worker that has not renewed its claim for so long has lost it, by the clock of the database. */
-const LEASE_S = 60;
+const LEASE_S = 30;
 /** A date is tried so many times; each claim counts, so that a date that kills its workers ends, too. */
 const MAX_ATTEMPTS = 3;
 /** Rest before the next attempt, seconds; doubled for the third. */

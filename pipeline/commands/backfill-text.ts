@@ -6,7 +6,7 @@ import type { BackfillPlan } from '../run/backfill-plan.ts';
 /** Result of a backfill in lines for people. */
 export function backfillText({ dates, scans, seconds }: BackfillReport): string {
   const made = dates.filter(({ status }) => status === 'done');
-  const others = (['published', 'empty', 'failed'] as const).flatMap((status) => {
+  const others = (['published', 'empty', 'failed', 'open'] as const).flatMap((status) => {
     const count = dates.filter((date) => date.status === status).length;
     return count === 0 ? [] : [`${counted(count, 'date')} ${OTHERS[status]}`];
   });
@@ -24,6 +24,7 @@ const OTHERS = {
   published: 'published already',
   empty: 'without scans in the source',
   failed: 'failed',
+  open: 'still to be made',
 } as const;
 
 function faultText({ reason, missing, rejected }: DateOutcome): string {

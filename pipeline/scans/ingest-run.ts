@@ -35,6 +35,7 @@ import {
   decodeTrackingState,
   emptyTrackingState,
   encodeTrackingState,
+  stateAt,
   TRACKING_MAX_GAP_MS,
   type TrackingState,
 } from './tracking-state.ts';
@@ -289,7 +290,8 @@ async function stateBefore(context: Context, time_ms: number, replaced: Readonly
   const before = (await committedSince(context, time_ms)).findLast(
     ({ scan_id }) => scanTime(scan_id) < time_ms && !replaced.has(scan_id),
   );
-  if (before === undefined || time_ms - scanTime(before.scan_id) > TRACKING_MAX_GAP_MS) return emptyTrackingState;
+  if (before === undefined) return stateAt(context.settings.tracking_before ?? emptyTrackingState, time_ms);
+  if (time_ms - scanTime(before.scan_id) > TRACKING_MAX_GAP_MS) return emptyTrackingState;
   if (context.tracking.scan_time === scanTime(before.scan_id)) return context.tracking;
   const checkpoint = await checkpointAfter(context, before.scan_id);
   if (checkpoint === undefined)

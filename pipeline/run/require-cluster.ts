@@ -1,0 +1,16 @@
+import type { StoreAddress } from '../../schemas/object-store/client.ts';
+import type { Config } from '../config.ts';
+import { UsageError } from '../error.ts';
+
+/** Database and store that processes of several machines share; throws UsageError naming the setting that is missing. */
+export function requireCluster({ database_url, store }: Config): {
+  readonly database_url: string;
+  readonly address: StoreAddress;
+} {
+  if (store === null) throw new UsageError('HAIL_STORE_URL is not set, expected the address of a store');
+  if (database_url === null)
+    throw new UsageError(
+      'HAIL_DATABASE_URL is not set, expected it together with HAIL_STORE_URL: PostgreSQL holds leases and tasks',
+    );
+  return { database_url, address: store };
+}
