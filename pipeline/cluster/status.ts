@@ -5,6 +5,8 @@ import type { Lease } from './lease.ts';
 export interface ClusterStatus {
   /** Lease on the live feed; null while another process holds it. */
   lease: Lease | null;
+  /** What this process has committed and not yet stored; null while it stands by. */
+  lag: (() => { readonly partitions: number; readonly files: number; readonly bytes: number }) | null;
   /** Requests to the store since the start, by outcome. */
   readonly requests: Record<RequestOutcome, number>;
 }
@@ -12,6 +14,7 @@ export interface ClusterStatus {
 export function newClusterStatus(): ClusterStatus {
   return {
     lease: null,
+    lag: null,
     requests: Object.fromEntries(REQUEST_OUTCOMES.map((outcome) => [outcome, 0])) as Record<RequestOutcome, number>,
   };
 }

@@ -16,6 +16,14 @@ export function watchCluster({ registry }: PipelineMetrics, status: ClusterStatu
     'lease_heartbeat_age_seconds',
     `Time since the database confirmed the lease; it counts as lost at ${LEASE_MS / 1000} s.`,
   );
+  const lags = {
+    partitions: gauge(
+      'replica_lag_partitions',
+      'Storm dates and other partitions that are committed and not yet stored.',
+    ),
+    files: gauge('replica_lag_files', 'Files of the push under way that are not yet stored.'),
+    bytes: gauge('replica_lag_bytes', 'Bytes of the push under way that are not yet stored.'),
+  };
   const requests = new Counter({
     name: `${PREFIX}store_requests_total`,
     help: 'Requests to the store by outcome; any outcome but done and refused is tried again.',
@@ -33,6 +41,10 @@ export function watchCluster({ registry }: PipelineMetrics, status: ClusterStatu
       fence.set(lease.fence);
       heartbeat.set(heartbeat_ms / 1000);
     }
+    const lag = status.lag?.() ?? null;
+    for (const part of ['partitions', 'files', 'bytes'] as const)
+      if (lag === null) lags[part].clear();
+      else lags[part].set(lag[part]);
     requests.reset();
     for (const [outcome, count] of Object.entries(status.requests)) requests.inc({ outcome }, count);
   };

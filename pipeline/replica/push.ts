@@ -39,6 +39,8 @@ export interface PushOrder {
   readonly pointerPatience: () => Patience;
   /** Fence of this writer; null for one that is known to be the only one. */
   readonly fence: number | null;
+  /** Is told of files that are to be stored, and, negative, of those that were. */
+  readonly lag: (change: Moved) => void;
 }
 
 /** A partition to push. */
@@ -94,8 +96,10 @@ export function isListOf(manifest: Manifest, stored: Stored): boolean {
 async function pushFiles(order: PushOrder, files: readonly PublishedFile[]): Promise<Moved> {
   const { path, store } = order;
   const left = files.length < LISTED_FROM_FILES ? files : await absentFiles(order, files);
+  order.lag(sumOfMoved(left.map(({ bytes }) => ({ files: 1, bytes }))));
   const put = async (file: PublishedFile): Promise<Moved> => {
     await putFile(store, file.path, join(path, file.path), file);
+    order.lag({ files: -1, bytes: -file.bytes });
     return { files: 1, bytes: file.bytes };
   };
   const [large, small] = [

@@ -69,8 +69,8 @@ export interface Replica extends RootReplica {
   readonly highestFence: () => Promise<number>;
   /** Looks at the pointer of the store, and puts its own again where a writer with a lower fence replaced it. Throws Conflict for a higher one. */
   readonly watch: () => Promise<'ours' | 'restored'>;
-  /** Partitions that are still to be pushed. */
-  readonly due: () => number;
+  /** What is committed and not yet in the store: partitions, and files and bytes of those that are being pushed. */
+  readonly lag: () => Moved & { readonly partitions: number };
 }
 
 /** Opens the replica of a root in a store. No request is sent. */
@@ -85,11 +85,15 @@ export function openReplica({
   log = silent,
   fills = false,
 }: ReplicaSettings): Replica {
+  let lag = NOTHING_MOVED;
   const order: PushOrder = {
     path,
     store,
     fence,
     check,
+    lag: (change) => {
+      lag = sumOfMoved([lag, change]);
+    },
     pointerPatience: () => ({
       ...(pointer_ms === undefined ? {} : { patience_ms: pointer_ms() }),
       ...(signal === undefined ? {} : { signal }),
@@ -269,6 +273,7 @@ export function openReplica({
   };
 
   const pushOnce = async (partitions: readonly string[] | null): Promise<Moved> => {
+    lag = NOTHING_MOVED;
     await pushRoot();
     const own = partitions === null ? await ownCurrent(path) : null;
     if (is_all_due && partitions === null)
@@ -372,6 +377,6 @@ export function openReplica({
       return 'restored';
     },
     sweep: async () => ({ files: 0, bytes: 0 }),
-    due: () => due.size,
+    lag: () => ({ partitions: due.size, ...lag }),
   };
 }

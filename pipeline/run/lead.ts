@@ -89,9 +89,9 @@ export async function leadInTurn(config: Config, { log, status, signal, lead }: 
     try {
       lease = await standBy(config, works, log, signal);
       if (lease === null) return;
-      if (status !== null) status.lease = lease;
-      const turn = AbortSignal.any([signal, lease.lost]);
-      await lead(works.open(lease), turn);
+      const replica = works.open(lease);
+      if (status !== null) Object.assign(status, { lease, lag: replica.lag });
+      await lead(replica, AbortSignal.any([signal, lease.lost]));
       if (!lease.lost.aborted) return;
     } catch (error) {
       if (signal.aborted) return;
@@ -102,7 +102,7 @@ export async function leadInTurn(config: Config, { log, status, signal, lead }: 
       } else if (!(error instanceof LeaseLost) && lease?.lost.aborted !== true) throw error;
     } finally {
       await lease?.release();
-      if (status !== null) status.lease = null;
+      if (status !== null) Object.assign(status, { lease: null, lag: null });
     }
   }
 }

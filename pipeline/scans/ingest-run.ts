@@ -1,11 +1,11 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CommittedScan, PublishedFile } from '../../schemas/manifest.ts';
+import { type CommittedScan, type PublishedFile, provenanceOfDate } from '../../schemas/manifest.ts';
 import { MS_PER_DAY, scanId, scanTime, stormDateStart } from '../../schemas/time.ts';
 import { PipelineError, Unreadable } from '../error.ts';
 import { sha256 } from '../files.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { type Contradiction, openFileIndex, planScans, type ScanPlan } from '../sources/plan.ts';
+import { type Contradiction, filesOf, openFileIndex, planScans, type ScanPlan } from '../sources/plan.ts';
 import {
   type ProcessedSegment,
   paintsReflectivity,
@@ -15,6 +15,7 @@ import {
   withNewest,
 } from './process-segment.ts';
 import {
+  archiveFile,
   archiveUnused,
   type Deferred,
   dateOf,
@@ -27,6 +28,7 @@ import {
   type Rejected,
   rejectFile,
   selectWorthwhile,
+  unarchived,
 } from './raw-archive.ts';
 import { openReadAhead } from './read-ahead.ts';
 import { type Context, deferLate, isStopped, leaveOutLate, type Run, type TakeArrivals } from './run.ts';
@@ -340,11 +342,42 @@ async function rejectUnusable(run: Run): Promise<void> {
 }
 
 /** Archives files that no scan takes, and empties the inbox of archived ones. Returns how many files no scan takes. */
-async function archiveLeftovers({ context, index, given, accepted, tally }: Run): Promise<number> {
+async function archiveLeftovers(run: Run): Promise<number> {
+  const { context, index, given, accepted, tally } = run;
   const plans = planScans(index.all());
+  await archivePublished(run, plans.scans);
   const unused = await archiveUnused(context, given, plans.unused, tally.deferred);
   if (context.settings.move_raw) await emptyInbox(context, accepted, plans.duplicates);
   return unused;
+}
+
+/**
+ * Archives given files of published scans of open dates, as far as the archive lacks them: another process published those scans, and
+ * a late file may change them.
+ */
+async function archivePublished({ context, accepted, tally }: Run, scans: readonly ScanPlan[]): Promise<void> {
+  const { root } = context;
+  const missing = new Set((await unarchived(context, accepted)).map(({ location }) => location));
+  const skipped = scans.filter(
+    (scan) => !tally.done.has(scan.scan_id) && filesOf(scan).some(({ location }) => missing.has(location)),
+  );
+  const [first] = skipped;
+  if (first === undefined) return;
+  const published = new Map(
+    (await committedSince(context, first.scan_time)).map((scan) => [scan.scan_id, scan.inputs]),
+  );
+  for (const scan of skipped) {
+    const head = root.heads.get(dateOf(context, scan.scan_id));
+    if (head === undefined || head.closed || published.get(scan.scan_id) !== scan.inputs) continue;
+    const provenance = provenanceOfDate(head.partition, head.provenance);
+    for (const file of filesOf(scan).filter(({ location }) => missing.has(location))) {
+      try {
+        await archiveFile(context, file, provenance);
+      } catch (error) {
+        deferUnreadable(context, file, error, tally.deferred);
+      }
+    }
+  }
 }
 
 function summaryOf({ context, accepted, tally }: Run, unused: number): RunSummary {

@@ -302,14 +302,19 @@ export async function archiveUnused(
   return archived;
 }
 
+/** Accepted files that the archive does not have. */
+export async function unarchived(context: RawArchive, accepted: readonly SourceFile[]): Promise<SourceFile[]> {
+  const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
+  return withoutKnown(accepted, archived, []);
+}
+
 /** Deletes files that are archived or duplicates from the inbox they came in. */
 export async function emptyInbox(
   context: RawArchive,
   accepted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
-  const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
-  const needed = new Set(withoutKnown(accepted, archived, []));
+  const needed = new Set(await unarchived(context, accepted));
   for (const file of duplicates) needed.delete(file);
   for (const file of accepted)
     if (!needed.has(file) && !isArchived(context.root, file)) await fs.rm(file.location, { force: true });

@@ -222,10 +222,16 @@ test('a process that shares a store says whether it leads, and what the store an
   const values = async () => {
     refresh();
     const text = await metrics.registry.metrics();
-    const names = ['leader', 'lease_fence', 'lease_heartbeat_age_seconds', 'store_requests_total{outcome="slow_down"}'];
+    const names = [
+      'leader',
+      'lease_fence',
+      'lease_heartbeat_age_seconds',
+      'replica_lag_bytes',
+      'store_requests_total{outcome="slow_down"}',
+    ];
     return names.map((name) => seriesValue(text, `hail_pipeline_${name}`));
   };
-  t.deepEqual(await values(), [0, null, null, 0]);
+  t.deepEqual(await values(), [0, null, null, null, 0]);
   let age_ms: number | null = 1_500;
   const never = new AbortController().signal;
   status.lease = {
@@ -236,10 +242,12 @@ test('a process that shares a store says whether it leads, and what the store an
     lost: never,
     release: async () => {},
   };
+  status.lag = () => ({ partitions: 1, files: 3, bytes: 900 });
   status.requests.slow_down = 3;
-  t.deepEqual(await values(), [1, 7, 1.5, 3]);
+  t.deepEqual(await values(), [1, 7, 1.5, 900, 3]);
   age_ms = 6_000;
-  t.deepEqual(await values(), [0, 7, 6, 3]);
+  t.deepEqual(await values(), [0, 7, 6, 900, 3]);
   age_ms = null;
-  t.deepEqual(await values(), [0, null, null, 3]);
+  status.lag = null;
+  t.deepEqual(await values(), [0, null, null, null, 3]);
 });

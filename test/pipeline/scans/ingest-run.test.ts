@@ -7,6 +7,7 @@ import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { allRows } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
+import { layout } from '../../../schemas/layout.ts';
 import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { type Detection, detections } from '../../../schemas/tables/detections.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
@@ -118,6 +119,20 @@ test('a late companion makes its scan again and gives the content of the right o
   t.is(run.scans, 0);
   t.true(run.redone > 0);
   sameContent(t, await logicalContent(root), content);
+});
+
+test('raw files of scans that another process published are archived when they come, so that a late companion finds them', async (t) => {
+  const scans = await aroundMidnight();
+  const root = await scratch(t);
+  const late = scans[3] as RawScan;
+  const companion = late.files.filter((file) => file.product === 'VIL');
+  const first = filesOf(scans).filter((file) => !companion.includes(file));
+  await ingest(root, first);
+  await fs.rm(join(root, layout.raw), { recursive: true });
+  const given = await ingest(root, first);
+  t.deepEqual([given.scans, given.redone, given.postponed], [0, 0, []]);
+  t.true((await ingest(root, companion)).redone > 0);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
 test('a companion that comes before any scan of its date waits for the scan it belongs to', async (t) => {
