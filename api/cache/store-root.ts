@@ -38,7 +38,9 @@ const NAMED_HASH = /-([0-9a-f]{8})\.\w+\.arrow$/;
 
 /** Opens a data root in a store. Statements read copies in a folder; nothing is asked of the store before the first poll. */
 export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: StoreRootOptions): Promise<StoreRoot> {
-  const files = storedFiles(store);
+  const contact = openContact();
+  const files = storedFiles(store, contact);
+  const lists = storeLists(store);
   const cache = await openFileCache({
     folder,
     bytes_max,
@@ -53,14 +55,17 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
   };
   const isInside = (path: string) => path.startsWith(`${folder}/`);
   return {
-    ...storeLists(store),
+    mark: (path) => contact.noted(lists.mark(path)),
+    text: (path) => contact.noted(lists.text(path)),
+    partitions: () => contact.noted(lists.partitions()),
     name: store.name,
     root: folder,
     poll: POLL,
     cache,
     fileOf: (file) => {
       const path = join(folder, file.path);
-      if (!known.has(path)) known.set(path, { path: file.path, bytes: file.bytes, sha256: file.sha256 });
+      if (known.get(path)?.sha256 !== file.sha256)
+        known.set(path, { path: file.path, bytes: file.bytes, sha256: file.sha256 });
       return path;
     },
     hold: (paths) => cache.hold(paths.filter(isInside).map(fileAt)),
@@ -100,13 +105,9 @@ interface StoredFiles {
 }
 
 /** All throw DataUnavailable for a file that the store does not have (its code is ENOENT), or cannot give now. */
-function storedFiles(store: ObjectStore): StoredFiles {
-  let failed_ms = Number.NEGATIVE_INFINITY;
+function storedFiles(store: ObjectStore, contact: Contact): StoredFiles {
   const asked = async <Found>(path: string, ask: (patience: Patience) => Promise<Found | null>): Promise<Found> => {
-    const isRecent = performance.now() - failed_ms < FAILURE_COUNTS_MS;
-    const patience_ms = isRecent ? PATIENCE_MS.after_failure : PATIENCE_MS.usually;
-    const found = await ask({ patience_ms }).catch((cause: unknown) => {
-      failed_ms = performance.now();
+    const found = await contact.noted(ask(contact.patience())).catch((cause: unknown) => {
       throw new DataUnavailable(path, 'cannot be read from the store', { cause });
     });
     if (found !== null) return found;
@@ -116,6 +117,33 @@ function storedFiles(store: ObjectStore): StoredFiles {
     read: async (path, range) => (await asked(path, (patience) => store.get(path, range ?? null, patience))).content,
     copy: async (file, to) => {
       await asked(file.path, async (patience) => (await downloadFile(store, file.path, to, file, patience)) || null);
+    },
+  };
+}
+
+/** Whether the store was reached lately: questions that need it do not each wait for long. */
+interface Contact {
+  readonly patience: () => Patience;
+  /** Passes the answer of the store on. */
+  readonly noted: <Found>(asked: Promise<Found>) => Promise<Found>;
+}
+
+function openContact(): Contact {
+  let failed_ms = Number.NEGATIVE_INFINITY;
+  return {
+    patience: () => {
+      const isRecent = performance.now() - failed_ms < FAILURE_COUNTS_MS;
+      return { patience_ms: isRecent ? PATIENCE_MS.after_failure : PATIENCE_MS.usually };
+    },
+    noted: async (asked) => {
+      try {
+        const found = await asked;
+        failed_ms = Number.NEGATIVE_INFINITY;
+        return found;
+      } catch (error) {
+        failed_ms = performance.now();
+        throw error;
+      }
     },
   };
 }

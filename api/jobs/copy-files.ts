@@ -2,8 +2,7 @@ import { chmod, copyFile, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ID_PREFIXES } from '../../schemas/ids.ts';
-import { fileFault, jobFilePath, openStage, placeFile, sealFile, stagesFolder } from './files.ts';
-import { KINDS } from './kinds.ts';
+import { FOLDERS, fileFault, jobFilePath, openStage, placeFile, sealFile, stagesFolder } from './files.ts';
 
 /** A row of a job that is done and has a file. */
 const Done = z.looseObject({ status: z.literal('done'), file_name: z.string() });
@@ -58,7 +57,7 @@ export async function copyJobFiles(
       copied.bytes += job.bytes;
     }
   }
-  for (const { folder } of Object.values(KINDS)) await removeIfEmpty(stagesFolder(join(to_root, folder)));
+  for (const folder of Object.values(FOLDERS)) await removeIfEmpty(stagesFolder(join(to_root, folder)));
   return { ...copied, faults };
 }
 

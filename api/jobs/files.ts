@@ -2,10 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { layout } from '../../schemas/layout.ts';
 import { memoize } from '../memoize.ts';
-import { KINDS } from './kinds.ts';
 import type { Job } from './rows.ts';
 
+/** Folder of the files of each kind, below the root. */
+export const FOLDERS: Readonly<Record<Job['kind'], string>> = { report: layout.reports, export: layout.exports };
 /** Folder of unfinished files, inside the folder of the files: a move from one to the other is atomic. */
 const MAKING = '.making';
 /** Files hold a business's data: only the service may read them. */
@@ -35,7 +37,7 @@ export interface Stage {
 
 /** Folder of the files of a kind. */
 function jobFolder(root: string, kind: Job['kind']): string {
-  return join(root, KINDS[kind].folder);
+  return join(root, FOLDERS[kind]);
 }
 
 /**

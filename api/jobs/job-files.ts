@@ -1,9 +1,8 @@
-import { extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type ObjectStore, openObjectStore, type StoreAddress } from '../../schemas/object-store/client.ts';
 import { putFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, type FileRange, openPart } from '../data-root.ts';
-import { fileFault, jobFilePath, listFiles, placeFile, removeFile, removeNamed, sizeFault } from './files.ts';
+import { FOLDERS, fileFault, jobFilePath, listFiles, placeFile, removeFile, removeNamed, sizeFault } from './files.ts';
 import type { Job } from './rows.ts';
 
 type NamedJob = Pick<Job, 'id' | 'kind' | 'file_name' | 'sha256'>;
@@ -62,7 +61,6 @@ function filesInFolder(root: string): JobFiles {
 /** Files from before the service had a store, and of a backup that was restored, lie in the folder: they are put into the store when they are asked for. */
 function filesInStore(store: ObjectStore, root: string): JobFiles {
   const keyOf = (job: NamedJob) => jobFilePath('', job);
-  const folderOf = (kind: Job['kind']) => keyOf({ kind, id: '', sha256: '', file_name: '' }).replace(/[^/]*$/, '');
   const fault = async (job: FiledJob) => {
     let found = await store.head(keyOf(job));
     if (found === null && (await fileFault(root, job)) === null) {
@@ -82,11 +80,11 @@ function filesInStore(store: ObjectStore, root: string): JobFiles {
       await store.remove(keyOf(job));
     },
     names: async (kind) => {
-      const folder = folderOf(kind);
+      const folder = `${FOLDERS[kind]}/`;
       const names: string[] = [];
       for await (const { key } of store.list(folder)) names.push(key.slice(folder.length));
-      return names.filter((name) => extname(name) !== '');
+      return names;
     },
-    removeNamed: (kind, name) => store.remove(`${folderOf(kind)}${name}`),
+    removeNamed: (kind, name) => store.remove(`${FOLDERS[kind]}/${name}`),
   };
 }

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import { layout } from '../../schemas/layout.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   EXPORT_KEPT_DAYS,
@@ -52,8 +51,6 @@ export interface Kind<Params, Summary> {
   readonly summary: z.ZodType<Summary>;
   /** Days that a job and its file are kept after it was accepted. */
   readonly kept_days: number;
-  /** Folder of the files, below the root. */
-  readonly folder: string;
   /** Path of the poll, below the public address. */
   readonly poll_path: string;
 }
@@ -62,7 +59,6 @@ export const REPORT: Kind<ReportRequest, ReportSummary> = {
   params: ReportRequest,
   summary: ReportSummary,
   kept_days: REPORT_KEPT_DAYS,
-  folder: layout.reports,
   poll_path: '/verify/report',
 };
 
@@ -70,7 +66,6 @@ export const EXPORT: Kind<ExportParams, ExportSummary> = {
   params: ExportRequest,
   summary: ExportSummary,
   kept_days: EXPORT_KEPT_DAYS,
-  folder: layout.exports,
   poll_path: '/exports',
 };
 

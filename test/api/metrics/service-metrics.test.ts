@@ -181,7 +181,7 @@ test('refusals are counted by their reason, and each reason is there before the 
   const metrics = createMetrics();
   const telemetry = telemetryOf(pino({ level: 'silent' }), metrics);
   const before = seriesOf(await metrics.registry.metrics());
-  for (const reason of ['engine', 'thread', 'guests', 'open_files'])
+  for (const reason of ['engine', 'thread', 'guests', 'open_files', 'cache'])
     t.is(before.get(`hail_overload_refusals_total{reason="${reason}"}`), 0);
   telemetry.refused(new ApiError('overloaded', 'busy', {}, { reason: 'engine' }));
   telemetry.refused(new ApiError('rate_limited', 'often', {}, { reason: 'day' }));
