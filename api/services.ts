@@ -13,6 +13,7 @@ import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
 import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
 import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
+import { correction_ms } from './store/clock.ts';
 import { journalPath } from './store/database.ts';
 import { rootMemory } from './store/remembered-root.ts';
 import { openSecrets, type Secrets } from './store/secrets.ts';
@@ -101,8 +102,9 @@ const SILENT = pino({ level: 'silent' });
  * opened before is closed again. A data root that contradicts itself is no failure: its answers are refused until it is mended.
  */
 export async function openServices(config: ServicesConfig, log: Logger = SILENT): Promise<OpenedServices> {
-  const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url, now } = config;
+  const { data_root, records_root = data_root, database_url, storm_day_start_hour, base_url } = config;
   const { master_keys = null, webhooks = NO_WEBHOOK_SETTINGS, smtp_url = null, now_is_fixed = false } = config;
+  const now = now_is_fixed ? config.now : () => config.now() + correction_ms();
   await using opened = new AsyncDisposableStack();
   const records = await openRecords({
     data_root: records_root,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
+import { machineClock } from '../store/clock.ts';
 import type { Transact } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
@@ -138,6 +139,6 @@ export async function sendMail(
       return;
     }
     const wait_ms = Math.min(FIRST_WAIT_MS * 2 ** mail.failed, LONGEST_WAIT_MS);
-    await records.transaction((rows) => addMail(rows, queue, { ...mail, failed }, Date.now() + wait_ms));
+    await records.transaction((rows) => addMail(rows, queue, { ...mail, failed }, machineClock() + wait_ms));
   }
 }

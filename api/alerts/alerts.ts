@@ -75,17 +75,22 @@ export async function matchedScans(rows: Kysely<Database>, first: string): Promi
   return new Set(found.map(({ scan_id }) => scan_id));
 }
 
-/** Marks a scan as matched, and deletes the marks of scans before `forget_before`. */
+/**
+ * Marks a scan as matched, and deletes the marks of scans before `forget_before`. False when another process has: where that is in a
+ * transaction that has not ended, this waits for its end.
+ */
 export async function markMatched(
   rows: Transaction<Database>,
   scan_id: string,
   now_ms: number,
   forget_before: string,
-): Promise<void> {
-  await rows
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await rows
     .insertInto('matched_scans')
     .values({ scan_id, at: instant(now_ms) })
     .onConflict((conflict) => conflict.doNothing())
-    .execute();
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows === 0n) return false;
   await rows.deleteFrom('matched_scans').where('scan_id', '<', forget_before).execute();
+  return true;
 }

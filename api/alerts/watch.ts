@@ -192,12 +192,13 @@ export function createWatch(
       const isLast = from + PLACES_PER_TRANSACTION >= ids.length;
       const now_ms = clocks.now();
       const raised = await records.transaction(async (rows) => {
-        if (await isMatched(rows, scan_id)) return null; // by another process
+        // The last transaction of a scan marks it first: of several processes one raises its alerts, and the others wait for its end.
+        const isOurs = isLast ? await markMatched(rows, scan_id, now_ms, forget) : !(await isMatched(rows, scan_id));
+        if (!isOurs) return null;
         const outbox = { queue: parts.queue, store: records.store, formats: parts.formats };
-        const raised =
-          part.length === 0 ? NOTHING_RAISED : await raiseAlerts(rows, outbox, scan, { index, found }, part, now_ms);
-        if (isLast) await markMatched(rows, scan_id, now_ms, forget);
-        return raised;
+        return part.length === 0
+          ? NOTHING_RAISED
+          : await raiseAlerts(rows, outbox, scan, { index, found }, part, now_ms);
       });
       if (raised === null) return;
       if (raised.opened + raised.resolved > 0) parts.queue.wake(MESSAGE_TASK);

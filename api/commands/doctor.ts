@@ -16,6 +16,7 @@ import { expiredJobs, filedJobs, pendingSince } from '../jobs/rows.ts';
 import { abandonedClaims } from '../metering/idempotency.ts';
 import type { Records } from '../metering/records.ts';
 import { verifyLedger } from '../metering/verify.ts';
+import { machineClock } from '../store/clock.ts';
 import { recordsLocation } from '../store/database.ts';
 import { isDamage } from '../store/database-health.ts';
 import { readClock } from '../store/deletions.ts';
@@ -212,8 +213,8 @@ async function ledger({ reader }: Records): Promise<Finding> {
 }
 
 /** Claims of dead processes do no harm: the next request with their key takes them over. */
-async function claims({ reader }: Records): Promise<Finding> {
-  const { length } = await abandonedClaims(reader, Date.now());
+async function claims({ store }: Records): Promise<Finding> {
+  const { length } = await abandonedClaims(store);
   return {
     check: 'idempotency',
     status: length === 0 ? 'ok' : 'note',
@@ -229,7 +230,7 @@ async function deliveries({ reader }: Records): Promise<Finding> {
     const message = `events and mails wait since ${pause.since}, because ${pause.reason}: once the original is gone, '${RESUME}' sends them`;
     return { check, status: 'note', message };
   }
-  const [longest, ...others] = await overdueMessages(reader, Date.now() - OVERDUE_MS);
+  const [longest, ...others] = await overdueMessages(reader, machineClock() - OVERDUE_MS);
   if (longest === undefined) return { check, status: 'ok', message: 'none is overdue' };
   const count = counted(others.length + 1, 'event');
   const message = `${count} overdue, the longest since ${longest.next_at} for ${longest.receiver_id}: where the service runs, 'hail-api webhook recover' queues them again`;

@@ -32,6 +32,7 @@ import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { openServices, type Services } from '../services.ts';
+import { machineClock } from '../store/clock.ts';
 import { deliveryPause } from '../store/delivery-pause.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
@@ -136,7 +137,7 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
     trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
-    clock: { monotonic_ms: () => performance.now(), unix_ms: Date.now },
+    clock: { monotonic_ms: () => performance.now(), unix_ms: machineClock },
     check_replies: 'sample',
     telemetry: telemetryOf(log, metrics),
   });

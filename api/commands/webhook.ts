@@ -4,6 +4,7 @@ import { type Business, listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import type { Records } from '../metering/records.ts';
 import { recordAct } from '../store/audit.ts';
+import { machineClock } from '../store/clock.ts';
 import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../store/delivery-pause.ts';
 import { openSecrets } from '../store/secrets.ts';
 import type { Queue } from '../store/tasks/queue.ts';
@@ -168,7 +169,7 @@ export function webhookCommand(config: () => WebhookConfig): Command {
     .option('--json', 'print one JSON object')
     .action(async ({ json, sentUntil }: Json & { readonly sentUntil?: string }) => {
       const settings = config();
-      if (sentUntil !== undefined && Date.parse(sentUntil) > Date.now())
+      if (sentUntil !== undefined && Date.parse(sentUntil) > machineClock())
         throw new CommandError(
           EXIT.usage,
           `--sent-until ${sentUntil}: lies in the future, expected the time at which the original stopped: nothing would be sent`,
@@ -201,7 +202,7 @@ async function resume(records: Records, sent_until: string | null, now_ms: numbe
       const ended = await endDeliveryPause(rows);
       if (ended === null) return { changed: false, dropped: 0 };
       const dropped = sent_until === null ? 0 : await dropMessagesBefore(rows, Date.parse(sent_until));
-      for (const id of await droppedBeforeOthers(rows)) await releaseWaiting(rows, { queue }, id, Date.now());
+      for (const id of await droppedBeforeOthers(rows)) await releaseWaiting(rows, { queue }, id, machineClock());
       const detail = { since: ended.since, sent_until, dropped };
       await recordAct(rows, now_ms, { act: 'deliveries.resume', business_id: null, subject: 'deliveries', detail });
       return { changed: true, dropped };

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../accounts/keyring.ts';
 import type { Price } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
+import { machineClock } from '../store/clock.ts';
 import type { Writer } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
@@ -25,7 +26,7 @@ export async function addJobTask(
   rows: Transaction<Database>,
   queue: Pick<Queue, 'add'>,
   { id, business_id }: { readonly id: string; readonly business_id: string },
-  due_ms = Date.now(),
+  due_ms = machineClock(),
   waits: Omit<JobTask, 'job_id'> = {},
 ): Promise<void> {
   await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id, ...waits }, due_ms });

@@ -8,6 +8,7 @@ import { QueryTimeout } from '../duckdb.ts';
 import { ApiError } from '../errors.ts';
 import { unlessAborted } from '../event-loop.ts';
 import type { Services } from '../services.ts';
+import { machineClock } from '../store/clock.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Task } from '../store/tasks/queue.ts';
 import { openStage, type Stage, sealFile } from './files.ts';
@@ -242,7 +243,7 @@ async function putBack(
   await persistently(() =>
     records.transaction(async (rows) => {
       await putJobBack(rows, job, counted);
-      await addJobTask(rows, queue, job, Date.now() + wait_ms, waits);
+      await addJobTask(rows, queue, job, machineClock() + wait_ms, waits);
     }),
   );
 }

@@ -1,5 +1,6 @@
-import type { ExpressionBuilder, Kysely, Selectable, Transaction } from 'kysely';
+import { type ExpressionBuilder, type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { believedTime } from '../../schemas/deletion-clock.ts';
+import { leaseClock } from '../store/clock.ts';
 import type { Store } from '../store/database.ts';
 import { readClock } from '../store/deletions.ts';
 import { CommitFailed } from '../store/errors.ts';
@@ -35,26 +36,26 @@ export interface ClaimRequest {
 export const REPLAY_WINDOW_MS = 24 * 3_600_000;
 /** How long a claim is left alone whose owner gives no sign of life. */
 export const LEASE_MS = 120_000;
-/** Clocks of machines on one database differ by no more. */
+/** Clocks of an earlier version, which were those of the machines, differed by no more. */
 const CLOCKS_DIFFER_MS = 3_600_000;
-
-/** The data clock decides the window, the machine's clock the lease: HAIL_NOW stops only the first. */
-export interface Clocks {
-  readonly now: () => number;
-  readonly machine: () => number;
-}
 
 /**
  * Claims an idempotency key for one request. The claim of a dead process, one whose lease is over, a stored refusal of
- * another request, and whatever is older than the window are taken over. `token` names the claim.
+ * another request, and whatever is older than the window are taken over. `token` names the claim. The data clock `now` decides
+ * the window, the clock of leases the lease: HAIL_NOW stops only the first.
  */
 export async function claimKey(
   rows: Transaction<Database>,
+  store: Pick<Store, 'kind'>,
   request: ClaimRequest,
   token: string,
-  clocks: Clocks,
+  now: () => number,
 ): Promise<Claim> {
-  const row = newClaim(request, token, clocks);
+  const clock = leaseClock(store);
+  const row = newClaim(request, token, {
+    created_ms: now(),
+    lease_until_ms: sql<number>`${clock} + ${sql.lit(LEASE_MS)}`,
+  });
   const inserted = await rows
     .insertInto('idempotency')
     .values(row)
@@ -62,9 +63,14 @@ export async function claimKey(
     .executeTakeFirst();
   if (inserted.numInsertedOrUpdatedRows === 1n) return { kind: 'claimed', token: row.token };
 
-  const held = await rows.selectFrom('idempotency').selectAll().where(sameKey(request)).executeTakeFirst();
+  const held = await rows
+    .selectFrom('idempotency')
+    .selectAll()
+    .select(clock.as('lease_now_ms'))
+    .where(sameKey(request))
+    .executeTakeFirst();
   if (held === undefined) return { kind: 'in_progress' };
-  const assessed = (await isOver(rows, held, clocks.now())) ? 'free' : assessClaim(held, request, clocks.machine());
+  const assessed = (await isOver(rows, held, now())) ? 'free' : assessClaim(held, request);
   if (assessed !== 'free') return assessed;
   const taken = await rows
     .updateTable('idempotency')
@@ -110,13 +116,13 @@ export async function sweepClaims(
 }
 
 /** Claims whose owner has ended and that no other request has taken over. */
-export async function abandonedClaims(
-  rows: Kysely<Database>,
-  machine_ms: number,
-): Promise<readonly Selectable<Database['idempotency']>[]> {
-  const pending = await rows.selectFrom('idempotency').selectAll().where('state', '=', 'pending').execute();
-  return pending.filter((claim) => isAbandoned(claim, machine_ms));
+export async function abandonedClaims({ reader, kind }: Pick<Store, 'reader' | 'kind'>): Promise<readonly HeldClaim[]> {
+  const pending = reader.selectFrom('idempotency').selectAll().select(leaseClock({ kind }).as('lease_now_ms'));
+  return (await pending.where('state', '=', 'pending').execute()).filter(isAbandoned);
 }
+
+/** A claim, and the clock of leases when it was read. */
+type HeldClaim = Selectable<Database['idempotency']> & { readonly lease_now_ms: number };
 
 /** True for a claim whose window is over. A clock that was set wrong ends none: the request would be run and charged twice. */
 async function isOver(
@@ -130,12 +136,8 @@ async function isOver(
   return clock === null || over_ms <= believedTime(clock, now_ms);
 }
 
-function assessClaim(
-  held: Selectable<Database['idempotency']>,
-  request: ClaimRequest,
-  machine_ms: number,
-): Claim | 'free' {
-  if (held.state === 'pending') return isAbandoned(held, machine_ms) ? 'free' : { kind: 'in_progress' };
+function assessClaim(held: HeldClaim, request: ClaimRequest): Claim | 'free' {
+  if (held.state === 'pending') return isAbandoned(held) ? 'free' : { kind: 'in_progress' };
   const { status, type, body } = held;
   if (status === null || type === null || body === null) throw new TypeError('a finished claim has no answer');
   if (held.fingerprint === request.fingerprint) return { kind: 'replay', answer: { status, type, body } };
@@ -143,13 +145,17 @@ function assessClaim(
   return status >= 400 ? 'free' : { kind: 'other_request' };
 }
 
-function isAbandoned({ owner, lease_until_ms }: Selectable<Database['idempotency']>, machine_ms: number): boolean {
+function isAbandoned({ owner, lease_until_ms, lease_now_ms }: HeldClaim): boolean {
   // A lease far ahead was given by a clock that was set back since: it would block its key for years.
-  const isOver = lease_until_ms <= machine_ms || lease_until_ms > machine_ms + LEASE_MS + CLOCKS_DIFFER_MS;
+  const isOver = lease_until_ms <= lease_now_ms || lease_until_ms > lease_now_ms + LEASE_MS + CLOCKS_DIFFER_MS;
   return isOver || isDead(owner);
 }
 
-function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token: string, { now, machine }: Clocks) {
+function newClaim(
+  { business_id, route, key, fingerprint }: ClaimRequest,
+  token: string,
+  { created_ms, lease_until_ms }: { readonly created_ms: number; readonly lease_until_ms: RawBuilder<number> },
+) {
   return {
     business_id,
     route,
@@ -157,12 +163,12 @@ function newClaim({ business_id, route, key, fingerprint }: ClaimRequest, token:
     fingerprint,
     token,
     owner: OWNER,
-    lease_until_ms: machine() + LEASE_MS,
+    lease_until_ms,
     state: 'pending' as const,
     status: null,
     type: null,
     body: null,
-    created_at: new Date(now()).toISOString(),
+    created_at: new Date(created_ms).toISOString(),
   };
 }
 

@@ -6,6 +6,7 @@ import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts
 import { effectiveCap } from '../accounts/plans.ts';
 import type { FailedAttempts } from '../http/lockout.ts';
 import type { RateWindows } from '../http/rate-window.ts';
+import { followServerClock, machineClock } from '../store/clock.ts';
 import { type CursorNote, sweepCursors } from '../store/cursors.ts';
 import {
   type OpenStore,
@@ -154,7 +155,8 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const applied = await migrate(store, now());
   if (applied.length > 0) report(`records: applied ${migrationsText(applied)} to ${store.name}`);
   store.setWaits({ lock_ms: write_wait_ms, statement_ms: statement_wait_ms });
-  const clocks = { now, machine: Date.now };
+  const endFollowing = store.kind === 'postgres' ? await followServerClock(store, report) : () => {};
+  opening.defer(endFollowing);
   const transaction: Transact = (work) =>
     transactWithOutcome(store, async (rows) => ({ result: await work(rows), request_id: null }));
   const unresolvedCommits = openUnresolvedCommits({ store, journal, report });
@@ -176,7 +178,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   let closing: Promise<void> | null = null;
   let looking: Promise<boolean> | null = null;
 
-  const look = async () => (await Promise.all([isReadable(store), committer.works(Date.now())])).every(Boolean);
+  const look = async () => (await Promise.all([isReadable(store), committer.works(machineClock())])).every(Boolean);
 
   /** Ends a claim under which nothing was done; where that is not possible now, it is noted to be forgotten. */
   const endClaim = async (token: string, end: (rows: Transaction<Database>) => Promise<void>) => {
@@ -209,7 +211,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     claim: async (request) => {
       const token = randomUUID();
       try {
-        return await transaction((rows) => claimKey(rows, request, token, clocks));
+        return await transaction((rows) => claimKey(rows, store, request, token, now));
       } catch (error) {
         if (error instanceof OutcomeUnknown) deferredWrites.release(token);
         throw error;
@@ -240,6 +242,7 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
           .drain()
           .finally(() => requestDays.close())
           .finally(() => lockouts?.close())
+          .finally(endFollowing)
           .finally(() => unresolvedCommits.close()),
         sweeping,
         store,

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { boundedMap } from '../http/bounded-map.ts';
 import { type Consumed, consumed, type RateWindows, rateWindows, WINDOW_MS } from '../http/rate-window.ts';
-import { SERVER_MS } from '../store/clock.ts';
+import { machineClock, SERVER_MS } from '../store/clock.ts';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
 import { param, prepare } from '../store/prepare.ts';
@@ -51,7 +51,7 @@ interface WindowRow {
  * that costs is answered then.
  */
 export function sharedRateWindows(store: Pick<Store, 'writer'>, report: (line: string) => void): RateWindows {
-  const own = rateWindows({ monotonic_ms: () => performance.now(), unix_ms: Date.now });
+  const own = rateWindows({ monotonic_ms: () => performance.now(), unix_ms: machineClock });
   /** Windows that admit nothing before a monotonic time. */
   const full = boundedMap<{ readonly limit: number; readonly window: SharedWindow; readonly seen_ms: number }>(
     FULL_KNOWN,

@@ -9,6 +9,7 @@ import type { OpenStreams } from '../http/open-streams.ts';
 import { followLedger } from '../metering/ledger-follow.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
+import { machineClock } from '../store/clock.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
 import { type Known, part } from './part.ts';
 import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
@@ -30,7 +31,7 @@ interface Clocks {
   readonly monotonic: () => number;
 }
 
-const OWN_CLOCKS: Clocks = { machine: Date.now, monotonic: () => performance.now() };
+const OWN_CLOCKS: Clocks = { machine: machineClock, monotonic: () => performance.now() };
 
 /** Adds the gauges of a service to its counts. The returned function writes the page of all, in at most a second. */
 export function serviceMetrics(

@@ -10,6 +10,7 @@ import type { Records } from '../metering/records.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
+import { machineClock } from '../store/clock.ts';
 import { deliveryPause } from '../store/delivery-pause.ts';
 import { isOutage } from '../store/errors.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
@@ -74,7 +75,7 @@ const LATE_MS = 60_000;
 
 /** Backlog of events for receivers; null while the database is out of reach. */
 async function deliveryHealth({ reader }: Records): Promise<Health['components']['webhooks']> {
-  const machine_ms = Date.now();
+  const machine_ms = machineClock();
   const backlog = await orNull(messageBacklog(reader, machine_ms));
   if (backlog === null) return null;
   const overdue_ms = backlog.due_since_ms === null ? null : machine_ms - backlog.due_since_ms;

@@ -30,6 +30,7 @@ import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { ApiError } from '../errors.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import type { Services } from '../services.ts';
+import { machineClock } from '../store/clock.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {
@@ -328,7 +329,7 @@ export async function knownWebhook(rows: Kysely<Database>, business_id: string, 
 }
 
 function signingReceiver({ url, ...row }: WebhookRecord, { secrets }: Services) {
-  return { url, secrets: secretsInForce(row, secrets, Date.now()) };
+  return { url, secrets: secretsInForce(row, secrets, machineClock()) };
 }
 
 /** Error for an id that names no webhook of this business. */

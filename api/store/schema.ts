@@ -515,7 +515,7 @@ export const TABLES = {
       task_group: text(),
       /** JSON. */
       payload: text(),
-      /** Epoch milliseconds of the machine's clock, like all times of a task. */
+      /** Epoch milliseconds of the database's clock, on SQLite the machine's, like all times of a task. */
       due_ms: whole(),
       added_ms: whole(),
       /** End of the lease; 0: not claimed. */
@@ -714,7 +714,7 @@ export const TABLES = {
       token: unique(text()),
       /** Process that holds the claim. */
       owner: text(),
-      /** When the claim of a silent owner may be taken over, epoch milliseconds of the machine's clock. */
+      /** When the claim of a silent owner may be taken over, epoch milliseconds of the clock of leases. */
       lease_until_ms: whole(),
       state: text<'pending' | 'done'>(),
       status: nullable(whole()),

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
+import { machineClock } from '../store/clock.ts';
 import { type CursorNote, cursorNote, cursorPlace, type Walk } from '../store/cursors.ts';
 import type { Database } from '../store/schema.ts';
 
@@ -17,7 +18,7 @@ export const ATTEMPTS_KEPT = 100;
 export async function addAttempt(
   rows: Transaction<Database>,
   attempt: Attempt,
-  machine_ms = Date.now(),
+  machine_ms = machineClock(),
 ): Promise<void> {
   await rows.insertInto('attempts').values(attempt).execute();
   await rows

@@ -4,6 +4,7 @@ import pino, { type Logger } from 'pino';
 import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
 import type { Meter } from '../http/metrics.ts';
 import type { Records } from '../metering/records.ts';
+import { machineClock } from '../store/clock.ts';
 import { deliveryPause } from '../store/delivery-pause.ts';
 import { isOutage } from '../store/errors.ts';
 import { OWNER } from '../store/owner.ts';
@@ -130,7 +131,7 @@ function unlessPaused(
       return;
     }
     const { group, tenant, payload } = task;
-    const again = { name, group, tenant, payload, due_ms: Date.now() + PAUSE_LOOK_MS };
+    const again = { name, group, tenant, payload, due_ms: machineClock() + PAUSE_LOOK_MS };
     await records.transaction((rows) => queue.add(rows, again));
   };
 }
@@ -161,7 +162,7 @@ export async function deliverMessage(
   const message = await findMessage(records.reader, message_id);
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
-  const receiver = await findReceiver(records.reader, secrets, receiver_id, Date.now());
+  const receiver = await findReceiver(records.reader, secrets, receiver_id, machineClock());
   if (receiver === null) {
     // The receiver was deleted while another transaction wrote this message.
     await records.transaction((rows) => deleteMessages(rows, receiver_id));
@@ -191,7 +192,7 @@ async function dropUnlessActive(
   const receiver = await lockReceiver(rows, store, receiver_id);
   if (receiver === null || receiver.status === 'active') return;
   await dropMessage(rows, id);
-  await releaseWaiting(rows, { queue }, id, Date.now());
+  await releaseWaiting(rows, { queue }, id, machineClock());
 }
 
 /** Records an attempt; repeats it for RECORDING_MS while the database is not reachable. */

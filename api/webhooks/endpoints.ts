@@ -2,6 +2,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import { machineClock } from '../store/clock.ts';
 import type { Writer } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -116,7 +117,7 @@ export async function setWebhookStatus(
   }
   await rows
     .updateTable('webhooks')
-    .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(Date.now()))) }))
+    .set((eb) => ({ status, inactive_since: eb.fn.coalesce('inactive_since', eb.val(instant(machineClock()))) }))
     .where('id', '=', id)
     .execute();
   await dropMessages(rows, id);

@@ -12,6 +12,7 @@ import {
   type EventType,
   threatLevel,
 } from '../../schemas/webhook-events.ts';
+import { machineClock } from '../store/clock.ts';
 import type { Store } from '../store/database.ts';
 import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
@@ -64,7 +65,7 @@ export async function enqueueEvent<Type extends AnyEventType = EventType>(
   const { business_id, receivers, event, alert_id, after } = happened;
   if (receivers.length === 0) return [];
   const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
-  const now_ms = Date.now();
+  const now_ms = machineClock();
   const messages = receivers.map((receiver_id) => {
     const id = newId('event', now_ms);
     const after_id = before.get(receiver_id) ?? null;

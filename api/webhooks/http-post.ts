@@ -1,6 +1,7 @@
 import { type IncomingMessage, request } from 'node:http';
 import { retryAfter } from '../rules/retry-after.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
+import { machineClock } from '../store/clock.ts';
 import { AttemptFault, type Connection } from './tls-connection.ts';
 
 /** Stored bytes of the body of an answer. */
@@ -95,6 +96,6 @@ function toAnswer({ statusCode = 0, headers }: IncomingMessage, body: Buffer): R
     status_code: statusCode,
     // The decoder omits an incomplete last character; PostgreSQL stores no NUL.
     answer: new TextDecoder().decode(body, { stream: true }).replaceAll('\0', '\uFFFD'),
-    retry_after_ms: retryAfter(headers['retry-after'], Date.now()),
+    retry_after_ms: retryAfter(headers['retry-after'], machineClock()),
   };
 }

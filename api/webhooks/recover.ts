@@ -2,6 +2,7 @@ import type { Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { isAnyHail } from '../rules/any-hail.ts';
+import { machineClock } from '../store/clock.ts';
 import type { Database } from '../store/schema.ts';
 import { type AlertEvent, addMessageTask, alertCreated, alertResolved, enqueueEvent, type Outbox } from './events.ts';
 import { type EventFormats, formatOf } from './formats.ts';
@@ -32,7 +33,7 @@ export async function recover(
   receiver: Receiver,
   { since_ms, now_ms }: { readonly since_ms: number; readonly now_ms: number },
 ): Promise<Recovered> {
-  const at_ms = Date.now();
+  const at_ms = machineClock();
   const overdue = (await overdueMessages(rows, at_ms - OVERDUE_MS)).filter(
     ({ receiver_id }) => receiver_id === receiver.id,
   );

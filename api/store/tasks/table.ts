@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type RawBuilder, sql, type Transaction } from 'kysely';
+import { machineClock } from '../clock.ts';
 import type { Store } from '../database.ts';
 import { isDead, OWNER } from '../owner.ts';
 import { param, prepare } from '../prepare.ts';
@@ -18,7 +19,7 @@ const CANDIDATES_MAX = 1_000;
  * on PostgreSQL. pg-boss is not used on PostgreSQL: its public fetch cannot share claims among tenants, its heartbeats are at
  * least 10 s and end no lease of a dead process, and it has no rule for a clock that is set.
  */
-export function tableTaskStore(store: Store, machine_ms: () => number = Date.now): TaskStore {
+export function tableTaskStore(store: Store, machine_ms: () => number = machineClock): TaskStore {
   const { writer, reader } = store;
   const { clock_ms, ...statements } = statementsOf(store, machine_ms);
   /** By task name: the last measurement, and the clock minus the monotonic clock as times are stored. */
@@ -241,7 +242,7 @@ function ownerOf(lease: string): string {
 
 /** Number of tasks whose lease ended `over_ms` ago or earlier, by the clock of the tasks, and that no process has taken again. */
 export async function countExpiredLeases(store: Store, over_ms: number): Promise<number> {
-  const before_ms = (await statementsOf(store, Date.now).clock_ms()) - over_ms;
+  const before_ms = (await statementsOf(store, machineClock).clock_ms()) - over_ms;
   const found = await store.reader
     .selectFrom('tasks')
     .select('id')

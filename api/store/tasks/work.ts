@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { machineClock } from '../clock.ts';
 import type { Store } from '../database.ts';
 import type { ClaimedTask, ClaimLimits, Queue, QueueLoad, Task, TaskStore, WorkSettings } from './queue.ts';
 import { Slots } from './slots.ts';
@@ -43,7 +44,7 @@ export function queueOver(taskStore: TaskStore, reports: QueueReports): Queue {
     for (const runner of runners.get(name) ?? []) runner.wake();
   };
   const wakeAt = (name: string, due_ms: number) => {
-    const wait_ms = due_ms - Date.now();
+    const wait_ms = due_ms - machineClock();
     const poll = `${name} ${Math.ceil(due_ms / POLLS_APART_MS)}`;
     if (wait_ms <= 0 || wait_ms > FORESEEN_MS || planned.has(poll) || planned.size >= POLLS_AHEAD_MAX) return;
     const timer = setTimeout(() => {
