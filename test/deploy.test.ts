@@ -318,7 +318,7 @@ test('the objects for Kubernetes have settings that fit, ports that lead to them
       http: settings.HAIL_PORT,
       metrics: settings.HAIL_METRICS_PORT ?? settings.HAIL_PIPELINE_METRICS_PORT,
     };
-    for (const { name, containerPort } of ports) t.is(containerPort, set[name as keyof typeof set], name);
+    for (const { name, containerPort } of ports) t.is(set[name as keyof typeof set], containerPort, name);
   }
   const serve = deployments[0]?.spec.template;
   t.deepEqual(service.spec.selector, serve?.metadata.labels);

@@ -9,7 +9,7 @@ import { scanId } from '../../schemas/time.ts';
 import { freePort } from '../support/free-port.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { type CommandName, commandPath } from '../support/kill/command.ts';
-import { runObjectStore } from '../support/object-store/server.ts';
+import { runObjectStore, storeSettings } from '../support/object-store/server.ts';
 import { runCluster } from '../support/store/cluster.ts';
 import { answers, type Node, type ProgramNode, programNode, until } from './node.ts';
 
@@ -68,7 +68,7 @@ export async function openCluster(folder: string, feed: string): Promise<Cluster
   const settings = (name: string, side: 'pipelines' | 'services', own: Readonly<Record<string, string>> = {}) => ({
     ...BARE_ENVIRONMENT,
     ...common,
-    ...storeSettings(address, ports.traffic[side]),
+    ...storeSettings(throughPort(address, ports.traffic[side])),
     HAIL_DATA: join(folder, name.replaceAll(' ', '-')),
     HAIL_LOG_LEVEL: 'info',
     ...own,
@@ -159,16 +159,11 @@ async function portsOf(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Settings of the store, reached through a port that counts its traffic. */
-function storeSettings({ url, access_key_id, secret_access_key, region }: StoreAddress, port: number) {
+/** The address of the store through a port that counts its traffic. */
+function throughPort({ url, ...keys }: StoreAddress, port: number): StoreAddress {
   const counted = new URL(url);
   counted.port = String(port);
-  return {
-    HAIL_STORE_URL: counted.href,
-    HAIL_STORE_ACCESS_KEY_ID: access_key_id,
-    HAIL_STORE_SECRET_ACCESS_KEY: secret_access_key,
-    HAIL_STORE_REGION: region,
-  };
+  return { url: counted.href, ...keys };
 }
 
 /** True once PostgreSQL starts; after a kill it refuses to, until the last process of the one before is gone. */

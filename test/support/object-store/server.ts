@@ -78,6 +78,16 @@ async function startSwift(folder: string, port: number) {
   return child;
 }
 
+/** Settings of a command that uses a store. */
+export function storeSettings({ url, access_key_id, secret_access_key, region }: StoreAddress) {
+  return {
+    HAIL_STORE_URL: url,
+    HAIL_STORE_ACCESS_KEY_ID: access_key_id,
+    HAIL_STORE_SECRET_ACCESS_KEY: secret_access_key,
+    HAIL_STORE_REGION: region,
+  };
+}
+
 /** The same for a test, which stops it at its end. */
 export async function startObjectStore(t: ExecutionContext): Promise<ObjectStoreServer> {
   const server = await runObjectStore();
