@@ -11,20 +11,30 @@ const REST_S = 20;
 /** Locks the creation of the table, which two sessions cannot do at once. */
 const CREATION_LOCK = 7_161_421;
 
+/** Columns of a date that was made. */
+const COLUMNS = [
+  ...(['scans', 'seconds', 'rejected', 'missing'] as const),
+  ...(['made_from', 'left_as', 'follows_from_ms', 'ends_ms'] as const),
+] as const;
+
 /** What a worker made of a storm date. */
 export interface MadeDate {
   readonly scans: number;
   readonly seconds: number;
   readonly rejected: number;
   readonly missing: number;
-  /** Hash of the checkpoint that the date begins with; null where its first scan depends on none before. */
+  /** Hash of the checkpoint that the date begins with; null where it began with none. */
   readonly made_from: string | null;
+  /** Its first scan goes on from a scan of the date before that is no earlier than this, epoch milliseconds; null without scans. */
+  readonly follows_from_ms: number | null;
+  /** Its last scan, epoch milliseconds; null without scans. */
+  readonly ends_ms: number | null;
   /** Hash of its last checkpoint; null without scans. */
   readonly left_as: string | null;
 }
 
 /** A task as it stands. */
-export interface TaskRow extends DateTask, Partial<MadeDate> {
+export interface TaskRow extends DateTask, Partial<Pick<MadeDate, 'scans' | 'seconds' | 'rejected' | 'missing'>> {
   readonly attempts: number;
   /** Worker that has or had it. */
   readonly holder: string | null;
@@ -120,7 +130,7 @@ export async function openDateTasks(database_url: string, store: string): Promis
       inOrder(async (client) => {
         await client.query(
           `update pipeline_tasks set status = case when attempts < $2 then 'waiting' else 'failed' end,
-            reason = 'worker ' || holder || ' did not renew its claim'
+            reason = holder || ' did not renew its claim'
           where store = $1 and status = 'running' and due_at < clock_timestamp()`,
           [store, MAX_ATTEMPTS],
         );
@@ -143,8 +153,8 @@ export async function openDateTasks(database_url: string, store: string): Promis
     renew: (task) => update(pool, task, `due_at = clock_timestamp() + make_interval(secs => ${LEASE_S})`, []),
     finish: (task, made) =>
       inOrder(async (client) => {
-        const values = [made.scans, made.seconds, made.rejected, made.missing, made.made_from, made.left_as];
-        const columns = 'scans = $4, seconds = $5, rejected = $6, missing = $7, made_from = $8, left_as = $9';
+        const values = COLUMNS.map((column) => made[column]);
+        const columns = COLUMNS.map((column, k) => `${column} = $${k + 4}`).join(', ');
         const set = `status = 'done', reason = null, done_at = clock_timestamp(), ${columns}`;
         if (!(await update(client, task, set, values))) return false;
         await client.query(
@@ -153,7 +163,7 @@ export async function openDateTasks(database_url: string, store: string): Promis
           from pipeline_tasks as before
           where date.store = $1 and before.store = $1 and date.status = 'done' and before.status = 'done'
             and date.storm_date in ($2, $3) and before.storm_date = (date.storm_date::date - 1)::text
-            and date.made_from is not null and date.made_from is distinct from before.left_as`,
+            and before.ends_ms >= date.follows_from_ms and date.made_from is distinct from before.left_as`,
           [store, task.storm_date, addDays(task.storm_date, 1)],
         );
         return true;
@@ -169,7 +179,7 @@ export async function openDateTasks(database_url: string, store: string): Promis
     list: async (from, to) => {
       const { rows } = await pool.query<TaskRow>(
         `select storm_date, status, due_at <= clock_timestamp() as is_due, attempts, holder, reason, scans, seconds, rejected,
-          missing, made_from, left_as
+          missing
         from pipeline_tasks where store = $1 and storm_date between $2 and $3 order by storm_date`,
         [store, from, to],
       );
@@ -193,6 +203,6 @@ async function createTable(pool: pg.Pool): Promise<void> {
       store text not null, storm_date text not null, source text not null, status text not null,
       attempts integer not null default 0, holder text, due_at timestamptz not null default clock_timestamp(),
       reason text, done_at timestamptz, scans integer, seconds double precision, rejected integer, missing integer,
-      made_from text, left_as text, primary key (store, storm_date));
+      made_from text, left_as text, follows_from_ms bigint, ends_ms bigint, primary key (store, storm_date));
     commit`);
 }

@@ -2,11 +2,12 @@ import { openObjectStore, StoreUnavailable, untilAborted } from '../../schemas/o
 import { type Lease, type LeaseRequest, leaseName, takeLease } from '../cluster/lease.ts';
 import type { ClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
-import { LeaseLost, UsageError } from '../error.ts';
+import { LeaseLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import { openReplica, type Replica } from '../replica/replica.ts';
 import { pause } from '../sources/retry.ts';
+import { requireCluster } from './require-cluster.ts';
 
 /** Part of a store that the one stream writes, or a command while it works. */
 const LIVE = 'live';
@@ -26,12 +27,9 @@ interface Works {
 
 /** Null without a store. Throws UsageError where no database goes with it. */
 function worksOn(config: Config, log: Log, status: ClusterStatus | null): Works | null {
-  const { store: address, database_url, data_root: path } = config;
-  if (address === null) return null;
-  if (database_url === null)
-    throw new UsageError(
-      'HAIL_STORE_URL is set, expected HAIL_DATABASE_URL with it: PostgreSQL says which process writes to the store',
-    );
+  if (config.store === null) return null;
+  const { database_url, address } = requireCluster(config);
+  const path = config.data_root;
   const store = openObjectStore(address, (outcome) => {
     if (status !== null) status.requests[outcome] += 1;
   });

@@ -71,15 +71,19 @@ export async function makeDate(config: Config, request: MakeRequest): Promise<Ma
     refuseLoss(storm_date, published, new Set(manifest?.scans.map(({ scan_id }) => scan_id)));
     refuseOther(storm_date, published, manifest);
     const lead = before ?? lastCheckpoint(await root.manifest(addDays(storm_date, -1)));
+    const last = lastCheckpoint(manifest);
     const first = manifest?.scans[0]?.scan_id;
-    const is_joined = lead !== null && first !== undefined && scanTime(first) - lead.scan_time <= TRACKING_MAX_GAP_MS;
+    const follows_from_ms = first === undefined ? null : scanTime(first) - TRACKING_MAX_GAP_MS;
+    const is_joined = lead !== null && follows_from_ms !== null && lead.scan_time >= follows_from_ms;
     return {
       scans: manifest?.scans.length ?? 0,
       seconds: Math.round((performance.now() - begun_ms) / 100) / 10,
       rejected: run.rejected.length,
       missing: missing.length + unreadable.length + run.postponed.length,
       made_from: is_joined ? lead.sha256 : null,
-      left_as: lastCheckpoint(manifest)?.sha256 ?? null,
+      left_as: last?.sha256 ?? null,
+      follows_from_ms,
+      ends_ms: last?.scan_time ?? null,
     };
   } finally {
     await root.close();

@@ -10,7 +10,7 @@ export function requireCluster({ database_url, store }: Config): {
   if (store === null) throw new UsageError('HAIL_STORE_URL is not set, expected the address of a store');
   if (database_url === null)
     throw new UsageError(
-      'HAIL_DATABASE_URL is not set, expected it together with HAIL_STORE_URL: PostgreSQL holds leases and tasks',
+      'HAIL_STORE_URL is set, expected HAIL_DATABASE_URL with it: PostgreSQL says which process writes to the store',
     );
   return { database_url, address: store };
 }

@@ -1,0 +1,216 @@
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import pg from 'pg';
+import { type MadeDate, openDateTasks } from '../../../pipeline/cluster/date-tasks.ts';
+import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { aroundMidnight, midnight, nextMidnight } from '../../support/data/small-world.ts';
+import { asObserved, deliver, filesOf, MONTH_LATER_MS, type RawScan, scratch } from '../../support/data/world.ts';
+import { freePort } from '../../support/free-port.ts';
+import { hearEvents } from '../../support/kill/events.ts';
+import { command, ended, faultsOf, start } from '../../support/kill/killed.ts';
+import { noObjectStore, type ObjectStoreServer, runObjectStore } from '../../support/object-store/server.ts';
+import { type Cluster, postgresPrograms, runCluster } from '../../support/store/cluster.ts';
+
+const missing = noObjectStore ?? (postgresPrograms === null ? 'PostgreSQL of Debian is not installed' : null);
+
+if (missing !== null) test(`backfills by workers are not tested: ${missing}`, (t) => t.truthy(missing));
+else {
+  let server: ObjectStoreServer;
+  let cluster: Cluster;
+  let buckets = 0;
+  test.before(async () => {
+    cluster = runCluster(await freePort());
+    server = await runObjectStore();
+  });
+  test.after.always(async () => {
+    cluster?.stop();
+    await server?.stop();
+  });
+
+  /** A store of the test's own with a folder of raw files, the command that adds dates, and workers. */
+  async function openWorld(t: ExecutionContext) {
+    const address = await server.bucket(`backfill-${buckets++}`);
+    const folder = await scratch(t, 'raw');
+    mkdirSync(folder);
+    const settings = {
+      now_ms: MONTH_LATER_MS,
+      environment: {
+        HAIL_STORE_URL: address.url,
+        HAIL_STORE_ACCESS_KEY_ID: address.access_key_id,
+        HAIL_STORE_SECRET_ACCESS_KEY: address.secret_access_key,
+        HAIL_STORE_REGION: address.region,
+        HAIL_DATABASE_URL: cluster.url,
+        HAIL_REFLECTIVITY_KEEP_HOURS: '0',
+      },
+    };
+    const root = await scratch(t);
+    const backfill = (from: string, to: string, ...more: string[]) =>
+      command(
+        root,
+        ['backfill', '--from', from, '--to', to, '--source', 'dir', '--folder', folder, '--json', ...more],
+        settings,
+      );
+    /** A worker that goes on until it is ended. */
+    const work = async (name: string) => {
+      const child = start(await scratch(t, name), ['work'], settings);
+      t.teardown(async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return;
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      });
+      return { child, events: hearEvents(child.stderr) };
+    };
+    return {
+      address,
+      root,
+      folder,
+      backfill,
+      work,
+      bring: (scans: readonly RawScan[]) => deliver(folder, filesOf(scans)),
+    };
+  }
+
+  const threeDates = async () => [...(await midnight()), ...(await nextMidnight())];
+
+  const expectedOf = (scans: readonly RawScan[]) => contentOfFiles(filesOf(scans), { now_ms: MONTH_LATER_MS });
+
+  test.serial('two workers publish what one ingest does, over two midnights with live storms', async (t) => {
+    const { root, backfill, work, bring } = await openWorld(t);
+    const scans = await threeDates();
+    await bring(scans);
+    const workers = [await work('first'), await work('second')];
+    const { code, stdout, stderr } = await backfill('2026-05-01', '2026-05-03');
+    t.is(code, 0, stderr);
+    t.is(JSON.parse(stdout).scans, scans.length);
+    sameContent(t, await logicalContent(root), await expectedOf(scans));
+    t.deepEqual(await faultsOf(root), []);
+    for (const { child } of workers) {
+      child.kill('SIGTERM');
+      t.is((await ended(child)).code, 0);
+    }
+  });
+
+  test.serial('the date of a worker that is killed is made by another one', async (t) => {
+    const { root, backfill, work, bring } = await openWorld(t);
+    const scans = await threeDates();
+    await bring(scans);
+    const { child, events } = await work('killed');
+    const result = backfill('2026-05-01', '2026-05-03');
+    await events.next('Backfill:Date:Begin');
+    await sleep(700);
+    child.kill('SIGKILL');
+    const other = await work('other');
+    const { code, stderr } = await result;
+    t.is(code, 0, stderr);
+    t.true(other.events.all.some(({ msg, attempt }) => msg === 'Backfill:Date:Begin' && attempt === 2));
+    sameContent(t, await logicalContent(root), await expectedOf(scans));
+  });
+
+  test.serial('a date that was made without the date before is made again once that is there', async (t) => {
+    const { root, backfill, work, bring } = await openWorld(t);
+    const scans = await midnight();
+    const { events } = await work('worker');
+    await bring(scans.slice(6));
+    t.is((await backfill('2026-05-02', '2026-05-02')).code, 0);
+    await bring(scans.slice(0, 6));
+    const { code, stderr } = await backfill('2026-05-01', '2026-05-02');
+    t.is(code, 0, stderr);
+    t.is(events.all.filter(({ msg, date }) => msg === 'Backfill:Date:Done' && date === '2026-05-02').length, 2);
+    sameContent(t, await logicalContent(root), await expectedOf(scans));
+  });
+
+  test.serial('a date that would lose scans or change its kind fails alone, and stays', async (t) => {
+    const { root, folder, backfill, work, bring } = await openWorld(t);
+    const scans = await aroundMidnight();
+    await work('worker');
+    await bring(scans.slice(0, 3));
+    t.is((await backfill('2026-05-01', '2026-05-01')).code, 0);
+    const before = await logicalContent(root);
+    // Another folder has one scan of the first date.
+    await deliver(`${folder}-fewer`, filesOf(scans.slice(2)));
+    const fewer = await backfill('2026-05-01', '2026-05-02', '--again', '--folder', `${folder}-fewer`);
+    t.is(fewer.code, 1);
+    const [first, second] = JSON.parse(fewer.stdout).dates;
+    t.regex(first.reason, /2026-05-01: holds 3 scans, of which 2 \(.* first\) are not in the source/);
+    t.is(second.status, 'done');
+    await deliver(`${folder}-observed`, filesOf(await asObserved(t, scans.slice(0, 3))));
+    const observed = await backfill('2026-05-01', '2026-05-01', '--folder', `${folder}-observed`);
+    t.regex(JSON.parse(observed.stdout).dates[0].reason, /holds simulated data, found observed data/);
+    const after = await logicalContent(root);
+    t.deepEqual(after['2026-05-01 scans'], before['2026-05-01 scans']);
+    t.deepEqual(after['2026-05-01 tracks'], before['2026-05-01 tracks']);
+  });
+
+  /** Lets the leases and rests of the tasks of a store end. */
+  async function makeDue(store: string): Promise<void> {
+    const client = new pg.Client(cluster.url);
+    await client.connect();
+    await client.query("update pipeline_tasks set due_at = clock_timestamp() - interval '1 s' where store = $1", [
+      store,
+    ]);
+    await client.end();
+  }
+
+  const MADE: MadeDate = {
+    ...{ scans: 1, seconds: 1, rejected: 0, missing: 0 },
+    ...{ made_from: null, left_as: 'a', follows_from_ms: 0, ends_ms: 1 },
+  };
+
+  test.serial('a date that always fails is tried three times, and its reason stays', async (t) => {
+    const tasks = await openDateTasks(cluster.url, 'failing');
+    t.teardown(tasks.close);
+    await tasks.add(['2026-05-01'], {}, false);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const task = await tasks.claim('worker');
+      if (task === null) throw new Error('no date was due');
+      t.deepEqual([task.attempts, task.is_last], [attempt, attempt === 3]);
+      t.is(await tasks.claim('other'), null);
+      await tasks.fail(task, 'the grid is broken', false);
+      t.is(await tasks.claim('worker'), null);
+      await makeDue('failing');
+    }
+    const [row] = await tasks.list('2026-05-01', '2026-05-01');
+    t.deepEqual([row?.status, row?.reason, await tasks.countOpen()], ['failed', 'the grid is broken', 0]);
+    await tasks.add(['2026-05-01'], {}, false);
+    t.is((await tasks.claim('worker'))?.attempts, 1);
+  });
+
+  test.serial('a date whose workers vanish three times has failed, and names the last one', async (t) => {
+    const tasks = await openDateTasks(cluster.url, 'vanishing');
+    t.teardown(tasks.close);
+    await tasks.add(['2026-05-01'], {}, false);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const task = await tasks.claim(`worker ${attempt}`);
+      if (task === null) throw new Error('no date was due');
+      t.true(await tasks.renew(task));
+      await makeDue('vanishing');
+    }
+    t.is(await tasks.claim('worker 4'), null);
+    const [row] = await tasks.list('2026-05-01', '2026-05-01');
+    t.deepEqual([row?.status, row?.reason], ['failed', 'worker 3 did not renew its claim']);
+  });
+
+  test.serial('a date waits again when it was made from other tracks than the date before leaves', async (t) => {
+    const tasks = await openDateTasks(cluster.url, 'joined');
+    t.teardown(tasks.close);
+    await tasks.add(['2026-05-01', '2026-05-02', '2026-05-03'], {}, false);
+    const first = await tasks.claim('one');
+    const third = await tasks.claim('two');
+    const second = await tasks.claim('three');
+    if (first === null || second === null || third === null) throw new Error('three dates were due');
+    t.deepEqual([first.storm_date, second.storm_date, third.storm_date], ['2026-05-01', '2026-05-02', '2026-05-03']);
+    const statuses = async () => (await tasks.list('2026-05-01', '2026-05-03')).map(({ status }) => status);
+    t.true(await tasks.finish(third, { ...MADE, made_from: 'b', left_as: 'c' }));
+    t.true(await tasks.finish(second, { ...MADE, made_from: 'x', left_as: 'b' }));
+    t.deepEqual(await statuses(), ['running', 'done', 'done']);
+    t.true(await tasks.finish(first, { ...MADE, left_as: 'a' }));
+    t.deepEqual(await statuses(), ['done', 'waiting', 'done']);
+    const again = await tasks.claim('one');
+    if (again === null) throw new Error('the second date was due');
+    t.true(await tasks.finish(again, { ...MADE, made_from: 'a', left_as: 'b' }));
+    t.deepEqual(await statuses(), ['done', 'done', 'done']);
+    t.false(await tasks.finish(again, MADE));
+  });
+}
