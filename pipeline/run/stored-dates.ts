@@ -48,7 +48,7 @@ export function openStoredDates(store: ObjectStore): StoredDates {
     highestFence: async (storm_date) => (await readStoredHead(store, storm_date))?.fence ?? 0,
     push: async (scratch, storm_date, { fence, check }) => {
       const pointerPatience = () => ({ patience_ms: check() });
-      const order: PushOrder = { path: scratch, store, fence, check, pointerPatience };
+      const order: PushOrder = { path: scratch, store, fence, check, pointerPatience, lag: () => {} };
       await raiseStoredFormat(store, scratch, check);
       const stored = await readStoredHead(store, storm_date);
       const { head, moved } = await pushLists(order, { partition: storm_date, stored, pinned: null });
