@@ -60,6 +60,10 @@ check: install ## check types, lint and format
 	@tsc -p api/docs-page
 	@biome check --error-on-warnings .
 
+.PHONY: cluster
+cluster: install ## kill every node of a cluster on this computer in turn, and print what was lost and what it cost
+	@node test/cluster/main.ts
+
 .PHONY: bench
 bench: install ## measure speed as ratios against peers where they are installed
 	@node test/bench/main.ts

@@ -3,12 +3,13 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { DOCTOR_CHECKS } from '../api/commands/doctor.ts';
 import { Seed } from '../api/commands/seed-file.ts';
 import { serveCommand } from '../api/commands/serve.ts';
 import { SERVER_OPTIONS } from '../api/http/limits.ts';
+import { backfillCommand } from '../pipeline/commands/backfill.ts';
 import { compactCommand } from '../pipeline/commands/compact.ts';
 import { deriveCommand } from '../pipeline/commands/derive.ts';
 import { feedsCommand } from '../pipeline/commands/feeds.ts';
@@ -40,6 +41,7 @@ const unread = () => {
 const PROGRAMS = {
   api: [...API_COMMANDS, serveCommand].map((make) => make(unread)),
   pipeline: [
+    backfillCommand,
     compactCommand,
     deriveCommand,
     feedsCommand,
@@ -114,6 +116,9 @@ test('the files that start the programs name the command that they are for', (t)
   t.deepEqual(started('backup.sh'), ['api backup']);
   t.deepEqual(started('Dockerfile'), ['api serve']);
   t.deepEqual(started('compose.yaml'), ['pipeline stream', 'api serve']);
+  t.deepEqual(started('compose.cluster.yaml'), ['api serve', 'pipeline stream', 'pipeline work']);
+  t.deepEqual(started('kubernetes.yaml'), ['api serve', 'pipeline stream', 'pipeline work']);
+  t.deepEqual(started('hail-work@.service'), ['pipeline work']);
 });
 
 test('every command of the project on the page for operators exists, with its options', (t) => {
@@ -268,25 +273,105 @@ const Compose = z.looseObject({
   volumes: z.record(z.string(), z.unknown()),
 });
 
-test('the services of the compose file have settings that fit, and volumes and networks that it declares', (t) => {
-  const { services, networks, volumes } = Compose.parse(parse(textOf('compose.yaml'), { merge: true }));
-  t.deepEqual(Object.keys(services).sort(), ['caddy', 'postgres', 'serve', 'stream']);
-  for (const { environment = {}, volumes: mounts = [], networks: joined = [], depends_on = [] } of Object.values(
-    services,
-  )) {
-    // Compose fills in a variable of its own environment, or what follows `:-`.
-    const filled = Object.entries(environment).map(([name, value]) => [
-      name,
-      value.replace(/\$\{\w+:-([^}]*)\}/, '$1'),
-    ]);
-    t.notThrows(() => parseSettings(Object.fromEntries(filled), refused));
-    for (const mount of mounts) {
-      const [from = ''] = mount.split(':');
-      t.true(from.startsWith('./') ? NAMES.includes(from.slice(2)) : from in volumes, mount);
+/** Names of the services of each compose file, in order of the alphabet. */
+const COMPOSE_FILES = {
+  'compose.yaml': ['caddy', 'postgres', 'serve', 'stream'],
+  'compose.cluster.yaml': [
+    ...['caddy', 'postgres', 'serve1', 'serve2', 'serve3', 'store', 'stream1', 'stream2', 'work1', 'work2'],
+  ],
+} as const;
+
+for (const [name, expected] of Object.entries(COMPOSE_FILES))
+  test(`the services of ${name} have settings that fit, and volumes and networks that it declares`, (t) => {
+    const { services, networks, volumes } = Compose.parse(parse(textOf(name), { merge: true }));
+    t.deepEqual(Object.keys(services).sort(), [...expected]);
+    for (const [service, { environment = {}, volumes: mounts = [], networks: joined = [], ...rest }] of Object.entries(
+      services,
+    )) {
+      // Compose fills in a variable of its own environment, or what follows `:-`.
+      const filled = Object.entries(environment).map(([setting, value]) => [
+        setting,
+        value.replace(/\$\{\w+:-([^}]*)\}/, '$1'),
+      ]);
+      t.notThrows(() => parseSettings(Object.fromEntries(filled), refused));
+      for (const mount of mounts) {
+        const [from = '', to] = mount.split(':');
+        const isDeclared = from.startsWith('./') ? NAMES.includes(from.slice(2)) : to === undefined || from in volumes;
+        t.true(isDeclared, mount);
+      }
+      t.true(
+        [...joined].every((each) => each in networks) && (rest.depends_on ?? []).every((each) => each in services),
+      );
+      const command = /^(serve|stream|work)\d?$/.exec(service)?.[1];
+      t.true(command === undefined || rest.command?.includes(command), service);
     }
-    t.true([...joined].every((name) => name in networks) && depends_on.every((name) => name in services));
+  });
+
+const KubernetesContainer = z.object({
+  command: z.array(z.string()),
+  envFrom: z.array(z.record(z.string(), z.object({ name: z.string() }))),
+  env: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.int() })).default([]),
+  volumeMounts: z.array(z.object({ name: z.string(), mountPath: z.string() })),
+});
+const Labels = z.record(z.string(), z.string());
+const Named = z.object({ name: z.string() });
+const Kubernetes = {
+  ConfigMap: z.object({ metadata: Named, data: Labels }),
+  Secret: z.object({ metadata: Named, stringData: Labels }),
+  Service: z.object({ spec: z.object({ selector: Labels, ports: z.array(z.object({ targetPort: z.string() })) }) }),
+  Deployment: z.object({
+    metadata: Named,
+    spec: z.object({
+      replicas: z.int(),
+      selector: z.object({ matchLabels: Labels }),
+      template: z.object({
+        metadata: z.object({ labels: Labels }),
+        spec: z.object({ containers: z.tuple([KubernetesContainer]), volumes: z.array(Named) }),
+      }),
+    }),
+  }),
+} as const;
+
+test('the objects for Kubernetes have settings that fit, ports that lead to them, and volumes that they mount', (t) => {
+  const objects = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS());
+  const kinds = (kind: keyof typeof Kubernetes) => objects.filter((each) => each.kind === kind);
+  t.is(objects.length, Object.keys(Kubernetes).flatMap((kind) => kinds(kind as keyof typeof Kubernetes)).length);
+  const config = Kubernetes.ConfigMap.parse(kinds('ConfigMap')[0]);
+  const secret = Kubernetes.Secret.parse(kinds('Secret')[0]);
+  const service = Kubernetes.Service.parse(kinds('Service')[0]);
+  const deployments = kinds('Deployment').map((each) => Kubernetes.Deployment.parse(each));
+  t.deepEqual(
+    deployments.map(({ metadata, spec }) => [metadata.name, spec.replicas]),
+    [
+      ['hail-serve', 3],
+      ['hail-stream', 2],
+      ['hail-work', 2],
+    ],
+  );
+  for (const { metadata, spec } of deployments) {
+    const { labels } = spec.template.metadata;
+    const { containers, volumes } = spec.template.spec;
+    const [{ command, envFrom, env, ports, volumeMounts }] = containers;
+    t.deepEqual(spec.selector.matchLabels, labels);
+    t.deepEqual(envFrom, [{ configMapRef: config.metadata }, { secretRef: secret.metadata }]);
+    const own = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    const settings = parseSettings({ ...config.data, ...secret.stringData, ...own }, refused);
+    t.true(volumeMounts.some(({ mountPath }) => mountPath === settings.HAIL_DATA));
+    t.deepEqual(
+      volumeMounts.map(({ name }) => name),
+      volumes.map(({ name }) => name),
+    );
+    t.is(command.at(-1), metadata.name.replace('hail-', ''));
+    const set = {
+      http: settings.HAIL_PORT,
+      metrics: settings.HAIL_METRICS_PORT ?? settings.HAIL_PIPELINE_METRICS_PORT,
+    };
+    for (const { name, containerPort } of ports) t.is(set[name as keyof typeof set], containerPort, name);
   }
-  t.true(services.serve?.command?.includes('serve') && services.stream?.command?.includes('stream'));
+  const serve = deployments[0]?.spec.template;
+  t.deepEqual(service.spec.selector, serve?.metadata.labels);
+  t.true(serve?.spec.containers[0]?.ports.some(({ name }) => name === service.spec.ports[0]?.targetPort));
 });
 
 test('proxies stop using an idle connection before the service closes it', (t) => {

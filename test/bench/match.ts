@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { Command } from 'commander';
 import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { insertArea, NO_LABELS } from '../../api/alerts/areas.ts';
@@ -14,6 +15,7 @@ import { createWatch } from '../../api/alerts/watch.ts';
 import { type Records, recordsOver } from '../../api/metering/records.ts';
 import { isFault, polygonShape } from '../../api/rules/area-geometry.ts';
 import { openDatabase } from '../../api/store/database.ts';
+import { wholeNumber } from '../../pipeline/commands/arguments.ts';
 import { CONUS, type Position } from '../../schemas/geo/position.ts';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
@@ -23,7 +25,6 @@ import { bandRing, starRing } from '../support/data/simple-rings.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const SUBSCRIPTIONS = 100_000;
 const PER_BUSINESS = 100;
 const DETECTIONS = 5_000;
 const SCANS = 20;
@@ -35,13 +36,17 @@ const WARM_UP = 3;
 const GOAL_MS = 1_000;
 const ROWS_PER_INSERT = 500;
 
-/** Scans of 5,000 detections over 100,000 subscriptions: the match alone, and a scan from the records back into them. */
-export async function match(): Promise<void> {
+/** Scans of 5,000 detections over subscriptions: the match alone, and a scan from the records back into them. */
+export async function match(args: string[] = []): Promise<void> {
+  const { places } = new Command('match')
+    .option('--places <count>', 'subscriptions, a hundred of each business', wholeNumber(1_000, 2_000_000), 100_000)
+    .parse(args, { from: 'user' })
+    .opts<{ places: number }>();
   const folder = await mkdtemp(join(tmpdir(), 'hail-bench-match-'));
   const records = await recordsOver(openDatabase({ path: join(folder, 'hail.sqlite') }), { now: () => START_MS });
   try {
-    await subscribeAll(records);
-    console.log(`match: ${SUBSCRIPTIONS} subscriptions of 25 km, scans of ${DETECTIONS} detections`);
+    await subscribeAll(records, places);
+    console.log(`match: ${places} subscriptions of 25 km, scans of ${DETECTIONS} detections`);
     await measureMatch(records);
     await measureRings(records);
     await measureScan(records);
@@ -177,10 +182,10 @@ function columnsOf(hail: readonly Hail[]): ScanHail {
 }
 
 /** Subscriptions spread over CONUS, a hundred for each business. */
-async function subscribeAll(records: Records): Promise<void> {
+async function subscribeAll(records: Records, places: number): Promise<void> {
   const at = instant(START_MS);
   await records.transaction(async (rows) => {
-    for (let from = 0; from < SUBSCRIPTIONS; from += ROWS_PER_INSERT) {
+    for (let from = 0; from < places; from += ROWS_PER_INSERT) {
       const made: Subscription[] = [];
       for (let k = from; k < from + ROWS_PER_INSERT; k += PER_BUSINESS) {
         const business = await createBusiness(rows, `business ${k}`, SELF_HOSTED, START_MS);

@@ -10,11 +10,10 @@ import { colLon, LATTICES, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { layout } from '../../schemas/layout.ts';
 import { onRoot, type RawScan, rawScans } from '../support/data/world.ts';
-import { pushLoad } from '../support/kill/push-load.ts';
+import { type PushLoad, pushLoad } from '../support/kill/push-load.ts';
 import { type Receiver, type Scope, startReceiver } from '../support/service/receiver.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 
-const PER_SECOND = 100;
 /** Waits of half a second to eight seconds between attempts. */
 const TIME_SCALE = 0.05;
 const SCANS = 24;
@@ -30,16 +29,21 @@ const ARRIVES_WITHIN_MS = 30_000;
  * them is killed again and again and a third of the answers are bad. Fails when one is lost.
  */
 export async function push(args: string[]): Promise<void> {
-  const { events, kills } = options(args);
+  const load = options(args);
   await inScope((scope, folder) => latency(scope, folder));
-  await inScope((scope, folder) => losses(scope, folder, events, kills));
+  await inScope((scope, folder) => losses(scope, folder, load));
 }
 
-function options(args: string[]): { events: number; kills: number } {
+function options(args: string[]): Omit<PushLoad, 'time_scale'> {
   const command = new Command('push')
-    .option('--events <count>', 'events that are sent, 100 a second', wholeNumber(1, 100_000), 3_000)
+    .option('--events <count>', 'events that are sent', wholeNumber(1, 100_000), 3_000)
+    .option('--per-second <count>', 'events a second', wholeNumber(1, 10_000), 100)
+    .option('--receivers <count>', 'addresses that they are sent to in turn', wholeNumber(1, 10_000), 10)
     .option('--kills <count>', 'how often the service is killed meanwhile', wholeNumber(0, 1_000), 20);
-  return command.parse(args, { from: 'user' }).opts();
+  const { perSecond, ...rest } = command
+    .parse(args, { from: 'user' })
+    .opts<Omit<PushLoad, 'time_scale' | 'per_second'> & { readonly perSecond: number }>();
+  return { ...rest, per_second: perSecond };
 }
 
 /** Runs a part with a folder of its own, and ends all that it has begun. */
@@ -50,14 +54,13 @@ async function inScope(part: (scope: Scope, folder: string) => Promise<void>): P
   await part({ teardown: (end) => stack.defer(async () => end()) }, folder);
 }
 
-async function losses(scope: Scope, folder: string, events: number, kills: number): Promise<void> {
-  const load = { events, per_second: PER_SECOND, kills, time_scale: TIME_SCALE };
-  const outcome = await pushLoad(scope, folder, load);
+async function losses(scope: Scope, folder: string, load: Omit<PushLoad, 'time_scale'>): Promise<void> {
+  const outcome = await pushLoad(scope, folder, { ...load, time_scale: TIME_SCALE });
   const { requests, taken, failed, hung, reset, delivered, dropped, given_up, repeated, deaths, took_ms, faults } =
     outcome;
   console.log(
     [
-      `push: ${events} events, ${PER_SECOND} a second, service killed ${deaths} times, ${(took_ms / 1000).toFixed(0)} s in all`,
+      `push: ${load.events} events, ${load.per_second} a second, for ${load.receivers} receivers, service killed ${deaths} times, ${(took_ms / 1000).toFixed(0)} s in all`,
       `  ${requests} requests: ${taken} taken, ${failed} failed, ${hung} left open, ${reset} reset`,
       `  ${delivered} events delivered, ${dropped} dropped after their last retry, ${given_up} with a receiver that failed ten times; ${repeated} requests repeated what was taken, under the same id`,
       `  ${faults.length} faults (goal: 0)`,

@@ -56,6 +56,7 @@ const has = {
   nginx: !run('nginx', '-v').missing,
   logrotate: !run('logrotate', '--version').missing,
   compose: run('docker', 'compose', 'version').status === 0,
+  haproxy: !run('haproxy', '-v').missing,
   openssl: !run('openssl', 'version').missing,
   postgres: postgresPrograms !== null,
 };
@@ -67,6 +68,7 @@ const UNITS = [
   'hail-compact.timer',
   'hail-serve@.service',
   'hail-stream.service',
+  'hail-work@.service',
 ];
 
 testWith({ 'systemd-analyze': has.systemd }, 'systemd finds no fault in the units', (t) => {
@@ -123,11 +125,27 @@ testWith(
   },
 );
 
-testWith({ 'docker compose': has.compose }, 'docker accepts the compose file, with and without PostgreSQL', (t) => {
-  for (const profile of [[], ['--profile', 'postgres']]) {
-    const { status, said } = run('docker', 'compose', '-f', file('compose.yaml'), ...profile, 'config', '--quiet');
+testWith({ 'docker compose': has.compose }, 'docker accepts the compose files, with and without PostgreSQL', (t) => {
+  for (const options of [['compose.yaml'], ['compose.yaml', '--profile', 'postgres'], ['compose.cluster.yaml']]) {
+    const [name = '', ...profile] = options;
+    const { status, said } = run('docker', 'compose', '-f', file(name), ...profile, 'config', '--quiet');
     t.is(status, 0, said);
   }
+});
+
+testWith({ haproxy: has.haproxy, openssl: has.openssl }, 'HAProxy accepts its file without a warning', (t) => {
+  const folder = scratchFolder(t);
+  const pem = join(folder, 'hail.pem');
+  const made = run(
+    ...(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=hail.example.com'] as const),
+    ...['-keyout', `${pem}.key`, '-out', pem],
+  );
+  t.is(made.status, 0, made.said);
+  const config = join(folder, 'haproxy.cfg');
+  writeFileSync(config, adapted('haproxy.cfg', { '/etc/haproxy/hail.pem': pem }));
+  const { status, said } = run('haproxy', '-c', '-f', config);
+  t.is(status, 0, said);
+  t.notRegex(said, /WARNING|ALERT/);
 });
 
 /** The shipped file of nginx without TLS, as a user without rights may run it. */

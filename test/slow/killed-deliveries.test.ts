@@ -6,6 +6,7 @@ test('a service killed four times while a third of the answers are bad loses no 
   const { faults, ...counts } = await pushLoad(t, await scratch(t), {
     events: 200,
     per_second: 100,
+    receivers: 10,
     kills: 4,
     time_scale: 0.02,
   });

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
 import { openRecords, type Records } from '../../../api/metering/records.ts';
 import { RETRIES_MAX } from '../../../api/rules/webhook-retry.ts';
 import { tableTaskStore } from '../../../api/store/tasks/table.ts';
@@ -15,6 +16,8 @@ import { WHOLE_NOW_MS } from '../service/whole-service.ts';
 export interface PushLoad {
   readonly events: number;
   readonly per_second: number;
+  /** Addresses that events are sent to in turn. */
+  readonly receivers: number;
   /** How often the service is killed while it sends. */
   readonly kills: number;
   /** Factor of the waits between attempts. */
@@ -44,7 +47,6 @@ export interface PushOutcome {
   readonly faults: readonly string[];
 }
 
-const RECEIVERS = 10;
 /** Shares of the requests that a receiver does not answer well. */
 const FAILING = 0.2;
 const HANGING = 0.05;
@@ -74,9 +76,10 @@ export async function pushLoad(scope: Scope, folder: string, load: PushLoad): Pr
     await server.end('SIGKILL');
     await rm(folder, { recursive: true, force: true });
   });
-  const webhooks = await makeWebhooks(server, receiver);
   const records = await openRecords({ data_root: folder, database_url: null, now: () => WHOLE_NOW_MS });
   try {
+    await allow(records, load.receivers);
+    const webhooks = await makeWebhooks(server, receiver, load.receivers);
     const feeding = feed(records, webhooks, load);
     const share = load.events / (1 - FAILING - HANGING - RESETTING) / (load.kills + 1);
     const killing = async () => {
@@ -134,12 +137,18 @@ function misbehave(receiver: Receiver): Seen {
   return seen;
 }
 
-async function makeWebhooks(server: ServeChild, receiver: Receiver): Promise<readonly string[]> {
+/** Gives the first business room for so many webhooks, all made in one minute. */
+async function allow({ reader }: Records, webhooks: number): Promise<void> {
+  const quotas = JSON.stringify({ ...SELF_HOSTED.quotas, webhooks });
+  await reader.updateTable('plans').set({ quotas, rate_per_minute: 1_000_000 }).execute();
+}
+
+async function makeWebhooks({ url, keys }: ServeChild, receiver: Receiver, count: number): Promise<readonly string[]> {
   const made: string[] = [];
-  for (let k = 0; k < RECEIVERS; k++) {
-    const response = await fetch(`${server.url}/v1/webhooks`, {
+  for (let k = 0; k < count; k++) {
+    const response = await fetch(`${url}/v1/webhooks`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${server.keys?.live}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${keys?.live}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ url: `${receiver.url}/${k}` }),
     });
     if (!response.ok) throw new Error(`making a webhook answers ${response.status} ${await response.text()}`);
@@ -152,7 +161,7 @@ async function makeWebhooks(server: ServeChild, receiver: Receiver): Promise<rea
 async function feed(
   records: Records,
   webhooks: readonly string[],
-  { events, per_second }: PushLoad,
+  { events, per_second }: Omit<PushLoad, 'receivers'>,
 ): Promise<ReadonlyMap<string, number>> {
   const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
   const queue = queueOver(tableTaskStore(records.store), { failed: console.error, troubled: console.error });
@@ -160,7 +169,7 @@ async function feed(
   const started_ms = performance.now();
   for (let k = 0; k < events; k++) {
     await sleep(Math.max(0, started_ms + (1_000 * k) / per_second - performance.now()));
-    const receivers = [webhooks[k % RECEIVERS] ?? ''];
+    const receivers = [webhooks[k % webhooks.length] ?? ''];
     const [id = ''] = await records.transaction((rows) =>
       enqueueEvent(
         rows,

@@ -26,6 +26,12 @@ export const noObjectStore: string | null = ['/usr/bin/swift-proxy-server', '/us
 export interface ObjectStoreServer {
   /** Makes a bucket; returns its address with keys. */
   readonly bucket: (name: string) => Promise<StoreAddress>;
+  /** Process that all its others descend from. */
+  readonly pid: () => number;
+  /** Kills all its processes; its objects stay. */
+  readonly kill: () => Promise<void>;
+  /** Starts it again, on the same ports and objects. */
+  readonly start: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
@@ -33,11 +39,16 @@ export interface ObjectStoreServer {
 export async function runObjectStore(): Promise<ObjectStoreServer> {
   const folder = mkdtempSync(join(tmpdir(), 'hail-store-'));
   const port = await freePorts();
-  const child = spawn('bash', [SCRIPT, folder, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ready = createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
-  const { done } = await ready;
-  if (done) throw new Error(`${SCRIPT} ended, expected a server`);
+  let child = await startSwift(folder, port);
   return {
+    pid: () => child.pid ?? 0,
+    kill: async () => {
+      process.kill(-(child.pid ?? 0), 'SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    },
+    start: async () => {
+      child = await startSwift(folder, port);
+    },
     bucket: async (name) => {
       const url = `http://127.0.0.1:${port}/${name}`;
       const { access_key_id, secret_access_key, region } = KEYS;
@@ -53,9 +64,27 @@ export async function runObjectStore(): Promise<ObjectStoreServer> {
     },
     stop: async () => {
       child.kill('SIGTERM');
-      if (child.exitCode === null) await once(child, 'exit');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** Runs the script in a process group of its own, until the server is ready. */
+async function startSwift(folder: string, port: number) {
+  const child = spawn('bash', [SCRIPT, folder, String(port)], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const { done } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+  if (done) throw new Error(`${SCRIPT} ended, expected a server`);
+  return child;
+}
+
+/** Settings of a command that uses a store. */
+export function storeSettings({ url, access_key_id, secret_access_key, region }: StoreAddress) {
+  return {
+    HAIL_STORE_URL: url,
+    HAIL_STORE_ACCESS_KEY_ID: access_key_id,
+    HAIL_STORE_SECRET_ACCESS_KEY: secret_access_key,
+    HAIL_STORE_REGION: region,
   };
 }
 

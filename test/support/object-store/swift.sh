@@ -22,6 +22,7 @@ offset=2
 for ring in object container account; do
   (
     cd "$folder/etc"
+    [ -e $ring.ring.gz ] && exit
     swift-ring-builder $ring.builder create 4 1 0
     swift-ring-builder $ring.builder add "r1z1-127.0.0.1:$((port + offset))/d1" 1
     swift-ring-builder $ring.builder rebalance

@@ -42,6 +42,8 @@ export interface ReceiverOptions {
   readonly newest_tls?: SecureVersion;
   /** Its key and certificate, PEM; new ones when left out. */
   readonly certificate?: Awaited<ReturnType<typeof selfSigned>>;
+  /** A free one when left out. */
+  readonly port?: number;
 }
 
 /** What ends with a test, or with a bench. */
@@ -68,7 +70,7 @@ export async function startReceiver(t: Scope, options: ReceiverOptions = {}): Pr
     sockets.add(socket.once('close', () => sockets.delete(socket)));
   });
   server.on('request', (request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   t.teardown(async () => {
     server.close();

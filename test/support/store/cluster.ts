@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
@@ -23,18 +23,23 @@ export interface Cluster {
   readonly copy: () => void;
   /** The server ends, and that replica answers at its address. */
   readonly failOver: () => void;
+  /** Process that all its others descend from. */
+  readonly pid: () => number;
+  /** Kills that process; the others end when they find it gone. */
+  readonly kill: () => void;
+  readonly start: () => void;
   readonly stop: () => void;
 }
 
-/** Starts a PostgreSQL on a free port. */
-export function runCluster(port: number): Cluster {
+/** Starts a PostgreSQL on a free port. `fsync`: whether a commit waits for the disk. */
+export function runCluster(port: number, fsync: 'on' | 'off' = 'off'): Cluster {
   if (postgresPrograms === null) throw new Error(`no PostgreSQL is below ${VERSIONS}, expected one`);
   const programs = postgresPrograms;
   const folder = mkdtempSync(join(tmpdir(), 'hail-cluster-'));
   let data = join(folder, 'db');
   const run = (program: string, ...args: string[]) => asPostgres(join(programs, program), args, folder);
   const control = (...args: string[]) => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), ...args);
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync}`;
   const start = () => control('-o', options, 'start');
   const stop = () => control('-m', 'immediate', 'stop');
   if (process.getuid?.() === 0) {
@@ -44,6 +49,7 @@ export function runCluster(port: number): Cluster {
   run('initdb', '-D', data, '-U', 'hail', '-A', 'trust', '--no-sync');
   start();
   const copied = join(folder, 'copy');
+  const pid = () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
   return {
     url: `postgres://hail@127.0.0.1:${port}/postgres`,
     restart: () => {
@@ -57,6 +63,9 @@ export function runCluster(port: number): Cluster {
       data = copied;
       start();
     },
+    pid,
+    kill: () => process.kill(pid(), 'SIGKILL'),
+    start,
     stop: () => {
       stop();
       rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { readCurrent } from '../../pipeline/publish/manifests.ts';
+import { type Content, logicalContent, manifestsInForce } from '../support/data/content.ts';
+import { runCommand } from '../support/kill/command.ts';
+import { checkCharges } from './charges.ts';
+import type { Cluster } from './cluster.ts';
+import { checkDeliveries, type Place } from './deliveries.ts';
+import type { Told } from './load.ts';
+import { until } from './node.ts';
+
+/** How one kind of thing came through. */
+export interface Outcome {
+  readonly what: string;
+  readonly sent: number;
+  readonly lost: number;
+  readonly doubled: number;
+  readonly note: string;
+}
+
+/** What was put into the cluster. */
+export interface Sent {
+  readonly folder: string;
+  /** Folders of raw files: of the stream, and of the past dates. */
+  readonly feed: string;
+  readonly past: string;
+  readonly scan_ids: readonly string[];
+  readonly told: Told;
+  /** Last row of the ledger before the clients asked. */
+  readonly charges_before: number;
+  readonly places: readonly Place[];
+}
+
+const SETTLES_WITHIN_MS = 60_000;
+
+/** Compares what the cluster published, charged and delivered with what was put into it and with a run without faults. */
+export async function judge(cluster: Cluster, sent: Sent): Promise<Outcome[]> {
+  const database = new pg.Client(cluster.database_url);
+  await database.connect();
+  try {
+    const exports = await checkExports(cluster, sent.told);
+    await settled(database);
+    // The end of a stream publishes the daily products that were still due.
+    for (const stream of cluster.streams) await stream.stop();
+    const root = await publishedRoot(cluster);
+    const scans = await checkScans(root, sent.scan_ids);
+    const rows = await checkRows(root, sent);
+    const { charges, lost, doubled, unanswered } = await checkCharges(database, sent.charges_before, sent.told);
+    const deliveries = await checkDeliveries(root, sent.places, database, cluster.received);
+    return [
+      scans,
+      rows,
+      { what: 'charges', sent: charges, lost, doubled, note: `${unanswered} charged, their answer cut off by a kill` },
+      {
+        what: 'deliveries',
+        sent: deliveries.expected,
+        lost: deliveries.lost,
+        doubled: deliveries.doubled,
+        note: `${deliveries.repeated} requests repeated under the same id`,
+      },
+      exports,
+    ];
+  } finally {
+    await database.end();
+  }
+}
+
+/** Waits until no event waits for its receiver. */
+async function settled(database: pg.Client): Promise<void> {
+  await until('deliveries', SETTLES_WITHIN_MS, async () => {
+    const { rows } = await database.query("select 1 from messages where state in ('waiting', 'pending') limit 1");
+    return rows.length === 0;
+  });
+}
+
+/** Brings everything that is published into a folder, and has it verified. */
+async function publishedRoot(cluster: Cluster): Promise<string> {
+  const settings = cluster.settingsOf('checked');
+  const { HAIL_STORE_URL = '', HAIL_DATA = '' } = settings;
+  await pipeline(settings, 'publish', '--from', HAIL_STORE_URL);
+  const { HAIL_STORE_URL: _, HAIL_DATABASE_URL: __, ...local } = settings;
+  await pipeline(local, 'verify');
+  return HAIL_DATA;
+}
+
+async function pipeline(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<void> {
+  const { code, told } = await runCommand('hail-pipeline', args, { ...settings, HAIL_LOG_LEVEL: 'error' });
+  if (code !== 0) throw new Error(`hail-pipeline ${args.join(' ')} ended with ${code}: ${told.slice(-2_000)}`);
+}
+
+/** Scans that the lists of the published dates name, beside those that arrived. */
+async function checkScans(root: string, scan_ids: readonly string[]): Promise<Outcome> {
+  const dates = await manifestsInForce(root, await readCurrent(root));
+  const listed = dates.flatMap(({ scans }) => scans.map(({ scan_id }) => scan_id));
+  const known = new Set(listed);
+  const lost = scan_ids.filter((scan_id) => !known.has(scan_id)).length;
+  return { what: 'scans', sent: scan_ids.length, lost, doubled: listed.length - known.size, note: '' };
+}
+
+/** Rows of every table beside those of one process that read the same files in order. */
+async function checkRows(root: string, { folder, feed, past }: Sent): Promise<Outcome> {
+  const expected_root = join(folder, 'expected');
+  const settings = { HAIL_DATA: expected_root };
+  for (const from of [past, feed]) await pipeline(settings, 'ingest', '--source', 'dir', '--from', from);
+  const [found, expected] = [await logicalContent(root), await logicalContent(expected_root)];
+  const missing = differences(expected, found);
+  const added = differences(found, expected);
+  const note = [...new Set([...missing.parts, ...added.parts])].join(', ');
+  const sent = Object.values(expected).reduce((sum, lines) => sum + lines.length, 0);
+  return { what: 'published rows', sent, lost: missing.lines, doubled: added.lines, note };
+}
+
+/** Lines of one content that another does not have, and the parts that they belong to. */
+function differences(of: Content, beside: Content): { readonly lines: number; readonly parts: readonly string[] } {
+  const missing = Object.entries(of).map(([part, lines]) => {
+    const there = new Set(beside[part] ?? []);
+    return { part, lines: lines.filter((line) => !there.has(line)).length };
+  });
+  const unequal = missing.filter(({ lines }) => lines > 0);
+  return { lines: unequal.reduce((sum, { lines }) => sum + lines, 0), parts: unequal.map(({ part }) => part) };
+}
+
+/** Exports that were accepted: each is done, and its file can be loaded. */
+async function checkExports(cluster: Cluster, { exports }: Told): Promise<Outcome> {
+  let lost = 0;
+  const until_ms = performance.now() + SETTLES_WITHIN_MS;
+  for (const { key, job_id } of exports) {
+    let address: string | null = null;
+    while (address === null && performance.now() < until_ms) {
+      address = await downloadUrl(cluster, key, job_id);
+      if (address === null) await sleep(300);
+    }
+    if (address === null || !(await fetch(address)).ok) lost += 1;
+  }
+  const doubled = exports.length - new Set(exports.map(({ job_id }) => job_id)).size;
+  return { what: 'exports', sent: exports.length, lost, doubled, note: '' };
+}
+
+async function downloadUrl(cluster: Cluster, key: string, job_id: string): Promise<string | null> {
+  const response = await fetch(`${cluster.url}/v1/exports/${job_id}`, { headers: { Authorization: `Bearer ${key}` } });
+  if (!response.ok) return null;
+  const { download_url } = (await response.json()) as { download_url: string | null };
+  return download_url;
+}
