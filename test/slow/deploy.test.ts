@@ -12,9 +12,9 @@ import {
 import { join, relative } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { jobFilePath } from '../../api/jobs/files.ts';
-import { freePort } from '../support/free-port.ts';
 import { codeBlocks, PROJECT, readDocument, sectionOf } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
+import { freePort } from '../support/free-port.ts';
 import { withReports } from '../support/service/done-reports.ts';
 import {
   adapted,

@@ -1,4 +1,3 @@
-import { freePort } from '../../support/free-port.ts';
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import { copyFolder } from '../../support/data/prepared.ts';
+import { freePort } from '../../support/free-port.ts';
 import {
   adapted,
   operate,

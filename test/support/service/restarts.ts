@@ -2,14 +2,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { PROJECT } from '../data/markdown.ts';
 import { copyFolder } from '../data/prepared.ts';
-import { commandPath } from '../kill/command.ts';
 import { freePort } from '../free-port.ts';
+import { commandPath } from '../kill/command.ts';
 import { type ServeChild, startServe } from './serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from './whole-service.ts';
 
