@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openReplica, type ReplicaSettings } from '../../../pipeline/replica/replica.ts';
 import { type ObjectStore, openObjectStore } from '../../../schemas/object-store/client.ts';
 import { midnight } from '../../support/data/small-world.ts';
-import { filesOf, onRoot, type OpenSettings, type RawScan, scratch } from '../../support/data/world.ts';
+import { filesOf, type OpenSettings, onRoot, type RawScan, scratch } from '../../support/data/world.ts';
 import { type FaultProxy, runFaultProxy } from '../../support/object-store/fault-proxy.ts';
 import { noObjectStore, type ObjectStoreServer, runObjectStore } from '../../support/object-store/server.ts';
 import { faultsOfStore, objectsOf, publishedFiles } from '../../support/object-store/stored-root.ts';
@@ -36,10 +36,14 @@ else {
     replica: Partial<ReplicaSettings> = {},
     settings: OpenSettings = {},
   ) =>
-    onRoot(path, { ...settings, replica: openReplica({ path, store, fence: null, ...replica }) }, async ({ session }) => {
-      await session.ingest(filesOf(scans));
-      await session.finishDates();
-    });
+    onRoot(
+      path,
+      { ...settings, replica: openReplica({ path, store, fence: null, ...replica }) },
+      async ({ session }) => {
+        await session.ingest(filesOf(scans));
+        await session.finishDates();
+      },
+    );
 
   test('a store holds every file that a root publishes, byte for byte, after each of two runs', async (t) => {
     const { store, faulty } = await newBucket();
@@ -51,7 +55,15 @@ else {
       await ingestTo(root, faulty, some, {}, { each_scan: true });
       const requests = proxy.seen.slice(first);
       t.log(`${some.length} scans: ${requests.length} requests, ${Math.round(performance.now() - began_ms)} ms`);
-      t.log(JSON.stringify(Object.fromEntries(Map.groupBy(requests, ({ method }) => method).entries().map(([m, all]) => [m, all.length]))));
+      t.log(
+        JSON.stringify(
+          Object.fromEntries(
+            Map.groupBy(requests, ({ method }) => method)
+              .entries()
+              .map(([m, all]) => [m, all.length]),
+          ),
+        ),
+      );
       const objects = await objectsOf(store);
       for (const [path, hash] of await publishedFiles(root)) t.is(objects.get(path), hash, path);
     }
