@@ -39,6 +39,8 @@ export interface Config {
   readonly database_url: string | null;
   /** Store that holds the published files; null: the data root alone holds them. */
   readonly store: StoreAddress | null;
+  /** A store at another address, with the keys of the settings; throws UsageError without keys, or for what is no address. */
+  readonly storeAt: (url: string) => StoreAddress;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** Where metrics are served and written; null where they are not. */
   readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
@@ -69,6 +71,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     catalogues: settings.HAIL_CATALOGUES ?? [],
     database_url: settings.HAIL_DATABASE_URL ?? null,
     store: storeAddress(settings, (fault) => new UsageError(fault)),
+    storeAt: (url) => readStoreAt(environment, url),
     log_level: settings.HAIL_LOG_LEVEL,
     metrics: {
       host: settings.HAIL_HOST,
@@ -78,6 +81,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     clock_is_fixed: fixed_ms !== null,
     now: () => fixed_ms ?? Date.now(),
   });
+}
+
+function readStoreAt(environment: Readonly<Record<string, string | undefined>>, url: string): StoreAddress {
+  const refusal = (fault: string) => new UsageError(fault);
+  const address = storeAddress(parseSettings({ ...environment, HAIL_STORE_URL: url }, refusal), refusal);
+  if (address === null) throw new UsageError('the store has no address, expected a URL');
+  return address;
 }
 
 function withoutSlash(url: string): string {

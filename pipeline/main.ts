@@ -9,6 +9,7 @@ import { feedsCommand } from './commands/feeds.ts';
 import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { pictureCommand } from './commands/picture.ts';
+import { publishCommand } from './commands/publish.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { scoreCommand } from './commands/score.ts';
 import { simulateCommand } from './commands/simulate.ts';
@@ -35,6 +36,7 @@ const program = new Command('hail-pipeline')
   )
   .addCommand(verifyCommand(readConfig))
   .addCommand(sqlCommand(readConfig))
+  .addCommand(publishCommand(readConfig))
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
   .addCommand(deriveCommand(readConfig))

@@ -171,8 +171,21 @@ export async function movePointer(
       );
   }
   check();
-  await store.put(key, Buffer.from(next.text), pointerPatience());
+  const content = Buffer.from(next.text);
+  const condition = found === null ? ({ if_absent: true } as const) : ({ if_etag: found.etag } as const);
+  const outcome = UNCONDITIONAL.has(store)
+    ? 'unsupported'
+    : await store.putIf(key, content, condition, pointerPatience());
+  if (outcome === 'lost_to_another')
+    throw new Conflict('publish', `${store.name}/${key}`, 'was moved by another writer meanwhile, expected none');
+  if (outcome === 'stored') return;
+  UNCONDITIONAL.add(store);
+  check();
+  await store.put(key, content, pointerPatience());
 }
+
+/** Stores that do not know conditions: they are not asked again. */
+const UNCONDITIONAL = new WeakSet<ObjectStore>();
 
 /** True for what a writer with a lower fence left, and for a stale answer: it is replaced. */
 function isOvertaken(found: Version, known: Stored | null, next: Version, fence: number | null): boolean {
