@@ -88,9 +88,10 @@ export async function takeLease(request: LeaseRequest): Promise<Lease | null> {
     lost: losing.signal,
     check: () => {
       const age_ms = heartbeat_ms();
-      if (age_ms === null) throw new LeaseLost(name, lost ?? 'the database has not confirmed it');
-      if (age_ms >= LEASE_MS) throw new LeaseLost(name, `was last confirmed ${Math.round(age_ms)} ms ago`);
-      return LEASE_MS - age_ms;
+      if (age_ms !== null && age_ms < LEASE_MS) return LEASE_MS - age_ms;
+      // Once lost it stays lost: the caller has given up a write.
+      lose(age_ms === null ? 'the database has not confirmed it' : `was last confirmed ${Math.round(age_ms)} ms ago`);
+      throw new LeaseLost(name, lost ?? 'it was released');
     },
     release: async () => {
       isReleased = true;
