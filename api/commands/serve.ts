@@ -216,8 +216,8 @@ function publicRoutesOf(
   ];
 }
 
-/** Command that makes a key of the first business. */
-const NEW_KEY = 'npx hail-api key create default --live';
+/** Command that makes one more key of a business. */
+const newKey = (business: string) => `npx hail-api key create ${business} --live`;
 
 /** How to call the service, and its first keys. */
 function welcome(base_url: string, keys: FirstKeys | null): string {
@@ -225,12 +225,12 @@ function welcome(base_url: string, keys: FirstKeys | null): string {
   const key = keys?.live ?? '$HAIL_KEY';
   const about =
     keys === null
-      ? `\nHAIL_KEY stands for a key of yours. Keys are shown only when they are made; \`${NEW_KEY}\` makes one.\n`
+      ? `\nHAIL_KEY stands for a key of yours. Keys are shown only when they are made; \`${newKey('BUSINESS')}\` makes one.\n`
       : `
 Keys of the business "default", shown this once:
   live  ${keys.live}
   test  ${keys.test}
-If they are lost, \`${NEW_KEY}\` makes a new one.
+If they are lost, \`${newKey('default')}\` makes a new one.
 `;
   return `hail listens at ${root}  (documentation ${root}/docs, map ${root}/viewer)
 ${about}

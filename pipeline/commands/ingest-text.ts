@@ -64,6 +64,7 @@ export function ingestText(report: IngestReport, source: IngestSource, data_root
     report.feed_failures.map(({ name, reason }) => `${name}: ${reason}`),
   );
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
+  list((files) => `${files} of other lattices left alone`, report.other_lattice_files.map(reasonOf));
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
   const date = summary.most_hail?.date ?? dates.at(-1);
@@ -113,7 +114,8 @@ const LINE_CHARS = 80;
 const REASON_INDENT = ' '.repeat(9);
 
 /** Plan of an ingest for people: its scans, then the files that no scan takes; a reason stands below what it explains. */
-export function planText({ scans, files, to_fetch, unknown_files, unreadable_files }: IngestPlan): string {
+export function planText(plan: IngestPlan): string {
+  const { scans, files, to_fetch, other_lattice_files, unknown_files, unreadable_files } = plan;
   const count = (status: IngestPlan['scans'][number]['status']) =>
     scans.filter((scan) => scan.status === status).length;
   const lines = wrapped(
@@ -143,6 +145,13 @@ export function planText({ scans, files, to_fetch, unknown_files, unreadable_fil
     lines.push('', 'Cannot be read:');
     lines.push(...unreadable_files.flatMap(({ key, reason }) => [key, ...wrapped(reason, REASON_INDENT)]));
   }
+  for (const [reason, same] of Map.groupBy(other_lattice_files, (one) => one.reason))
+    lines.push(
+      '',
+      ...wrapped(`${counted(same.length, 'file')}, such as`),
+      `${same[0]?.file}:`,
+      ...wrapped(reason, REASON_INDENT),
+    );
   if (unknown_files.length > 0)
     lines.push(
       '',

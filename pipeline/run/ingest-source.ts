@@ -20,6 +20,7 @@ import type { SourceFile } from '../sources/names.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from './bucket-span.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { CLIMATOLOGY_FEED } from './open-feeds.ts';
+import { type LeftAlone, leftAlone } from './other-lattices.ts';
 import { publishSimulatedForecast } from './simulated-forecast.ts';
 import { withSession } from './with-root.ts';
 
@@ -42,7 +43,7 @@ export interface IngestRequest {
 }
 
 /** Result of an ingest; `ingest --json` prints it. */
-export interface IngestReport {
+export interface IngestReport extends LeftAlone {
   /** Provenance of the data on these dates; null when nothing is published on them. */
   readonly source: string | null;
   /** Storm dates that the files belong to and that hold scans. */
@@ -52,7 +53,6 @@ export interface IngestReport {
   readonly published: DatesSummary;
   /** Storm dates whose data of the other kind was unpublished. */
   readonly replaced: readonly string[];
-  readonly unknown_files: readonly string[];
   readonly missing_files: GatheredFiles['missing'];
   readonly unreadable_files: readonly UnreadableEntry[];
   /** Reports, warnings, watches and outlooks that came with the scans, by collection: from the folder, or simulated. */
@@ -102,7 +102,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       run,
       published: await summarize(root, dates),
       replaced,
-      unknown_files: found?.unknown ?? unknown,
+      ...leftAlone(found?.unknown ?? unknown, root.lattice),
       missing_files: missing,
       unreadable_files: unreadable,
       feed_items: itemsOf((simulated ?? found)?.files ?? []),

@@ -16,6 +16,7 @@ import type { SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import { listSpan, utcSpan } from './bucket-span.ts';
 import type { IngestSource } from './ingest-source.ts';
+import { type LeftAlone, leftAlone } from './other-lattices.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 export type PlanSource = Exclude<IngestSource, { kind: 'simulate' }>;
@@ -42,14 +43,13 @@ export interface FileOfPlan {
 }
 
 /** Work of an ingest that has not begun; `ingest --plan --json` prints it. */
-export interface IngestPlan {
+export interface IngestPlan extends LeftAlone {
   readonly source: PlanSource['kind'];
   /** By time. */
   readonly scans: readonly ScanOfPlan[];
   readonly files: readonly FileOfPlan[];
   /** Files that the run would fetch from the bucket. */
   readonly to_fetch: number;
-  readonly unknown_files: readonly string[];
   readonly unreadable_files: readonly UnreadableEntry[];
 }
 
@@ -108,7 +108,7 @@ export async function planIngest(config: Config, source: PlanSource): Promise<In
     scans: scans.sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
     files,
     to_fetch: remote.length,
-    unknown_files: unknown,
+    ...leftAlone(unknown, lattice),
     unreadable_files: unreadable,
   };
 }

@@ -17,6 +17,7 @@ import type { SourceFile } from '../sources/names.ts';
 import { pause } from '../sources/retry.ts';
 import { leadInTurn } from './lead.ts';
 import { openFeeds } from './open-feeds.ts';
+import { leftAlone } from './other-lattices.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
 import {
@@ -151,7 +152,7 @@ async function follow(
     while (!signal.aborted && queue?.isOver() !== true) {
       try {
         opened ??= await open();
-        const { root, session } = opened;
+        const { root } = opened;
         last = root;
         queue ??= openArrivalQueue(
           arrivals(() => last as Root),
@@ -161,7 +162,7 @@ async function follow(
         await replica?.watch();
         // Feeds are registered before the scans: catching up with the scans may take hours.
         await schedule.register(root);
-        await backlog.workOff(queue, session);
+        await backlog.workOff(queue, opened);
         await schedule.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
         if (faults > 0) {
@@ -196,10 +197,12 @@ function openBacklog(log: Log, every_ms: number) {
   let retry_ms = every_ms;
   let retryAt_ms = 0;
   let hasWorked = false;
-  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>): readonly SourceFile[] => {
+  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>, { lattice }: Root): readonly SourceFile[] => {
     const arrival = queue.take();
     if (arrival === null) return [];
-    for (const key of arrival.unknown) log.info('File:Name:Unknown', { file: key });
+    const { other_lattice_files, unknown_files } = leftAlone(arrival.unknown, lattice);
+    for (const { file, reason } of other_lattice_files) log.info('File:Name:OtherLattice', { file, reason });
+    for (const file of unknown_files) log.info('File:Name:Unknown', { file });
     for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
     for (const file of arrival.files) {
       undone.set(file.location, file);
@@ -207,9 +210,9 @@ function openBacklog(log: Log, every_ms: number) {
     }
     return arrival.files;
   };
-  const workOff = async (queue: ArrivalQueue, session: Session): Promise<void> => {
+  const workOff = async (queue: ArrivalQueue, { root, session }: OpenedRoot): Promise<void> => {
     const inWork = new Set<string>();
-    const fresh = takeArrivals(queue, inWork);
+    const fresh = takeArrivals(queue, inWork, root);
     const isRetry = undone.size > fresh.length && performance.now() >= retryAt_ms;
     if (isRetry) for (const location of undone.keys()) inWork.add(location);
     const files = [...undone.values()].filter((file) => inWork.has(file.location));
@@ -217,7 +220,7 @@ function openBacklog(log: Log, every_ms: number) {
     // Stays 0 when the run throws: the next turn then tries every undone file.
     retryAt_ms = 0;
     const begun_ms = performance.now();
-    const run = await session.ingest(files, () => takeArrivals(queue, inWork));
+    const run = await session.ingest(files, () => takeArrivals(queue, inWork, root));
     const { scans, redone } = run;
     const seconds = secondsSince(begun_ms);
     if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });

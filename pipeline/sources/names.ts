@@ -53,13 +53,24 @@ export function parseName(
   key: string,
   lattice: Lattice | 'any' = LATTICES.conus,
 ): { readonly product: string; readonly time_ms: number } | null {
-  const region = REGION.exec(key)?.[1]?.toUpperCase() ?? null;
+  const region = regionIn(key);
   if (lattice !== 'any' && region !== null && region !== lattice.folder) return null;
   const name = baseName(key);
   const grid = GRID_NAME.exec(name);
   if (grid) return named(grid[1] as string, grid[2] as string, grid[3] as string);
   const objects = PROBSEVERE_NAME.exec(name);
   return objects ? named(PROBSEVERE_PRODUCT, objects[1] as string, objects[2] as string) : null;
+}
+
+/** Lattice of the region that the name of a raw file states; null for a name without a region, and for any other file. */
+export function namedLattice(key: string): Lattice | null {
+  const region = regionIn(key);
+  if (region === null || parseName(key, 'any') === null) return null;
+  return Object.values(LATTICES).find(({ folder }) => folder === region) ?? null;
+}
+
+function regionIn(key: string): string | null {
+  return REGION.exec(key)?.[1]?.toUpperCase() ?? null;
 }
 
 export function baseName(key: string): string {

@@ -13,8 +13,8 @@ import { ADDED_COMPANIONS, companionFields } from './detections.ts';
  */
 export const DayMax = z.object({
   storm_date: column.stormDate('Storm date.'),
-  row: column.latticeIndex('Row of the CONUS lattice, 0 = northernmost.'),
-  col: column.latticeIndex('Column of the CONUS lattice, 0 = westernmost.'),
+  row: column.latticeIndex('Row of the lattice, 0 = northernmost.'),
+  col: column.latticeIndex('Column of the lattice, 0 = westernmost.'),
   lat: column.latitude('Centre of the pixel.'),
   lon: column.longitude('Centre of the pixel.'),
   geohash5: column.text('Five-character geohash of the centre.'),

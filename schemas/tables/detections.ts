@@ -26,8 +26,8 @@ export const ADDED_COMPANIONS = [
 export const Detection = z.object({
   storm_date: column.stormDate('Storm date of the scan.'),
   scan_time: column.instant('Observation time of the scan.'),
-  row: column.latticeIndex('Row of the CONUS lattice, 0 = northernmost.'),
-  col: column.latticeIndex('Column of the CONUS lattice, 0 = westernmost.'),
+  row: column.latticeIndex('Row of the lattice, 0 = northernmost.'),
+  col: column.latticeIndex('Column of the lattice, 0 = westernmost.'),
   lat: column.latitude('Centre of the pixel.'),
   lon: column.longitude('Centre of the pixel.'),
   geohash5: column.text('Five-character geohash of the centre.'),

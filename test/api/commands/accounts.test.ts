@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test from 'ava';
@@ -497,6 +507,11 @@ test.serial('a file with a mistake is refused whole, and the mistake is named', 
   }
   t.false(existsSync(path('records/hail.sqlite')));
   t.is((await run('seed', 'apply', path('none.yaml'))).code, 3);
+  // A file that cannot be looked at is not one that does not exist.
+  symlinkSync(path('loop.yaml'), path('loop.yaml'));
+  const { code, err } = await run('seed', 'apply', path('loop.yaml'));
+  t.is(code, 1);
+  t.regex(err, /ELOOP/);
 });
 
 const AREAS = `

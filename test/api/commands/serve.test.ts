@@ -94,6 +94,7 @@ test('the first start prints two keys and three curl lines that work; the second
   t.is(await stop(first), 0);
   const second = await serve(t, root, { HAIL_NOW: now });
   t.notRegex(second.said, /hs_(live|test)_/);
+  t.regex(second.said, /`npx hail-api key create BUSINESS --live` makes one/);
   t.is(await stop(second), 0);
 });
 

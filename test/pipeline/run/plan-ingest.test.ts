@@ -105,6 +105,30 @@ test('files that no scan is made from are named with their status', async (t) =>
   t.deepEqual(plan.unknown_files, ['notes.txt']);
 });
 
+test('grids of another lattice are named with it and with the setting that takes them, and are no unknown names', async (t) => {
+  const folder = await scratch(t, 'from');
+  const grid = 'MESH_00.50/20260501/MRMS_MESH_00.50_20260501-013000.grib2';
+  const names = [`ALASKA/${grid}`, `CONUS/${grid}`, 'GUAM/notes.txt'];
+  for (const name of names) await put(folder, name, tinyGrid('any'));
+  const plan = await planIngest(settings(await scratch(t)), { kind: 'dir', folder });
+  t.is(plan.scans.length, 1);
+  t.deepEqual([plan.other_lattice_files.map(({ file }) => file), plan.unknown_files], [[names[0]], [names[2]]]);
+  const text = planText(plan);
+  t.true(text.split('\n').every((line) => line.length <= 80));
+  t.regex(
+    text.replace(/\s+/g, ' '),
+    /1 file, such as ALASKA\S+: is a grid of the Alaska lattice, expected one of the CONUS lattice,.* HAIL_LATTICE=alaska/,
+  );
+
+  const alaska = await planIngest({ ...settings(await scratch(t)), lattice: LATTICES.alaska }, { kind: 'dir', folder });
+  t.deepEqual(
+    alaska.other_lattice_files.map(({ file }) => file),
+    [names[1]],
+  );
+  const run = await command(await scratch(t), ['ingest', '--from', folder, '--no-progress']);
+  t.regex(run.stdout, /1 file of other lattices left alone:\n {2}ALASKA\S+: is a grid of the Alaska lattice/);
+});
+
 test('a file that a run rejected is planned as rejected', async (t) => {
   const scans = (await evening()).slice(0, 2);
   const mesh = scans[1]?.files[0];

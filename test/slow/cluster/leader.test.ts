@@ -13,6 +13,7 @@ import { type Events, hearEvents } from '../../support/kill/events.ts';
 import { command, faultsOf, start } from '../../support/kill/killed.ts';
 import { noObjectStore, type ObjectStoreServer, runObjectStore } from '../../support/object-store/server.ts';
 import { type Cluster, postgresPrograms, runCluster } from '../../support/store/cluster.ts';
+import { startProxy } from '../../support/store/proxy.ts';
 
 /** A standby publishes within this time after the leader was killed or stopped. */
 const TAKEOVER_MS = 10_000;
@@ -38,9 +39,11 @@ else {
     const incoming = await scratch(t, 'incoming');
     mkdirSync(incoming);
     const environment = environmentFor(address, cluster.url);
-    const stream = async (name: string): Promise<Stream> => {
-      const root = await scratch(t, name);
-      const child = start(root, ['stream', '--from', incoming, '--every', '0.3'], { environment });
+    const stream = async (name: string, settings: Record<string, string> = {}): Promise<Stream> => {
+      const root = settings.HAIL_DATA ?? (await scratch(t, name));
+      const child = start(root, ['stream', '--from', incoming, '--every', '0.3'], {
+        environment: { ...environment, ...settings },
+      });
       t.teardown(async () => {
         if (child.exitCode !== null || child.signalCode !== null) return;
         child.kill('SIGKILL');
@@ -55,7 +58,7 @@ else {
       while (((await pointerIn(store))?.scan_id ?? '') < scan_id) await sleep(100);
       return performance.now();
     };
-    return { address, environment, store, stream, bring, shown };
+    return { address, environment, incoming, store, stream, bring, shown };
   }
 
   for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
@@ -116,6 +119,127 @@ else {
       },
     );
 
+  test.serial(
+    'leaders that are killed and stopped at any moment of their work leave what one run would have published',
+    async (t) => {
+      const { address, environment, incoming, stream, bring, shown } = await openWorld(t);
+      const scans = await scansBetween('23:30', '00:40');
+      let done = 0;
+      let [leader, standby] = [await stream('first'), await stream('second')];
+      for (const [round, wait_ms] of [50, 250, 500, 800, 1_200, 1_700].entries()) {
+        await until(() => leads(leader) || leads(standby));
+        if (leads(standby)) [leader, standby] = [standby, leader];
+        await bring(scans.slice(done, done + 3));
+        done += 3;
+        await sleep(wait_ms);
+        if (round % 2 === 0) {
+          leader.child.kill('SIGKILL');
+          leader = await stream('again', { HAIL_DATA: leader.root });
+          continue;
+        }
+        leader.child.kill('SIGSTOP');
+        await until(() => leads(standby));
+        leader.child.kill('SIGCONT');
+        await until(() => !leads(leader));
+        await bring(scans.slice(done, done + 1));
+        done += 1;
+        await sleep(wait_ms);
+        standby.child.kill('SIGKILL');
+        standby = await stream('again', { HAIL_DATA: standby.root });
+      }
+      await bring(scans.slice(done));
+      await shown(scans.at(-1) as RawScan);
+      await Promise.all([end(leader), end(standby)]);
+      // Scans that were published before all of their files had come are made again.
+      const last = await command(leader.root, ['ingest', '--from', incoming], { environment });
+      t.is(last.code, 0, last.stderr);
+      await sameAsOneRun(t, address, scans);
+    },
+  );
+
+  test.serial('a leader cut off from the database publishes nothing more, and stands by once it is back', async (t) => {
+    const { address, store, stream, bring, shown } = await openWorld(t);
+    const proxy = await startProxy(cluster.url);
+    t.teardown(proxy.close);
+    const scans = await scansBetween('23:48', '00:12');
+    const leader = await stream('cut', { HAIL_DATABASE_URL: proxy.url });
+    await leader.events.next('Lease:Take:Done');
+    await bring(scans.slice(0, 3));
+    await shown(scans[2] as RawScan);
+    const standby = await stream('other');
+    await standby.events.next('Lease:Wait:Begin');
+    proxy.silent = true;
+    const begun_ms = performance.now();
+    await bring(scans.slice(3, 6));
+    const { fence } = await standby.events.next('Lease:Take:Done');
+    t.log(`leads after ${seconds(begun_ms, performance.now())}`);
+    t.true(performance.now() - begun_ms < TAKEOVER_MS);
+    await leader.events.next('Lease:Lost');
+    await bring(scans.slice(6));
+    await shown(scans.at(-1) as RawScan);
+    t.is((await pointerIn(store))?.fence, Number(fence));
+    proxy.silent = false;
+    await leader.events.next('Lease:Wait:Begin');
+    await end(standby);
+    await leader.events.next('Lease:Take:Done');
+    await end(leader);
+    await sameAsOneRun(t, address, scans);
+  });
+
+  test.serial(
+    'the database is restarted, and fails over to a replica without the last fence: publishing goes on by itself',
+    async (t) => {
+      const own = runCluster(await freePort());
+      t.teardown(own.stop);
+      const { address, store, stream, bring, shown } = await openWorld(t);
+      const scans = await scansBetween('23:48', '00:12');
+      const settings = { HAIL_DATABASE_URL: own.url };
+      const streams = [await stream('first', settings), await stream('second', settings)];
+      const fences: number[] = [];
+      const publish = async (from: number, to: number) => {
+        await bring(scans.slice(from, to));
+        await shown(scans[to - 1] as RawScan);
+        fences.push((await pointerIn(store))?.fence ?? 0);
+      };
+      await publish(0, 3);
+      own.copy();
+      own.restart();
+      await publish(3, 6);
+      own.restart();
+      await publish(6, 9);
+      own.failOver();
+      await publish(9, scans.length);
+      t.deepEqual(
+        fences,
+        [...new Set(fences)].sort((a, b) => a - b),
+        'each leader has a larger fence',
+      );
+      for (const one of streams) await end(one);
+      await sameAsOneRun(t, address, scans);
+    },
+  );
+
+  test.serial('a late file for a scan that the leader before published makes it again', async (t) => {
+    const { address, stream, bring, shown } = await openWorld(t);
+    const scans = await scansBetween('23:48', '00:12');
+    const [earlier] = scans.slice(3);
+    const late = earlier?.files.filter(({ product }) => product === 'VIL') ?? [];
+    const leader = await stream('first');
+    await bring(
+      scans.slice(0, 6).map((scan) => ({ ...scan, files: scan.files.filter((file) => !late.includes(file)) })),
+    );
+    await shown(scans[5] as RawScan);
+    leader.child.kill('SIGKILL');
+    const next = await stream('second');
+    await bring(scans.slice(6));
+    await shown(scans.at(-1) as RawScan);
+    await bring([{ ...(earlier as RawScan), files: late }]);
+    while (!next.events.all.some(({ msg, redone }) => msg === 'Scan:Commit:Done' && Number(redone) > 0))
+      await sleep(200);
+    await end(next);
+    await sameAsOneRun(t, address, scans);
+  });
+
   test.serial('a command is refused while a stream writes to the store, and works once it has ended', async (t) => {
     const { environment, stream, bring, shown, address } = await openWorld(t);
     const scans = await scansBetween('23:48', '23:56');
@@ -155,6 +279,16 @@ function environmentFor(address: StoreAddress, database_url: string): Record<str
     HAIL_STORE_SECRET_ACCESS_KEY: address.secret_access_key,
     HAIL_REFLECTIVITY_KEEP_HOURS: '0',
   };
+}
+
+/** True from the moment that a stream took the lease until it learns that it lost it. */
+function leads({ child, events }: Stream): boolean {
+  const last = events.all.findLast(({ msg }) => msg === 'Lease:Take:Done' || msg === 'Lease:Lost');
+  return child.signalCode === null && last?.msg === 'Lease:Take:Done';
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(50);
 }
 
 async function pointerIn(store: ObjectStore): Promise<Current | null> {

@@ -123,6 +123,8 @@ async function forward({ hostname, port }: URL, incoming: IncomingMessage, sent:
   const { 'transfer-encoding': _, ...kept } = headers;
   const length = sent.length > 0 || headers['content-length'] !== undefined ? { 'content-length': sent.length } : {};
   const upstream = request({ hostname, port, method, path: url, headers: { ...kept, ...length } });
+  // Swift sends a body with its 404 to a HEAD, which Node reports after the answer; `once` throws what comes before one.
+  upstream.on('error', () => {});
   upstream.end(sent);
   const [answer] = (await once(upstream, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 502, headers: answer.headers, body: await bodyOf(answer) };

@@ -1,0 +1,236 @@
+import { freePort } from '../../support/free-port.ts';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import pg from 'pg';
+import { copyFolder } from '../../support/data/prepared.ts';
+import {
+  adapted,
+  operate,
+  PATH,
+  restartUnderLoad,
+  scratchFolder,
+  startProxy,
+  type Upstreams,
+} from '../../support/service/restarts.ts';
+import { type ServeChild, startServe } from '../../support/service/serve-child.ts';
+import { WHOLE_NOW_MS, wholeRoot } from '../../support/service/whole-service.ts';
+import { postgresPrograms, startCluster } from '../../support/store/cluster.ts';
+
+const CLOCK = fileURLToPath(new URL('../../support/kill/clock.ts', import.meta.url));
+const MONTHS_MS = 150 * 86_400_000;
+const FIVE_MINUTES_MS = 300_000;
+
+const hasHaproxy = spawnSync('haproxy', ['-v'], { env: { PATH } }).status === 0;
+
+interface Nodes {
+  readonly database_url: string;
+  readonly root: string;
+  readonly services: readonly ServeChild[];
+  readonly key: string;
+  /** Runs `hail-api` on their records. */
+  readonly run: (...args: string[]) => string;
+}
+
+/** Processes of the service on one PostgreSQL and one data root. `ahead_ms`: what the clock of each is put forward by; null: fixed. */
+async function startNodes(t: ExecutionContext, aheads_ms: readonly (number | null)[]): Promise<Nodes> {
+  const database_url = startCluster(t, await freePort());
+  const folder = scratchFolder(t);
+  const root = join(folder, 'root');
+  copyFolder(await wholeRoot(), root);
+  const services: ServeChild[] = [];
+  t.teardown(() => Promise.all(services.map((service) => service.end('SIGKILL'))));
+  for (const [k, ahead_ms] of aheads_ms.entries()) {
+    const ahead = join(folder, `ahead-${k}`);
+    writeFileSync(ahead, String(ahead_ms ?? 0));
+    const clock = {
+      NODE_OPTIONS: `--import ${CLOCK}`,
+      CLOCK_FROM_MS: String(Date.now()),
+      CLOCK_AHEAD_MS_IN: ahead,
+    };
+    const settings = { HAIL_DATABASE_URL: database_url, ...(ahead_ms === null ? {} : clock) };
+    services.push(await startServe(root, WHOLE_NOW_MS, 'info', settings));
+  }
+  return {
+    database_url,
+    root,
+    services,
+    key: services[0]?.keys?.live ?? '',
+    run: (...args) => operate({ HAIL_DATA: root, HAIL_DATABASE_URL: database_url }, ...args),
+  };
+}
+
+function call(node: ServeChild | undefined, key: string, path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...init.headers };
+  return fetch(`${node?.url}${path}`, { ...init, headers });
+}
+
+/** Statuses of so many parallel calls, by turns to each node, a few dozen at once. */
+async function statuses(
+  nodes: readonly ServeChild[],
+  count: number,
+  ask: (node: ServeChild | undefined, k: number) => Promise<Response>,
+) {
+  const found: number[] = [];
+  for (let from = 0; from < count; from += 60) {
+    const some = Array.from({ length: Math.min(60, count - from) }, (_, k) => from + k);
+    found.push(
+      ...(await Promise.all(
+        some.map(async (k) => {
+          const response = await ask(nodes[k % nodes.length], k);
+          await response.arrayBuffer();
+          return response.status;
+        }),
+      )),
+    );
+  }
+  return Object.fromEntries(
+    Map.groupBy(found, (status) => status)
+      .entries()
+      .map(([status, all]) => [status, all.length]),
+  );
+}
+
+const EXPORT = JSON.stringify({
+  dataset: 'detections',
+  date_start: '2026-05-01',
+  date_end: '2026-05-02',
+  format: 'csv',
+});
+const VERIFY = JSON.stringify({ lat: 35.235, lon: -96.475, date_start: '2026-05-01', date_end: '2026-05-02' });
+const CURRENT = '/v1/hail/current?lat=35.2&lon=-97&radius_km=100';
+
+/** State of a job once it has ended, asked of any node by turns. */
+async function endOfJob(nodes: readonly ServeChild[], key: string, path: string): Promise<Record<string, unknown>> {
+  for (let k = 0; k < 300; k++) {
+    const response = await call(nodes[k % nodes.length], key, path);
+    const job = (await response.json()) as Record<string, unknown>;
+    if (response.status !== 200) return { status: response.status, ...job };
+    if (job.status !== 'pending') return job;
+    await sleep(100);
+  }
+  throw new Error(`${path} is pending after 30 s`);
+}
+
+if (postgresPrograms === null)
+  test('several services are not tested: no PostgreSQL is installed', (t) => t.is(postgresPrograms, null));
+else {
+  test.serial('three services keep the rate, the caps, the lockout and idempotency keys of one', async (t) => {
+    t.timeout(300_000);
+    const { services, key, run } = await startNodes(t, [null, null, null]);
+    run('plan', 'set', 'default', '--rate', '200');
+    await sleep(1_100); // keys are remembered for a second
+    t.deepEqual(await statuses(services, 600, (node) => call(node, key, '/v1/usage')), { 200: 200, 429: 400 });
+    for (const node of services) {
+      const refused = await call(node, key, '/v1/usage');
+      t.is(refused.headers.get('x-ratelimit-remaining'), '0');
+      t.true(Number(refused.headers.get('retry-after')) > 0);
+    }
+
+    run('plan', 'set', 'default', '--rate', '1000000');
+    await sleep(1_100);
+    // One original, replays and refusals of parallel repetitions, whichever service they reach.
+    const charged = new Set<string>();
+    const posted = await statuses(services, 60, async (node) => {
+      const response = await call(node, key, '/v1/verify', {
+        method: 'POST',
+        body: VERIFY,
+        headers: { 'Idempotency-Key': 'one' },
+      });
+      if (response.ok) charged.add(response.headers.get('x-credits-charged') ?? '');
+      return response;
+    });
+    t.deepEqual(
+      Object.keys(posted).filter((status) => !['200', '409'].includes(status)),
+      [],
+    );
+    const { used } = JSON.parse(run('usage', 'show', 'default', '--json'));
+    t.deepEqual(charged, new Set([String(used), '0'].filter((each) => charged.has(each))));
+    t.true(charged.has(String(used)));
+
+    run('plan', 'set', 'default', '--cap', String(used + 150));
+    await sleep(1_100);
+    const capped = await statuses(services, 60, (node) => call(node, key, CURRENT));
+    t.is(JSON.parse(run('usage', 'show', 'default', '--json')).used, used + 150, JSON.stringify(capped));
+    run('usage', 'verify');
+
+    const guesses = await statuses(services, 60, (node, k) => call(node, `hs_live_${'x'.repeat(8)}${k}`, '/v1/usage'));
+    t.deepEqual(guesses, { 401: 10, 429: 50 });
+  });
+
+  test.serial(
+    'four services that start at once on an empty database make its tables and first business once, and again on one of the release before',
+    async (t) => {
+      t.timeout(300_000);
+      const database_url = startCluster(t, await freePort());
+      const root = join(scratchFolder(t), 'root');
+      copyFolder(await wholeRoot(), root);
+      const start = () => startServe(root, WHOLE_NOW_MS, 'info', { HAIL_DATABASE_URL: database_url });
+      const client = new pg.Client(database_url);
+      await client.connect();
+      t.teardown(() => client.end());
+      for (const round of ['empty', 'older'] as const) {
+        if (round === 'older') {
+          await client.query("drop table rate_windows, failed_attempts; delete from migrations where name like '015%'");
+        }
+        const services = await Promise.all([start(), start(), start(), start()]);
+        t.is(services.filter(({ keys }) => keys !== null).length, round === 'empty' ? 1 : 0);
+        t.is(services.filter((service) => service.log().includes('applied migration')).length, 1);
+        for (const { url } of services) t.is((await fetch(`${url}/readyz`)).status, 200);
+        await Promise.all(services.map((service) => service.end('SIGTERM')));
+      }
+      const { rows } = await client.query('select count(*)::int as businesses from businesses');
+      t.is(rows[0].businesses, 1);
+    },
+  );
+
+  test.serial(
+    'services whose clocks are months ahead and minutes off make an export at once, and each serves it',
+    async (t) => {
+      t.timeout(300_000);
+      const { services, key } = await startNodes(t, [MONTHS_MS, -FIVE_MINUTES_MS, FIVE_MINUTES_MS]);
+      for (const node of services) {
+        const accepted = await call(node, key, '/v1/exports', { method: 'POST', body: EXPORT });
+        t.is(accepted.status, 202, await accepted.clone().text());
+        const { job_id } = (await accepted.json()) as { job_id: string };
+        const job = await endOfJob(services, key, `/v1/exports/${job_id}`);
+        t.is(job.status, 'done', JSON.stringify(job));
+        for (const other of services) t.is((await call(other, key, `/v1/exports/${job_id}`)).status, 200);
+      }
+      t.true(services[0]?.log().includes('ahead of that of the database'));
+      // The month that is charged is that of the database, whichever service answers.
+      const usage = await Promise.all(services.map(async (node) => await (await call(node, key, '/v1/usage')).json()));
+      t.is(new Set(usage.map((each) => (each as { period: unknown }).period)).size, 1, JSON.stringify(usage[0]));
+    },
+  );
+
+  const behind = hasHaproxy ? test.serial : test.skip;
+  behind(
+    'three services restart one after the other behind HAProxy: no request fails, and none is charged twice',
+    async (t) => {
+      t.timeout(400_000);
+      await restartUnderLoad(t, {
+        count: 3,
+        rounds: 2,
+        database_url: startCluster(t, await freePort()),
+        startProxyBefore: startHaproxy,
+        load: { repeats_writes: false },
+      });
+    },
+  );
+}
+
+/** The shipped file of HAProxy without TLS. */
+async function startHaproxy(t: ExecutionContext, { port, upstreams }: Upstreams): Promise<void> {
+  const folder = scratchFolder(t);
+  const config = adapted('haproxy.cfg', {
+    ':443 ssl crt /etc/haproxy/hail.pem alpn h2,http/1.1': `127.0.0.1:${port}`,
+    ...Object.fromEntries(upstreams.map((each, k) => [`127.0.0.1:${8080 + k}`, `127.0.0.1:${each}`])),
+  });
+  const path = join(folder, 'haproxy.cfg');
+  writeFileSync(path, config);
+  await startProxy(t, port, ['haproxy', '-db', '-f', path], {});
+}
