@@ -21,6 +21,7 @@ import { simulateCommand } from '../pipeline/commands/simulate.ts';
 import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
 import { verifyCommand } from '../pipeline/commands/verify.ts';
+import { workCommand } from '../pipeline/commands/work.ts';
 import { versionText } from '../schemas/data-format.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
@@ -52,6 +53,7 @@ const PROGRAMS = {
     sqlCommand,
     streamCommand,
     verifyCommand,
+    workCommand,
   ]
     .map((make) => make(unread))
     .concat(pictureCommand(unread, unread)),

@@ -29,6 +29,7 @@ export interface Cluster {
   /** Address of a service itself. */
   readonly serviceUrl: (number: number) => string;
   readonly database_url: string;
+  readonly store_address: StoreAddress;
   /** Settings of a command beside the cluster, with a data root of its own. */
   readonly settingsOf: (name: string) => Readonly<Record<string, string>>;
   readonly receiver_url: string;
@@ -140,6 +141,7 @@ export async function openCluster(folder: string, feed: string): Promise<Cluster
     url: `http://127.0.0.1:${ports.proxy}`,
     serviceUrl: (number) => `http://127.0.0.1:${ports.services[number]}`,
     database_url: database.url,
+    store_address: address,
     settingsOf: (name) => settings(name, 'pipelines'),
     receiver_url: `https://127.0.0.1:${ports.receiver}`,
     received: receiver_folder,
@@ -188,11 +190,9 @@ async function writeCertificate(folder: string): Promise<string> {
 /** The example for operators, without TLS, for services on this machine. */
 function proxyConfig(port: number, services: readonly number[]): string {
   return readFileSync(EXAMPLE, 'utf8')
+    .replace(/^ +bind :443 .*$/m, `    bind 127.0.0.1:${port}`)
     .split('\n')
-    .flatMap((line) => {
-      if (/^ +bind :80$/.test(line)) return `    bind 127.0.0.1:${port}`;
-      return /^ +(bind :443|http-request redirect|server |log |option httplog)/.test(line) ? [] : line;
-    })
+    .filter((line) => !/^ +server /.test(line))
     .concat(
       services.map((service, k) => `    server node${k + 1} 127.0.0.1:${service}`),
       '',

@@ -1,11 +1,14 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { readCurrent } from '../../pipeline/publish/manifests.ts';
+import { openReplica } from '../../pipeline/replica/replica.ts';
+import { openObjectStore } from '../../schemas/object-store/client.ts';
 import { type Content, logicalContent, manifestsInForce } from '../support/data/content.ts';
 import { runCommand } from '../support/kill/command.ts';
 import { checkCharges } from './charges.ts';
-import type { Cluster } from './cluster.ts';
+import { type Cluster, newestScan } from './cluster.ts';
 import { checkDeliveries, type Place } from './deliveries.ts';
 import type { Told } from './load.ts';
 import { until } from './node.ts';
@@ -25,14 +28,19 @@ export interface Sent {
   /** Folders of raw files: of the stream, and of the past dates. */
   readonly feed: string;
   readonly past: string;
+  /** Oldest first; the last one is the newest of the stream. */
   readonly scan_ids: readonly string[];
+  /** Key that the state of the service is asked with. */
+  readonly key: string;
   readonly told: Told;
   /** Last row of the ledger before the clients asked. */
   readonly charges_before: number;
   readonly places: readonly Place[];
 }
 
-const SETTLES_WITHIN_MS = 60_000;
+/** How long each export is waited for once its turn has come. */
+const EXPORT_WITHIN_MS = 20_000;
+const SETTLES_WITHIN_MS = 90_000;
 
 /** Compares what the cluster published, charged and delivered with what was put into it and with a run without faults. */
 export async function judge(cluster: Cluster, sent: Sent): Promise<Outcome[]> {
@@ -40,10 +48,10 @@ export async function judge(cluster: Cluster, sent: Sent): Promise<Outcome[]> {
   await database.connect();
   try {
     const exports = await checkExports(cluster, sent.told);
-    await settled(database);
+    await settled(cluster, sent, database);
     // The end of a stream publishes the daily products that were still due.
     for (const stream of cluster.streams) await stream.stop();
-    const root = await publishedRoot(cluster);
+    const root = await publishedRoot(cluster, sent);
     const scans = await checkScans(root, sent.scan_ids);
     const rows = await checkRows(root, sent);
     const { charges, lost, doubled, unanswered } = await checkCharges(database, sent.charges_before, sent.told);
@@ -66,8 +74,10 @@ export async function judge(cluster: Cluster, sent: Sent): Promise<Outcome[]> {
   }
 }
 
-/** Waits until no event waits for its receiver. */
-async function settled(database: pg.Client): Promise<void> {
+/** Waits until the last scan is published and no event waits for its receiver. */
+async function settled(cluster: Cluster, { key, scan_ids }: Sent, database: pg.Client): Promise<void> {
+  const last = scan_ids.at(-1) ?? '';
+  await until(`scan ${last}`, SETTLES_WITHIN_MS, async () => (await newestScan(cluster, key)) >= last);
   await until('deliveries', SETTLES_WITHIN_MS, async () => {
     const { rows } = await database.query("select 1 from messages where state in ('waiting', 'pending') limit 1");
     return rows.length === 0;
@@ -75,13 +85,12 @@ async function settled(database: pg.Client): Promise<void> {
 }
 
 /** Brings everything that is published into a folder, and has it verified. */
-async function publishedRoot(cluster: Cluster): Promise<string> {
-  const settings = cluster.settingsOf('checked');
-  const { HAIL_STORE_URL = '', HAIL_DATA = '' } = settings;
-  await pipeline(settings, 'publish', '--from', HAIL_STORE_URL);
-  const { HAIL_STORE_URL: _, HAIL_DATABASE_URL: __, ...local } = settings;
-  await pipeline(local, 'verify');
-  return HAIL_DATA;
+async function publishedRoot(cluster: Cluster, { folder }: Sent): Promise<string> {
+  const path = join(folder, 'published');
+  await mkdir(path);
+  await openReplica({ path, store: openObjectStore(cluster.store_address), fence: null }).pull();
+  await pipeline({ HAIL_DATA: path }, 'verify');
+  return path;
 }
 
 async function pipeline(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<void> {
@@ -124,8 +133,8 @@ function differences(of: Content, beside: Content): { readonly lines: number; re
 /** Exports that were accepted: each is done, and its file can be loaded. */
 async function checkExports(cluster: Cluster, { exports }: Told): Promise<Outcome> {
   let lost = 0;
-  const until_ms = performance.now() + SETTLES_WITHIN_MS;
   for (const { key, job_id } of exports) {
+    const until_ms = performance.now() + EXPORT_WITHIN_MS;
     let address: string | null = null;
     while (address === null && performance.now() < until_ms) {
       address = await downloadUrl(cluster, key, job_id);

@@ -98,7 +98,7 @@ function andReady({ cluster }: Scene, isWhole: () => Promise<boolean>): () => Pr
 function nextScanPublished({ cluster, arriving, key }: Scene): () => Promise<boolean> {
   let wanted: string | null = null;
   return async () => {
-    if (wanted === null) wanted = arriving.next()?.scan_id ?? null;
-    return wanted !== null && (await newestScan(cluster, key)) >= wanted;
+    wanted ??= arriving.next();
+    return (await newestScan(cluster, key)) >= wanted;
   };
 }

@@ -62,7 +62,16 @@ async function run({ nodes, url, database_url, settingsOf, storeTraffic }: Clust
   print(`load: ended after ${seconds(started_ms)} s; everything is compared with what was sent`);
 
   const scan_ids = [...past_scans, ...scans.map(({ scan_id }) => scan_id)];
-  const outcomes = await judge(cluster, { folder, feed, past, scan_ids, told, charges_before, places });
+  const outcomes = await judge(cluster, {
+    folder,
+    feed,
+    past,
+    scan_ids,
+    told,
+    charges_before,
+    places,
+    key: keys[0] ?? '',
+  });
   const traffic = await storeTraffic();
   printFindings({ kills, outcomes, told, usage: usage.end(), traffic, scans: scan_ids.length });
   return kills.every(({ whole_ms }) => whole_ms !== null) && outcomes.every((each) => each.lost + each.doubled === 0);

@@ -61,8 +61,8 @@ export async function arrive({ files }: ComingScan, folder: string): Promise<voi
 
 /** Scans that arrive at a steady pace. */
 export interface Feed {
-  /** The scan that arrives next; null after the last one. */
-  readonly next: () => ComingScan | null;
+  /** Id of the scan that arrives next; the last one when all have. */
+  readonly next: () => string;
   /** Resolves when the last one has arrived. */
   readonly ended: Promise<void>;
 }
@@ -77,5 +77,5 @@ export function startFeed(scans: readonly ComingScan[], folder: string, every_ms
       arrived += 1;
     }
   };
-  return { next: () => scans[arrived] ?? null, ended: deliver() };
+  return { next: () => scans[Math.min(arrived, scans.length - 1)]?.scan_id ?? '', ended: deliver() };
 }

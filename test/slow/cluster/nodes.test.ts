@@ -227,11 +227,8 @@ else {
 async function startHaproxy(t: ExecutionContext, { port, upstreams }: Upstreams): Promise<void> {
   const folder = scratchFolder(t);
   const config = adapted('haproxy.cfg', {
-    '    log global\n    option httplog\n': '',
-    '    bind :80\n': '',
     ':443 ssl crt /etc/haproxy/hail.pem alpn h2,http/1.1': `127.0.0.1:${port}`,
-    '    http-request redirect scheme https unless { ssl_fc }\n': '',
-    ...Object.fromEntries(upstreams.map((each, k) => [`10.0.0.${11 + k}:8080`, `127.0.0.1:${each}`])),
+    ...Object.fromEntries(upstreams.map((each, k) => [`127.0.0.1:${8080 + k}`, `127.0.0.1:${each}`])),
   });
   const path = join(folder, 'haproxy.cfg');
   writeFileSync(path, config);
