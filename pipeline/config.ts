@@ -71,7 +71,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     catalogues: settings.HAIL_CATALOGUES ?? [],
     database_url: settings.HAIL_DATABASE_URL ?? null,
     store: storeAddress(settings, (fault) => new UsageError(fault)),
-    storeAt: (url) => readStoreAt(environment, url),
+    storeAt: (url: string) => readStoreAt(environment, url),
     log_level: settings.HAIL_LOG_LEVEL,
     metrics: {
       host: settings.HAIL_HOST,

@@ -9,7 +9,7 @@ import { type PublishReport, publishRoot } from '../run/publish-root.ts';
 interface Options {
   readonly to?: string;
   readonly from?: string;
-  readonly raw?: true;
+  readonly raw?: boolean;
   readonly json?: true;
 }
 

@@ -17,6 +17,9 @@ const config = (): Config => ({
   raw_keep_days: null,
   database_url: null,
   store: null,
+  storeAt: (url) => {
+    throw new Error(`${url} was asked for, expected no store`);
+  },
   reflectivity_keep_hours: 0,
   catalogues: [],
   clock_is_fixed: true,
