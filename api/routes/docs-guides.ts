@@ -37,6 +37,11 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 
 const STYLE = readFileSync(new URL('./docs-guides.css', import.meta.url), 'utf8');
 
+/** Addresses of files of the repository that the service has, too. */
+const SERVED_FILES: Readonly<Record<string, string>> = {
+  '../../data/reference/webhook-vectors.json': 'webhooks/vectors.json',
+};
+
 /** A guide before its facts are filled in. */
 interface Guide {
   readonly name: string;
@@ -176,11 +181,6 @@ function renderMarkdown(text: string, fragments: Fragments): string {
   });
   return marked.parse(text, { async: false });
 }
-
-/** Addresses of files of the repository that the service has, too. */
-const SERVED_FILES: Readonly<Record<string, string>> = {
-  '../../data/reference/webhook-vectors.json': 'webhooks/vectors.json',
-};
 
 /** A link as HTML; one to the Markdown file of a guide leads to its page. */
 function linkTo({ href, text }: { readonly href: string; readonly text: string }): string {
