@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { sha256 } from '../../../pipeline/files.ts';
+import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { Head } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { Current, Manifest } from '../../../schemas/manifest.ts';
@@ -41,7 +41,8 @@ export async function faultsOfStore(store: ObjectStore): Promise<string[]> {
   for (const [date, commit] of Object.entries(current.open_dates))
     await requireList(layout.manifest(date, commit), layout.current);
   const { first_scan: _, ...live } = current.live;
-  for (const path of Object.values(live)) if (!objects.has(path)) faults.push(`${path} is not there, and current.json names it`);
+  for (const path of Object.values(live))
+    if (!objects.has(path)) faults.push(`${path} is not there, and current.json names it`);
   return faults;
 }
 

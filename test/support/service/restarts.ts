@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { PROJECT } from '../data/markdown.ts';
 import { copyFolder } from '../data/prepared.ts';
-import { commandPath } from '../kill/command.ts';
 import { freePort } from '../free-port.ts';
+import { commandPath } from '../kill/command.ts';
 import { type ServeChild, startServe } from './serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from './whole-service.ts';
 
