@@ -122,7 +122,7 @@ async function measureAnswers(stack: Stack, { folder, seconds, settings, local }
   };
   const beside = await start(local, shared);
   const key = beside.keys?.live ?? '';
-  await succeed('hail-api', ['plan', 'set', 'default', '--rate', '100000000'], { ...shared, HAIL_DATA: local });
+  await succeed('hail-api', ['plan', 'set', 'default', '--rate', '1000000'], { ...shared, HAIL_DATA: local });
   const over = [await start(join(folder, 'serve-0'), { ...settings, ...shared })];
   const first = { folder: await timed(() => answered(beside, key)), store: await timed(() => answered(over[0], key)) };
   console.log(

@@ -28,7 +28,7 @@ const DOWN_MS = 2_000;
 /** A suspended leader wakes up after this: it must find that another one leads. */
 const SUSPENDED_MS = 15_000;
 const WHOLE_WITHIN_MS = 45_000;
-/** Pause between two kills. */
+/** Pause before a kill. */
 const CALM_MS = 3_000;
 
 /** Kills every node in turn and starts it again. */
@@ -36,8 +36,8 @@ export async function killEveryNode(scene: Scene): Promise<Kill[]> {
   const { cluster } = scene;
   const kills: Kill[] = [];
   const kill = async (node: Node, how: string, act: () => Promise<void>, isWhole: () => Promise<boolean>) => {
-    kills.push(await measured(scene, node, how, act, isWhole));
     await sleep(CALM_MS);
+    kills.push(await measured(scene, node, how, act, isWhole));
   };
   const killed = (node: Node) => async () => {
     await node.kill();

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { AwsClient } from 'aws4fetch';
 import type { StoreAddress } from '../../../schemas/object-store/client.ts';
+import { processTree } from '../kill/process-tree.ts';
 
 const SCRIPT = fileURLToPath(new URL('swift.sh', import.meta.url));
 /** Ports that the script takes, from the given one on. */
@@ -43,8 +44,10 @@ export async function runObjectStore(): Promise<ObjectStoreServer> {
   return {
     pid: () => child.pid ?? 0,
     kill: async () => {
-      process.kill(-(child.pid ?? 0), 'SIGKILL');
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+      const ended = once(child, 'exit');
+      // Its servers are no longer in its process group: each has made a session of its own.
+      for (const pid of processTree(child.pid ?? 0).toReversed()) process.kill(pid, 'SIGKILL');
+      await ended;
     },
     start: async () => {
       child = await startSwift(folder, port);
@@ -70,9 +73,9 @@ export async function runObjectStore(): Promise<ObjectStoreServer> {
   };
 }
 
-/** Runs the script in a process group of its own, until the server is ready. */
+/** Runs the script until the server is ready. */
 async function startSwift(folder: string, port: number) {
-  const child = spawn('bash', [SCRIPT, folder, String(port)], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const child = spawn('bash', [SCRIPT, folder, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const { done } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
   if (done) throw new Error(`${SCRIPT} ended, expected a server`);
   return child;

@@ -59,6 +59,9 @@ pipeline = catch_errors gatekeeper healthcheck cache s3api tempauth bulk slo dlo
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
+# With one copy there is no other server to turn to: by default one that refused ten connections is left out for a minute.
+error_suppression_interval = 1
+error_suppression_limit = 1000
 allow_account_management = true
 [filter:tempauth]
 use = egg:swift#tempauth
