@@ -14,7 +14,7 @@ const GROUPS = [
   ['Maps and files', ['tiles', 'exports', 'files', 'catalogues']],
   ['Know the data', ['limits', 'words']],
   ['Versions', ['changes', 'earlier-variant']],
-  ['Run the service', ['operate', 'monitor']],
+  ['Run the service', ['operate', 'grow', 'monitor']],
 ] as const;
 export const GUIDES = GROUPS.flatMap(([, names]) => [...names]);
 
