@@ -33,6 +33,8 @@ const NAMES = readdirSync(join(PROJECT, FOLDER), { withFileTypes: true })
   .map(({ name }) => name)
   .sort();
 const textOf = (name: string) => readFileSync(join(PROJECT, FOLDER, name), 'utf8');
+/** Without comments, which tell of commands in the middle of a sentence. */
+const linesOf = (name: string) => textOf(name).replaceAll(/^\s*(#|\/\/).*$/gm, '');
 const OPERATE = readDocument('api/docs/operate.md');
 const ABOUT = readDocument(`${FOLDER}/README.md`);
 
@@ -97,8 +99,7 @@ function faultOf({ program, words }: Line): string | null {
 
 for (const name of NAMES.filter((each) => !each.endsWith('.md')))
   test(`every command of the project in ${name} exists, with its options`, (t) => {
-    // Comments tell of commands in the middle of a sentence.
-    const text = textOf(name).replaceAll(/^\s*(#|\/\/).*$/gm, '');
+    const text = linesOf(name);
     t.deepEqual(
       commandLines(text)
         .map(faultOf)
@@ -111,7 +112,7 @@ for (const name of NAMES.filter((each) => !each.endsWith('.md')))
   });
 
 test('the files that start the programs name the command that they are for', (t) => {
-  const started = (name: string) => commandLines(textOf(name)).map(({ program, words }) => `${program} ${words[0]}`);
+  const started = (name: string) => commandLines(linesOf(name)).map(({ program, words }) => `${program} ${words[0]}`);
   t.deepEqual(started('hail-stream.service'), ['pipeline stream']);
   t.deepEqual(started('hail-serve@.service'), ['api serve']);
   t.deepEqual(started('hail-compact.service'), ['pipeline compact']);
@@ -123,8 +124,10 @@ test('the files that start the programs name the command that they are for', (t)
   t.deepEqual(started('hail-work@.service'), ['pipeline work']);
 });
 
-test('every command of the project on the page for operators exists, with its options', (t) => {
-  const lines = codeBlocks(OPERATE, 'sh').flatMap(commandLines);
+test('every command of the project on the pages for operators exists, with its options', (t) => {
+  const lines = [OPERATE, readDocument('api/docs/grow.md')]
+    .flatMap((page) => codeBlocks(page, 'sh'))
+    .flatMap(commandLines);
   t.true(lines.length > 30);
   t.deepEqual(
     lines.map(faultOf).filter((fault) => fault !== null),

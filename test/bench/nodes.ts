@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
+import pg from 'pg';
 import { wholeNumber } from '../../pipeline/commands/arguments.ts';
 import { PipelineError } from '../../pipeline/error.ts';
 import { addDays } from '../../schemas/time.ts';
@@ -113,25 +114,33 @@ interface Answers {
 
 /** Answers per second of a service over a folder, and of one and two over a store, all on the same PostgreSQL. */
 async function measureAnswers(stack: Stack, { folder, seconds, settings, local }: Answers): Promise<void> {
-  const { HAIL_DATABASE_URL = '' } = settings;
-  const shared = { HAIL_DATABASE_URL, HAIL_MASTER_KEY: '7'.repeat(64) };
+  const stored: Settings = { ...settings, HAIL_MASTER_KEY: '7'.repeat(64) };
+  // Records belong to one published root: those of the folder are in a database of their own.
+  const { HAIL_STORE_URL: _, ...beside_store } = stored;
+  const folder_records = { ...beside_store, HAIL_DATABASE_URL: await otherDatabase(settings.HAIL_DATABASE_URL ?? '') };
   const start = async (data_root: string, own: Settings) => {
     const service = await startServe(data_root, NOW_MS, 'error', own);
     stack.defer(() => service.end('SIGKILL'));
     return service;
   };
-  const beside = await start(local, shared);
-  const key = beside.keys?.live ?? '';
-  await succeed('hail-api', ['plan', 'set', 'default', '--rate', '1000000'], { ...shared, HAIL_DATA: local });
-  const over = [await start(join(folder, 'serve-0'), { ...settings, ...shared })];
-  const first = { folder: await timed(() => answered(beside, key)), store: await timed(() => answered(over[0], key)) };
+  const raise = (own: Settings) => succeed('hail-api', ['plan', 'set', 'default', '--rate', '1000000'], own);
+  const beside = await start(local, folder_records);
+  const over = [await start(join(folder, 'serve-0'), stored)];
+  await raise({ ...folder_records, HAIL_DATA: local });
+  await raise({ ...stored, HAIL_DATA: join(folder, 'serve-0') });
+  const local_key = beside.keys?.live ?? '';
+  const key = over[0]?.keys?.live ?? '';
+  const first = {
+    folder: await timed(() => answered(beside, local_key)),
+    store: await timed(() => answered(over[0], key)),
+  };
   console.log(
     `nodes: first question about 30 dates: ${ms(first.folder)} from a folder, ${ms(first.store)} from a store, ratio ${(first.store / first.folder).toFixed(1)}; again ${ms(await timed(() => answered(over[0], key)))}`,
   );
-  const local_rate = await rateOf([beside], key, seconds);
+  const local_rate = await rateOf([beside], local_key, seconds);
   await beside.end('SIGTERM');
   const one = await rateOf(over, key, seconds);
-  over.push(await start(join(folder, 'serve-1'), { ...settings, ...shared }));
+  over.push(await start(join(folder, 'serve-1'), stored));
   const two = await rateOf(over, key, seconds);
   console.log(
     [
@@ -168,6 +177,17 @@ async function answered(service: ServeChild | undefined, key: string): Promise<v
 async function succeed(name: 'hail-api' | 'hail-pipeline', args: readonly string[], settings: Settings): Promise<void> {
   const { code, told } = await runCommand(name, args, { ...settings });
   if (code !== 0) throw new PipelineError('bench', 'nodes', `${name} ${args[0]} ended with ${code}: ${told}`);
+}
+
+/** Makes another database on the server of an address; returns its address. */
+async function otherDatabase(database_url: string): Promise<string> {
+  const client = new pg.Client(database_url);
+  await client.connect();
+  await client.query('create database beside');
+  await client.end();
+  const url = new URL(database_url);
+  url.pathname = '/beside';
+  return url.href;
 }
 
 /** Seconds that some work takes. */
