@@ -15,6 +15,7 @@ import { deriveCommand } from '../pipeline/commands/derive.ts';
 import { feedsCommand } from '../pipeline/commands/feeds.ts';
 import { ingestCommand } from '../pipeline/commands/ingest.ts';
 import { pictureCommand } from '../pipeline/commands/picture.ts';
+import { publishCommand } from '../pipeline/commands/publish.ts';
 import { rebuildCommand } from '../pipeline/commands/rebuild.ts';
 import { scoreCommand } from '../pipeline/commands/score.ts';
 import { simulateCommand } from '../pipeline/commands/simulate.ts';
@@ -49,6 +50,7 @@ const PROGRAMS = {
     deriveCommand,
     feedsCommand,
     ingestCommand,
+    publishCommand,
     rebuildCommand,
     scoreCommand,
     simulateCommand,
