@@ -191,7 +191,8 @@ async function manifestsInUse(
   const commits = (await namesIn(join(dataRoot, layout.manifestFolder(partition))))
     .filter((name) => /^\d{6,}\.json$/.test(name))
     .map((name) => Number.parseInt(name, 10))
-    .filter((commit) => commit <= newest);
+    .filter((commit) => commit <= newest)
+    .sort((a, b) => a - b);
   const inUse: number[] = [];
   for (const [index, commit] of commits.entries()) {
     const successor = commits[index + 1];
