@@ -29,12 +29,15 @@ import {
   type StoredCurrent,
   storedOf,
 } from './stored.ts';
+import { sweepLive, sweepPartition } from './sweep-store.ts';
 
 /** Partitions that are committed together move their heads together; more than these are pushed one after the other. */
 const TOGETHER = 8;
 /** How long a commit waits for a store that is out of reach before it fails. */
 const OUTAGE_MS = 60_000;
 const RETRY_MS = 1000;
+/** Partitions of the store that one sweep looks at, each with about thirty requests. */
+const SWEPT_AT_A_TIME = 12;
 /** Commits of one fence, see `nextVersion`. */
 const COMMITS_PER_FENCE = 1_000_000;
 
@@ -376,7 +379,18 @@ export function openReplica({
       await movePointer(order, layout.current, current, stored);
       return 'restored';
     },
-    sweep: async () => ({ files: 0, bytes: 0 }),
+    sweep: async () => {
+      let swept = await sweepLive(store, check);
+      const turn = [...heads].slice(0, SWEPT_AT_A_TIME);
+      for (const [partition, head] of turn) {
+        const { files, bytes } = await sweepPartition(store, check, partition, head);
+        swept = { files: swept.files + files, bytes: swept.bytes + bytes };
+        // Partitions take turns: the one that was swept goes to the end.
+        heads.delete(partition);
+        heads.set(partition, head);
+      }
+      return swept;
+    },
     lag: () => ({ partitions: due.size, ...lag }),
   };
 }

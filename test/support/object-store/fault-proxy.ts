@@ -77,7 +77,8 @@ export async function runFaultProxy({ url }: Pick<StoreAddress, 'url'>): Promise
       outgoing.destroy();
       return;
     }
-    const is_known = fault === 'stale' && incoming.headers['if-none-match'] === answer.headers.etag;
+    const tag = incoming.headers['if-none-match'];
+    const is_known = fault === 'stale' && tag !== undefined && tag === answer.headers.etag;
     const { 'transfer-encoding': _, ...headers } = answer.headers;
     outgoing.writeHead(is_known ? 304 : answer.status, headers);
     if (fault === 'cut') outgoing.write(answer.body.subarray(0, answer.body.length >> 1), () => outgoing.destroy());
