@@ -187,12 +187,15 @@ else {
       const second = contend(t, own.url, 'fail over', journal);
       t.is((await second.next('Lease:Take:Done')).fence, 2);
       await sleep(200);
+      // Stopped meanwhile: it would take the lease again before the replica is asked.
+      second.child.kill('SIGSTOP');
       own.failOver();
       const database = new pg.Client(own.url);
       await database.connect();
       const { rows } = await database.query('select distinct fence from pipeline_leases');
       await database.end();
       t.deepEqual(rows, [{ fence: '1' }], 'the replica lacks the second fence');
+      second.child.kill('SIGCONT');
       t.is((await second.next('Lease:Take:Done')).fence, 3);
       await sleep(200);
       t.deepEqual(fencesIn(journal), [1, 2, 3]);
