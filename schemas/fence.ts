@@ -8,7 +8,7 @@ export interface Version {
 }
 
 /** Commits that a holder of a lease may number before it meets the numbers of the next one. */
-const COMMITS_PER_FENCE = 1_000_000;
+export const COMMITS_PER_FENCE = 1_000_000;
 
 /**
  * The version after another, for a writer with a fence, or null without one. Numbers of two holders never meet: those of a new

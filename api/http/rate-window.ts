@@ -50,7 +50,7 @@ export interface Window {
   readonly unix_ms: number;
 }
 
-/** What a request is told of its window. */
+/** State of its window that a request is answered with. */
 export function consumed({ limit, length, full_in_ms, next_in_ms, unix_ms }: Window): Consumed {
   return {
     headers: headersOf(limit, Math.max(0, limit - length), full_in_ms, unix_ms),

@@ -15,7 +15,7 @@ import { param, prepare } from '../store/prepare.ts';
 import type { Database } from '../store/schema.ts';
 import { inRounds } from './rounds.ts';
 
-/** How often what no longer counts is removed: any client can add rows. */
+/** How often rows that no longer count are removed: any client can add rows. */
 const SWEEP_EVERY_MS = 60_000;
 const KEPT_MS = Math.max(...[BY_ADDRESS, BY_KEY].flatMap(({ window_ms, lock_ms }) => [window_ms, lock_ms]));
 

@@ -47,7 +47,7 @@ interface WindowRow {
  * wait for the disk: after a crash of the server at most the last half second of counts is missing. A request counts for the rest
  * of its time slot longer than a minute. What the last answer showed to be full until a certain time is refused without asking.
  *
- * While the database is out of reach, requests count in the windows of this process alone, and `report` is told once: nothing
+ * While the database is out of reach, requests count in the windows of this process alone, and `report` is called once: nothing
  * that costs is answered then.
  */
 export function sharedRateWindows(store: Pick<Store, 'writer'>, report: (line: string) => void): RateWindows {

@@ -4,7 +4,7 @@ import { chooseDate, type DateTask, type TaskStatus } from './choose-date.ts';
 
 /** A worker that has not renewed its claim for so long has lost it, by the clock of the database. */
 const LEASE_S = 30;
-/** A date is tried so many times; each claim counts, so that a date that kills its workers ends, too. */
+/** Tries of a date. Each claim counts, so that a date that kills its workers ends, too. */
 const MAX_ATTEMPTS = 3;
 /** Rest before the next attempt, seconds; doubled for the third. */
 const REST_S = 20;
@@ -76,7 +76,7 @@ export interface DateTasks {
   readonly close: () => Promise<void>;
 }
 
-/** Opens the tasks of a store. `store`: its address, which tells apart stores that share a database. */
+/** Opens the tasks of a store. `store`: its address, which separates stores that share a database. */
 export async function openDateTasks(database_url: string, store: string): Promise<DateTasks> {
   const pool = new pg.Pool({ connectionString: database_url, max: 2, application_name: 'hail-pipeline backfill' });
   // A connection that breaks while it is idle is replaced at the next statement.

@@ -56,7 +56,7 @@ async function hold({ database_url, name, holder, patience_ms, confirmed }: Leas
     wake.abort();
   });
 
-  /** Renews until that fails; returns why. Draws the fence once the thread was told the lowest one. */
+  /** Renews until that fails; returns why. Draws the fence once the thread has the lowest one. */
   const renewOn = async (session: LeaseSession): Promise<string> => {
     let fence: number | null = null;
     while (!released.signal.aborted) {

@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { isBehind } from '../../schemas/fence.ts';
+import { COMMITS_PER_FENCE, isBehind } from '../../schemas/fence.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Manifest } from '../../schemas/manifest.ts';
@@ -38,8 +38,6 @@ const OUTAGE_MS = 60_000;
 const RETRY_MS = 1000;
 /** Partitions of the store that one sweep looks at, each with about thirty requests. */
 const SWEPT_AT_A_TIME = 12;
-/** Commits of one fence, see `nextVersion`. */
-const COMMITS_PER_FENCE = 1_000_000;
 
 export interface ReplicaSettings {
   /** The data root: the working copy of what the store holds. */
