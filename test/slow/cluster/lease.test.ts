@@ -27,7 +27,8 @@ interface Contender {
   readonly next: Events['next'];
 }
 
-if (postgresPrograms === null) test('leases are not tested: PostgreSQL of Debian is not installed', (t) => t.is(postgresPrograms, null));
+if (postgresPrograms === null)
+  test('leases are not tested: PostgreSQL of Debian is not installed', (t) => t.is(postgresPrograms, null));
 else {
   let cluster: Cluster;
   test.before(async () => {
