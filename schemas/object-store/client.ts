@@ -152,10 +152,11 @@ export function openObjectStore(
     { patience_ms = PATIENCE_MS, signal }: Patience = {},
   ): Promise<Response | null> {
     const until_ms = performance.now() + patience_ms;
+    let fault: unknown;
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted();
-      const limit_ms = Math.min(until_ms - performance.now(), ATTEMPT_MS + (body?.length ?? 0) / 1000);
-      let fault: unknown;
+      const left_ms = until_ms - performance.now();
+      const limit_ms = Math.min(left_ms, ATTEMPT_MS + (body?.length ?? 0) / 1000);
       let asked_s = 0;
       // Bounds the wait for the head of the answer; the readers of bodies have bounds of their own.
       const giveUp = new AbortController();
@@ -179,7 +180,9 @@ export function openObjectStore(
         fault = new Error(`answered ${response.status} ${await errorText(response)}`.trim());
       } catch (error) {
         if (error instanceof StoreRefused || signal?.aborted) throw error;
-        fault = error;
+        // An attempt that ran out of what was left of the patience says less than the answer to the one before.
+        const isCutShort = giveUp.signal.aborted && limit_ms === left_ms;
+        if (!isCutShort || fault === undefined) fault = error;
       }
       const wait_ms = Math.max(
         Math.random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** tries),
