@@ -42,8 +42,8 @@ test: install ## run the fast tests
 	@ava 'test/*.test.ts' 'test/!(slow)/**'
 
 .PHONY: test-records
-test-records: install ## run the tests of the records and the queue on PostgreSQL as well: HAIL_TEST_DATABASE_URL=postgres://…
-	@ava 'test/store/**'
+test-records: install ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…
+	@ava 'test/store/*postgres.test.ts'
 
 .PHONY: test-slow
 test-slow: install ## run the slow tests: full grids, faults of files and roots, fuzz, kills, a browser

@@ -1,9 +1,9 @@
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { browserOnly, colorsOf, drawn, openTab, PHONE, ready, said, type Tab } from '../support/browser/browser.ts';
 import { asObserved, midnight, ownCopy, preparedRoot, scratch } from '../support/data/world.ts';
-import { startServe } from '../support/service/serve-child.ts';
+import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 
 const [FIRST_DATE, SECOND_DATE] = ['2026-05-01', '2026-05-02'];
@@ -41,6 +41,27 @@ async function rootOf(t: ExecutionContext, { empty, source, reflectivity }: Visi
   return ownCopy(await preparedRoot(scans, reflectivity ? { reflectivity_keep_hours: 1000 } : {}));
 }
 
+/** Services on the usual roots, which no test changes; each is started once. */
+const shared = new Map<boolean, Promise<ServeChild>>();
+
+test.after.always('the shared services end', async () => {
+  for (const service of shared.values()) await (await service).end('SIGKILL');
+});
+
+/** The service of a visit, which reads its root and nothing else. */
+async function serviceOf(t: ExecutionContext, visitor: Visitor): Promise<ServeChild> {
+  const { empty = false, source = 'simulated', reflectivity = false } = visitor;
+  const start = async () => startServe(await rootOf(t, visitor), WHOLE_NOW_MS, 'error');
+  if (empty || source === 'observed') {
+    const service = await start();
+    t.teardown(() => service.end('SIGKILL'));
+    return service;
+  }
+  const found = shared.get(reflectivity) ?? start();
+  shared.set(reflectivity, found);
+  return found;
+}
+
 /** Registers a test in a browser; where there is none it shows as skipped, with the reason in its title. */
 function browserTest(
   title: string,
@@ -49,8 +70,7 @@ function browserTest(
 ): void {
   browserOnly(title, async (t) => {
     const { hash = '', key: has_key = true, source, refused, empty, reflectivity, ...screen } = visitor;
-    const { url, keys, end } = await startServe(await rootOf(t, visitor), WHOLE_NOW_MS, 'error');
-    t.teardown(() => end('SIGKILL'));
+    const { url, keys } = await serviceOf(t, visitor);
     const key = keys?.live ?? '';
     // A small page of the same origin first, so that the requests of the map are seen from the first one on.
     const { close, ...tab } = await openTab(`${url}/livez`, { key: has_key ? key : null, ...screen });
