@@ -18,7 +18,7 @@ const focused = (page: Page) =>
 for (const colorScheme of ['light', 'dark'] as const)
   serviceTest(
     `the documentation and the map break no rule of accessibility, ${colorScheme}`,
-    { path: '/docs', colorScheme },
+    { is_shared: true, path: '/docs', colorScheme },
     async (t, { page, service, complaints, picture }) => {
       for (const path of PAGES) {
         await page.goto(`${service.url}${path}`);
@@ -32,7 +32,7 @@ for (const colorScheme of ['light', 'dark'] as const)
 
 serviceTest(
   'the search finds endpoints, their fields, errors, events and guides',
-  { path: '/docs' },
+  { is_shared: true, path: '/docs' },
   async (t, { page, complaints }) => {
     await opened(page);
     const field = page.getByRole('searchbox');
@@ -52,26 +52,30 @@ serviceTest(
   },
 );
 
-serviceTest('the search is used by the keyboard alone', { path: '/docs/legacy' }, async (t, { page, complaints }) => {
-  await opened(page);
-  await page.keyboard.press('/');
-  t.is(await focused(page), 'input#q');
-  await page.keyboard.type('nowcast');
-  await page.locator('#found a').first().waitFor();
-  await page.keyboard.press('ArrowDown');
-  t.is(await focused(page), 'a');
-  await page.keyboard.press('ArrowUp');
-  t.is(await focused(page), 'input#q');
-  await page.keyboard.press('ArrowDown');
-  const to = await page.evaluate(() => document.activeElement?.getAttribute('href'));
-  await page.keyboard.press('Enter');
-  await page.waitForURL((url) => url.href === to);
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'the search is used by the keyboard alone',
+  { is_shared: true, path: '/docs/legacy' },
+  async (t, { page, complaints }) => {
+    await opened(page);
+    await page.keyboard.press('/');
+    t.is(await focused(page), 'input#q');
+    await page.keyboard.type('nowcast');
+    await page.locator('#found a').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    t.is(await focused(page), 'a');
+    await page.keyboard.press('ArrowUp');
+    t.is(await focused(page), 'input#q');
+    await page.keyboard.press('ArrowDown');
+    const to = await page.evaluate(() => document.activeElement?.getAttribute('href'));
+    await page.keyboard.press('Enter');
+    await page.waitForURL((url) => url.href === to);
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
   'without scripts the search is a page, and examples are read in each language',
-  { path: '/docs', javaScriptEnabled: false },
+  { is_shared: true, path: '/docs', javaScriptEnabled: false },
   async (t, { page }) => {
     await page.locator('#getStorms input[value=python]').check();
     t.true(await page.locator('#getStorms pre[data-language=python]').isVisible());
@@ -159,7 +163,7 @@ serviceTest(
 
 serviceTest(
   'trying is reached, sent and closed by the keyboard',
-  { path: '/docs' },
+  { is_shared: true, path: '/docs' },
   async (t, { page, complaints }) => {
     await opened(page);
     await page.locator('#getHailCurrent button.try').focus();
@@ -190,7 +194,7 @@ serviceTest(
 
 serviceTest(
   'the language of the examples is chosen once for all, and remembered',
-  { path: '/docs', ...PHONE },
+  { is_shared: true, path: '/docs', ...PHONE },
   async (t, { page, complaints }) => {
     await opened(page);
     const shown = (id: string) => page.locator(`#${id} .example pre:visible`).allInnerTexts();
@@ -213,7 +217,7 @@ serviceTest(
 
 serviceTest(
   'on a phone the endpoints are folded, so that the text is on the first screen, and a link of the list leads to its call',
-  { path: '/docs', ...PHONE },
+  { is_shared: true, path: '/docs', ...PHONE },
   async (t, { page, complaints, picture }) => {
     await opened(page);
     const list = page.locator('#all-endpoints');

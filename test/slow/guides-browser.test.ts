@@ -9,7 +9,7 @@ for (const [screen, options] of [
 ] as const)
   serviceTest(
     `every guide fits on the screen of ${screen}, and none complains`,
-    { path: '/docs/guides', has_key: false, ...options },
+    { is_shared: true, path: '/docs/guides', has_key: false, ...options },
     async (t, { page, complaints, picture, service }) => {
       for (const name of ['guides', ...GUIDES]) {
         await page.goto(`${service.url}/docs/${name}`);
@@ -25,7 +25,7 @@ for (const [screen, options] of [
 
 serviceTest(
   'the search of the guides answers while one types, a result leads to its section, and a block is copied',
-  { path: '/docs/quickstart', has_key: false, permissions: ['clipboard-read', 'clipboard-write'] },
+  { is_shared: true, path: '/docs/quickstart', has_key: false, permissions: ['clipboard-read', 'clipboard-write'] },
   async (t, { page, complaints }) => {
     await page.keyboard.press('/');
     await page.keyboard.type('check signature');
@@ -63,7 +63,7 @@ serviceTest(
 
 serviceTest(
   'without a script the search is a form that leads to its results',
-  { path: '/docs/quickstart', has_key: false, javaScriptEnabled: false },
+  { is_shared: true, path: '/docs/quickstart', has_key: false, javaScriptEnabled: false },
   async (t, { page }) => {
     await page.getByRole('searchbox').fill('retries');
     await page.keyboard.press('Enter');

@@ -24,7 +24,7 @@ async function pinned(page: Page): Promise<{ lat: number; lng: number }> {
 
 serviceTest(
   'towns, counties and coordinates are found, and what is nowhere is said so',
-  { path: DAY },
+  { is_shared: true, path: DAY },
   async (t, { page, complaints, picture }) => {
     t.is((await optionsFor(page, 'norm'))[0], 'Norman, OK');
     await picture('find');
@@ -64,12 +64,16 @@ serviceTest(
   },
 );
 
-serviceTest('a location that may not be read is said in words', { path: DAY }, async (t, { page, complaints }) => {
-  await page.locator('#locate').click();
-  await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
-  t.true(await page.locator('#pin').isHidden());
-  t.deepEqual(complaints, []);
-});
+serviceTest(
+  'a location that may not be read is said in words',
+  { is_shared: true, path: DAY },
+  async (t, { page, complaints }) => {
+    await page.locator('#locate').click();
+    await page.waitForFunction(() => document.querySelector('#find-note')?.textContent?.includes('may not tell'));
+    t.true(await page.locator('#pin').isHidden());
+    t.deepEqual(complaints, []);
+  },
+);
 
 serviceTest(
   'one’s own location is pinned when it is asked for',
@@ -100,7 +104,7 @@ serviceTest(
 
 serviceTest(
   'with the keyboard alone a place is found, read and measured from',
-  { path: DAY },
+  { is_shared: true, path: DAY },
   async (t, { page, complaints, picture }) => {
     const { keyboard } = page;
     await page.locator('canvas.maplibregl-canvas').focus();
@@ -148,7 +152,7 @@ serviceTest(
 
 serviceTest(
   'on a phone the box opens over the panel, and every target is large enough for a thumb',
-  { ...PHONE, path: DAY },
+  { is_shared: true, ...PHONE, path: DAY },
   async (t, { page, complaints, picture }) => {
     await page.clock.setFixedTime(WHOLE_NOW_MS);
     await drawn(page);

@@ -75,7 +75,7 @@ for (const [title, screen] of [
 ] as const)
   serviceTest(
     `the map opens at four zooms without a complaint: ${title}`,
-    screen,
+    { ...screen, is_shared: true },
     async (t, { page, complaints, picture }) => {
       for (const place of [CONTINENT, STATE, COUNTIES, TOWN]) {
         await goTo(page, place);

@@ -292,7 +292,7 @@ serviceTest(
 
 serviceTest(
   'the card is opened, read and closed with the keyboard alone, and the browser remembers what is folded',
-  {},
+  { is_shared: true },
   async (t, { page }) => {
     await page.focus('#layers-fold');
     await page.keyboard.press('Enter');
@@ -332,7 +332,7 @@ for (const [held, screen] of [
 ] as const)
   serviceTest(
     `the legend is whole and no card lies on another, with the layers folded and unfolded (${held})`,
-    screen,
+    { ...screen, is_shared: true },
     async (t, { page, picture }) => {
       await settled(page);
       await picture(`cards-${held.replaceAll(' ', '-')}`);

@@ -6,7 +6,7 @@ const PINNED = '/viewer#view=scan&date=2026-05-02&pin=35.2000,-97.4000&map=8.00/
 for (const colorScheme of ['light', 'dark'] as const)
   serviceTest(
     `the map with its layers and a pinned place open, and the account, break no rule of accessibility, ${colorScheme}`,
-    { path: PINNED, colorScheme },
+    { is_shared: true, path: PINNED, colorScheme },
     async (t, { page, service, complaints, picture }) => {
       await drawn(page);
       t.true(await page.locator('#pin').isVisible());
@@ -30,7 +30,7 @@ for (const [held, screen] of [
 ] as const)
   serviceTest(
     `no control sticks out of its card, and the tools lie apart from the cards, ${held}`,
-    screen,
+    { ...screen, is_shared: true },
     async (t, { page }) => {
       await drawn(page);
       const faults = await page.evaluate(() => {

@@ -18,7 +18,7 @@ async function answer(page: Page, path: RegExp, status: number, body: object): P
 
 serviceTest(
   'one tool at a time has the clicks, and escape closes only what lies on top',
-  { path: SCAN },
+  { is_shared: true, path: SCAN },
   async (t, { page, complaints }) => {
     await drawn(page);
     const isMeasuring = () => page.locator('#measuring').isVisible();
@@ -80,7 +80,10 @@ serviceTest(
 
 serviceTest(
   'one link restores the last 24 hours, layers and pin, another one pasted over it as well',
-  { path: '/viewer#view=recent&layers=hail,locations&pin=35.20000,-97.40000&map=7.00/35.2000/-97.4000' },
+  {
+    is_shared: true,
+    path: '/viewer#view=recent&layers=hail,locations&pin=35.20000,-97.40000&map=7.00/35.2000/-97.4000',
+  },
   async (t, { page, complaints }) => {
     await drawn(page);
     const address = page.url();
@@ -161,7 +164,7 @@ serviceTest(
 
 serviceTest(
   'an answer that comes late is not shown in the place of what was opened after it',
-  { path: '/viewer#view=day&date=2026-05-02' },
+  { is_shared: true, path: '/viewer#view=day&date=2026-05-02' },
   async (t, { page, complaints }) => {
     await drawn(page);
     await page.route(/tiles\/scan\?date=2026-05-01/, async (route) => {

@@ -32,7 +32,7 @@ async function savedPicture(t: ExecutionContext, page: Page): Promise<Buffer> {
 
 serviceTest(
   'the view is saved as a picture with its hail, title, time and scale',
-  { path: '/viewer#view=scan&date=2026-05-02' },
+  { is_shared: true, path: '/viewer#view=scan&date=2026-05-02' },
   async (t, { page, complaints }) => {
     await drawn(page);
     const png = await savedPicture(t, page);
@@ -44,7 +44,7 @@ serviceTest(
   },
 );
 
-serviceTest('on paper there is the picture of the map and nothing else', {}, async (t, { page }) => {
+serviceTest('on paper there is the picture of the map and nothing else', { is_shared: true }, async (t, { page }) => {
   await drawn(page);
   const shown = await page.evaluate(() => {
     dispatchEvent(new Event('beforeprint'));

@@ -72,7 +72,7 @@ for (const [clock, root, now, says, outages, both] of [
 ] as const)
   serviceTest(
     `at ${clock} UTC the first screen shows the scans and the hail of the last 24 hours, of ${both ? 'both dates' : 'one date, because there is no other'}`,
-    { root, now_ms: at(now) },
+    { is_shared: true, root, now_ms: at(now) },
     async (t, { page, complaints, picture }) => {
       await page.waitForTimeout(400);
       await picture(`at-${clock.replace(':', '')}`);
@@ -115,6 +115,7 @@ serviceTest(
 serviceTest(
   'times are given in UTC, at the middle of the map and on the clock of the reader',
   {
+    is_shared: true,
     root: UNTIL_0010,
     now_ms: at('2T00:10:00'),
     timezoneId: 'Europe/Berlin',
@@ -135,7 +136,7 @@ serviceTest(
 
 serviceTest(
   'the timeline is true to time: scans lie where their time lies, and an outage is a stretch with words',
-  { root: untilNoon, now_ms: at('2T12:00:00') },
+  { is_shared: true, root: untilNoon, now_ms: at('2T12:00:00') },
   async (t, { page, picture }) => {
     await page.click('#view-scan');
     await drawn(page);
@@ -412,7 +413,7 @@ const STEPS = 90;
 
 serviceTest(
   `no task of the page works for more than ${LONG_MS} ms while ${STEPS} scans are scrubbed`,
-  { root: untilNoon, now_ms: at('2T12:00:00'), path: '/viewer' },
+  { is_shared: true, root: untilNoon, now_ms: at('2T12:00:00'), path: '/viewer' },
   async (t, { page, complaints }) => {
     await page.click('#view-scan');
     await drawn(page);
@@ -472,7 +473,7 @@ serviceTest(
 
 serviceTest(
   'on a phone the last 24 hours, the live scan and the calendar fit',
-  { ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
+  { is_shared: true, ...PHONE, root: UNTIL_0010, now_ms: at('2T00:10:00') },
   async (t, { page, picture }) => {
     await page.waitForTimeout(400);
     await picture('phone');

@@ -1,7 +1,17 @@
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
-import { browserOnly, colorsOf, drawn, openTab, PHONE, ready, said, type Tab } from '../support/browser/browser.ts';
+import {
+  browserOnly,
+  colorsOf,
+  drawn,
+  openTab,
+  PHONE,
+  ready,
+  said,
+  sharedService,
+  type Tab,
+} from '../support/browser/browser.ts';
 import { asObserved, midnight, ownCopy, preparedRoot, scratch } from '../support/data/world.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
@@ -34,32 +44,21 @@ interface Visitor extends BrowserContextOptions {
   readonly refused?: Parameters<ViewerService['refuse']>;
 }
 
-/** A data root for a visit. */
+/** A data root for a visit, which is not written. */
 async function rootOf(t: ExecutionContext, { empty, source, reflectivity }: Visitor): Promise<string> {
   if (empty) return scratch(t);
   const scans = source === 'observed' ? await asObserved(t, await midnight()) : await midnight();
-  return ownCopy(await preparedRoot(scans, reflectivity ? { reflectivity_keep_hours: 1000 } : {}));
+  return preparedRoot(scans, reflectivity ? { reflectivity_keep_hours: 1000 } : {});
 }
 
-/** Services on the usual roots, which no test changes; each is started once. */
-const shared = new Map<boolean, Promise<ServeChild>>();
-
-test.after.always('the shared services end', async () => {
-  for (const service of shared.values()) await (await service).end('SIGKILL');
-});
-
-/** The service of a visit, which reads its root and nothing else. */
+/** The service of a visit. No test changes one, so that those on the usual roots are shared. */
 async function serviceOf(t: ExecutionContext, visitor: Visitor): Promise<ServeChild> {
   const { empty = false, source = 'simulated', reflectivity = false } = visitor;
-  const start = async () => startServe(await rootOf(t, visitor), WHOLE_NOW_MS, 'error');
-  if (empty || source === 'observed') {
-    const service = await start();
-    t.teardown(() => service.end('SIGKILL'));
-    return service;
-  }
-  const found = shared.get(reflectivity) ?? start();
-  shared.set(reflectivity, found);
-  return found;
+  const root = await rootOf(t, visitor);
+  if (!empty && source === 'simulated') return sharedService(`reflectivity ${reflectivity}`, () => ownCopy(root));
+  const service = await startServe(empty ? root : ownCopy(root), WHOLE_NOW_MS, 'error');
+  t.teardown(() => service.end('SIGKILL'));
+  return service;
 }
 
 /** Registers a test in a browser; where there is none it shows as skipped, with the reason in its title. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { ownCopy } from '../data/world.ts';
+import { runCommand } from '../kill/command.ts';
 import { linkBasemap } from '../service/basemap-folder.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../service/whole-service.ts';
@@ -38,6 +39,7 @@ if (hasBrowser)
   test.after.always('the browser is closed', async (t) => {
     t.log(`screenshots in ${pictures}`);
     await (await opened)?.close();
+    for (const service of shared.values()) await (await service).end('SIGKILL');
   });
 
 /** A page at an address, and what it did and said. */
@@ -97,8 +99,26 @@ export interface Visitor extends BrowserContextOptions {
   /** Data root in place of the world around midnight with all its feeds; it is copied. */
   readonly root?: () => Promise<string>;
   readonly now_ms?: number;
+  /** The service may be one that other tests of the file ask, too: this test changes none of its records, nor counts its credits. */
+  readonly is_shared?: boolean;
   /** Further settings of the service, or what makes them for a test. */
   readonly settings?: Settings | ((t: ExecutionContext) => Promise<Settings>);
+}
+
+const shared = new Map<string, Promise<ServeChild>>();
+
+/** A service of this name for several tests of a file, on a root of its own; their calls together pass no rate. */
+export function sharedService(name: string, root: () => string, now_ms = WHOLE_NOW_MS): Promise<ServeChild> {
+  const start = async () => {
+    const folder = root();
+    const service = await startServe(folder, now_ms, 'error');
+    const plan = await runCommand('hail-api', ['plan', 'set', 'default', '--rate', '100000'], { HAIL_DATA: folder });
+    if (plan.code !== 0) throw new Error(`the rate of the shared service was not raised: ${plan.told}`);
+    return service;
+  };
+  const found = shared.get(name) ?? start();
+  shared.set(name, found);
+  return found;
 }
 
 /** Registers a test; where there is no browser it shows as skipped, with the reason in its title. */
@@ -114,10 +134,22 @@ export function serviceTest(
   body: (t: ExecutionContext, visit: Visit) => Promise<void>,
 ): void {
   browserOnly(title, async (t) => {
-    const { path = '/viewer', has_key = true, root = wholeRoot, now_ms = WHOLE_NOW_MS, settings, ...screen } = visitor;
+    const {
+      path = '/viewer',
+      has_key = true,
+      root = wholeRoot,
+      now_ms = WHOLE_NOW_MS,
+      settings,
+      is_shared = false,
+      ...screen
+    } = visitor;
     const own = typeof settings === 'function' ? await settings(t) : settings;
-    const service = await startServe(linkBasemap(ownCopy(await root())), now_ms, 'error', own);
-    t.teardown(() => service.end('SIGKILL'));
+    const published = await root();
+    const prepared = () => linkBasemap(ownCopy(published));
+    const service = is_shared
+      ? await sharedService(`${published} ${now_ms}`, prepared, now_ms)
+      : await startServe(prepared(), now_ms, 'error', own);
+    if (!is_shared) t.teardown(() => service.end('SIGKILL'));
     const key = service.keys?.live ?? '';
     const { close, ...tab } = await openTab(`${service.url}${path}`, { key: has_key ? key : null, ...screen });
     t.teardown(close);
