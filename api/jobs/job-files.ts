@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream';
-import { type ObjectStore, openObjectStore, type StoreAddress } from '../../schemas/object-store/client.ts';
+import {
+  type ObjectStore,
+  openObjectStore,
+  type RequestOutcome,
+  type StoreAddress,
+} from '../../schemas/object-store/client.ts';
 import { putFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, type FileRange, openPart } from '../data-root.ts';
 import { FOLDERS, fileFault, jobFilePath, listFiles, placeFile, removeFile, removeNamed, sizeFault } from './files.ts';
@@ -27,9 +32,13 @@ export interface JobFiles {
 /** Opens a range of the file of a job. Throws when it is missing or another. */
 export type OpenJobFile = (job: FiledJob & { readonly bytes: number }, range: FileRange) => Promise<Readable>;
 
-/** The files of the jobs of a service, whose own folder is `root`. */
-export function openJobFiles(root: string, address: StoreAddress | null = null): JobFiles {
-  return address === null ? filesInFolder(root) : filesInStore(openObjectStore(address), root);
+/** The files of the jobs of a service, whose own folder is `root`. `onRequest` is told of every request to the store. */
+export function openJobFiles(
+  root: string,
+  address: StoreAddress | null = null,
+  onRequest?: (outcome: RequestOutcome) => void,
+): JobFiles {
+  return address === null ? filesInFolder(root) : filesInStore(openObjectStore(address, onRequest), root);
 }
 
 /** Opens files of jobs in the store of the published data, or in a folder. */
