@@ -15,6 +15,8 @@ type FiledJob = NamedJob & Pick<Job, 'bytes'>;
 
 /** The files of the jobs that are done: in a folder, or in a store, from which every process serves them. */
 export interface JobFiles {
+  /** True where files of other records may lie beside: those of another service that reads the same published data, or of a copy. */
+  readonly is_shared: boolean;
   /** Puts a sealed file where other processes find it, before its row says that it is there. */
   readonly upload: (staged: string, job: NamedJob) => Promise<void>;
   /** Puts a sealed file in its place on this machine, in the transaction that ends its row. */
@@ -57,6 +59,7 @@ export function jobFileOpener(root: string, published: Pick<DataRoot, 'hold' | '
 
 function filesInFolder(root: string): JobFiles {
   return {
+    is_shared: false,
     upload: async () => {},
     place: (staged, job) => placeFile(root, staged, job),
     fault: (job) => fileFault(root, job),
@@ -80,6 +83,7 @@ function filesInStore(store: ObjectStore, root: string): JobFiles {
     return found.bytes === job.bytes ? null : `has ${found.bytes} bytes, its row says ${job.bytes ?? 'none'}`;
   };
   return {
+    is_shared: true,
     upload: (staged, job) => putFile(store, keyOf(job), staged),
     place: async () => {},
     fault,
