@@ -34,6 +34,9 @@ export interface JobFiles {
 /** Opens a range of the file of a job. Throws when it is missing or another. */
 export type OpenJobFile = (job: FiledJob & { readonly bytes: number }, range: FileRange) => Promise<Readable>;
 
+/** Polls and downloads wait for it: far below the time after which a request is given up. */
+const ASKED = { patience_ms: 5_000 };
+
 /** The files of the jobs of a service, whose own folder is `root`. `onRequest` is told of every request to the store. */
 export function openJobFiles(
   root: string,
@@ -74,10 +77,10 @@ function filesInFolder(root: string): JobFiles {
 function filesInStore(store: ObjectStore, root: string): JobFiles {
   const keyOf = (job: NamedJob) => jobFilePath('', job);
   const fault = async (job: FiledJob) => {
-    let found = await store.head(keyOf(job));
+    let found = await store.head(keyOf(job), ASKED);
     if (found === null && (await fileFault(root, job)) === null) {
       await putFile(store, keyOf(job), jobFilePath(root, job));
-      found = await store.head(keyOf(job));
+      found = await store.head(keyOf(job), ASKED);
     }
     if (found === null) return 'is gone';
     return found.bytes === job.bytes ? null : `has ${found.bytes} bytes, its row says ${job.bytes ?? 'none'}`;
