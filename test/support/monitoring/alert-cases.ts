@@ -50,7 +50,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     quiet: { 'hail_pipeline_leader{instance="a"}': ALWAYS(0), 'hail_pipeline_leader{instance="b"}': ALWAYS(1) },
   },
   HailLeaseUnconfirmed: {
-    fires: { 'hail_pipeline_lease_heartbeat_age_seconds{instance="a"}': ALWAYS(4.5) },
+    fires: { 'hail_pipeline_lease_heartbeat_age_seconds{instance="a"}': '1x384 3.5 1x10' },
     quiet: { 'hail_pipeline_lease_heartbeat_age_seconds{instance="a"}': ALWAYS(2) },
   },
   HailReplicaBehind: {
