@@ -169,6 +169,12 @@ const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
+ * Called when the store of a root gets out of reach, with the reason, and with null when it is back; `lasted_ms` is how long it
+ * was away, 0 at the beginning.
+ */
+export type StoreOutage = (reason: string | null, lasted_ms: number) => void;
+
+/**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
  * has lost data that it held has no edition, until they are back or an operator has cleared the memory.
  */
@@ -176,6 +182,7 @@ export async function openCatalog(
   dataRoot: string | DataRoot,
   storm_day_start_hour: number,
   memory: RootMemory = processMemory(),
+  storeOutage: StoreOutage = () => {},
 ): Promise<Catalog> {
   const store = typeof dataRoot === 'string' ? openDataRoot(dataRoot) : dataRoot;
   const partitions = partitionReader(store, storm_day_start_hour);
@@ -185,6 +192,8 @@ export async function openCatalog(
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let outage_ms: number | null = null;
+  /** Monotonic time at which the store was first not reached; null while it is. */
+  let unreached_ms: number | null = null;
   let running: Promise<void> | null = null;
   let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
   let recorded = last;
@@ -242,8 +251,14 @@ export async function openCatalog(
     running ??= poll()
       .then(() => {
         outage_ms = null;
+        if (unreached_ms !== null) storeOutage(null, performance.now() - unreached_ms);
+        unreached_ms = null;
       })
       .catch((error: unknown) => {
+        if (unreached_ms === null && isStoreFault(error)) {
+          unreached_ms = performance.now();
+          storeOutage(asUnavailable(error).message, 0);
+        }
         // What was read before is still true, and what of it is here can be answered from.
         if (seen !== undefined && 'edition' in state && isStoreFault(error)) outage_ms ??= Date.now();
         else state = { failure: asUnavailable(error) };

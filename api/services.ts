@@ -4,7 +4,7 @@ import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
-import { openPublished } from './files/published-root.ts';
+import { openPublished, type StoreUse } from './files/published-root.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
 import { type JobFiles, jobFileOpener, type OpenJobFile, openJobFiles } from './jobs/job-files.ts';
 import { type Live, openLive } from './live.ts';
@@ -50,6 +50,8 @@ export interface Services {
   readonly base_url: string;
   /** Public address of the store, from which map viewers load tile archives; null: from the service. */
   readonly tiles_url: string | null;
+  /** Null where the published data are in a folder. */
+  readonly store_use: StoreUse | null;
   /** Folder in which jobs make their files, and where these stay without a store. */
   readonly files_root: string;
   readonly jobFiles: JobFiles;
@@ -127,14 +129,17 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const { root, close: closeRoot } = await openPublished(config);
+  const { root, store_use, close: closeRoot } = await openPublished(config);
   opened.defer(async () => closeRoot());
   const engine = await openEngine(root.root, ANSWERS, root.hold);
   opened.defer(engine.close);
   const jobEngine = openWhenAsked(() => openEngine(root.root, JOBS, root.hold));
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(root, storm_day_start_hour, memory);
+  const catalog = await openCatalog(root, storm_day_start_hour, memory, (reason, lasted_ms) => {
+    if (reason !== null) log.error({ store: root.name, reason }, 'Data:Store:Unreachable');
+    else log.info({ store: root.name, seconds: Math.round(lasted_ms / 1000) }, 'Data:Store:Back');
+  });
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
   // Only another release can read such a root: whoever starts the service is told at once.
@@ -203,8 +208,9 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       meter: config.meter ?? NO_METER,
       base_url,
       tiles_url: config.tiles_url ?? null,
+      store_use,
       files_root: records_root,
-      jobFiles: openJobFiles(records_root, config.store),
+      jobFiles: openJobFiles(records_root, config.store, store_use?.onRequest),
       openJobFile: jobFileOpener(records_root, root),
       storm_day_start_hour,
       now,

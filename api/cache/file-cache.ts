@@ -18,6 +18,22 @@ export interface FileCache {
   readonly hold: (files: readonly ImmutableFile[], place?: 'in turn' | 'ahead') => Promise<() => void>;
   /** Bytes of the copies, those that are under way included, and of those that are held. */
   readonly load: () => { readonly bytes: number; readonly held_bytes: number };
+  readonly bytes_max: number;
+  /** Since it was opened. */
+  readonly counts: Readonly<CacheCounts>;
+}
+
+/** What a cache did. */
+export interface CacheCounts {
+  /** Files that were asked for and were there, and files that had to be fetched first. */
+  hits: number;
+  misses: number;
+  /** Files that were fetched, their bytes, and those that could not be. */
+  downloads: number;
+  downloaded_bytes: number;
+  failed_downloads: number;
+  /** Copies that were removed to make room. */
+  evictions: number;
 }
 
 export interface FileCacheOptions {
@@ -35,7 +51,8 @@ interface Entry {
   holders: number;
   /** Identity of the file whose content was checked; null: not checked since the process started. */
   checked: string | null;
-  checking: Promise<void> | null;
+  /** Resolves to whether the file was there. */
+  checking: Promise<boolean> | null;
 }
 
 interface Waiting {
@@ -62,6 +79,14 @@ export async function openFileCache({
   let held_bytes = 0;
   const waiting: Waiting[] = [];
   const inTurn = turns(AT_ONCE);
+  const counts: CacheCounts = {
+    hits: 0,
+    misses: 0,
+    downloads: 0,
+    downloaded_bytes: 0,
+    failed_downloads: 0,
+    evictions: 0,
+  };
 
   const remove = (path: string, entry: Entry) => {
     // At once: a copy that is made right afterwards has the same name.
@@ -72,7 +97,9 @@ export async function openFileCache({
   const makeRoom = () => {
     for (const [path, entry] of entries) {
       if (bytes <= bytes_max) return;
-      if (entry.holders === 0) remove(path, entry);
+      if (entry.holders > 0) continue;
+      remove(path, entry);
+      counts.evictions += 1;
     }
   };
   const isHeld = ({ path }: ImmutableFile) => (entries.get(path)?.holders ?? 0) > 0;
@@ -140,23 +167,39 @@ export async function openFileCache({
       waiting.push(one);
     });
   };
-  const check = async (file: ImmutableFile, entry: Entry) => {
-    const path = join(folder, file.path);
-    if (statSync(path, { throwIfNoEntry: false })?.size !== file.bytes || (await sha256Of(path)) !== file.sha256) {
-      entry.checked = null;
+  const download = async (file: ImmutableFile, path: string) => {
+    try {
       await fetch(file, path);
+    } catch (error) {
+      counts.failed_downloads += 1;
+      throw error;
+    }
+    counts.downloads += 1;
+    counts.downloaded_bytes += file.bytes;
+  };
+  /** Whether the file was there. */
+  const check = async (file: ImmutableFile, entry: Entry): Promise<boolean> => {
+    const path = join(folder, file.path);
+    const isWhole =
+      statSync(path, { throwIfNoEntry: false })?.size === file.bytes && (await sha256Of(path)) === file.sha256;
+    if (!isWhole) {
+      entry.checked = null;
+      await download(file, path);
     }
     entry.checked = identityOf(path);
+    return isWhole;
   };
-  /** Null for a file that is there as it was when its content was checked. */
-  const present = (file: ImmutableFile): Promise<void> | null => {
+  const present = async (file: ImmutableFile): Promise<void> => {
     const entry = entries.get(file.path) as Entry;
-    if (entry.checking === null && entry.checked !== null && entry.checked === identityOf(join(folder, file.path)))
-      return null;
-    entry.checking ??= inTurn(() => check(file, entry)).finally(() => {
-      entry.checking = null;
-    });
-    return entry.checking;
+    const isChecked =
+      entry.checking === null && entry.checked !== null && entry.checked === identityOf(join(folder, file.path));
+    if (!isChecked)
+      entry.checking ??= inTurn(() => check(file, entry)).finally(() => {
+        entry.checking = null;
+      });
+    const wasThere = isChecked || (await entry.checking);
+    if (wasThere) counts.hits += 1;
+    else counts.misses += 1;
   };
 
   makeRoom();
@@ -172,6 +215,8 @@ export async function openFileCache({
       throw failed.reason;
     },
     load: () => ({ bytes, held_bytes }),
+    bytes_max,
+    counts,
   };
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import type { ByteRange, ObjectStore, Patience } from '../../schemas/object-store/client.ts';
+import { type ByteRange, isStoreFault, type ObjectStore, type Patience } from '../../schemas/object-store/client.ts';
 import { downloadFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, DataUnavailable, type FileRange, type ImmutableFile, openPart } from '../data-root.ts';
 import { type FileCache, openFileCache } from './file-cache.ts';
@@ -141,7 +141,8 @@ function openContact(): Contact {
         failed_ms = Number.NEGATIVE_INFINITY;
         return found;
       } catch (error) {
-        failed_ms = performance.now();
+        // A full disk of this machine says nothing about the store.
+        if (isStoreFault(error)) failed_ms = performance.now();
         throw error;
       }
     },

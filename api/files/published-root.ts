@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { openObjectStore } from '../../schemas/object-store/client.ts';
+import { openObjectStore, REQUEST_OUTCOMES, type RequestOutcome } from '../../schemas/object-store/client.ts';
+import type { FileCache } from '../cache/file-cache.ts';
 import { openStoreRoot } from '../cache/store-root.ts';
 import type { Config } from '../config.ts';
 import { type DataRoot, openDataRoot } from '../data-root.ts';
@@ -10,8 +11,19 @@ import { takeLock } from '../store/sqlite-locks.ts';
 /** Where the published files are. */
 export type PublishedSettings = Pick<Config, 'data_root'> & Partial<Pick<Config, 'store' | 'cache_bytes'>>;
 
+/** What this process does with the store of the published data. */
+export interface StoreUse {
+  readonly cache: Pick<FileCache, 'load' | 'counts' | 'bytes_max'>;
+  /** Requests since the start, by outcome. */
+  readonly requests: Readonly<Record<RequestOutcome, number>>;
+  /** Counts one more. */
+  readonly onRequest: (outcome: RequestOutcome) => void;
+}
+
 export interface OpenedRoot {
   readonly root: DataRoot;
+  /** Null for a folder. */
+  readonly store_use: StoreUse | null;
   /** Gives the folder of the copies to the next process; the copies stay. */
   readonly close: () => void;
 }
@@ -25,11 +37,18 @@ export async function openPublished({
   store = null,
   cache_bytes = 0,
 }: PublishedSettings): Promise<OpenedRoot> {
-  if (store === null) return { root: openDataRoot(data_root), close: () => {} };
+  if (store === null) return { root: openDataRoot(data_root), store_use: null, close: () => {} };
   const { folder, release } = takeFolder(join(data_root, layout.cache));
+  const requests = Object.fromEntries(REQUEST_OUTCOMES.map((outcome) => [outcome, 0])) as Record<
+    RequestOutcome,
+    number
+  >;
+  const onRequest = (outcome: RequestOutcome) => {
+    requests[outcome] += 1;
+  };
   try {
-    const root = await openStoreRoot({ store: openObjectStore(store), folder, bytes_max: cache_bytes });
-    return { root, close: release };
+    const root = await openStoreRoot({ store: openObjectStore(store, onRequest), folder, bytes_max: cache_bytes });
+    return { root, store_use: { cache: root.cache, requests, onRequest }, close: release };
   } catch (error) {
     release();
     throw error;

@@ -1,5 +1,10 @@
 import type { Readable } from 'node:stream';
-import { type ObjectStore, openObjectStore, type StoreAddress } from '../../schemas/object-store/client.ts';
+import {
+  type ObjectStore,
+  openObjectStore,
+  type RequestOutcome,
+  type StoreAddress,
+} from '../../schemas/object-store/client.ts';
 import { putFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, type FileRange, openPart } from '../data-root.ts';
 import { FOLDERS, fileFault, jobFilePath, listFiles, placeFile, removeFile, removeNamed, sizeFault } from './files.ts';
@@ -10,6 +15,8 @@ type FiledJob = NamedJob & Pick<Job, 'bytes'>;
 
 /** The files of the jobs that are done: in a folder, or in a store, from which every process serves them. */
 export interface JobFiles {
+  /** True where files of other records may lie beside: those of another service that reads the same published data, or of a copy. */
+  readonly is_shared: boolean;
   /** Puts a sealed file where other processes find it, before its row says that it is there. */
   readonly upload: (staged: string, job: NamedJob) => Promise<void>;
   /** Puts a sealed file in its place on this machine, in the transaction that ends its row. */
@@ -27,9 +34,16 @@ export interface JobFiles {
 /** Opens a range of the file of a job. Throws when it is missing or another. */
 export type OpenJobFile = (job: FiledJob & { readonly bytes: number }, range: FileRange) => Promise<Readable>;
 
-/** The files of the jobs of a service, whose own folder is `root`. */
-export function openJobFiles(root: string, address: StoreAddress | null = null): JobFiles {
-  return address === null ? filesInFolder(root) : filesInStore(openObjectStore(address), root);
+/** Polls and downloads wait for it: far below the time after which a request is given up. */
+const ASKED = { patience_ms: 5_000 };
+
+/** The files of the jobs of a service, whose own folder is `root`. `onRequest` is told of every request to the store. */
+export function openJobFiles(
+  root: string,
+  address: StoreAddress | null = null,
+  onRequest?: (outcome: RequestOutcome) => void,
+): JobFiles {
+  return address === null ? filesInFolder(root) : filesInStore(openObjectStore(address, onRequest), root);
 }
 
 /** Opens files of jobs in the store of the published data, or in a folder. */
@@ -48,6 +62,7 @@ export function jobFileOpener(root: string, published: Pick<DataRoot, 'hold' | '
 
 function filesInFolder(root: string): JobFiles {
   return {
+    is_shared: false,
     upload: async () => {},
     place: (staged, job) => placeFile(root, staged, job),
     fault: (job) => fileFault(root, job),
@@ -62,15 +77,16 @@ function filesInFolder(root: string): JobFiles {
 function filesInStore(store: ObjectStore, root: string): JobFiles {
   const keyOf = (job: NamedJob) => jobFilePath('', job);
   const fault = async (job: FiledJob) => {
-    let found = await store.head(keyOf(job));
+    let found = await store.head(keyOf(job), ASKED);
     if (found === null && (await fileFault(root, job)) === null) {
       await putFile(store, keyOf(job), jobFilePath(root, job));
-      found = await store.head(keyOf(job));
+      found = await store.head(keyOf(job), ASKED);
     }
     if (found === null) return 'is gone';
     return found.bytes === job.bytes ? null : `has ${found.bytes} bytes, its row says ${job.bytes ?? 'none'}`;
   };
   return {
+    is_shared: true,
     upload: (staged, job) => putFile(store, keyOf(job), staged),
     place: async () => {},
     fault,

@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 import { listStages, partsOfName } from './files.ts';
 import { KINDS } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
-import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from './rows.ts';
+import { countJobs, deleteJob, expiredJobs, filedAmong, isKnownJob, type Job, pendingSince } from './rows.ts';
 
 /** Far longer than any attempt: a folder unchanged for so long was left by a process that died. */
 const STAGE_LEFT_MS = 7_200_000;
@@ -93,9 +93,11 @@ async function deleteOrphans(
         const wanted = filed.get(id);
         return wanted !== null && wanted !== sha256;
       });
-      for (const { name } of unwanted) {
+      for (const { name, id } of unwanted) {
         const since_ms = before.get(name) ?? monotonic_ms;
-        if (monotonic_ms - since_ms < ORPHAN_MS) seen.set(name, since_ms);
+        const isTooYoung = monotonic_ms - since_ms < ORPHAN_MS;
+        // Other records may use the same store: their files look like those of no job.
+        if (isTooYoung || (jobFiles.is_shared && !(await isKnownJob(records.reader, id)))) seen.set(name, since_ms);
         else if (await isRemoved(jobFiles.removeNamed(kind, name), log))
           log.warn({ file: name }, 'Jobs:Orphan:Deleted');
         else seen.set(name, since_ms);

@@ -222,8 +222,11 @@ export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: n
   const { numDeletedRows } = await rows.deleteFrom('jobs').where('id', '=', id).executeTakeFirst();
   if (numDeletedRows === 0n) return;
   const detail = { status, created_at, sha256 };
-  await recordAct(rows, now_ms, { act: `${kind}.expire`, business_id, subject: id, detail });
+  await recordAct(rows, now_ms, { act: expiryOf(kind), business_id, subject: id, detail });
 }
+
+/** Name of the deletion of an expired job in the audit log. */
+const expiryOf = (kind: Job['kind']) => `${kind}.expire`;
 
 /** Jobs whose file was made, lost ones included, by id. `business_id` null: of all businesses. */
 export async function filedJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
@@ -249,6 +252,19 @@ export async function filedAmong(
     .where('status', '!=', 'failed')
     .execute();
   return new Map(found.map(({ id, sha256 }) => [id, sha256]));
+}
+
+/** True for a job that these records have, or had until it expired. */
+export async function isKnownJob(rows: Kysely<Database>, id: string): Promise<boolean> {
+  const row = await rows.selectFrom('jobs').select('id').where('id', '=', id).executeTakeFirst();
+  if (row !== undefined) return true;
+  const act = await rows
+    .selectFrom('audit')
+    .select('id')
+    .where('act', 'in', [expiryOf('report'), expiryOf('export')])
+    .where('subject', '=', id)
+    .executeTakeFirst();
+  return act !== undefined;
 }
 
 /** Jobs that were accepted before an instant and have not ended, the oldest first. */

@@ -15,7 +15,7 @@ import { openStage, type Stage, sealFile } from './files.ts';
 import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { retention } from './retention.ts';
-import { beginJob, failJob, finishJob, type Job, type JobResult, putJobBack } from './rows.ts';
+import { beginJob, failJob, finishJob, isKnownJob, type Job, type JobResult, putJobBack } from './rows.ts';
 
 /** How jobs are run; each has a default. */
 export interface RunSettings {
@@ -221,7 +221,11 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
     () => !is_placed,
   );
   if (ended) log.info({ job: job.id, takes: job.takes, bytes: result.bytes }, 'Jobs:Run:Done');
-  else log.warn({ job: job.id, takes: job.takes }, 'Jobs:Run:Overtaken');
+  else {
+    log.warn({ job: job.id, takes: job.takes }, 'Jobs:Run:Overtaken');
+    // Its business was deleted meanwhile.
+    if (!(await isKnownJob(services.records.reader, job.id))) await services.jobFiles.remove({ ...job, ...result });
+  }
 }
 
 /** Fails a job once and refunds its charge. */

@@ -13,6 +13,7 @@ import { machineClock } from '../store/clock.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
 import { type Known, part } from './part.ts';
 import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
+import { storeMetrics } from './store-metrics.ts';
 
 /** What a scrape waits for the records at most: it answers within a second, whatever the database does. */
 const WAIT_MS = 700;
@@ -133,6 +134,7 @@ export function serviceMetrics(
     await setRecords();
     setData();
     setProcess();
+    gauges.setStore(services.store_use);
     return await registry.metrics();
   };
 }
@@ -164,6 +166,7 @@ export function createGauges(registry: Registry) {
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge<Label>({ name: `hail_${name}`, help, labelNames, registers: [registry] });
   const gauges = {
+    setStore: storeMetrics(registry),
     build: gauge('build_info', 'Always 1: version of the service and of Node.js, and kind of its records.', [
       'version',
       'node',

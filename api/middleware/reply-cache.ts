@@ -77,9 +77,11 @@ export function replyFromCache(
       HEADERS.flatMap((name) => (res.hasHeader(name) ? [[name, String(res.getHeader(name))]] : [])),
     );
   }
+  /** Weak: an answer may stay for hours after its second, and would keep the live snapshot of its edition, megabytes, as long. */
   function withinSecond({ edition, now_ms }: CallState, isYoung: () => boolean): CachedReply['holds'] {
+    const own = new WeakRef(edition);
     const second = Math.floor(now_ms / 1000);
-    return (now, at_ms) => now === edition && Math.floor(at_ms / 1000) === second && isYoung();
+    return (now, at_ms) => now === own.deref() && Math.floor(at_ms / 1000) === second && isYoung();
   }
   function sameVersion({ input, version }: CallState): CachedReply['holds'] {
     return (edition, now_ms) => planOf(endpoint, { ...input, now_ms, services, edition }).version === version;

@@ -125,7 +125,11 @@ async function writeBody(response: Response, path: string): Promise<{ bytes: num
   return { bytes, sha256: hash.digest('hex') };
 }
 
+/** Codes of a disk that takes no more: the error of a write to an open file names no path. */
+const DISK_FULL = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
 /** A fault that another download would meet, too: a refusal, a store that was asked for long, and one of this machine's disk. */
 function isFinal(error: Error): boolean {
+  if ('code' in error && DISK_FULL.includes(String(error.code))) return true;
   return 'status' in error || error instanceof StoreUnavailable || ('syscall' in error && 'path' in error);
 }

@@ -20,6 +20,7 @@ import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } fr
 import type { Table } from '../../schemas/columns.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
+import { StoreUnavailable } from '../../schemas/object-store/client.ts';
 import { type Detection, detections } from '../../schemas/tables/detections.ts';
 import { forecast } from '../../schemas/tables/forecast.ts';
 import { outlook } from '../../schemas/tables/outlook.ts';
@@ -932,6 +933,32 @@ test('an observer that is removed while it reacts is waited for, and told nothin
   t.deepEqual(await removed, [1]);
   await runPending();
   t.deepEqual(begun, [1]);
+});
+
+test('a store that gets out of reach and comes back is reported once each, however often it is polled', async (t) => {
+  let isAway = true;
+  const reported: (string | null)[] = [];
+  const root = {
+    ...openDataRoot(await scratch(t)),
+    mark: async () => {
+      if (isAway) throw new StoreUnavailable('GET http://store/current.json: no answer');
+      return null;
+    },
+  };
+  const catalog = await openCatalog(root, 0, undefined, (reason) => reported.push(reason));
+  t.teardown(() => catalog.close());
+  await catalog.refresh();
+  const away = 'data root: a list cannot be read: GET http://store/current.json: no answer';
+  t.deepEqual(reported, [away]);
+  t.is(catalog.failure(), away);
+  isAway = false;
+  await catalog.refresh();
+  await catalog.refresh();
+  isAway = true;
+  await catalog.refresh();
+  await catalog.refresh();
+  t.deepEqual(reported, [away, null, away]);
+  t.is(catalog.failure(), null);
 });
 
 async function openTerrainOn(t: ExecutionContext, root: string) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -150,4 +151,62 @@ test('a file that cannot be fetched is an error of the questions that need it, a
   broken = false;
   (await cache.hold([file('a'), file('b')]))();
   t.deepEqual(names(), ['a', 'b']);
+});
+
+test('hits, misses, downloads and evictions are counted', async (t) => {
+  let broken = false;
+  const before = async () => {
+    if (broken) throw new Error('out of reach');
+  };
+  const { cache } = await open(t, { before });
+  for (const release of await Promise.all([cache.hold([file('a')]), cache.hold([file('a')])])) release();
+  (await cache.hold([file('a')]))();
+  for (const name of ['b', 'c', 'd']) (await cache.hold([file(name)]))();
+  broken = true;
+  await t.throwsAsync(cache.hold([file('e')]));
+  t.deepEqual(cache.counts, {
+    hits: 1,
+    misses: 5,
+    downloads: 4,
+    downloaded_bytes: 400,
+    failed_downloads: 1,
+    evictions: 2,
+  });
+});
+
+test('what an earlier process left is checked and counts as there, and damage as missing', async (t) => {
+  const first = await open(t);
+  for (const name of ['a', 'b']) (await first.cache.hold([file(name)]))();
+  truncateSync(join(first.folder, 'tables/a'), 10);
+  const { cache, fetched } = await open(t, { folder: first.folder });
+  for (const name of ['a', 'b']) (await cache.hold([file(name)]))();
+  t.deepEqual(fetched, ['a']);
+  t.like(cache.counts, { hits: 1, misses: 1, downloads: 1 });
+});
+
+test('a full disk is an error of the questions that need a new copy; those that are there go on, and all do once there is room', async (t) => {
+  let isFull = false;
+  const before = async (path: string) => {
+    if (isFull) throw Object.assign(new Error(`ENOSPC: no space left on device, open '${path}'`), { code: 'ENOSPC' });
+  };
+  const { cache, names } = await open(t, { before });
+  (await cache.hold([file('a')]))();
+  isFull = true;
+  (await cache.hold([file('a')]))();
+  await t.throwsAsync(cache.hold([file('a'), file('b')]), { code: 'ENOSPC' });
+  t.deepEqual([names(), cache.load()], [['a'], { bytes: 100, held_bytes: 0 }]);
+  isFull = false;
+  (await cache.hold([file('a'), file('b')]))();
+  t.deepEqual(names(), ['a', 'b']);
+});
+
+test('a statement that has a file open reads it to its end after the copy was removed', async (t) => {
+  const { cache, folder, names } = await open(t);
+  const release = await cache.hold([file('a')]);
+  const handle = await fs.open(join(folder, 'tables/a'));
+  t.teardown(() => handle.close());
+  release();
+  for (const name of ['b', 'c', 'd']) (await cache.hold([file(name)]))();
+  t.deepEqual(names(), ['b', 'c', 'd']);
+  t.deepEqual(await handle.readFile(), contentOf('a', 100));
 });

@@ -3,12 +3,15 @@ import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import pino from 'pino';
+import { retention } from '../../../api/jobs/retention.ts';
 import { archives } from '../../../api/routes/archives.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
 import type { Health } from '../../../schemas/resources/health.ts';
 import { DailyTiles, ScanTiles } from '../../../schemas/resources/tile-frame.ts';
+import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { filesOf, midnight, NOW_MS, onRoot, publish, SCRATCH } from '../../support/data/world.ts';
 import { runFaultProxy, type SeenRequest } from '../../support/object-store/fault-proxy.ts';
 import { pushRoot } from '../../support/object-store/publish.ts';
@@ -333,6 +336,61 @@ else {
       t.is((await service.call(target, { key: null })).status, 500);
       await service.services.jobFiles.removeNamed('export', key.slice('exports/'.length));
       t.deepEqual(await keys(), []);
+    },
+  );
+
+  test.serial(
+    'two services serve a file that one of them made at the same time, a sweep of the other takes it when it expires, and nothing else',
+    async (t) => {
+      const published = { store: address, cache_bytes: 1e9 };
+      const maker = await startJobService({ data_root: join(folder, 'maker'), published });
+      const other = await startJobService({ data_root: join(folder, 'other'), published, beside: maker });
+      t.teardown(maker.close);
+      t.teardown(other.close);
+      const end = maker.work(smallJobHandlers());
+      const [gone, stays] = [await accept(maker, EXPORTS, EXPORT_BODY), await accept(maker, EXPORTS, EXPORT_BODY)];
+      const targets = new Map<string, string>();
+      for (const id of [gone, stays]) targets.set(id, targetOf((await ended(other, EXPORTS, id)).download_url));
+      await end();
+      const target = targets.get(gone) ?? '';
+      const etag = `"${createHash('sha256').update(CONTENT).digest('hex')}"`;
+      const fetched = async (service: RunningService, headers: Record<string, string>) => {
+        const init = { key: null, headers: { 'Accept-Encoding': 'identity', ...headers } };
+        const response = await service.call(target, init);
+        return [response.status, response.headers.get('etag'), await response.text()] as const;
+      };
+      const asked = [
+        [{}, [200, etag, CONTENT]],
+        [{ Range: 'bytes=10-19' }, [206, etag, CONTENT.slice(10, 20)]],
+        [{ Range: 'bytes=10-19', 'If-Range': '"of another file"' }, [200, etag, CONTENT]],
+        [{ 'If-None-Match': etag }, [304, etag, '']],
+      ] as const;
+      await Promise.all(
+        [maker, other].flatMap((service) =>
+          asked.map(async ([headers, expected]) => t.deepEqual(await fetched(service, headers), expected)),
+        ),
+      );
+      const foreign = 'exports/exp_OFOTHERRECORDS-ab.csv';
+      await store.put(foreign, Buffer.from('of other records'));
+      const ids = async () => (await Array.fromAsync(store.list('exports/'))).map(({ key }) => key.split(/[/-]/)[1]);
+      const sweeps = retention(other.services, pino({ level: 'silent' }));
+      const all = [gone, stays, 'exp_OFOTHERRECORDS'].sort();
+      const right_ms = other.clock.ms;
+      await sweeps.sweep(0);
+      other.clock.ms += 200 * MS_PER_DAY;
+      for (let day = 0; day < 3; day++) await sweeps.sweep(day);
+      t.deepEqual((await ids()).sort(), all, 'a clock that jumps deletes nothing');
+      other.clock.ms = right_ms;
+      const expires_at = new Date(right_ms).toISOString();
+      await maker.records.transaction((rows) =>
+        rows.updateTable('jobs').set({ expires_at }).where('id', '=', gone).execute(),
+      );
+      for (let times = 0; times < 7; times++, other.clock.ms += MS_PER_DAY / 4) await sweeps.sweep(times * MS_PER_DAY);
+      t.deepEqual((await ids()).sort(), [stays, 'exp_OFOTHERRECORDS'].sort());
+      t.is((await maker.call(`${EXPORTS}/${gone}`)).status, 404);
+      t.is((await maker.call(target, { key: null })).status, 403);
+      t.is((await maker.call(targets.get(stays) ?? '', { key: null })).status, 200);
+      await store.remove(foreign);
     },
   );
 }

@@ -24,6 +24,8 @@ export interface ServiceOptions {
   readonly data_root?: string;
   /** Store of the published data; they are in the root when left out. */
   readonly published?: Pick<ServicesConfig, 'store' | 'cache_bytes' | 'tiles_url'>;
+  /** Another service, whose records this one shares. */
+  readonly beside?: Pick<RunningService, 'services' | 'live_key' | 'test_key'>;
   readonly now_ms?: number;
   /** A data clock that moves. */
   readonly now?: () => number;
@@ -60,9 +62,10 @@ const IDLE_CONNECTION_MS = 120_000;
 
 /** Starts a service over its own records; `close` removes them. Replies are all checked against their schemas. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const scratch = mkdtempSync(join(SCRATCH, 'hail-service-'));
+  const { beside } = options;
+  const scratch = beside?.services.files_root ?? mkdtempSync(join(SCRATCH, 'hail-service-'));
   const now = options.now ?? (() => options.now_ms ?? SERVICE_NOW_MS);
-  await placeNewRecords(scratch);
+  if (beside === undefined) await placeNewRecords(scratch);
   const { services: opened, close } = await openServices({
     data_root: options.data_root ?? scratch,
     records_root: scratch,
@@ -73,7 +76,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     formats: OTHER_FORMATS,
     ...options.published,
   });
-  const keys = await ensureFirstBusiness(opened.records, now());
+  const keys =
+    beside === undefined
+      ? await ensureFirstBusiness(opened.records, now())
+      : { live: beside.live_key, test: beside.test_key };
   if (keys === null) throw new Error('the records of a new service hold a business already');
   await opened.records.reader.updateTable('plans').set({ rate_per_minute: DEEP_POCKETS }).execute();
   const records = options.records?.(opened.records) ?? opened.records;
@@ -126,7 +132,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
         server.closeAllConnections();
       });
       await close();
-      rmSync(scratch, { recursive: true, force: true });
+      if (beside === undefined) rmSync(scratch, { recursive: true, force: true });
     },
   };
 }
