@@ -4,10 +4,10 @@ import type { Store, Transact } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Database } from '../store/schema.ts';
 
-/** Requests that a process takes from a day in one commit: few enough that processes share a small limit. */
+/** Requests that the one service on a SQLite file takes from a day in one commit. */
 const LARGEST_BLOCK = 50;
 const PART_OF_LIMIT = 32;
-/** How long a day that was used up is not asked again: another process may have given requests back. */
+/** How long a day that was used up is not asked again: on SQLite another process may have given requests back. */
 const USED_UP_MS = 1_000;
 /** A block that was not asked for during so long is given back. */
 const IDLE_MS = 1_000;
@@ -17,9 +17,10 @@ const KEPT_MS = 2 * 86_400_000;
 /** Counts of requests a day, where a plan limits them. */
 export interface DailyQuota {
   /**
-   * Counts a request, and says whether the day still had one. Requests are taken from the day in blocks: most calls wait for no
-   * commit, and no call passes the limit, in any number of processes. What a killed process had taken is lost until the day ends.
-   * While nothing can be written the request is let through, and a charge is not.
+   * Counts a request, and says whether the day still had one. No call passes the limit, in any number of processes. On SQLite
+   * requests are taken from the day in blocks, so that most calls wait for no commit; what a killed process had taken is lost until
+   * the day ends. On PostgreSQL a process takes what its waiting calls need and no more, because another process may be asked for the
+   * rest: a call is refused only when the day is used up. While nothing can be written the request is let through, and a charge is not.
    */
   readonly admit: (business_id: string, limit: number, now_ms: number) => boolean | Promise<boolean>;
   /** Gives back what was taken and is not needed; what cannot be given back is lost. */
@@ -36,10 +37,15 @@ interface Block {
   /** The limit at which the day was found used up, and until when that is believed, by the monotonic clock. */
   used_up: { readonly limit: number; readonly until_ms: number };
   isAskedFor: boolean;
+  /** Calls that wait for requests to be taken. */
+  waiting: number;
   taking: Promise<void> | null;
 }
 
-export function openDailyQuota(transact: Transact, { forKeyShare }: Pick<Store, 'forKeyShare'>): DailyQuota {
+export function openDailyQuota(
+  transact: Transact,
+  { forKeyShare, kind }: Pick<Store, 'forKeyShare' | 'kind'>,
+): DailyQuota {
   /** By business and day: calls around midnight come in any order. */
   const blocks = new Map<string, Block>();
   let givingBack: Promise<void> = Promise.resolve();
@@ -49,16 +55,17 @@ export function openDailyQuota(transact: Transact, { forKeyShare }: Pick<Store, 
     const known = blocks.get(name);
     if (known !== undefined) return known;
     const used_up = { limit: 0, until_ms: 0 };
-    const block = { business_id, day, left: 0, limit: 0, used_up, isAskedFor: false, taking: null };
+    const block = { business_id, day, left: 0, limit: 0, used_up, isAskedFor: false, waiting: 0, taking: null };
     blocks.set(name, block);
     return block;
   }
 
-  /** Takes a new block in place of what is left of the old one, or a single request where no block fits. */
+  /** Takes a new block in place of what is left of the old one, or as much of it as the day still has. */
   async function take(block: Block, limit: number): Promise<void> {
     const before = block.left;
     block.left = 0;
-    for (const size of new Set([Math.min(LARGEST_BLOCK, Math.ceil(limit / PART_OF_LIMIT)), 1])) {
+    const reserve = kind === 'sqlite' ? Math.min(LARGEST_BLOCK, Math.ceil(limit / PART_OF_LIMIT)) : 1;
+    for (let size = Math.max(block.waiting, reserve); size > 0; size = Math.floor(size / 2)) {
       const query = (rows: Kysely<Database>) => addRequests(rows, forKeyShare, block, size - before, limit);
       if (!(await transact(query))) continue;
       block.left = size;
@@ -70,20 +77,23 @@ export function openDailyQuota(transact: Transact, { forKeyShare }: Pick<Store, 
   }
 
   async function admitLater(block: Block, limit: number): Promise<boolean> {
-    while (!mayGive(block, limit)) {
-      if (block.used_up.limit === limit && performance.now() < block.used_up.until_ms) return false;
-      block.taking ??= take(block, limit).finally(() => {
-        block.taking = null;
-      });
-      try {
+    block.waiting += 1;
+    try {
+      while (!mayGive(block, limit)) {
+        if (block.used_up.limit === limit && performance.now() < block.used_up.until_ms) return false;
+        block.taking ??= take(block, limit).finally(() => {
+          block.taking = null;
+        });
         await block.taking;
-      } catch (error) {
-        if (isOutage(error)) return true;
-        throw error;
       }
+      block.left -= 1;
+      return true;
+    } catch (error) {
+      if (isOutage(error)) return true;
+      throw error;
+    } finally {
+      block.waiting -= 1; // in the same turn, or the next to ask would take one for this call again
     }
-    block.left -= 1;
-    return true;
   }
 
   async function giveBack(all: boolean): Promise<void> {
