@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store, Transact } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
@@ -14,13 +14,16 @@ const IDLE_MS = 1_000;
 /** A clock may be set back by an hour, not by days. */
 const KEPT_MS = 2 * 86_400_000;
 
+const WITHOUT_DISK = sql<boolean>`(select set_config('synchronous_commit', 'off', true)) = 'off'`;
+
 /** Counts of requests a day, where a plan limits them. */
 export interface DailyQuota {
   /**
    * Counts a request, and says whether the day still had one. No call passes the limit, in any number of processes. On SQLite
    * requests are taken from the day in blocks, so that most calls wait for no commit; what a killed process had taken is lost until
    * the day ends. On PostgreSQL a process takes what its waiting calls need and no more, because another process may be asked for the
-   * rest: a call is refused only when the day is used up. While nothing can be written the request is let through, and a charge is not.
+   * rest: a call is refused only when the day is used up. They wait for no disk: after a crash of the server at most the last half
+   * second of counts is missing. While nothing can be written the request is let through, and a charge is not.
    */
   readonly admit: (business_id: string, limit: number, now_ms: number) => boolean | Promise<boolean>;
   /** Gives back what was taken and is not needed; what cannot be given back is lost. */
@@ -42,13 +45,16 @@ interface Block {
   taking: Promise<void> | null;
 }
 
-export function openDailyQuota(
-  transact: Transact,
-  { forKeyShare, kind }: Pick<Store, 'forKeyShare' | 'kind'>,
-): DailyQuota {
+export function openDailyQuota(transact: Transact, store: Pick<Store, 'forKeyShare' | 'kind' | 'writer'>): DailyQuota {
   /** By business and day: calls around midnight come in any order. */
   const blocks = new Map<string, Block>();
   let givingBack: Promise<void> = Promise.resolve();
+
+  /** Adds to the requests of a day; false where they would pass the limit, or the business is gone. */
+  const addRequests = (block: Block, added: number, limit: number): Promise<boolean> => {
+    const add = (rows: Kysely<Database>) => addTo(rows, store, block, added, limit);
+    return store.kind === 'sqlite' ? transact(add) : add(store.writer);
+  };
 
   function blockOf(business_id: string, day: string): Block {
     const name = `${business_id} ${day}`;
@@ -64,10 +70,9 @@ export function openDailyQuota(
   async function take(block: Block, limit: number): Promise<void> {
     const before = block.left;
     block.left = 0;
-    const reserve = kind === 'sqlite' ? Math.min(LARGEST_BLOCK, Math.ceil(limit / PART_OF_LIMIT)) : 1;
+    const reserve = store.kind === 'sqlite' ? Math.min(LARGEST_BLOCK, Math.ceil(limit / PART_OF_LIMIT)) : 1;
     for (let size = Math.max(block.waiting, reserve); size > 0; size = Math.floor(size / 2)) {
-      const query = (rows: Kysely<Database>) => addRequests(rows, forKeyShare, block, size - before, limit);
-      if (!(await transact(query))) continue;
+      if (!(await addRequests(block, size - before, limit))) continue;
       block.left = size;
       block.limit = limit;
       return;
@@ -106,8 +111,7 @@ export function openDailyQuota(
       const unused = block.left;
       block.left = 0;
       if (unused === 0) continue;
-      const query = (rows: Kysely<Database>) => addRequests(rows, forKeyShare, block, -unused, Number.MAX_SAFE_INTEGER);
-      await transact(query).catch(ignoreOutage);
+      await addRequests(block, -unused, Number.MAX_SAFE_INTEGER).catch(ignoreOutage);
     }
   }
 
@@ -140,10 +144,10 @@ function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-/** Adds to the requests of a day; false where they would pass the limit, or the business is gone. */
-async function addRequests(
+/** One statement, whose commit on PostgreSQL does not wait for the disk. */
+async function addTo(
   rows: Kysely<Database>,
-  forKeyShare: RawBuilder<unknown>,
+  { forKeyShare, kind }: Pick<Store, 'forKeyShare' | 'kind'>,
   { business_id, day }: Pick<Block, 'business_id' | 'day'>,
   added: number,
   limit: number,
@@ -157,6 +161,7 @@ async function addRequests(
         .selectFrom('businesses')
         .select(['id', sql<string>`${day}`.as('day'), sql<number>`${added}`.as('requests')])
         .where('id', '=', business_id)
+        .$if(kind === 'postgres', (found) => found.where(WITHOUT_DISK))
         .modifyEnd(forKeyShare),
     )
     .onConflict((conflict) =>

@@ -404,18 +404,19 @@ if (hasPostgres) {
         return told.filter((each) => each?.retry_after_s === null).length;
       };
       t.is(await admitted(records, 4), 4);
+      t.true(await records.admitToday(business_id, 1, world.now_ms));
       proxy.silent = true;
       t.is(await admitted(records, 30), 10);
       const attempts = Array.from({ length: 30 }, () => records.failedAttempts?.attempt('192.0.2.1', null));
       t.is((await Promise.all(attempts)).filter((locked_ms) => locked_ms === 0).length, 20);
-      t.true(await records.admitToday(business_id, 0, world.now_ms));
+      t.true(await records.admitToday(business_id, 1, world.now_ms));
       t.true((await refusal(records.charge(chargeOf(tenant, 3, world)))) instanceof RecordsUnavailable);
       t.is(await admitted(other, 3), 3);
       passAgain(proxy);
       t.true(await soon(() => records.health()));
       t.is(await admitted(records, 30), 3);
       t.is(await admitted(other, 30), 0);
-      t.false(await records.admitToday(business_id, 0, world.now_ms));
+      t.false(await records.admitToday(business_id, 1, world.now_ms));
       t.is(await records.failedAttempts?.attempt('192.0.2.1', null), 0);
       t.deepEqual(
         said.filter((line) => /rates/.test(line)).map((line) => line.replace(/ \(.*/, '')),
