@@ -75,7 +75,12 @@ async function startNodes(
 
 /** Over a new connection: services close idle ones after five seconds, and commands that run meanwhile may take longer. */
 function call(node: ServeChild | undefined, key: string, path: string, init: RequestInit = {}): Promise<Response> {
-  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Connection: 'close', ...init.headers };
+  const headers = {
+    Authorization: `Bearer ${key}`,
+    'Content-Type': 'application/json',
+    Connection: 'close',
+    ...init.headers,
+  };
   return fetch(`${node?.url}${path}`, { ...init, headers });
 }
 
