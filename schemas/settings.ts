@@ -104,7 +104,10 @@ export const Settings = z.object({
   HAIL_DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
-    .meta({ description: 'PostgreSQL for the records; a SQLite file under the data root when left out' }),
+    .meta({
+      description:
+        'PostgreSQL for the records, and for the leases and tasks of pipelines that publish to a store; without it the records are a SQLite file under the data root, for one service',
+    }),
   HAIL_STORE_URL: z
     .url({ protocol: /^https?$/ })
     .optional()

@@ -1,25 +1,29 @@
-import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import { utcDate } from '../../schemas/time.ts';
 import type { Store, Transact } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
 import type { Database } from '../store/schema.ts';
 
-/** Requests that a process takes from a day in one commit: few enough that processes share a small limit. */
+/** Requests that the one service on a SQLite file takes from a day in one commit. */
 const LARGEST_BLOCK = 50;
 const PART_OF_LIMIT = 32;
-/** How long a day that was used up is not asked again: another process may have given requests back. */
+/** How long a day that was used up is not asked again: on SQLite another process may have given requests back. */
 const USED_UP_MS = 1_000;
 /** A block that was not asked for during so long is given back. */
 const IDLE_MS = 1_000;
 /** A clock may be set back by an hour, not by days. */
 const KEPT_MS = 2 * 86_400_000;
 
+const WITHOUT_DISK = sql<boolean>`(select set_config('synchronous_commit', 'off', true)) = 'off'`;
+
 /** Counts of requests a day, where a plan limits them. */
 export interface DailyQuota {
   /**
-   * Counts a request, and says whether the day still had one. Requests are taken from the day in blocks: most calls wait for no
-   * commit, and no call passes the limit, in any number of processes. What a killed process had taken is lost until the day ends.
-   * While nothing can be written the request is let through, and a charge is not.
+   * Counts a request, and says whether the day still had one. No call passes the limit, in any number of processes. On SQLite
+   * requests are taken from the day in blocks, so that most calls wait for no commit; what a killed process had taken is lost until
+   * the day ends. On PostgreSQL a process takes what its waiting calls need and no more, because another process may be asked for the
+   * rest: a call is refused only when the day is used up. They wait for no disk: after a crash of the server at most the last half
+   * second of counts is missing. While nothing can be written the request is let through, and a charge is not.
    */
   readonly admit: (business_id: string, limit: number, now_ms: number) => boolean | Promise<boolean>;
   /** Gives back what was taken and is not needed; what cannot be given back is lost. */
@@ -36,31 +40,39 @@ interface Block {
   /** The limit at which the day was found used up, and until when that is believed, by the monotonic clock. */
   used_up: { readonly limit: number; readonly until_ms: number };
   isAskedFor: boolean;
+  /** Calls that wait for requests to be taken. */
+  waiting: number;
   taking: Promise<void> | null;
 }
 
-export function openDailyQuota(transact: Transact, { forKeyShare }: Pick<Store, 'forKeyShare'>): DailyQuota {
+export function openDailyQuota(transact: Transact, store: Pick<Store, 'forKeyShare' | 'kind' | 'writer'>): DailyQuota {
   /** By business and day: calls around midnight come in any order. */
   const blocks = new Map<string, Block>();
   let givingBack: Promise<void> = Promise.resolve();
+
+  /** Adds to the requests of a day; false where they would pass the limit, or the business is gone. */
+  const addRequests = (block: Block, added: number, limit: number): Promise<boolean> => {
+    const add = (rows: Kysely<Database>) => addTo(rows, store, block, added, limit);
+    return store.kind === 'sqlite' ? transact(add) : add(store.writer);
+  };
 
   function blockOf(business_id: string, day: string): Block {
     const name = `${business_id} ${day}`;
     const known = blocks.get(name);
     if (known !== undefined) return known;
     const used_up = { limit: 0, until_ms: 0 };
-    const block = { business_id, day, left: 0, limit: 0, used_up, isAskedFor: false, taking: null };
+    const block = { business_id, day, left: 0, limit: 0, used_up, isAskedFor: false, waiting: 0, taking: null };
     blocks.set(name, block);
     return block;
   }
 
-  /** Takes a new block in place of what is left of the old one, or a single request where no block fits. */
+  /** Takes a new block in place of what is left of the old one, or as much of it as the day still has. */
   async function take(block: Block, limit: number): Promise<void> {
     const before = block.left;
     block.left = 0;
-    for (const size of new Set([Math.min(LARGEST_BLOCK, Math.ceil(limit / PART_OF_LIMIT)), 1])) {
-      const query = (rows: Kysely<Database>) => addRequests(rows, forKeyShare, block, size - before, limit);
-      if (!(await transact(query))) continue;
+    const reserve = store.kind === 'sqlite' ? Math.min(LARGEST_BLOCK, Math.ceil(limit / PART_OF_LIMIT)) : 1;
+    for (let size = Math.max(block.waiting, reserve); size > 0; size = Math.floor(size / 2)) {
+      if (!(await addRequests(block, size - before, limit))) continue;
       block.left = size;
       block.limit = limit;
       return;
@@ -70,20 +82,23 @@ export function openDailyQuota(transact: Transact, { forKeyShare }: Pick<Store, 
   }
 
   async function admitLater(block: Block, limit: number): Promise<boolean> {
-    while (!mayGive(block, limit)) {
-      if (block.used_up.limit === limit && performance.now() < block.used_up.until_ms) return false;
-      block.taking ??= take(block, limit).finally(() => {
-        block.taking = null;
-      });
-      try {
+    block.waiting += 1;
+    try {
+      while (!mayGive(block, limit)) {
+        if (block.used_up.limit === limit && performance.now() < block.used_up.until_ms) return false;
+        block.taking ??= take(block, limit).finally(() => {
+          block.taking = null;
+        });
         await block.taking;
-      } catch (error) {
-        if (isOutage(error)) return true;
-        throw error;
       }
+      block.left -= 1;
+      return true;
+    } catch (error) {
+      if (isOutage(error)) return true;
+      throw error;
+    } finally {
+      block.waiting -= 1; // in the same turn, or the next to ask would take one for this call again
     }
-    block.left -= 1;
-    return true;
   }
 
   async function giveBack(all: boolean): Promise<void> {
@@ -96,8 +111,7 @@ export function openDailyQuota(transact: Transact, { forKeyShare }: Pick<Store, 
       const unused = block.left;
       block.left = 0;
       if (unused === 0) continue;
-      const query = (rows: Kysely<Database>) => addRequests(rows, forKeyShare, block, -unused, Number.MAX_SAFE_INTEGER);
-      await transact(query).catch(ignoreOutage);
+      await addRequests(block, -unused, Number.MAX_SAFE_INTEGER).catch(ignoreOutage);
     }
   }
 
@@ -130,10 +144,10 @@ function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
-/** Adds to the requests of a day; false where they would pass the limit, or the business is gone. */
-async function addRequests(
+/** One statement, whose commit on PostgreSQL does not wait for the disk. */
+async function addTo(
   rows: Kysely<Database>,
-  forKeyShare: RawBuilder<unknown>,
+  { forKeyShare, kind }: Pick<Store, 'forKeyShare' | 'kind'>,
   { business_id, day }: Pick<Block, 'business_id' | 'day'>,
   added: number,
   limit: number,
@@ -147,6 +161,7 @@ async function addRequests(
         .selectFrom('businesses')
         .select(['id', sql<string>`${day}`.as('day'), sql<number>`${added}`.as('requests')])
         .where('id', '=', business_id)
+        .$if(kind === 'postgres', (found) => found.where(WITHOUT_DISK))
         .modifyEnd(forKeyShare),
     )
     .onConflict((conflict) =>

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Command } from 'commander';
 import pg from 'pg';
+import { type RateWindows, rateWindows } from '../../api/http/rate-window.ts';
+import { openRecords } from '../../api/metering/records.ts';
 import { wholeNumber } from '../../pipeline/commands/arguments.ts';
 import { PipelineError } from '../../pipeline/error.ts';
 import { addDays } from '../../schemas/time.ts';
@@ -30,6 +32,8 @@ const DATES = 5;
 const NOW_MS = Date.parse(`${addDays(FIRST, DATES - 1)}T00:21:00Z`);
 const COUNTS = [1, 2] as const;
 const CONNECTIONS = 16;
+/** Requests a minute of a key: more than any run makes. */
+const RATE = 1_000_000;
 const at = `lat=${(BOX.south + BOX.north) / 2}&lon=${(BOX.west + BOX.east) / 2}`;
 const CURRENT = `/v1/hail/current?${at}&radius_km=80`;
 const HISTORY = `/v1/hail/history?${at}&radius_km=80&days=30`;
@@ -54,10 +58,42 @@ export async function nodes(args: string[]): Promise<void> {
   const scans = (await pastDates(past, FIRST, DATES)).length;
   const database = runCluster(await freePort(), 'on');
   stack.defer(database.stop);
+  await measureRates(folder, database.url, seconds);
   const objects = await runObjectStore();
   stack.defer(objects.stop);
   const { settings, local } = await measureBackfill({ folder, past, scans, database_url: database.url, objects });
   await measureAnswers(stack, { folder, seconds, settings, local });
+}
+
+/** Prints how many requests windows in memory and in PostgreSQL count in a second, and how long a single one waits. */
+async function measureRates(folder: string, server_url: string, seconds: number): Promise<void> {
+  const database_url = await otherDatabase(server_url, 'rates');
+  await using stack = new AsyncDisposableStack();
+  const records = await openRecords({ data_root: folder, database_url, now: Date.now });
+  stack.defer(records.close);
+  const shared = records.rateWindows;
+  if (shared === null) throw new PipelineError('bench', 'nodes', 'rates are not shared, expected it on PostgreSQL');
+  const own = rateWindows({ monotonic_ms: () => performance.now(), unix_ms: Date.now });
+  const in_memory = await countedBy(own, seconds, CONNECTIONS);
+  const together = await countedBy(shared, seconds, CONNECTIONS);
+  const alone = await countedBy(shared, seconds, 1);
+  console.log(
+    [
+      `nodes: rates of ${CONNECTIONS} keys: ${in_memory.toFixed(0)} requests/s counted in memory, ${together.toFixed(0)}/s in PostgreSQL, ratio ${(together / in_memory).toFixed(4)}`,
+      `  a key alone waits ${(1000 / alone).toFixed(2)} ms for each request; those of one moment share a statement`,
+    ].join('\n'),
+  );
+}
+
+/** Requests per second that some clients count, each with a key of its own and one after the other. */
+async function countedBy(windows: RateWindows, seconds: number, clients: number): Promise<number> {
+  const end_ms = performance.now() + seconds * 1000;
+  const counts = Array.from({ length: clients }, async (_, client) => {
+    let count = 0;
+    for (; performance.now() < end_ms; count++) await windows.consume(`key ${client}`, RATE);
+    return count;
+  });
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0) / seconds;
 }
 
 interface Backfills {
@@ -117,13 +153,16 @@ async function measureAnswers(stack: Stack, { folder, seconds, settings, local }
   const stored: Settings = { ...settings, HAIL_MASTER_KEY: '7'.repeat(64) };
   // Records belong to one published root: those of the folder are in a database of their own.
   const { HAIL_STORE_URL: _, ...beside_store } = stored;
-  const folder_records = { ...beside_store, HAIL_DATABASE_URL: await otherDatabase(settings.HAIL_DATABASE_URL ?? '') };
+  const folder_records = {
+    ...beside_store,
+    HAIL_DATABASE_URL: await otherDatabase(settings.HAIL_DATABASE_URL ?? '', 'beside'),
+  };
   const start = async (data_root: string, own: Settings) => {
     const service = await startServe(data_root, NOW_MS, 'error', own);
     stack.defer(() => service.end('SIGKILL'));
     return service;
   };
-  const raise = (own: Settings) => succeed('hail-api', ['plan', 'set', 'default', '--rate', '1000000'], own);
+  const raise = (own: Settings) => succeed('hail-api', ['plan', 'set', 'default', '--rate', String(RATE)], own);
   const beside = await start(local, folder_records);
   const over = [await start(join(folder, 'serve-0'), stored)];
   await raise({ ...folder_records, HAIL_DATA: local });
@@ -180,13 +219,13 @@ async function succeed(name: 'hail-api' | 'hail-pipeline', args: readonly string
 }
 
 /** Makes another database on the server of an address; returns its address. */
-async function otherDatabase(database_url: string): Promise<string> {
+async function otherDatabase(database_url: string, name: string): Promise<string> {
   const client = new pg.Client(database_url);
   await client.connect();
-  await client.query('create database beside');
+  await client.query(`create database ${name}`);
   await client.end();
   const url = new URL(database_url);
-  url.pathname = '/beside';
+  url.pathname = `/${name}`;
   return url.href;
 }
 

@@ -394,6 +394,41 @@ if (hasPostgres) {
   );
 
   onPostgres(
+    'while PostgreSQL is out of reach a process counts rates and lockouts alone and charges nothing, and afterwards together with others again',
+    async (t, world) => {
+      const { proxy, records, tenant, said } = await behindProxy(t, world);
+      const other = await world.open();
+      const { rate_bucket, business_id } = tenant.caller;
+      const admitted = async ({ rateWindows }: Records, count: number) => {
+        const told = await Promise.all(Array.from({ length: count }, () => rateWindows?.consume(rate_bucket, 10)));
+        return told.filter((each) => each?.retry_after_s === null).length;
+      };
+      t.is(await admitted(records, 4), 4);
+      t.true(await records.admitToday(business_id, 1, world.now_ms));
+      proxy.silent = true;
+      t.is(await admitted(records, 30), 10);
+      const attempts = Array.from({ length: 30 }, () => records.failedAttempts?.attempt('192.0.2.1', null));
+      t.is((await Promise.all(attempts)).filter((locked_ms) => locked_ms === 0).length, 20);
+      t.true(await records.admitToday(business_id, 1, world.now_ms));
+      t.true((await refusal(records.charge(chargeOf(tenant, 3, world)))) instanceof RecordsUnavailable);
+      t.is(await admitted(other, 3), 3);
+      passAgain(proxy);
+      t.true(await soon(() => records.health()));
+      t.is(await admitted(records, 30), 3);
+      t.is(await admitted(other, 30), 0);
+      t.false(await records.admitToday(business_id, 1, world.now_ms));
+      t.is(await records.failedAttempts?.attempt('192.0.2.1', null), 0);
+      t.deepEqual(
+        said.filter((line) => /rates/.test(line)).map((line) => line.replace(/ \(.*/, '')),
+        [
+          'records: rates are counted by this process alone',
+          'records: the rates of keys are counted for all processes together again',
+        ],
+      );
+    },
+  );
+
+  onPostgres(
     'a table that another process locks keeps writers out and lets readers in, until it is free',
     async (t, world) => {
       const records = await world.open({ write_wait_ms: 1_000 });

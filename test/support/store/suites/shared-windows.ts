@@ -1,9 +1,10 @@
+import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
 import type { Consumed } from '../../../../api/http/rate-window.ts';
 import type { Records } from '../../../../api/metering/records.ts';
 import { SLOT_MS, sharedRateWindows } from '../../../../api/metering/shared-rate-windows.ts';
 import type { Database } from '../../../../api/store/schema.ts';
-import type { Register, World } from '../world.ts';
+import { makeTenant, type Register, type World } from '../world.ts';
 
 const MINUTE_SLOTS = 60_000 / SLOT_MS;
 
@@ -45,8 +46,30 @@ async function attemptAll(processes: readonly Records[], attempts: readonly (rea
   );
 }
 
-/** Rates and failed attempts that processes on one PostgreSQL count together. */
+/** Rates, failed attempts and requests a day that processes on one PostgreSQL count together. */
 export function sharedWindowsSuite(test: Register): void {
+  test('whichever of three processes calls go to, together or apart, the day refuses none before its limit and all after it', async (t, world) => {
+    const processes = await three(world);
+    // The process of each call; the calls of a burst are made together.
+    const bursts = fc.array(fc.array(fc.nat(2), { minLength: 1, maxLength: 40 }), { minLength: 1, maxLength: 12 });
+    let made = 0;
+    await fc.assert(
+      fc.asyncProperty(bursts, fc.integer({ min: 1, max: 100 }), async (asked, part) => {
+        const { caller } = await makeTenant(processes[0] as Records, world, `business ${made++}`);
+        const calls = asked.flat().length;
+        const limit = Math.max(1, Math.floor((calls * part) / 100));
+        let left = limit;
+        for (const burst of asked) {
+          const told = burst.map((k) => processes[k]?.admitToday(caller.business_id, limit, world.now_ms));
+          const admitted = (await Promise.all(told)).filter(Boolean).length;
+          t.is(admitted, Math.min(burst.length, left), `${left} of ${limit} were left`);
+          left -= admitted;
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+
   test('of parallel requests in three processes exactly those within the rate are admitted, and each is told another rest', async (t, world) => {
     const processes = await three(world);
     const { admitted, told } = await consumeAll(processes, 'key', 300, 100);
