@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
@@ -7,44 +5,19 @@ import { type MadeDate, openDateTasks } from '../../../pipeline/cluster/date-tas
 import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { aroundMidnight, midnight, nextMidnight } from '../../support/data/small-world.ts';
 import { asObserved, deliver, filesOf, MONTH_LATER_MS, type RawScan, scratch } from '../../support/data/world.ts';
-import { freePort } from '../../support/free-port.ts';
-import { hearEvents } from '../../support/kill/events.ts';
-import { command, ended, faultsOf, start } from '../../support/kill/killed.ts';
-import { noObjectStore, type ObjectStoreServer, runObjectStore } from '../../support/object-store/server.ts';
-import { type Cluster, postgresPrograms, runCluster } from '../../support/store/cluster.ts';
+import { command, ended, faultsOf } from '../../support/kill/killed.ts';
+import { noSharedStore, startServers } from '../../support/store/shared-store.ts';
 
-const missing = noObjectStore ?? (postgresPrograms === null ? 'PostgreSQL of Debian is not installed' : null);
-
-if (missing !== null) test(`backfills by workers are not tested: ${missing}`, (t) => t.truthy(missing));
+if (noSharedStore !== null)
+  test(`backfills by workers are not tested: ${noSharedStore}`, (t) => t.truthy(noSharedStore));
 else {
-  let server: ObjectStoreServer;
-  let cluster: Cluster;
-  let buckets = 0;
-  test.before(async () => {
-    cluster = runCluster(await freePort());
-    server = await runObjectStore();
-  });
-  test.after.always(async () => {
-    cluster?.stop();
-    await server?.stop();
-  });
+  const servers = startServers(test, 'backfill');
 
   /** A store of the test's own with a folder of raw files, the command that adds dates, and workers. */
   async function openWorld(t: ExecutionContext) {
-    const address = await server.bucket(`backfill-${buckets++}`);
-    const folder = await scratch(t, 'raw');
-    mkdirSync(folder);
-    const settings = {
-      now_ms: MONTH_LATER_MS,
-      environment: {
-        HAIL_STORE_URL: address.url,
-        HAIL_STORE_ACCESS_KEY_ID: address.access_key_id,
-        HAIL_STORE_SECRET_ACCESS_KEY: address.secret_access_key,
-        HAIL_STORE_REGION: address.region,
-        HAIL_DATABASE_URL: cluster.url,
-        HAIL_REFLECTIVITY_KEEP_HOURS: '0',
-      },
-    };
+    const shared = await servers.openStore(t);
+    const { folder, environment } = shared;
+    const settings = { now_ms: MONTH_LATER_MS, environment };
     const root = await scratch(t);
     const backfill = (from: string, to: string, ...more: string[]) =>
       command(
@@ -53,23 +26,8 @@ else {
         settings,
       );
     /** A worker that goes on until it is ended. */
-    const work = async (name: string) => {
-      const child = start(await scratch(t, name), ['work'], settings);
-      t.teardown(async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      });
-      return { child, events: hearEvents(child.stderr) };
-    };
-    return {
-      address,
-      root,
-      folder,
-      backfill,
-      work,
-      bring: (scans: readonly RawScan[]) => deliver(folder, filesOf(scans)),
-    };
+    const work = async (name: string) => shared.run(await scratch(t, name), ['work'], settings);
+    return { ...shared, root, backfill, work };
   }
 
   const threeDates = async () => [...(await midnight()), ...(await nextMidnight())];
@@ -145,7 +103,7 @@ else {
 
   /** Lets the leases and rests of the tasks of a store end. */
   async function makeDue(store: string): Promise<void> {
-    const client = new pg.Client(cluster.url);
+    const client = new pg.Client(servers.databaseUrl());
     await client.connect();
     await client.query("update pipeline_tasks set due_at = clock_timestamp() - interval '1 s' where store = $1", [
       store,
@@ -159,7 +117,7 @@ else {
   };
 
   test.serial('a date that always fails is tried three times, and its reason stays', async (t) => {
-    const tasks = await openDateTasks(cluster.url, 'failing');
+    const tasks = await openDateTasks(servers.databaseUrl(), 'failing');
     t.teardown(tasks.close);
     await tasks.add(['2026-05-01'], {}, false);
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -178,7 +136,7 @@ else {
   });
 
   test.serial('a date whose workers vanish three times has failed, and names the last one', async (t) => {
-    const tasks = await openDateTasks(cluster.url, 'vanishing');
+    const tasks = await openDateTasks(servers.databaseUrl(), 'vanishing');
     t.teardown(tasks.close);
     await tasks.add(['2026-05-01'], {}, false);
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -193,7 +151,7 @@ else {
   });
 
   test.serial('a date waits again when it was made from other tracks than the date before leaves', async (t) => {
-    const tasks = await openDateTasks(cluster.url, 'joined');
+    const tasks = await openDateTasks(servers.databaseUrl(), 'joined');
     t.teardown(tasks.close);
     await tasks.add(['2026-05-01', '2026-05-02', '2026-05-03'], {}, false);
     const first = await tasks.claim('one');
