@@ -194,6 +194,13 @@ export async function openDateTasks(database_url: string, store: string): Promis
   };
 }
 
+/** True for a connection that broke or was refused, and for a server that is shutting down or starting. */
+export function isDatabaseAway(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(code) || /Connection terminated/.test(error.message);
+}
+
 /** Creates the table of the tasks; processes that do so at once wait for each other. */
 async function createTable(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: string | null }>("select to_regclass('pipeline_tasks')::text as found");

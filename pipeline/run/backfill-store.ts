@@ -9,7 +9,7 @@ import { readText } from '../replica/stored.ts';
 import { pause } from '../sources/retry.ts';
 import type { BackfillReport, BackfillRequest } from './backfill.ts';
 import type { DateOutcome } from './backfill-date.ts';
-import { renewClimatology } from './ingest-source.ts';
+import { finishBackfill } from './finish-backfill.ts';
 import { requireCluster } from './require-cluster.ts';
 import { withRoot, withSession } from './with-root.ts';
 
@@ -72,16 +72,15 @@ function outcomeOf({ storm_date, status, scans, seconds, rejected, missing, reas
   return { storm_date, status: shown, ...counts, reason: is_done ? null : reason };
 }
 
-/** Joins months and renews the climatology; where a stream leads, the store is its own to write. */
+/** Makes what follows from the dates; where a stream leads, it takes the dates and does so. */
 async function finishStore(config: Config, threads: number, log: Log): Promise<void> {
   try {
     await withSession(config, { command: 'backfill', threads, move_raw: false, log }, async (root, session) => {
-      await session.finishDates();
-      await renewClimatology(root, config.now(), log);
+      await finishBackfill(config, { root, session }, log);
       await session.sweep();
     });
   } catch (error) {
     if (!(error instanceof Conflict)) throw error;
-    log.warn('Backfill:Finish:Postponed', { reason: error.message });
+    log.info('Backfill:Finish:Postponed', { reason: error.message, note: 'the stream that leads does it' });
   }
 }

@@ -4,10 +4,16 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
-import { type ClaimedDate, type DateTasks, type MadeDate, openDateTasks } from '../cluster/date-tasks.ts';
+import {
+  type ClaimedDate,
+  type DateTasks,
+  isDatabaseAway,
+  type MadeDate,
+  openDateTasks,
+} from '../cluster/date-tasks.ts';
 import { type Lease, leaseName, takeLease } from '../cluster/lease.ts';
 import type { Config } from '../config.ts';
-import { Conflict, DiskRefusal, PipelineError, RootLost } from '../error.ts';
+import { Conflict, DiskRefusal, Overtaken, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import type { RootReplica } from '../publish/root-replica.ts';
@@ -115,7 +121,7 @@ async function workOn(worker: Worker, task: ClaimedDate, scratch: string, stop: 
       throw lost.signal.aborted ? lost.signal.reason : error;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    await tasks.fail(task, reason, error instanceof Conflict);
+    await tasks.fail(task, reason, error instanceof Conflict && !(error instanceof Overtaken));
     log.warn('Backfill:Date:Failed', { date: storm_date, attempt: task.attempts, reason });
     return null;
   } finally {
@@ -149,7 +155,7 @@ async function makeAndPush(
     if (made.missing > 0 && !is_last)
       throw new PipelineError('sources', storm_date, `${made.missing} files could not be read or fetched`);
     signal.throwIfAborted();
-    if (made.scans > 0) await dates.push(scratch, storm_date, lease);
+    if (made.scans > 0) await dates.push(scratch, storm_date, { lease, follows: surroundings.published });
     return made;
   } finally {
     await lease.release();
@@ -165,6 +171,7 @@ function replicaOf({ fence, check }: Lease): RootReplica {
     committed: () => {},
     commitFailed: () => {},
     update: async () => {},
+    takePushed: async () => null,
     sweep: async () => ({ files: 0, bytes: 0 }),
   };
 }
@@ -172,10 +179,7 @@ function replicaOf({ fence, check }: Lease): RootReplica {
 /** True for a fault that is none of the date: another date would meet it, too, and this one is made once it has passed. */
 function isOfSurroundings(error: unknown): boolean {
   if (error instanceof StoreUnavailable || error instanceof Unavailable) return true;
-  if (error instanceof RootLost || error instanceof DiskRefusal) return true;
-  // Of the database: a connection that broke or was refused, or a server that is shutting down or starting.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(code) || /Connection terminated/.test((error as Error)?.message ?? '');
+  return error instanceof RootLost || error instanceof DiskRefusal || isDatabaseAway(error);
 }
 
 /** Deletes the scratch roots of workers that were killed: they are some minutes old, and their lock is free. */

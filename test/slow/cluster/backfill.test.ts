@@ -1,12 +1,15 @@
+import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import { type MadeDate, openDateTasks } from '../../../pipeline/cluster/date-tasks.ts';
 import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
-import { aroundMidnight, midnight, nextMidnight } from '../../support/data/small-world.ts';
+import { aroundMidnight, betweenMonths, midnight, nextMidnight } from '../../support/data/small-world.ts';
 import { asObserved, deliver, filesOf, MONTH_LATER_MS, type RawScan, scratch } from '../../support/data/world.ts';
+import type { Events } from '../../support/kill/events.ts';
 import { command, ended, faultsOf } from '../../support/kill/killed.ts';
-import { noSharedStore, startServers } from '../../support/store/shared-store.ts';
+import { noSharedStore, type Running, startServers } from '../../support/store/shared-store.ts';
 
 if (noSharedStore !== null)
   test(`backfills by workers are not tested: ${noSharedStore}`, (t) => t.truthy(noSharedStore));
@@ -100,6 +103,58 @@ else {
     t.deepEqual(after['2026-05-01 scans'], before['2026-05-01 scans']);
     t.deepEqual(after['2026-05-01 tracks'], before['2026-05-01 tracks']);
   });
+
+  test.serial(
+    'a stream that leads takes the dates of workers and joins their months, again after it was killed',
+    async (t) => {
+      const shared = await openWorld(t);
+      const { root, backfill, work, bring, run } = shared;
+      const [earlier, live] = [await betweenMonths('23:54', '00:06'), await aroundMidnight()];
+      await bring(earlier);
+      const incoming = await scratch(t, 'incoming');
+      mkdirSync(incoming);
+      const settings = { now_ms: MONTH_LATER_MS };
+      const stream = async (name: string) =>
+        run(await scratch(t, name), ['stream', '--from', incoming, '--every', '0.3'], settings);
+      const leader = await stream('leader');
+      await deliver(incoming, filesOf(live.slice(0, 4)));
+      await leader.events.next('Stream:Publish:Done');
+      await work('worker');
+      const { code, stderr } = await backfill('2026-03-31', '2026-04-01');
+      t.is(code, 0, stderr);
+      t.regex(stderr, /Backfill:Finish:Postponed/);
+      await joined(leader, '2026-03');
+      await joined(leader, '2026-04');
+      await deliver(incoming, filesOf(live.slice(4)));
+      await leader.events.next('Stream:Publish:Done');
+
+      const next = await stream('next');
+      await next.events.next('Lease:Wait:Begin');
+      const again = backfill('2026-04-01', '2026-04-01', '--again');
+      await leader.events.next('Replica:Take:Done');
+      leader.child.kill('SIGKILL');
+      t.is((await again).code, 0);
+      await joined(next, '2026-04');
+      next.child.kill('SIGTERM');
+      await once(next.child, 'exit');
+      t.deepEqual(
+        [leader, next].map(({ events }) => monthsOf(events).filter((month) => month !== '2026-05')),
+        [['2026-03', '2026-04'], ['2026-04']],
+      );
+      const { code: last } = await command(root, ['compact'], { ...settings, environment: shared.environment });
+      t.is(last, 0);
+      t.deepEqual(await faultsOf(root), []);
+      sameContent(t, await logicalContent(root), await expectedOf([...earlier, ...live]));
+    },
+  );
+
+  /** Months that a process has joined, in order. */
+  const monthsOf = (events: Events) =>
+    events.all.filter(({ msg }) => msg === 'Month:Join:Done').map(({ month }) => String(month));
+
+  async function joined({ events }: Running, month: string): Promise<void> {
+    while (!monthsOf(events).includes(month)) await sleep(100);
+  }
 
   /** Lets the leases and rests of the tasks of a store end. */
   async function makeDue(store: string): Promise<void> {
