@@ -1,7 +1,7 @@
 import { layout } from '../../schemas/layout.ts';
 import { openObjectStore } from '../../schemas/object-store/client.ts';
-import { datesThrough } from '../../schemas/time.ts';
-import { openDateTasks, type TaskRow } from '../cluster/date-tasks.ts';
+import { addDays, datesThrough } from '../../schemas/time.ts';
+import { type DateTasks, openDateTasks, type TaskRow } from '../cluster/date-tasks.ts';
 import type { Config } from '../config.ts';
 import { Conflict } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -39,7 +39,7 @@ export async function backfillStore(
       const done = rows.filter(isOver).length;
       if (done !== shown) logProgress(log, rows, done - first, performance.now() - begun_ms);
       shown = done;
-      if (done === rows.length) break;
+      if (done === rows.length && !(await isJoining(tasks, to))) break;
       await pause(LOOK_EVERY_MS, signal);
     }
     if (!signal?.aborted) await finishStore(config, threads, log);
@@ -52,6 +52,13 @@ export async function backfillStore(
 }
 
 const isOver = ({ status }: TaskRow) => status === 'done' || status === 'failed';
+
+/** True while a date after the range is made again, because its tracks go on from the last one of it. */
+async function isJoining(tasks: DateTasks, to: string): Promise<boolean> {
+  const next = addDays(to, 1);
+  const [row] = await tasks.list(next, next);
+  return row !== undefined && (isOver(row) ? row.status === 'done' && (await isJoining(tasks, next)) : true);
+}
 
 /** Says how far the dates are. `fresh`: those that ended in `ms`, from which the rest is estimated. */
 function logProgress(log: Log, rows: readonly TaskRow[], fresh: number, ms: number): void {

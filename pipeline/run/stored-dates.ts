@@ -17,6 +17,8 @@ export interface StoredDates {
   /** Makes an empty folder a root like that of the store: its name, and the tables that scans are judged with. */
   readonly prepare: (scratch: string) => Promise<void>;
   readonly surroundings: (storm_date: string) => Promise<Surroundings>;
+  /** Newest manifest of a date; null when nothing is published for it. */
+  readonly published: (storm_date: string) => Promise<Manifest | null>;
   /** Largest fence that was written to a date. */
   readonly highestFence: (storm_date: string) => Promise<number>;
   /**
@@ -46,6 +48,7 @@ export function openStoredDates(store: ObjectStore): StoredDates {
       const tables = await readStoredHead(store, layout.staticPartition);
       if (tables !== null) await pullPartition({ path: scratch, store, proof: 'size' }, tables, null);
     },
+    published,
     surroundings: async (storm_date) => {
       const before = lastCheckpoint(await published(addDays(storm_date, -1)));
       if (before === null) return { published: await published(storm_date), before };

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
+import { addDays } from '../../schemas/time.ts';
 import {
   type ClaimedDate,
   type DateTasks,
@@ -19,6 +20,7 @@ import { takeLock } from '../publish/lock.ts';
 import type { RootReplica } from '../publish/root-replica.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
 import { pause, Unavailable } from '../sources/retry.ts';
+import { joinNext } from './join-next.ts';
 import { makeDate } from './make-date.ts';
 import { requireCluster } from './require-cluster.ts';
 import { openStoredDates, type StoredDates } from './stored-dates.ts';
@@ -136,7 +138,7 @@ async function makeAndPush(
   scratch: string,
   signal: AbortSignal,
 ): Promise<MadeDate> {
-  const { config, store, dates, readers, log, database_url } = worker;
+  const { config, store, dates, tasks, readers, log, database_url } = worker;
   const lease = await takeLease({
     ...{ database_url, name: leaseName(store.name, `date:${storm_date}`), log, signal },
     ...{ highestFence: () => dates.highestFence(storm_date), patience_ms: LEASE_PATIENCE_MS },
@@ -155,7 +157,11 @@ async function makeAndPush(
     if (made.missing > 0 && !is_last)
       throw new PipelineError('sources', storm_date, `${made.missing} files could not be read or fetched`);
     signal.throwIfAborted();
-    if (made.scans > 0) await dates.push(scratch, storm_date, { lease, follows: surroundings.published });
+    const { published } = surroundings;
+    const next = await dates.published(addDays(storm_date, 1));
+    const neighbours = { storm_date, source: source as BackfillSource, made, published, next };
+    await joinNext({ ...config, data_root: scratch }, neighbours, tasks, log);
+    if (made.scans > 0) await dates.push(scratch, storm_date, { lease, follows: published });
     return made;
   } finally {
     await lease.release();

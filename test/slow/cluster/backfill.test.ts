@@ -82,6 +82,19 @@ else {
     sameContent(t, await logicalContent(root), await expectedOf(scans));
   });
 
+  test.serial('the date after the range is made again when its tracks change', async (t) => {
+    const { root, folder, environment, backfill, work, bring } = await openWorld(t);
+    const scans = await midnight();
+    await bring(scans.slice(6));
+    const ingest = await command(root, ['ingest', '--from', folder], { now_ms: MONTH_LATER_MS, environment });
+    t.is(ingest.code, 0, ingest.stderr);
+    await bring(scans.slice(0, 6));
+    await work('worker');
+    const { code, stderr } = await backfill('2026-05-01', '2026-05-01');
+    t.is(code, 0, stderr);
+    sameContent(t, await logicalContent(root), await expectedOf(scans));
+  });
+
   test.serial('a date that would lose scans or change its kind fails alone, and stays', async (t) => {
     const { root, folder, backfill, work, bring } = await openWorld(t);
     const scans = await aroundMidnight();
