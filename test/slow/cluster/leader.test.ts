@@ -1,13 +1,23 @@
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { openReplica } from '../../../pipeline/replica/replica.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { Current } from '../../../schemas/manifest.ts';
 import { type ObjectStore, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
+import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
-import { filesOf, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
+import {
+  asObserved,
+  filesOf,
+  type OpenSettings,
+  type RawScan,
+  scansBetween,
+  scratch,
+} from '../../support/data/world.ts';
 import { freePort } from '../../support/free-port.ts';
 import { command, faultsOf } from '../../support/kill/killed.ts';
 import { runCluster } from '../../support/store/cluster.ts';
@@ -217,6 +227,49 @@ else {
     await sameAsOneRun(t, address, scans);
   });
 
+  test.serial(
+    'SIGKILL to a leader over the bucket: the standby goes on, and makes again what a late file changes',
+    async (t) => {
+      const { address, store, run } = await openWorld(t);
+      const scans = await asObserved(t, await scansBetween('23:46', '00:08'));
+      const bucket = await startBucket({ pageSize: 1000 });
+      t.teardown(bucket.close);
+      const put = async (files: readonly SourceFile[]) => {
+        for (const file of files) bucket.put(file.key, await fs.readFile(file.location));
+      };
+      const [early, fresh] = [
+        scans.filter(({ time_ms }) => time_ms < at('00:05')),
+        scans.filter(({ time_ms }) => time_ms >= at('00:05')),
+      ];
+      const late =
+        early.findLast(({ time_ms }) => time_ms < at('00:00'))?.files.filter(({ product }) => product === 'VIL') ?? [];
+      t.is(late.length, 1);
+      const stream = async (name: string, now_ms: number) =>
+        run(await scratch(t, name), ['stream', '--source', 'noaa', '--no-feeds', '--every', '0.5'], {
+          now_ms,
+          environment: { HAIL_MRMS_URL: bucket.url, HAIL_STORM_DAY_START_HOUR: '12' },
+        });
+      await put(filesOf(early).filter((file) => !late.includes(file)));
+      const leader = await stream('first', at('00:05'));
+      await leader.events.next('Lease:Take:Done');
+      const standby = await stream('second', at('00:08'));
+      await leader.events.next('Date:Finish:Done');
+      await standby.events.next('Lease:Wait:Begin');
+      leader.child.kill('SIGKILL');
+      const begun_ms = performance.now();
+      await put([...late, ...filesOf(fresh)]);
+      await standby.events.next('Lease:Take:Done');
+      const taken_ms = performance.now();
+      while (((await pointerIn(store))?.scan_id ?? '') < (fresh.at(-1)?.scan_id ?? '')) await sleep(100);
+      t.log(`leads after ${seconds(begun_ms, taken_ms)}, publishes after ${seconds(begun_ms, performance.now())}`);
+      t.true(taken_ms - begun_ms < TAKEOVER_MS);
+      while (!standby.events.all.some(({ msg, redone }) => msg === 'Scan:Commit:Done' && Number(redone) > 0))
+        await sleep(100);
+      await end(standby);
+      await sameAsOneRun(t, address, scans, { storm_day_start_hour: 12 });
+    },
+  );
+
   test.serial('a command is refused while a stream writes to the store, and works once it has ended', async (t) => {
     const { environment, stream, bring, shown, address } = await openWorld(t);
     const scans = await scansBetween('23:48', '23:56');
@@ -257,6 +310,11 @@ async function pointerIn(store: ObjectStore): Promise<Current | null> {
   return found === null ? null : Current.parse(JSON.parse(Buffer.from(found.content).toString()));
 }
 
+/** Time of `HH:MM` of the evening of `scansBetween`, epoch milliseconds. */
+function at(clock: string): number {
+  return Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
+}
+
 /** Ends a stream as an operator does. */
 async function end({ child }: Running): Promise<void> {
   child.kill('SIGTERM');
@@ -264,12 +322,17 @@ async function end({ child }: Running): Promise<void> {
 }
 
 /** What the store holds is whole, and what one run over the same files publishes. */
-async function sameAsOneRun(t: ExecutionContext, address: StoreAddress, scans: readonly RawScan[]): Promise<void> {
+async function sameAsOneRun(
+  t: ExecutionContext,
+  address: StoreAddress,
+  scans: readonly RawScan[],
+  settings: OpenSettings = {},
+): Promise<void> {
   const copy = await scratch(t, 'copy');
   mkdirSync(copy);
   await openReplica({ path: copy, store: openObjectStore(address), fence: null }).pull(null, 'hash');
   t.deepEqual(await faultsOf(copy), []);
-  sameContent(t, await logicalContent(copy), await contentOfFiles(filesOf(scans)));
+  sameContent(t, await logicalContent(copy), await contentOfFiles(filesOf(scans), settings));
 }
 
 function seconds(from_ms: number, to_ms: number): string {
