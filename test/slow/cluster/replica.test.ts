@@ -1,11 +1,14 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import type { z } from 'zod';
 import { NotFound } from '../../../pipeline/error.ts';
+import { neverPolled, writeFeedStates } from '../../../pipeline/feeds/feed-states.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readCurrent } from '../../../pipeline/publish/manifests.ts';
-import { openReplica, type ReplicaSettings } from '../../../pipeline/replica/replica.ts';
+import { openReplica, type Replica, type ReplicaSettings } from '../../../pipeline/replica/replica.ts';
 import { publishRoot } from '../../../pipeline/run/publish-root.ts';
+import { FeedStates } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore } from '../../../schemas/object-store/client.ts';
 import { midnight } from '../../support/data/small-world.ts';
@@ -210,6 +213,34 @@ else {
     });
     await requireEqual(t, leader, store);
     t.is(await openReplica({ path: leader, store, fence: 2 }).highestFence(), 2);
+  });
+
+  test('states of feeds reach the store between commits, go on with the next leader, and never replace those of a later one', async (t) => {
+    const { store } = await newBucket();
+    const [earlier, later] = [await scratch(t, 'earlier'), await scratch(t, 'later')];
+    const [first, second] = [1, 2].map((fence) => openReplica({ path: fence === 1 ? earlier : later, store, fence }));
+    const stored = async () =>
+      FeedStates.parse(JSON.parse(Buffer.from((await store.get('feeds.json'))?.content ?? []).toString()));
+    const poll = (path: string, name: string) =>
+      writeFeedStates({ path, check: () => {} }, [neverPolled({ name, collection: 'reports', every_s: 60 }, NOW_MS)]);
+    const namesOf = ({ feeds }: z.infer<typeof FeedStates>) => feeds.map(({ name }) => name);
+
+    await onRoot(earlier, { replica: first as Replica }, async () => {
+      await poll(earlier, 'one');
+      await first?.watch();
+      t.deepEqual([(await stored()).fence, namesOf(await stored())], [1, ['one']]);
+      const before = await store.head('feeds.json');
+      await first?.watch();
+      t.deepEqual(await store.head('feeds.json'), before, 'what did not change is not stored again');
+    });
+    await onRoot(later, { replica: second as Replica }, async () => {
+      await poll(later, 'two');
+      await second?.watch();
+      t.deepEqual([(await stored()).fence, namesOf(await stored())], [2, ['one', 'two']]);
+      await poll(earlier, 'stale');
+      await first?.watch();
+      t.deepEqual(namesOf(await stored()), ['one', 'two']);
+    });
   });
 
   test('a pointer that a stale writer put back is restored by the leader', async (t) => {
