@@ -43,11 +43,11 @@ export function openPushedDates(config: Config, log: Log): (turn: LeaderTurn) =>
   const { database_url, address } = requireCluster(config);
   let is_unfinished = true;
   let next_ms = 0;
-  /** Null while the database is out of reach; the lease depends on it, too. */
-  const countOpen = async (): Promise<number | null> => {
+  /** Tasks of the store; null while the database is out of reach, which the lease depends on, too. */
+  const countTasks = async () => {
     try {
       const tasks = await openDateTasks(database_url, address.url);
-      return await tasks.countOpen().finally(tasks.close);
+      return await tasks.count().finally(tasks.close);
     } catch (error) {
       if (!isDatabaseAway(error)) throw error;
       log.warn('Backfill:Tasks:Failed', { reason: error.message });
@@ -57,13 +57,14 @@ export function openPushedDates(config: Config, log: Log): (turn: LeaderTurn) =>
   return async ({ root, session, isPressed }) => {
     if (isPressed() || performance.now() < next_ms) return false;
     // Counted before the store is asked: a date is done after it was pushed.
-    const is_over = is_unfinished && (await countOpen()) === 0;
+    const tasks = is_unfinished ? await countTasks() : null;
     if ((await root.takePushed(config.now())) !== null) {
       is_unfinished = true;
       return true;
     }
     next_ms = performance.now() + TAKE_EVERY_MS;
-    if (is_over && (await finishBackfill(config, { root, session }, log, isPressed))) is_unfinished = false;
+    if (tasks?.open !== 0) return false;
+    is_unfinished = tasks.all > 0 && !(await finishBackfill(config, { root, session }, log, isPressed));
     return false;
   };
 }

@@ -69,7 +69,7 @@ export async function work(config: Config, { threads, log, signal, until_done }:
       try {
         const task = await tasks.claim(holder);
         if (task === null) {
-          if (until_done && (await tasks.countOpen()) === 0) break;
+          if (until_done && (await tasks.count()).open === 0) break;
           await pause(IDLE_MS, signal);
           continue;
         }

@@ -1,14 +1,32 @@
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import fs from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import pg from 'pg';
 import { type MadeDate, openDateTasks } from '../../../pipeline/cluster/date-tasks.ts';
+import { readConfig } from '../../../pipeline/config.ts';
+import { silent } from '../../../pipeline/log.ts';
+import { work } from '../../../pipeline/run/work.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { openObjectStore } from '../../../schemas/object-store/client.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { aroundMidnight, betweenMonths, midnight, nextMidnight } from '../../support/data/small-world.ts';
-import { asObserved, deliver, filesOf, MONTH_LATER_MS, type RawScan, scratch } from '../../support/data/world.ts';
+import {
+  asObserved,
+  deliver,
+  filesOf,
+  MONTH_LATER_MS,
+  preparedMonth,
+  type RawScan,
+  scratch,
+} from '../../support/data/world.ts';
 import type { Events } from '../../support/kill/events.ts';
 import { command, ended, faultsOf } from '../../support/kill/killed.ts';
+import { runFaultProxy } from '../../support/object-store/fault-proxy.ts';
+import { storeSettings } from '../../support/object-store/server.ts';
 import { noSharedStore, type Running, startServers } from '../../support/store/shared-store.ts';
 
 if (noSharedStore !== null)
@@ -29,8 +47,8 @@ else {
         settings,
       );
     /** A worker that goes on until it is ended. */
-    const work = async (name: string) => shared.run(await scratch(t, name), ['work'], settings);
-    return { ...shared, root, backfill, work };
+    const startWork = async (name: string) => shared.run(await scratch(t, name), ['work'], settings);
+    return { ...shared, root, backfill, startWork };
   }
 
   const threeDates = async () => [...(await midnight()), ...(await nextMidnight())];
@@ -38,10 +56,10 @@ else {
   const expectedOf = (scans: readonly RawScan[]) => contentOfFiles(filesOf(scans), { now_ms: MONTH_LATER_MS });
 
   test.serial('two workers publish what one ingest does, over two midnights with live storms', async (t) => {
-    const { root, backfill, work, bring } = await openWorld(t);
+    const { root, backfill, startWork, bring } = await openWorld(t);
     const scans = await threeDates();
     await bring(scans);
-    const workers = [await work('first'), await work('second')];
+    const workers = [await startWork('first'), await startWork('second')];
     const { code, stdout, stderr } = await backfill('2026-05-01', '2026-05-03');
     t.is(code, 0, stderr);
     t.is(JSON.parse(stdout).scans, scans.length);
@@ -54,15 +72,15 @@ else {
   });
 
   test.serial('the date of a worker that is killed is made by another one', async (t) => {
-    const { root, backfill, work, bring } = await openWorld(t);
+    const { root, backfill, startWork, bring } = await openWorld(t);
     const scans = await threeDates();
     await bring(scans);
-    const { child, events } = await work('killed');
+    const { child, events } = await startWork('killed');
     const result = backfill('2026-05-01', '2026-05-03');
     await events.next('Backfill:Date:Begin');
     await sleep(700);
     child.kill('SIGKILL');
-    const other = await work('other');
+    const other = await startWork('other');
     const { code, stderr } = await result;
     t.is(code, 0, stderr);
     t.true(other.events.all.some(({ msg, attempt }) => msg === 'Backfill:Date:Begin' && attempt === 2));
@@ -70,9 +88,9 @@ else {
   });
 
   test.serial('a date that was made without the date before is made again once that is there', async (t) => {
-    const { root, backfill, work, bring } = await openWorld(t);
+    const { root, backfill, startWork, bring } = await openWorld(t);
     const scans = await midnight();
-    const { events } = await work('worker');
+    const { events } = await startWork('worker');
     await bring(scans.slice(6));
     t.is((await backfill('2026-05-02', '2026-05-02')).code, 0);
     await bring(scans.slice(0, 6));
@@ -83,22 +101,22 @@ else {
   });
 
   test.serial('the date after the range is made again when its tracks change', async (t) => {
-    const { root, folder, environment, backfill, work, bring } = await openWorld(t);
+    const { root, folder, environment, backfill, startWork, bring } = await openWorld(t);
     const scans = await midnight();
     await bring(scans.slice(6));
     const ingest = await command(root, ['ingest', '--from', folder], { now_ms: MONTH_LATER_MS, environment });
     t.is(ingest.code, 0, ingest.stderr);
     await bring(scans.slice(0, 6));
-    await work('worker');
+    await startWork('worker');
     const { code, stderr } = await backfill('2026-05-01', '2026-05-01');
     t.is(code, 0, stderr);
     sameContent(t, await logicalContent(root), await expectedOf(scans));
   });
 
   test.serial('a date that would lose scans or change its kind fails alone, and stays', async (t) => {
-    const { root, folder, backfill, work, bring } = await openWorld(t);
+    const { root, folder, backfill, startWork, bring } = await openWorld(t);
     const scans = await aroundMidnight();
-    await work('worker');
+    await startWork('worker');
     await bring(scans.slice(0, 3));
     t.is((await backfill('2026-05-01', '2026-05-01')).code, 0);
     const before = await logicalContent(root);
@@ -121,7 +139,7 @@ else {
     'a stream that leads takes the dates of workers and joins their months, again after it was killed',
     async (t) => {
       const shared = await openWorld(t);
-      const { root, backfill, work, bring, run } = shared;
+      const { root, backfill, startWork, bring, run } = shared;
       const [earlier, live] = [await betweenMonths('23:54', '00:06'), await aroundMidnight()];
       await bring(earlier);
       const incoming = await scratch(t, 'incoming');
@@ -132,7 +150,7 @@ else {
       const leader = await stream('leader');
       await deliver(incoming, filesOf(live.slice(0, 4)));
       await leader.events.next('Stream:Publish:Done');
-      await work('worker');
+      await startWork('worker');
       const { code, stderr } = await backfill('2026-03-31', '2026-04-01');
       t.is(code, 0, stderr);
       t.regex(stderr, /Backfill:Finish:Postponed/);
@@ -160,6 +178,42 @@ else {
       sameContent(t, await logicalContent(root), await expectedOf([...earlier, ...live]));
     },
   );
+
+  test.serial('a date costs the same requests however many dates the store holds', async (t) => {
+    const { address, environment, bring, folder } = await openWorld(t);
+    const store = openObjectStore(address);
+    const proxy = await runFaultProxy(address);
+    t.teardown(proxy.stop);
+    const scans = await aroundMidnight();
+    await bring(scans);
+    await store.put(layout.root, await fs.readFile(join(await preparedMonth(scans), layout.root)));
+    const proxied = { ...environment, ...storeSettings(proxy.through(address)), HAIL_NOW: timestamp(MONTH_LATER_MS) };
+    const config = readConfig({ ...proxied, HAIL_DATA: await scratch(t, 'worker') });
+    const tasks = await openDateTasks(servers.databaseUrl(), proxied.HAIL_STORE_URL);
+    t.teardown(tasks.close);
+    /** Requests that making the date takes; the number of its list depends on the lease. */
+    const cost = async () => {
+      const first = proxy.seen.length;
+      await tasks.add(['2026-05-02'], { kind: 'dir', folder }, true);
+      const request = { threads: 1, log: silent, signal: new AbortController().signal, until_done: true };
+      t.deepEqual(await work(config, request), { dates: 1, scans: 3, failed: 0 });
+      return proxy.seen.slice(first).map(({ method, key }) => `${method} ${key.replace(/\d{6,}\.json/, 'N.json')}`);
+    };
+    const alone = await cost();
+    const objects = await Array.fromAsync(store.list(''), ({ key }) => key);
+    for (const key of objects.filter((one) => one.includes('2026-05-02'))) {
+      const text = Buffer.from((await store.get(key))?.content ?? []);
+      for (const date of ['2026-04-01', '2026-04-02', '2026-04-03', '2026-04-04', '2026-04-05', '2026-04-06'])
+        await store.put(
+          key.replaceAll('2026-05-02', date),
+          key.endsWith('.json') ? Buffer.from(text.toString().replaceAll('2026-05-02', date)) : text,
+        );
+      await store.remove(key);
+    }
+    const among = await cost();
+    t.log(`${alone.length} requests`);
+    t.deepEqual(among.sort(), alone.sort());
+  });
 
   /** Months that a process has joined, in order. */
   const monthsOf = (events: Events) =>
@@ -198,7 +252,7 @@ else {
       await makeDue('failing');
     }
     const [row] = await tasks.list('2026-05-01', '2026-05-01');
-    t.deepEqual([row?.status, row?.reason, await tasks.countOpen()], ['failed', 'the grid is broken', 0]);
+    t.deepEqual([row?.status, row?.reason, (await tasks.count()).open], ['failed', 'the grid is broken', 0]);
     await tasks.add(['2026-05-01'], {}, false);
     t.is((await tasks.claim('worker'))?.attempts, 1);
   });
