@@ -29,7 +29,7 @@ export interface StoredDates {
 }
 
 export interface DatePush {
-  readonly lease: Lease;
+  readonly lease: Pick<Lease, 'fence' | 'check'>;
   /** The published date that it takes the place of; null for none. */
   readonly follows: Manifest | null;
 }

@@ -169,7 +169,7 @@ async function makeAndPush(
 }
 
 /** Gives the commits of a scratch root the fence of the lease. Nothing follows them: the finished date is pushed as a whole. */
-function replicaOf({ fence, check }: Lease): RootReplica {
+export function replicaOf({ fence, check }: Pick<Lease, 'fence' | 'check'>): RootReplica {
   return {
     fence,
     check,

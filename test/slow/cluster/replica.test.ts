@@ -2,15 +2,18 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { z } from 'zod';
-import { NotFound } from '../../../pipeline/error.ts';
+import { NotFound, Overtaken } from '../../../pipeline/error.ts';
 import { neverPolled, writeFeedStates } from '../../../pipeline/feeds/feed-states.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readCurrent } from '../../../pipeline/publish/manifests.ts';
 import { openReplica, type Replica, type ReplicaSettings } from '../../../pipeline/replica/replica.ts';
 import { publishRoot } from '../../../pipeline/run/publish-root.ts';
+import { openStoredDates } from '../../../pipeline/run/stored-dates.ts';
+import { replicaOf } from '../../../pipeline/run/work.ts';
 import { FeedStates } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore } from '../../../schemas/object-store/client.ts';
+import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import {
   filesOf,
@@ -241,6 +244,38 @@ else {
       await first?.watch();
       t.deepEqual(namesOf(await stored()), ['one', 'two']);
     });
+  });
+
+  test('a leader takes a date that a worker has pushed, and makes its own scan again on one that it has not taken', async (t) => {
+    const { store } = await newBucket();
+    const scans = await midnight();
+    const root = await scratch(t);
+    await ingestTo(root, store, scans.slice(0, 3), { fence: 1 });
+    const dates = openStoredDates(store);
+    /** Makes the first date of so many scans, as a worker under the lease of that date does. */
+    const work = async (fence: number, count: number) => {
+      const [made, lease] = [await scratch(t, `made-${fence}`), { fence, check: () => 1000 }];
+      await dates.prepare(made);
+      await onRoot(made, { replica: replicaOf(lease) }, ({ session }) =>
+        session.ingest(filesOf(scans.slice(0, count))),
+      );
+      await dates.push(made, '2026-05-01', { lease, follows: await dates.published('2026-05-01') });
+    };
+    const replica = openReplica({ path: root, store, fence: 1 });
+    await onRoot(root, { replica }, async ({ root: opened, session }) => {
+      await work(2, 4);
+      t.is(await opened.takePushed(NOW_MS), '2026-05-01');
+      t.is(opened.heads.get('2026-05-01')?.scan_count, 4);
+      t.is(await opened.takePushed(NOW_MS), null);
+      await work(3, 5);
+      await t.throwsAsync(session.ingest(filesOf(scans.slice(0, 6))), { instanceOf: Overtaken });
+    });
+    await onRoot(root, { replica }, async ({ session }) => {
+      await session.ingest(filesOf(scans.slice(0, 8)));
+      await session.finishDates();
+    });
+    await requireEqual(t, root, store);
+    sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans.slice(0, 8))));
   });
 
   test('a pointer that a stale writer put back is restored by the leader', async (t) => {
