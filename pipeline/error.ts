@@ -36,6 +36,11 @@ export class Conflict extends PipelineError {
   override name = 'Conflict';
 }
 
+/** Another writer of the store has published what this one was to replace: the same work succeeds on what is there now. */
+export class Overtaken extends Conflict {
+  override name = 'Overtaken';
+}
+
 /** The requested thing does not exist: exit code 3. */
 export class NotFound extends PipelineError {
   override name = 'NotFound';

@@ -28,7 +28,11 @@ export const FeedState = z.object({
 export type FeedState = z.infer<typeof FeedState>;
 
 /** The file of the states of all feeds, replaced as a whole. */
-export const FeedStates = z.object({ manifest_version: z.literal(MANIFEST_VERSION), feeds: z.array(FeedState) });
+export const FeedStates = z.object({
+  manifest_version: z.literal(MANIFEST_VERSION),
+  feeds: z.array(FeedState),
+  fence: z.int().positive().optional().meta({ description: 'In a store: number of the lease of its writer.' }),
+});
 
 /** Feeds whose content ends with CONUS: outlooks and reports of the Storm Prediction Center, models, and what is made of them. */
 const CONUS_FEEDS = ['spc-reports', 'spc-outlooks', 'climatology', 'hrrr', 'rrfs', 'outlook'] as const;

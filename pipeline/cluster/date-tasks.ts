@@ -71,8 +71,8 @@ export interface DateTasks {
   /** Gives a claim back as if it had not been made: the worker was stopped. */
   readonly release: (task: ClaimedDate) => Promise<void>;
   readonly list: (from: string, to: string) => Promise<TaskRow[]>;
-  /** Number of dates that are waiting or running. */
-  readonly countOpen: () => Promise<number>;
+  /** Number of dates that are waiting or running, and of all. */
+  readonly count: () => Promise<{ readonly open: number; readonly all: number }>;
   readonly close: () => Promise<void>;
 }
 
@@ -185,13 +185,21 @@ export async function openDateTasks(database_url: string, store: string): Promis
       );
       return rows;
     },
-    countOpen: async () => {
-      const open = "status in ('waiting', 'running')";
-      const sql = `select count(*)::int as open from pipeline_tasks where store = $1 and ${open}`;
-      return (await pool.query<{ open: number }>(sql, [store])).rows[0]?.open ?? 0;
+    count: async () => {
+      const open = "count(*) filter (where status in ('waiting', 'running'))::int as open";
+      const sql = `select ${open}, count(*)::int as all from pipeline_tasks where store = $1`;
+      const { rows } = await pool.query<{ open: number; all: number }>(sql, [store]);
+      return rows[0] ?? { open: 0, all: 0 };
     },
     close: () => pool.end(),
   };
+}
+
+/** True for a connection that broke or was refused, and for a server that is shutting down or starting. */
+export function isDatabaseAway(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(code) || /Connection terminated/.test(error.message);
 }
 
 /** Creates the table of the tasks; processes that do so at once wait for each other. */

@@ -25,7 +25,11 @@ export async function readFeedStates(dataRoot: string): Promise<StatesByName> {
 }
 
 /** Adds states to those known, replacing those of the same feeds, and writes `feeds.json`. */
-export async function writeFeedStates(root: Root, changed: readonly FeedState[], known?: StatesByName): Promise<void> {
+export async function writeFeedStates(
+  root: Pick<Root, 'path' | 'check'>,
+  changed: readonly FeedState[],
+  known?: StatesByName,
+): Promise<void> {
   const states = known ?? (await readFeedStates(root.path));
   for (const state of changed) states.set(state.name, state);
   const feeds = [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -18,6 +18,11 @@ export interface RootReplica {
   readonly commitFailed: () => void;
   /** Brings the store up to what was committed; costs nothing when nothing was. */
   readonly update: () => Promise<void>;
+  /**
+   * Brings one partition of the root to what a writer under another lease has pushed, such as a date of a backfill. Returns its name;
+   * null when there is none. To be called between two operations.
+   */
+  readonly takePushed: () => Promise<string | null>;
   /** Deletes from the store what no list in use names. */
   readonly sweep: () => Promise<Swept>;
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import type { DayMax } from '../../schemas/tables/day-max.ts';
-import { scanId } from '../../schemas/time.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf } from '../files.ts';
@@ -13,16 +12,17 @@ import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
+import { finishPointer } from './finish-pointer.ts';
 import { openSnapshots } from './live-snapshots.ts';
 import { openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
-import { readCurrent } from './manifests.ts';
-import { newestScan, openPublishedDates, type PublishedDates } from './published-dates.ts';
-import { moveCurrentPointer, type Publisher } from './publisher.ts';
+import { openPublishedDates, type PublishedDates } from './published-dates.ts';
+import type { Publisher } from './publisher.ts';
 import { nameRoot, requireReadableRoot } from './root-name.ts';
 import type { RootReplica } from './root-replica.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
+import { takePushed } from './take-pushed.ts';
 import { publishTogether, publishUndated } from './undated.ts';
 
 /** An operation on an open root; the lock is checked before it. */
@@ -53,6 +53,7 @@ export interface Root {
   readonly publishTogether: Operation<typeof publishTogether>;
   readonly clear: Operation<typeof clearDate>;
   readonly expireReflectivity: Operation<typeof expireReflectivity>;
+  readonly takePushed: Operation<typeof takePushed>;
   /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
   readonly sweep: SweepRoot;
   /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
@@ -114,7 +115,7 @@ export async function openRoot(
       catalogues: opened,
       log,
     };
-    await finishInterrupted(publisher, now_ms);
+    await finishPointer(publisher, now_ms);
     await opened.update();
     await replica?.update();
     return rootOf(publisher, sweep);
@@ -165,6 +166,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     publishTogether: guarded(publishTogether),
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
+    takePushed: guarded(takePushed),
     sweep: guarded(async (_, ...order) => {
       await catalogues.beforeDeletion();
       const swept = await sweep(...order);
@@ -180,25 +182,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
       }
     },
   };
-}
-
-/**
- * Moves the current pointer when a process was killed after it had moved a head; and for a new holder of the lease on a store, so
- * that its fence is there before anything else: the database may forget it.
- */
-async function finishInterrupted(publisher: Publisher, now_ms: number): Promise<void> {
-  const { path, dates, fence } = publisher;
-  const current = await readCurrent(path);
-  const newest_ms = newestScan(dates.heads.values());
-  if (newest_ms === null) return;
-  const open = [...dates.heads.values()].filter((head) => !head.closed);
-  const pinned = current?.open_dates ?? {};
-  const agrees =
-    (fence === null || current?.fence === fence) &&
-    current?.scan_id === scanId(newest_ms) &&
-    open.length === Object.keys(pinned).length &&
-    open.every((head) => pinned[head.partition] === head.commit);
-  if (!agrees) await moveCurrentPointer(publisher, now_ms, [], true);
 }
 
 /** A lock whose check is also that of the lease to write to a store. */

@@ -4,9 +4,9 @@ import { isBehind, type Version } from '../../schemas/fence.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest, PublishedFile } from '../../schemas/manifest.ts';
-import type { ListedObject, ObjectStore, Patience } from '../../schemas/object-store/client.ts';
+import type { ListedObject, ObjectHead, ObjectStore, Patience } from '../../schemas/object-store/client.ts';
 import { putFile } from '../../schemas/object-store/files.ts';
-import { Conflict } from '../error.ts';
+import { Overtaken } from '../error.ts';
 import { jsonLine } from '../publish/commit.ts';
 import { readManifest, readManifestOf } from '../publish/manifests.ts';
 import { inParallel } from '../sources/parallel.ts';
@@ -140,7 +140,7 @@ async function pushNumbered({ store, path, fence }: PushOrder, list: Manifest, s
     found !== null && (isTagOf(found.etag, md5Of(content)) || (await readText(store, key)) === content.toString());
   if (await isSame()) return;
   if (found !== null && (fence !== null || list.commit <= (stored?.commit ?? 0)))
-    throw new Conflict(
+    throw new Overtaken(
       'publish',
       `${store.name}/${key}`,
       'is the list of another writer, expected none of this number',
@@ -164,24 +164,34 @@ export async function movePointer(
     if (theirs === next.text) return;
     const version = theirs === null ? null : pointerIn(`${store.name}/${key}`, key, theirs);
     if (version !== null && version.md5 !== known?.md5 && !isOvertaken(version, known, next, fence))
-      throw new Conflict(
+      throw new Overtaken(
         'publish',
         `${store.name}/${key}`,
         `is commit ${versionText(version)} of another writer, expected ${known === null ? 'none' : versionText(known)}`,
       );
   }
+  if (!(await putUnlessMoved({ store, check, pointerPatience }, key, next.text, found)))
+    throw new Overtaken('publish', `${store.name}/${key}`, 'was moved by another writer meanwhile, expected none');
+}
+
+/** Stores a text in place of what was found under its key; false, and nothing is stored, when another writer was there meanwhile. */
+export async function putUnlessMoved(
+  { store, check, pointerPatience }: Pick<PushOrder, 'store' | 'check' | 'pointerPatience'>,
+  key: string,
+  text: string,
+  found: Pick<ObjectHead, 'etag'> | null,
+): Promise<boolean> {
   check();
-  const content = Buffer.from(next.text);
+  const content = Buffer.from(text);
   const condition = found === null ? ({ if_absent: true } as const) : ({ if_etag: found.etag } as const);
   const outcome = UNCONDITIONAL.has(store)
     ? 'unsupported'
     : await store.putIf(key, content, condition, pointerPatience());
-  if (outcome === 'lost_to_another')
-    throw new Conflict('publish', `${store.name}/${key}`, 'was moved by another writer meanwhile, expected none');
-  if (outcome === 'stored') return;
+  if (outcome !== 'unsupported') return outcome === 'stored';
   UNCONDITIONAL.add(store);
   check();
   await store.put(key, content, pointerPatience());
+  return true;
 }
 
 /** Stores that do not know conditions: they are not asked again. */

@@ -29,6 +29,7 @@ import {
   type StoredCurrent,
   storedOf,
 } from './stored.ts';
+import { openStoredFeeds } from './stored-feeds.ts';
 import { sweepLive, sweepPartition } from './sweep-store.ts';
 
 /** Partitions that are committed together move their heads together; more than these are pushed one after the other. */
@@ -68,7 +69,10 @@ export interface Replica extends RootReplica {
   readonly pull: (partitions?: readonly string[] | null, proof?: PullOrder['proof']) => Promise<Moved>;
   /** Largest fence that the store has seen; 0 for none. */
   readonly highestFence: () => Promise<number>;
-  /** Looks at the pointer of the store, and puts its own again where a writer with a lower fence replaced it. Throws Conflict for a higher one. */
+  /**
+   * Stores the states of the feeds where they changed. Looks at the pointer of the store, and puts its own again where a writer with a
+   * lower fence replaced it. Throws Conflict for a higher one.
+   */
   readonly watch: () => Promise<'ours' | 'restored'>;
   /** What is committed and not yet in the store: partitions, and files and bytes of those that are being pushed. */
   readonly lag: () => Moved & { readonly partitions: number };
@@ -104,7 +108,9 @@ export function openReplica({
   let heads = new Map<string, Stored>();
   let current: StoredCurrent | null = null;
   let root_md5: string | null = null;
-  let feeds_md5: string | null = null;
+  const feeds = openStoredFeeds(order);
+  /** Tags of the heads that a listing named when they were last looked at. */
+  const seen_tags = new Map<string, string>();
   const due = new Set<string>();
   let is_all_due = false;
 
@@ -171,6 +177,7 @@ export function openReplica({
     const found = await compare(path, store, known);
     if (fills) requireFollows(found);
     const moved = await settle(found);
+    if (!fills) await feeds.pull();
     await remember();
     const counts = Object.fromEntries(
       Map.groupBy(found.partitions.values(), ({ kind }) => kind)
@@ -224,14 +231,6 @@ export function openReplica({
     root_md5 = md5Of(text);
   };
 
-  const pushFeeds = async () => {
-    const text = await readIfPresent(join(path, layout.feeds));
-    if (text === null || md5Of(text) === feeds_md5) return;
-    check();
-    await store.put(layout.feeds, Buffer.from(text));
-    feeds_md5 = md5Of(text);
-  };
-
   /** Pushes partitions whose heads move together. */
   const pushGroup = async (
     partitions: readonly string[],
@@ -273,6 +272,11 @@ export function openReplica({
     return moved;
   };
 
+  const isPointerDue = async () => {
+    const own = await readIfPresent(join(path, layout.current));
+    return own !== null && md5Of(own) !== current?.md5;
+  };
+
   const pushOnce = async (partitions: readonly string[] | null): Promise<Moved> => {
     lag = NOTHING_MOVED;
     await pushRoot();
@@ -289,7 +293,7 @@ export function openReplica({
     }
     if (partitions === null) {
       moved.push(await pushPointer(own));
-      await pushFeeds();
+      await feeds.push();
       is_all_due = false;
     }
     await remember();
@@ -336,7 +340,26 @@ export function openReplica({
       moved.push(await pullCurrent(order_, pointer));
       current = pointer;
     }
+    if (partitions === null) await feeds.pull();
     return sumOfMoved(moved);
+  };
+
+  const takePushed = async (): Promise<string | null> => {
+    // A commit that failed is settled first, when the root is opened again.
+    if (is_all_due || due.size > 0) return null;
+    for (const [partition, etag] of await listHeads(store)) {
+      const mine = heads.get(partition) ?? null;
+      if (seen_tags.get(partition) === etag || (mine !== null && isTagOf(etag, mine.md5))) continue;
+      seen_tags.set(partition, etag);
+      const stored = await readStoredHead(store, partition);
+      if (stored === null || stored.md5 === mine?.md5 || (mine !== null && isBehind(stored, mine))) continue;
+      const { files, bytes } = await pullPartition({ path, store, proof: 'size' }, stored, null);
+      heads.set(partition, storedOf(stored));
+      await remember();
+      log.info('Replica:Take:Done', { partition, files, bytes });
+      return partition;
+    }
+    return null;
   };
 
   return {
@@ -350,8 +373,9 @@ export function openReplica({
       is_all_due = true;
     },
     update: async () => {
-      if (due.size > 0 || is_all_due) await push();
+      if (due.size > 0 || is_all_due || (await isPointerDue())) await push();
     },
+    takePushed: () => insist(takePushed),
     push,
     pull: (...order_) => insist(() => pull(...order_)),
     highestFence: async () => {
@@ -363,6 +387,7 @@ export function openReplica({
       return highest;
     },
     watch: async () => {
+      await feeds.push();
       if (current === null) return 'ours';
       const found = await store.head(layout.current);
       if (found !== null && isTagOf(found.etag, current.md5)) return 'ours';

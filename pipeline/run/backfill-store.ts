@@ -1,7 +1,7 @@
 import { layout } from '../../schemas/layout.ts';
 import { openObjectStore } from '../../schemas/object-store/client.ts';
-import { datesThrough } from '../../schemas/time.ts';
-import { openDateTasks, type TaskRow } from '../cluster/date-tasks.ts';
+import { addDays, datesThrough } from '../../schemas/time.ts';
+import { type DateTasks, openDateTasks, type TaskRow } from '../cluster/date-tasks.ts';
 import type { Config } from '../config.ts';
 import { Conflict } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -9,7 +9,7 @@ import { readText } from '../replica/stored.ts';
 import { pause } from '../sources/retry.ts';
 import type { BackfillReport, BackfillRequest } from './backfill.ts';
 import type { DateOutcome } from './backfill-date.ts';
-import { renewClimatology } from './ingest-source.ts';
+import { finishBackfill } from './finish-backfill.ts';
 import { requireCluster } from './require-cluster.ts';
 import { withRoot, withSession } from './with-root.ts';
 
@@ -39,7 +39,7 @@ export async function backfillStore(
       const done = rows.filter(isOver).length;
       if (done !== shown) logProgress(log, rows, done - first, performance.now() - begun_ms);
       shown = done;
-      if (done === rows.length) break;
+      if (done === rows.length && !(await isJoining(tasks, to))) break;
       await pause(LOOK_EVERY_MS, signal);
     }
     if (!signal?.aborted) await finishStore(config, threads, log);
@@ -52,6 +52,13 @@ export async function backfillStore(
 }
 
 const isOver = ({ status }: TaskRow) => status === 'done' || status === 'failed';
+
+/** True while a date after the range is made again, because its tracks go on from the last one of it. */
+async function isJoining(tasks: DateTasks, to: string): Promise<boolean> {
+  const next = addDays(to, 1);
+  const [row] = await tasks.list(next, next);
+  return row !== undefined && (isOver(row) ? row.status === 'done' && (await isJoining(tasks, next)) : true);
+}
 
 /** Says how far the dates are. `fresh`: those that ended in `ms`, from which the rest is estimated. */
 function logProgress(log: Log, rows: readonly TaskRow[], fresh: number, ms: number): void {
@@ -72,16 +79,15 @@ function outcomeOf({ storm_date, status, scans, seconds, rejected, missing, reas
   return { storm_date, status: shown, ...counts, reason: is_done ? null : reason };
 }
 
-/** Joins months and renews the climatology; where a stream leads, the store is its own to write. */
+/** Makes what follows from the dates; where a stream leads, it takes the dates and does so. */
 async function finishStore(config: Config, threads: number, log: Log): Promise<void> {
   try {
     await withSession(config, { command: 'backfill', threads, move_raw: false, log }, async (root, session) => {
-      await session.finishDates();
-      await renewClimatology(root, config.now(), log);
+      await finishBackfill(config, { root, session }, log);
       await session.sweep();
     });
   } catch (error) {
     if (!(error instanceof Conflict)) throw error;
-    log.warn('Backfill:Finish:Postponed', { reason: error.message });
+    log.info('Backfill:Finish:Postponed', { reason: error.message, note: 'the stream that leads does it' });
   }
 }

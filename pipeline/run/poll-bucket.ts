@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { addDays, utcDate } from '../../schemas/time.ts';
+import { addDays, MS_PER_HOUR, scanId, scanTime, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { isTransient } from '../error.ts';
 import type { Log } from '../log.ts';
@@ -35,6 +35,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
   const { products, opened, log, every_ms, signal } = poll;
   const folder = join(opened().path, layout.inbox('noaa'));
   let left: readonly SourceFile[] | null = null;
+  let polls = 0;
   while (!signal.aborted) {
     try {
       const root = opened();
@@ -47,7 +48,8 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
         if (left.length > 0) yield { files: left, unknown: [], unreadable: [] };
       }
       const now_ms = config.now();
-      const from_ms = listedFrom(now_ms, root);
+      // New scans come first, in the first poll; what a late file may make again comes with the second one.
+      const from_ms = polls === 1 ? await hourFrom(listedFrom(now_ms, root), root) : listedFrom(now_ms, root);
       const listing = await listBucket({
         base_url: config.mrms_url,
         lattice: root.lattice,
@@ -67,6 +69,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       root.check();
       const { files, failed } = await downloadAll({ files: wanted, folder, network: { signal } });
       for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
+      polls += 1;
       if (files.length > 0) yield { files, unknown: [], unreadable: [] };
     } catch (error) {
       if (signal.aborted) return;
@@ -85,6 +88,23 @@ function listedFrom(now_ms: number, root: Root): number {
   const newest_ms = newestScan(observed);
   if (newest_ms === null) return now_ms - FIRST_SPAN_MS;
   return Math.max(now_ms - LONGEST_SPAN_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
+}
+
+/**
+ * Time of the first published scan of the hour of an instant, and no later than it. The scans of an hour are joined, so that a late file
+ * for one of them makes all of them again: their raw files must be in the archive, also where another process has published them.
+ */
+async function hourFrom(time_ms: number, root: Root): Promise<number> {
+  const hour = scanId(Math.floor(time_ms / MS_PER_HOUR) * MS_PER_HOUR);
+  const last = scanId(time_ms);
+  let first = last;
+  for (const { partition, last_scan, provenance } of root.heads.values()) {
+    const manifest =
+      provenance === 'observed' && last_scan !== null && last_scan >= hour ? await root.manifest(partition) : null;
+    const scan = manifest?.scans.find(({ scan_id }) => scan_id >= hour);
+    if (scan !== undefined && scan.scan_id < first) first = scan.scan_id;
+  }
+  return first === last ? time_ms : scanTime(first);
 }
 
 async function archivedSince(root: Root, from_ms: number): Promise<SourceFile[]> {

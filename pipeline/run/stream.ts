@@ -2,7 +2,7 @@ import { StoreUnavailable } from '../../schemas/object-store/client.ts';
 import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { ClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
-import { isTransient } from '../error.ts';
+import { isTransient, Overtaken } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
@@ -15,6 +15,7 @@ import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/a
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { pause } from '../sources/retry.ts';
+import { openPushedDates } from './finish-backfill.ts';
 import { leadInTurn } from './lead.ts';
 import { openFeeds } from './open-feeds.ts';
 import { leftAlone } from './other-lattices.ts';
@@ -60,6 +61,8 @@ export interface StreamRequest {
 interface OpenedRoot {
   readonly root: Root;
   readonly session: Session;
+  /** Opens another session in place of this one: what it remembers is no longer published. */
+  readonly again: () => Session;
 }
 
 /**
@@ -77,6 +80,11 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
   } finally {
     await readPool.close();
   }
+}
+
+interface TakesPushed {
+  /** Follows the workers of backfills; null without a store. */
+  readonly takePushed: ReturnType<typeof openPushedDates> | null;
 }
 
 /** One turn of publishing, from the opening of the root on. */
@@ -100,7 +108,8 @@ async function publishSource(config: Config, request: StreamRequest, { readPool,
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), opening);
     log.info('Root:Open:Done', {});
     const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
-    return { root, session: openSession(root, readPool, settings) };
+    const again = () => openSession(root, readPool, settings);
+    return { root, session: again(), again };
   };
   const arrivals = (opened: () => Root) => {
     log.info('Stream:Start', { source: source.kind, data: data_root });
@@ -118,7 +127,8 @@ async function publishSource(config: Config, request: StreamRequest, { readPool,
       ? simulatedSchedule(config, source, log)
       : startSchedule({ feeds: opened, now, log, signal, refreshDerived });
   try {
-    await follow({ ...request, signal, replica }, open, arrivals, schedule);
+    const takePushed = replica === null ? null : openPushedDates(config, log);
+    await follow({ ...request, signal, replica, takePushed }, open, arrivals, schedule);
   } finally {
     ended.abort();
   }
@@ -130,7 +140,7 @@ async function publishSource(config: Config, request: StreamRequest, { readPool,
  * `arrivals` begins the source once the root is open; its argument returns the root that was opened last.
  */
 async function follow(
-  { log, print, every_ms, signal, replica }: StreamRequest & Pick<Turn, 'replica'>,
+  { log, print, every_ms, signal, replica, takePushed }: StreamRequest & Pick<Turn, 'replica'> & TakesPushed,
   open: () => Promise<OpenedRoot>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
   schedule: Schedule,
@@ -165,6 +175,11 @@ async function follow(
         await backlog.workOff(queue, opened);
         await schedule.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
+        const turn = { root, session: opened.session, isPressed: queue.hasArrival };
+        if (await takePushed?.(turn)) {
+          opened = { ...opened, session: opened.again() };
+          continue;
+        }
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });
           print('goes on');
@@ -175,7 +190,8 @@ async function follow(
         // When the root is gone, that is the error to report.
         opened?.root.check();
         // A store out of reach ends the turn: another process may reach it.
-        if (!isTransient(error) || error instanceof StoreUnavailable) throw error;
+        const isOver = error instanceof StoreUnavailable || !(isTransient(error) || error instanceof Overtaken);
+        if (isOver) throw error;
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
         log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });

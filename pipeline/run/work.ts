@@ -4,15 +4,23 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
-import { type ClaimedDate, type DateTasks, type MadeDate, openDateTasks } from '../cluster/date-tasks.ts';
+import { addDays } from '../../schemas/time.ts';
+import {
+  type ClaimedDate,
+  type DateTasks,
+  isDatabaseAway,
+  type MadeDate,
+  openDateTasks,
+} from '../cluster/date-tasks.ts';
 import { type Lease, leaseName, takeLease } from '../cluster/lease.ts';
 import type { Config } from '../config.ts';
-import { Conflict, DiskRefusal, PipelineError, RootLost } from '../error.ts';
+import { Conflict, DiskRefusal, Overtaken, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import type { RootReplica } from '../publish/root-replica.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
 import { pause, Unavailable } from '../sources/retry.ts';
+import { joinNext } from './join-next.ts';
 import { makeDate } from './make-date.ts';
 import { requireCluster } from './require-cluster.ts';
 import { openStoredDates, type StoredDates } from './stored-dates.ts';
@@ -61,7 +69,7 @@ export async function work(config: Config, { threads, log, signal, until_done }:
       try {
         const task = await tasks.claim(holder);
         if (task === null) {
-          if (until_done && (await tasks.countOpen()) === 0) break;
+          if (until_done && (await tasks.count()).open === 0) break;
           await pause(IDLE_MS, signal);
           continue;
         }
@@ -115,7 +123,7 @@ async function workOn(worker: Worker, task: ClaimedDate, scratch: string, stop: 
       throw lost.signal.aborted ? lost.signal.reason : error;
     }
     const reason = error instanceof Error ? error.message : String(error);
-    await tasks.fail(task, reason, error instanceof Conflict);
+    await tasks.fail(task, reason, error instanceof Conflict && !(error instanceof Overtaken));
     log.warn('Backfill:Date:Failed', { date: storm_date, attempt: task.attempts, reason });
     return null;
   } finally {
@@ -130,7 +138,7 @@ async function makeAndPush(
   scratch: string,
   signal: AbortSignal,
 ): Promise<MadeDate> {
-  const { config, store, dates, readers, log, database_url } = worker;
+  const { config, store, dates, tasks, readers, log, database_url } = worker;
   const lease = await takeLease({
     ...{ database_url, name: leaseName(store.name, `date:${storm_date}`), log, signal },
     ...{ highestFence: () => dates.highestFence(storm_date), patience_ms: LEASE_PATIENCE_MS },
@@ -149,7 +157,11 @@ async function makeAndPush(
     if (made.missing > 0 && !is_last)
       throw new PipelineError('sources', storm_date, `${made.missing} files could not be read or fetched`);
     signal.throwIfAborted();
-    if (made.scans > 0) await dates.push(scratch, storm_date, lease);
+    const { published } = surroundings;
+    const next = await dates.published(addDays(storm_date, 1));
+    const neighbours = { storm_date, source: source as BackfillSource, made, published, next };
+    await joinNext({ ...config, data_root: scratch }, neighbours, tasks, log);
+    if (made.scans > 0) await dates.push(scratch, storm_date, { lease, follows: published });
     return made;
   } finally {
     await lease.release();
@@ -157,7 +169,7 @@ async function makeAndPush(
 }
 
 /** Gives the commits of a scratch root the fence of the lease. Nothing follows them: the finished date is pushed as a whole. */
-function replicaOf({ fence, check }: Lease): RootReplica {
+export function replicaOf({ fence, check }: Pick<Lease, 'fence' | 'check'>): RootReplica {
   return {
     fence,
     check,
@@ -165,6 +177,7 @@ function replicaOf({ fence, check }: Lease): RootReplica {
     committed: () => {},
     commitFailed: () => {},
     update: async () => {},
+    takePushed: async () => null,
     sweep: async () => ({ files: 0, bytes: 0 }),
   };
 }
@@ -172,10 +185,7 @@ function replicaOf({ fence, check }: Lease): RootReplica {
 /** True for a fault that is none of the date: another date would meet it, too, and this one is made once it has passed. */
 function isOfSurroundings(error: unknown): boolean {
   if (error instanceof StoreUnavailable || error instanceof Unavailable) return true;
-  if (error instanceof RootLost || error instanceof DiskRefusal) return true;
-  // Of the database: a connection that broke or was refused, or a server that is shutting down or starting.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(code) || /Connection terminated/.test((error as Error)?.message ?? '');
+  return error instanceof RootLost || error instanceof DiskRefusal || isDatabaseAway(error);
 }
 
 /** Deletes the scratch roots of workers that were killed: they are some minutes old, and their lock is free. */

@@ -1,64 +1,51 @@
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import fs from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { openReplica } from '../../../pipeline/replica/replica.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { Current } from '../../../schemas/manifest.ts';
 import { type ObjectStore, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
+import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
-import { deliver, filesOf, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
+import {
+  asObserved,
+  filesOf,
+  type OpenSettings,
+  type RawScan,
+  scansBetween,
+  scratch,
+} from '../../support/data/world.ts';
 import { freePort } from '../../support/free-port.ts';
-import { type Events, hearEvents } from '../../support/kill/events.ts';
-import { command, faultsOf, start } from '../../support/kill/killed.ts';
-import { noObjectStore, type ObjectStoreServer, runObjectStore } from '../../support/object-store/server.ts';
-import { type Cluster, postgresPrograms, runCluster } from '../../support/store/cluster.ts';
+import { command, faultsOf } from '../../support/kill/killed.ts';
+import { runCluster } from '../../support/store/cluster.ts';
 import { startProxy } from '../../support/store/proxy.ts';
+import { noSharedStore, type Running, startServers } from '../../support/store/shared-store.ts';
 
 /** A standby publishes within this time after the leader was killed or stopped. */
 const TAKEOVER_MS = 10_000;
-const missing = noObjectStore ?? (postgresPrograms === null ? 'PostgreSQL of Debian is not installed' : null);
 
-if (missing !== null) test(`leader and standby are not tested: ${missing}`, (t) => t.truthy(missing));
+if (noSharedStore !== null) test(`leader and standby are not tested: ${noSharedStore}`, (t) => t.truthy(noSharedStore));
 else {
-  let server: ObjectStoreServer;
-  let cluster: Cluster;
-  let buckets = 0;
-  test.before(async () => {
-    cluster = runCluster(await freePort());
-    server = await runObjectStore();
-  });
-  test.after.always(async () => {
-    cluster?.stop();
-    await server?.stop();
-  });
+  const servers = startServers(test, 'leader');
 
   /** A store of the test's own, and streams that share it and one folder of raw files. */
   async function openWorld(t: ExecutionContext) {
-    const address = await server.bucket(`leader-${buckets++}`);
-    const incoming = await scratch(t, 'incoming');
-    mkdirSync(incoming);
-    const environment = environmentFor(address, cluster.url);
-    const stream = async (name: string, settings: Record<string, string> = {}): Promise<Stream> => {
-      const root = settings.HAIL_DATA ?? (await scratch(t, name));
-      const child = start(root, ['stream', '--from', incoming, '--every', '0.3'], {
-        environment: { ...environment, ...settings },
-      });
-      t.teardown(async () => {
-        if (child.exitCode !== null || child.signalCode !== null) return;
-        child.kill('SIGKILL');
-        await once(child, 'exit');
-      });
-      return { root, child, events: hearEvents(child.stderr) };
+    const shared = await servers.openStore(t);
+    const { address, folder } = shared;
+    const stream = async (name: string, environment: Record<string, string> = {}): Promise<Running> => {
+      const root = environment.HAIL_DATA ?? (await scratch(t, name));
+      return shared.run(root, ['stream', '--from', folder, '--every', '0.3'], { environment });
     };
     const store = openObjectStore(address);
-    const bring = (scans: readonly RawScan[]) => deliver(incoming, filesOf(scans));
     /** Waits until readers of the store see a scan; returns when that was. */
     const shown = async ({ scan_id }: RawScan): Promise<number> => {
       while (((await pointerIn(store))?.scan_id ?? '') < scan_id) await sleep(100);
       return performance.now();
     };
-    return { address, environment, incoming, store, stream, bring, shown };
+    return { ...shared, store, stream, shown };
   }
 
   for (const signal of ['SIGKILL', 'SIGSTOP'] as const)
@@ -122,7 +109,7 @@ else {
   test.serial(
     'leaders that are killed and stopped at any moment of their work leave what one run would have published',
     async (t) => {
-      const { address, environment, incoming, stream, bring, shown } = await openWorld(t);
+      const { address, environment, folder, stream, bring, shown } = await openWorld(t);
       const scans = await scansBetween('23:30', '00:40');
       let done = 0;
       let [leader, standby] = [await stream('first'), await stream('second')];
@@ -151,7 +138,7 @@ else {
       await shown(scans.at(-1) as RawScan);
       await Promise.all([end(leader), end(standby)]);
       // Scans that were published before all of their files had come are made again.
-      const last = await command(leader.root, ['ingest', '--from', incoming], { environment });
+      const last = await command(leader.root, ['ingest', '--from', folder], { environment });
       t.is(last.code, 0, last.stderr);
       await sameAsOneRun(t, address, scans);
     },
@@ -159,7 +146,7 @@ else {
 
   test.serial('a leader cut off from the database publishes nothing more, and stands by once it is back', async (t) => {
     const { address, store, stream, bring, shown } = await openWorld(t);
-    const proxy = await startProxy(cluster.url);
+    const proxy = await startProxy(servers.databaseUrl());
     t.teardown(proxy.close);
     const scans = await scansBetween('23:48', '00:12');
     const leader = await stream('cut', { HAIL_DATABASE_URL: proxy.url });
@@ -240,6 +227,49 @@ else {
     await sameAsOneRun(t, address, scans);
   });
 
+  test.serial(
+    'SIGKILL to a leader over the bucket: the standby goes on, and makes again what a late file changes',
+    async (t) => {
+      const { address, store, run } = await openWorld(t);
+      const scans = await asObserved(t, await scansBetween('23:46', '00:08'));
+      const bucket = await startBucket({ pageSize: 1000 });
+      t.teardown(bucket.close);
+      const put = async (files: readonly SourceFile[]) => {
+        for (const file of files) bucket.put(file.key, await fs.readFile(file.location));
+      };
+      const [early, fresh] = [
+        scans.filter(({ time_ms }) => time_ms < at('00:05')),
+        scans.filter(({ time_ms }) => time_ms >= at('00:05')),
+      ];
+      const late =
+        early.findLast(({ time_ms }) => time_ms < at('00:00'))?.files.filter(({ product }) => product === 'VIL') ?? [];
+      t.is(late.length, 1);
+      const stream = async (name: string, now_ms: number) =>
+        run(await scratch(t, name), ['stream', '--source', 'noaa', '--no-feeds', '--every', '0.5'], {
+          now_ms,
+          environment: { HAIL_MRMS_URL: bucket.url, HAIL_STORM_DAY_START_HOUR: '12' },
+        });
+      await put(filesOf(early).filter((file) => !late.includes(file)));
+      const leader = await stream('first', at('00:05'));
+      await leader.events.next('Lease:Take:Done');
+      const standby = await stream('second', at('00:08'));
+      await leader.events.next('Date:Finish:Done');
+      await standby.events.next('Lease:Wait:Begin');
+      leader.child.kill('SIGKILL');
+      const begun_ms = performance.now();
+      await put([...late, ...filesOf(fresh)]);
+      await standby.events.next('Lease:Take:Done');
+      const taken_ms = performance.now();
+      while (((await pointerIn(store))?.scan_id ?? '') < (fresh.at(-1)?.scan_id ?? '')) await sleep(100);
+      t.log(`leads after ${seconds(begun_ms, taken_ms)}, publishes after ${seconds(begun_ms, performance.now())}`);
+      t.true(taken_ms - begun_ms < TAKEOVER_MS);
+      while (!standby.events.all.some(({ msg, redone }) => msg === 'Scan:Commit:Done' && Number(redone) > 0))
+        await sleep(100);
+      await end(standby);
+      await sameAsOneRun(t, address, scans, { storm_day_start_hour: 12 });
+    },
+  );
+
   test.serial('a command is refused while a stream writes to the store, and works once it has ended', async (t) => {
     const { environment, stream, bring, shown, address } = await openWorld(t);
     const scans = await scansBetween('23:48', '23:56');
@@ -265,24 +295,8 @@ else {
   });
 }
 
-interface Stream {
-  readonly root: string;
-  readonly child: ReturnType<typeof start>;
-  readonly events: Events;
-}
-
-function environmentFor(address: StoreAddress, database_url: string): Record<string, string> {
-  return {
-    HAIL_DATABASE_URL: database_url,
-    HAIL_STORE_URL: address.url,
-    HAIL_STORE_ACCESS_KEY_ID: address.access_key_id,
-    HAIL_STORE_SECRET_ACCESS_KEY: address.secret_access_key,
-    HAIL_REFLECTIVITY_KEEP_HOURS: '0',
-  };
-}
-
 /** True from the moment that a stream took the lease until it learns that it lost it. */
-function leads({ child, events }: Stream): boolean {
+function leads({ child, events }: Running): boolean {
   const last = events.all.findLast(({ msg }) => msg === 'Lease:Take:Done' || msg === 'Lease:Lost');
   return child.signalCode === null && last?.msg === 'Lease:Take:Done';
 }
@@ -296,19 +310,29 @@ async function pointerIn(store: ObjectStore): Promise<Current | null> {
   return found === null ? null : Current.parse(JSON.parse(Buffer.from(found.content).toString()));
 }
 
+/** Time of `HH:MM` of the evening of `scansBetween`, epoch milliseconds. */
+function at(clock: string): number {
+  return Date.parse(`2026-05-0${clock.startsWith('23') ? 1 : 2}T${clock}:00Z`);
+}
+
 /** Ends a stream as an operator does. */
-async function end({ child }: Stream): Promise<void> {
+async function end({ child }: Running): Promise<void> {
   child.kill('SIGTERM');
   await once(child, 'exit');
 }
 
 /** What the store holds is whole, and what one run over the same files publishes. */
-async function sameAsOneRun(t: ExecutionContext, address: StoreAddress, scans: readonly RawScan[]): Promise<void> {
+async function sameAsOneRun(
+  t: ExecutionContext,
+  address: StoreAddress,
+  scans: readonly RawScan[],
+  settings: OpenSettings = {},
+): Promise<void> {
   const copy = await scratch(t, 'copy');
   mkdirSync(copy);
   await openReplica({ path: copy, store: openObjectStore(address), fence: null }).pull(null, 'hash');
   t.deepEqual(await faultsOf(copy), []);
-  sameContent(t, await logicalContent(copy), await contentOfFiles(filesOf(scans)));
+  sameContent(t, await logicalContent(copy), await contentOfFiles(filesOf(scans), settings));
 }
 
 function seconds(from_ms: number, to_ms: number): string {

@@ -1,13 +1,19 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { NotFound } from '../../../pipeline/error.ts';
+import type { z } from 'zod';
+import { NotFound, Overtaken } from '../../../pipeline/error.ts';
+import { neverPolled, writeFeedStates } from '../../../pipeline/feeds/feed-states.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readCurrent } from '../../../pipeline/publish/manifests.ts';
-import { openReplica, type ReplicaSettings } from '../../../pipeline/replica/replica.ts';
+import { openReplica, type Replica, type ReplicaSettings } from '../../../pipeline/replica/replica.ts';
 import { publishRoot } from '../../../pipeline/run/publish-root.ts';
+import { openStoredDates } from '../../../pipeline/run/stored-dates.ts';
+import { replicaOf } from '../../../pipeline/run/work.ts';
+import { FeedStates } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type ObjectStore, openObjectStore } from '../../../schemas/object-store/client.ts';
+import { contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { midnight } from '../../support/data/small-world.ts';
 import {
   filesOf,
@@ -210,6 +216,66 @@ else {
     });
     await requireEqual(t, leader, store);
     t.is(await openReplica({ path: leader, store, fence: 2 }).highestFence(), 2);
+  });
+
+  test('states of feeds reach the store between commits, go on with the next leader, and never replace those of a later one', async (t) => {
+    const { store } = await newBucket();
+    const [earlier, later] = [await scratch(t, 'earlier'), await scratch(t, 'later')];
+    const [first, second] = [1, 2].map((fence) => openReplica({ path: fence === 1 ? earlier : later, store, fence }));
+    const stored = async () =>
+      FeedStates.parse(JSON.parse(Buffer.from((await store.get('feeds.json'))?.content ?? []).toString()));
+    const poll = (path: string, name: string) =>
+      writeFeedStates({ path, check: () => {} }, [neverPolled({ name, collection: 'reports', every_s: 60 }, NOW_MS)]);
+    const namesOf = ({ feeds }: z.infer<typeof FeedStates>) => feeds.map(({ name }) => name);
+
+    await onRoot(earlier, { replica: first as Replica }, async () => {
+      await poll(earlier, 'one');
+      await first?.watch();
+      t.deepEqual([(await stored()).fence, namesOf(await stored())], [1, ['one']]);
+      const before = await store.head('feeds.json');
+      await first?.watch();
+      t.deepEqual(await store.head('feeds.json'), before, 'what did not change is not stored again');
+    });
+    await onRoot(later, { replica: second as Replica }, async () => {
+      await poll(later, 'two');
+      await second?.watch();
+      t.deepEqual([(await stored()).fence, namesOf(await stored())], [2, ['one', 'two']]);
+      await poll(earlier, 'stale');
+      await first?.watch();
+      t.deepEqual(namesOf(await stored()), ['one', 'two']);
+    });
+  });
+
+  test('a leader takes a date that a worker has pushed, and makes its own scan again on one that it has not taken', async (t) => {
+    const { store } = await newBucket();
+    const scans = await midnight();
+    const root = await scratch(t);
+    await ingestTo(root, store, scans.slice(0, 3), { fence: 1 });
+    const dates = openStoredDates(store);
+    /** Makes the first date of so many scans, as a worker under the lease of that date does. */
+    const work = async (fence: number, count: number) => {
+      const [made, lease] = [await scratch(t, `made-${fence}`), { fence, check: () => 1000 }];
+      await dates.prepare(made);
+      await onRoot(made, { replica: replicaOf(lease) }, ({ session }) =>
+        session.ingest(filesOf(scans.slice(0, count))),
+      );
+      await dates.push(made, '2026-05-01', { lease, follows: await dates.published('2026-05-01') });
+    };
+    const replica = openReplica({ path: root, store, fence: 1 });
+    await onRoot(root, { replica }, async ({ root: opened, session }) => {
+      await work(2, 4);
+      t.is(await opened.takePushed(NOW_MS), '2026-05-01');
+      t.is(opened.heads.get('2026-05-01')?.scan_count, 4);
+      t.is(await opened.takePushed(NOW_MS), null);
+      await work(3, 5);
+      await t.throwsAsync(session.ingest(filesOf(scans.slice(0, 6))), { instanceOf: Overtaken });
+    });
+    await onRoot(root, { replica }, async ({ session }) => {
+      await session.ingest(filesOf(scans.slice(0, 8)));
+      await session.finishDates();
+    });
+    await requireEqual(t, root, store);
+    sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans.slice(0, 8))));
   });
 
   test('a pointer that a stale writer put back is restored by the leader', async (t) => {
