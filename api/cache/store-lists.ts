@@ -3,6 +3,7 @@ import { isBehind, type Version } from '../../schemas/fence.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { ObjectStore } from '../../schemas/object-store/client.ts';
 import type { DataRoot } from '../data-root.ts';
+import { turns } from '../turns.ts';
 
 /** What orders the contents of a list that is replaced; the states of feeds have no order. */
 const Ordered = z.looseObject({ fence: z.int().optional(), commit: z.int().default(0) });
@@ -16,6 +17,8 @@ interface Content {
 
 /** Polls come again soon: they wait for less than a question does. */
 const PATIENCE = { patience_ms: 5_000 };
+/** Lists that are read at once: the first poll reads that of every date, and the patience with each begins with its turn. */
+const AT_ONCE = 16;
 const NUMBERED = /\/\d+\.json$/;
 
 /**
@@ -30,10 +33,11 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
   /** Heads whose content has another tag than the listing said, with the number of that poll: they are read again. */
   const unsettled = new Map<string, number>();
   let polls = 0;
+  const inTurn = turns(AT_ONCE);
 
   const newest = async (path: string): Promise<Content | null> => {
     const before = contents.get(path) ?? null;
-    const found = await store.getUnless(before?.etag ?? null, path, PATIENCE);
+    const found = await inTurn(() => store.getUnless(before?.etag ?? null, path, PATIENCE));
     if (found === 'unchanged' || found === null) return before;
     const text = Buffer.from(found.content).toString('utf8');
     const content = { etag: found.etag, text, version: versionOf(text) };
@@ -51,7 +55,7 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
     return content;
   };
   const numbered = async (path: string): Promise<string | null> => {
-    const found = await store.get(path, null, PATIENCE);
+    const found = await inTurn(() => store.get(path, null, PATIENCE));
     return found === null ? null : Buffer.from(found.content).toString('utf8');
   };
   const isPolled = (path: string) => path === layout.current || path === layout.feeds;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { storeLists } from '../../../api/cache/store-lists.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -15,8 +16,13 @@ function memoryStore() {
   let listing: ReadonlyMap<string, Stored> | null = null;
   const asked: string[] = [];
   const at = (key: string) => (stale.has(key) ? (stale.get(key) ?? null) : (objects.get(key) ?? null));
+  let [running, most] = [0, 0];
   const get = async (key: string) => {
     asked.push(key);
+    running += 1;
+    most = Math.max(most, running);
+    await setImmediate();
+    running -= 1;
     const found = at(key);
     return found === null ? null : { content: Buffer.from(found.text), etag: found.etag };
   };
@@ -39,6 +45,8 @@ function memoryStore() {
   return {
     lists: storeLists(store as unknown as ObjectStore),
     asked,
+    /** Most lists that were read at once. */
+    most: () => most,
     put: (key: string, value: object) => {
       const text = JSON.stringify(value);
       objects.set(key, { etag: `"${text}"`, text });
@@ -139,4 +147,14 @@ test('a numbered list is looked for when it is read, whatever the listing says',
   t.is(await lists.text(path), null);
   put(path, { commit: 7 });
   t.is(await lists.text(path), '{"commit":7}');
+});
+
+test('the lists of many dates are read some at a time, and all of them', async (t) => {
+  const store = memoryStore();
+  const heads = Array.from({ length: 400 }, (_, index) => layout.head(`2026-${index}`));
+  for (const head of heads) store.put(head, { commit: 1 });
+  await store.lists.partitions();
+  const texts = await Promise.all(heads.map((head) => store.lists.text(head)));
+  t.is(texts.filter((text) => text !== null).length, 400);
+  t.is(store.most(), 16);
 });
