@@ -10,6 +10,7 @@ import {
 } from '../schemas/collections.ts';
 import { lacksColumns, type Table } from '../schemas/columns.ts';
 import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
+import { isFirst } from '../schemas/fence.ts';
 import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -471,10 +472,10 @@ function pairedForecast(collections: ReadonlyMap<string, Head>): number | null {
 
 /**
  * True for a date that is read through its head: a closed one. An open date that the switch does not name had its first commit
- * killed before the switch. Files were lost when it has more commits, or when there are scans and no switch.
+ * killed before the switch. Files were lost when its writer has committed more, or when there are scans and no switch.
  */
 function isReadable(date: Head, current: Current | null): boolean {
-  if (current === null && date.scans.count > 0 && (date.closed || date.commit > 1))
+  if (current === null && date.scans.count > 0 && (date.closed || !isFirst(date)))
     throw new DataUnavailable(layout.current, `is missing, and ${date.partition} holds ${date.scans.count} scans`);
   return date.closed;
 }
