@@ -392,6 +392,14 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
     return text === null ? null : { mark, partition: headIn(path, text, storm_day_start_hour) };
   };
 
+  /** A date as it was read when it was closed, before a commit: that of a writer with another fence has no neighbour by number. */
+  const closedBefore = (name: string, commit: number) =>
+    known
+      .values()
+      .find(({ partition }) => partition.partition === name && partition.closed && partition.commit < commit);
+  const committedBefore = async ({ partition, commit }: Head) =>
+    commit > 1 ? await load(layout.manifest(partition, commit - 1)) : null;
+
   return async (current: Current | null): Promise<Partitions> => {
     const names = await store.partitions();
     const pinned = current?.open_dates ?? {};
@@ -419,10 +427,9 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
       if (commit !== undefined || isReadable(found.partition, current)) dates.set(name, found.partition);
       else {
         // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
-        const path = layout.manifest(name, found.partition.commit - 1);
-        const before = found.partition.commit > 1 ? await load(path) : null;
+        const before = closedBefore(name, found.partition.commit) ?? (await committedBefore(found.partition));
         if (before === null || !before.partition.closed) continue;
-        loaded.set(path, before);
+        loaded.set(layout.manifest(name, before.partition.commit), before);
         dates.set(name, before.partition);
       }
     }

@@ -386,6 +386,12 @@ test('a closed date that is being opened again is read as it was until the switc
     t.deepEqual(each.edition().paths('detections', [FIRST]), before);
     t.is((await each.edition().manifest(FIRST))?.commit, commit - 1);
   }
+  const fenced = { ...head, ...nextVersion(head, 3), closed: false, files: [] };
+  await fs.writeFile(join(root, layout.head(FIRST)), JSON.stringify(fenced));
+  for (let polls = 0; polls < 2; polls++) {
+    await catalog.refresh();
+    t.deepEqual(catalog.edition().paths('detections', [FIRST]), before, 'also when another writer opens it');
+  }
 });
 
 /** A root with all scans but the last few, and a way to publish the next. */
