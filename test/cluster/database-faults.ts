@@ -6,7 +6,7 @@ import { andReady, type FaultRow, makeFault, nextScanPublished, type Scene } fro
 /** Everything to and from a slow database takes so much longer, for so long. */
 const SLOW = { delay_ms: 150, lasts_ms: 10_000 } as const;
 /** The replica misses the commits of so much time. */
-const BEHIND_MS = 6_000;
+const BEHIND_MS = { short: 3_000, long: 6_000 } as const;
 /** A commit may reach the replica so much later. */
 const LAG_MS = 500;
 /** An answer may have left before the end of the database and be read so much later. */
@@ -17,6 +17,7 @@ export async function* failDatabase(scene: Scene): AsyncGenerator<FaultRow> {
   const { cluster, short } = scene;
   const { database, databaseProxy } = cluster;
   const node = 'PostgreSQL';
+  const behind_ms = BEHIND_MS[short ? 'short' : 'long'];
   if (!short) {
     yield await makeFault(scene, {
       node,
@@ -32,11 +33,11 @@ export async function* failDatabase(scene: Scene): AsyncGenerator<FaultRow> {
   }
   yield await makeFault(scene, {
     node,
-    how: `fails over without the last ${BEHIND_MS / 1000} s`,
+    how: `fails over without the last ${behind_ms / 1000} s`,
     act: async (begins) => {
       database.cutOff();
       const from_ms = performance.now() - LAG_MS;
-      await sleep(BEHIND_MS);
+      await sleep(behind_ms);
       begins();
       database.failOver();
       const until_ms = performance.now() + ON_ITS_WAY_MS;

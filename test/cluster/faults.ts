@@ -51,13 +51,13 @@ export interface Fault {
 const WHOLE_WITHIN_MS = 60_000;
 const BACK_WITHIN_MS = 30_000;
 /** Pause before a fault. */
-const CALM_MS = 2_000;
+const CALM_MS = { short: 500, long: 2_000 } as const;
 
 /** Makes a fault while the cluster is calm, and measures until it is whole. */
 export async function makeFault(scene: Scene, { node, how, act, whole, isWhole, isBack }: Fault): Promise<FaultRow> {
   const { cluster, load } = scene;
   const { told } = load;
-  await sleep(CALM_MS);
+  await sleep(CALM_MS[scene.short ? 'short' : 'long']);
   const from = { answers: told.answers.length, failures: told.failures.length, requests: told.requests };
   const seen = watchHealth(cluster);
   let started_ms = performance.now();

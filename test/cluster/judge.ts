@@ -142,22 +142,31 @@ function differences(of: Content, beside: Content): { readonly lines: number; re
 /** Exports that were accepted: each is done, and its file can be loaded. */
 async function checkExports(cluster: Cluster, { exports, gone }: Told): Promise<Outcome> {
   let lost = 0;
-  for (const { key, job_id } of exports.filter(({ job_id }) => !gone.has(job_id))) {
+  for (const { key, job_id } of exports.filter((each) => !gone.has(each.job_id))) {
     const until_ms = performance.now() + EXPORT_WITHIN_MS;
-    let address: string | null = null;
-    while (address === null && performance.now() < until_ms) {
-      address = await downloadUrl(cluster, key, job_id);
-      if (address === null) await sleep(300);
+    let isLoaded = await canBeLoaded(cluster, key, job_id);
+    while (!isLoaded && performance.now() < until_ms) {
+      await sleep(300);
+      isLoaded = await canBeLoaded(cluster, key, job_id);
     }
-    if (address === null || !(await fetch(address)).ok) lost += 1;
+    if (!isLoaded) lost += 1;
   }
   const doubled = exports.length - new Set(exports.map(({ job_id }) => job_id)).size;
   return { what: 'exports', sent: exports.length, lost, doubled, note: '' };
 }
 
-async function downloadUrl(cluster: Cluster, key: string, job_id: string): Promise<string | null> {
-  const response = await fetch(`${cluster.url}/v1/exports/${job_id}`, { headers: { Authorization: `Bearer ${key}` } });
-  if (!response.ok) return null;
-  const { download_url } = (await response.json()) as { download_url: string | null };
-  return download_url;
+async function canBeLoaded(cluster: Cluster, key: string, job_id: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${cluster.url}/v1/exports/${job_id}`, {
+      headers: { Authorization: `Bearer ${key}` },
+    });
+    if (!response.ok) return false;
+    const { download_url } = (await response.json()) as { download_url: string | null };
+    if (download_url === null) return false;
+    const file = await fetch(download_url);
+    await file.arrayBuffer();
+    return file.ok;
+  } catch {
+    return false; // the proxy closed a connection that was kept open: asked again
+  }
 }

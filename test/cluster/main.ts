@@ -13,7 +13,7 @@ import { judge } from './judge.ts';
 import { killEveryNode } from './kills.ts';
 import { startLoad } from './load.ts';
 import { prepare } from './prepare.ts';
-import { print, printFindings } from './print.ts';
+import { print, printFaults, printFindings } from './print.ts';
 import { clocksText } from './skew.ts';
 import { failStore } from './store-faults.ts';
 import { startUsage } from './usage.ts';
@@ -43,7 +43,7 @@ for (const part of parts)
   if (PARTS[part] === undefined) throw new Error(`part '${part}' is none of ${Object.keys(PARTS).join(', ')}`);
 
 const size = short ? { services: 2, workers: 0 } : { services: 3, workers: 2 };
-const recent = { minutes: 23, interval_s: short ? 60 : 12, arrive_every_ms: short ? 3_000 : 4_000 };
+const recent = { minutes: 23, interval_s: short ? 40 : 10, arrive_every_ms: short ? 3_000 : 5_000 };
 /** Storm dates that workers make meanwhile. */
 const past = size.workers > 0 ? { from: '2026-05-01', dates: 6 } : null;
 
@@ -85,18 +85,21 @@ async function run({ nodes, url, database_url, settingsOf, storeTraffic }: Clust
   const key = keys[0] ?? '';
   const faults: FaultRow[] = [];
   for (const part of parts)
-    for await (const row of PARTS[part]?.({ cluster, load, arriving, key, charges_before, short }) ?? [])
+    for await (const row of PARTS[part]?.({ cluster, load, arriving, key, charges_before, short }) ?? []) {
+      print(`  ${seconds(started_ms)} s  ${row.node}: ${row.how}`);
       faults.push(row);
+    }
   const arrived = await arriving.end();
   const told = await load.end();
   await backfill;
+  printFaults(faults);
   print(`load: ended after ${seconds(started_ms)} s; everything is compared with what was sent`);
 
   const scan_ids = [...past_scans, ...arrived];
   const sent = { folder, feed, past: past_folder, scan_ids, told, charges_before, places, key };
   const outcomes = await judge(cluster, sent);
   const traffic = await storeTraffic();
-  printFindings({ faults, outcomes, told, usage: usage.end(), traffic, scans: scan_ids.length });
+  printFindings({ outcomes, told, usage: usage.end(), traffic, scans: scan_ids.length });
   return (
     faults.every(({ whole_ms }) => whole_ms !== null) &&
     outcomes.every((each) => each.lost + each.doubled === 0) &&

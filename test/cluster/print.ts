@@ -7,7 +7,6 @@ import type { Usage } from './usage.ts';
 
 /** Everything that a run found out. */
 export interface Findings {
-  readonly faults: readonly FaultRow[];
   readonly outcomes: readonly Outcome[];
   readonly told: Told;
   readonly usage: ReadonlyMap<string, Usage>;
@@ -24,8 +23,8 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-export function printFindings({ faults, outcomes, told, usage, traffic, scans }: Findings): void {
-  print(`\n${faultTable(faults)}\n\n${outcomeTable(outcomes)}\n\n${usageTable(usage)}\n`);
+export function printFindings({ outcomes, told, usage, traffic, scans }: Findings): void {
+  print(`\n${outcomeTable(outcomes)}\n\n${usageTable(usage)}\n`);
   const times = told.took_ms.toSorted((a, b) => a - b);
   const quantile = (q: number) => Math.round(times[Math.floor(q * (times.length - 1))] ?? 0);
   print(
@@ -40,7 +39,7 @@ export function printFindings({ faults, outcomes, told, usage, traffic, scans }:
     );
 }
 
-function faultTable(faults: readonly FaultRow[]): string {
+export function printFaults(faults: readonly FaultRow[]): void {
   const rows = faults.map(({ node, how, whole_ms, requests, failed, lost, gone, doubled, seen }) => [
     node,
     how,
@@ -61,7 +60,7 @@ function faultTable(faults: readonly FaultRow[]): string {
     'doubled',
     'seen in logs and at /readyz',
   ];
-  return columns([head, ...rows], 'llrrrrrl');
+  print(`\n${columns([head, ...rows], 'llrrrrrl')}\n`);
 }
 
 function outcomeTable(outcomes: readonly Outcome[]): string {

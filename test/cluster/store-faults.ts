@@ -11,6 +11,9 @@ interface StoreFault {
   readonly lasts_ms: number;
 }
 
+/** In short, a fault lasts so long. */
+const SHORT_MS = 3_000;
+
 const reads = ({ method }: SeenRequest) => method === 'GET' || method === 'HEAD';
 
 const FAULTS: readonly StoreFault[] = [
@@ -47,7 +50,8 @@ function everyThirdPasses(): () => boolean {
 
 /** Has the store fail in each way for some seconds. In short: in the first one. */
 export async function* failStore(scene: Scene): AsyncGenerator<FaultRow> {
-  for (const { how, fault, matches, lasts_ms } of FAULTS.slice(0, scene.short ? 1 : undefined)) {
+  for (const { how, fault, matches, ...each } of FAULTS.slice(0, scene.short ? 1 : undefined)) {
+    const lasts_ms = scene.short ? SHORT_MS : each.lasts_ms;
     const act = async () => {
       const ends = scene.cluster.storeFaults.map((proxy) => proxy.fault(matches(), fault));
       await sleep(lasts_ms);
