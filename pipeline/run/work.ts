@@ -3,20 +3,21 @@ import fs from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { type ObjectStore, openObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
+import { type ObjectStore, openObjectStore } from '../../schemas/object-store/client.ts';
 import { type ClaimedDate, type DateTasks, type MadeDate, openDateTasks } from '../cluster/date-tasks.ts';
 import { type Lease, leaseName, takeLease } from '../cluster/lease.ts';
 import type { Config } from '../config.ts';
-import { Conflict, DiskRefusal, PipelineError, RootLost } from '../error.ts';
+import { Conflict, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import type { RootReplica } from '../publish/root-replica.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
-import { pause, Unavailable } from '../sources/retry.ts';
+import { pause } from '../sources/retry.ts';
 import { makeDate } from './make-date.ts';
 import { requireCluster } from './require-cluster.ts';
 import { openStoredDates, type StoredDates } from './stored-dates.ts';
 import type { BackfillSource } from './storm-date-files.ts';
+import { isOfSurroundings } from './surroundings.ts';
 
 const RENEW_EVERY_MS = 5_000;
 /** Pause before the next claim when none is due. */
@@ -167,15 +168,6 @@ function replicaOf({ fence, check }: Lease): RootReplica {
     update: async () => {},
     sweep: async () => ({ files: 0, bytes: 0 }),
   };
-}
-
-/** True for a fault that is none of the date: another date would meet it, too, and this one is made once it has passed. */
-function isOfSurroundings(error: unknown): boolean {
-  if (error instanceof StoreUnavailable || error instanceof Unavailable) return true;
-  if (error instanceof RootLost || error instanceof DiskRefusal) return true;
-  // Of the database: a connection that broke or was refused, or a server that is shutting down or starting.
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^(ECONN|EPIPE|ETIMEDOUT|08|57P)/.test(code) || /Connection terminated/.test((error as Error)?.message ?? '');
 }
 
 /** Deletes the scratch roots of workers that were killed: they are some minutes old, and their lock is free. */

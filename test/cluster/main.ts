@@ -81,6 +81,8 @@ async function run({ nodes, url, database_url, settingsOf, storeTraffic }: Clust
   const charges_before = await lastEntry(database_url);
   const load = startLoad(url, keys);
   const backfill = past && past_folder ? startBackfill(settingsOf('backfill'), past, past_folder) : null;
+  // A failure is thrown at the end, when everything can be stopped.
+  backfill?.catch(() => {});
   const arriving = startFeed(scans, feed, recent.arrive_every_ms);
   const key = keys[0] ?? '';
   const faults: FaultRow[] = [];
