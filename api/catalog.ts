@@ -10,6 +10,7 @@ import {
 } from '../schemas/collections.ts';
 import { lacksColumns, type Table } from '../schemas/columns.ts';
 import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
+import { isFirst } from '../schemas/fence.ts';
 import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -406,6 +407,14 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
     return text === null ? null : { mark, partition: headIn(path, text, storm_day_start_hour) };
   };
 
+  /** A date as it was read when it was closed, before a commit: that of a writer with another fence has no neighbour by number. */
+  const closedBefore = (name: string, commit: number) =>
+    known
+      .values()
+      .find(({ partition }) => partition.partition === name && partition.closed && partition.commit < commit);
+  const committedBefore = async ({ partition, commit }: Head) =>
+    commit > 1 ? await load(layout.manifest(partition, commit - 1)) : null;
+
   return async (current: Current | null): Promise<Partitions> => {
     const names = await store.partitions();
     const pinned = current?.open_dates ?? {};
@@ -433,10 +442,9 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
       if (commit !== undefined || isReadable(found.partition, current)) dates.set(name, found.partition);
       else {
         // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
-        const path = layout.manifest(name, found.partition.commit - 1);
-        const before = found.partition.commit > 1 ? await load(path) : null;
+        const before = closedBefore(name, found.partition.commit) ?? (await committedBefore(found.partition));
         if (before === null || !before.partition.closed) continue;
-        loaded.set(path, before);
+        loaded.set(layout.manifest(name, before.partition.commit), before);
         dates.set(name, before.partition);
       }
     }
@@ -486,10 +494,10 @@ function pairedForecast(collections: ReadonlyMap<string, Head>): number | null {
 
 /**
  * True for a date that is read through its head: a closed one. An open date that the switch does not name had its first commit
- * killed before the switch. Files were lost when it has more commits, or when there are scans and no switch.
+ * killed before the switch. Files were lost when its writer has committed more, or when there are scans and no switch.
  */
 function isReadable(date: Head, current: Current | null): boolean {
-  if (current === null && date.scans.count > 0 && (date.closed || date.commit > 1))
+  if (current === null && date.scans.count > 0 && (date.closed || !isFirst(date)))
     throw new DataUnavailable(layout.current, `is missing, and ${date.partition} holds ${date.scans.count} scans`);
   return date.closed;
 }

@@ -22,6 +22,11 @@ export function nextVersion(previous: Version | null, fence: number | null): Ver
   return { commit: Math.max(next, first), fence: held };
 }
 
+/** True for the first number of a writer: with a fence, of each holder of the lease. */
+export function isFirst({ commit }: Version): boolean {
+  return commit % COMMITS_PER_FENCE === 1;
+}
+
 /** True when a version that was found is older than one that was seen: from a stale writer, or a stale answer of a store. */
 export function isBehind(found: Version, seen: Version): boolean {
   const [found_fence, seen_fence] = [found.fence ?? 0, seen.fence ?? 0];

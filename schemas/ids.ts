@@ -1,5 +1,5 @@
-import { randomFillSync } from 'node:crypto';
-import { monotonicFactory } from 'ulid';
+import { createHash, randomFillSync } from 'node:crypto';
+import { encodeTime, monotonicFactory, TIME_LEN } from 'ulid';
 
 /** Prefix of the ids of each kind of record. */
 export const ID_PREFIXES = {
@@ -40,6 +40,20 @@ const nextUlid = monotonicFactory(randomFraction);
  */
 export function newId(kind: IdKind, time_ms: number): string {
   return `${ID_PREFIXES[kind]}_${nextUlid(time_ms)}`;
+}
+
+/** Digits of a ULID. */
+const BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const RANDOM_LEN = 16;
+
+/**
+ * The id of something that always has the same one, however often it is written: it follows from what identifies it.
+ * `time_ms`: when it happened, epoch milliseconds. `parts` must hold an id that `newId` made, so that no other can guess it.
+ */
+export function derivedId(kind: IdKind, time_ms: number, ...parts: readonly string[]): string {
+  const digest = createHash('sha256').update(JSON.stringify(parts)).digest().subarray(0, RANDOM_LEN);
+  const rest = Array.from(digest, (byte) => BASE32[byte % BASE32.length]).join('');
+  return `${ID_PREFIXES[kind]}_${encodeTime(time_ms, TIME_LEN)}${rest}`;
 }
 
 /** Pattern of a path segment that may be an id; any other text cannot name an existing record. */

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { newId } from '../../schemas/ids.ts';
+import { derivedId } from '../../schemas/ids.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { instant } from '../../schemas/time.ts';
 import { yieldToEventLoop } from '../event-loop.ts';
@@ -117,8 +117,8 @@ async function stepLocation(
     alerts.map(episodeOf),
   );
   if (step.kind === 'open' && location !== null && detection !== null) {
-    await openAlert(raising, location, newAlert(raising, location, detection, covered_blocks));
-    return 'opened';
+    const isNew = await openAlert(raising, location, newAlert(raising, location, detection, covered_blocks));
+    return isNew ? 'opened' : null;
   }
   if (open === null) return null;
   if (step.kind === 'keep') {
@@ -140,10 +140,19 @@ async function stepLocation(
   return null;
 }
 
-/** Stores a new alert and writes its events; the subscription counts alerts of its own threshold only. */
-async function openAlert(raising: Raising, location: Location, alert: Alert): Promise<void> {
+/**
+ * Stores a new alert and writes its events; the subscription counts alerts of its own threshold only. Location and scan give its id: a
+ * scan that is matched again because the database failed over without its alerts raises those that were sent. False when the
+ * alert is there, and was closed since.
+ */
+async function openAlert(raising: Raising, location: Location, alert: Alert): Promise<boolean> {
   const { rows } = raising;
-  await rows.insertInto('alerts').values(alert).execute();
+  const { numInsertedOrUpdatedRows } = await rows
+    .insertInto('alerts')
+    .values(alert)
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows === 0n) return false;
   if (location.kind === 'subscription' && !isAnyHail(location.id))
     await rows
       .updateTable('subscriptions')
@@ -151,6 +160,7 @@ async function openAlert(raising: Raising, location: Location, alert: Alert): Pr
       .where('id', '=', location.id)
       .execute();
   await enqueueEvents(raising, location, alert, 'begins');
+  return true;
 }
 
 /** Writes the events of an alert in every format, for the subscription itself and the webhooks of its business. */
@@ -203,7 +213,7 @@ async function wouldRaise(rows: Transaction<Database>, { id, place }: Location, 
 }
 
 function newAlert(
-  { scan: { scan_id, scan_ms, hail, data_source }, now_ms }: Raising,
+  { scan: { scan_id, scan_ms, hail, data_source } }: Raising,
   { id, kind, business_id, name, place }: Location,
   detection: number,
   covered_blocks: number | null,
@@ -211,7 +221,7 @@ function newAlert(
   const at = { lat: hail.lat[detection] as number, lon: hail.lon[detection] as number };
   const size_mm = rounded(hail.size_mm[detection] as number, 1);
   return {
-    id: newId('alert', now_ms),
+    id: derivedId('alert', scan_ms, id, scan_id),
     business_id,
     location_id: id,
     location_kind: kind,

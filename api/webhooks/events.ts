@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
-import { newId } from '../../schemas/ids.ts';
+import { derivedId, newId } from '../../schemas/ids.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { instant, wholeSeconds } from '../../schemas/time.ts';
 import {
@@ -49,6 +49,11 @@ export interface NewEvent<Type extends AnyEventType = EventType> {
   readonly after: { readonly alert_id: string; readonly event: Type } | null;
   /** Time in the body: epoch milliseconds of the data clock. */
   readonly at_ms: number;
+  /**
+   * Time of an event that an alert has once, epoch milliseconds of the data: its ids follow from alert, type and receiver, so that a
+   * database which fails over without the event gets it again under the ids that were sent. Absent: new ids.
+   */
+  readonly happened_ms?: number;
 }
 
 /**
@@ -62,12 +67,15 @@ export async function enqueueEvent<Type extends AnyEventType = EventType>(
   happened: NewEvent<Type>,
   encode: (event: NewEvent<Type> & { readonly id: string }) => string = bodyOf as never,
 ): Promise<readonly string[]> {
-  const { business_id, receivers, event, alert_id, after } = happened;
+  const { business_id, receivers, event, alert_id, after, happened_ms } = happened;
   if (receivers.length === 0) return [];
   const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
   const now_ms = machineClock();
   const messages = receivers.map((receiver_id) => {
-    const id = newId('event', now_ms);
+    const id =
+      alert_id === null || happened_ms === undefined
+        ? newId('event', now_ms)
+        : derivedId('event', happened_ms, alert_id, event, receiver_id);
     const after_id = before.get(receiver_id) ?? null;
     return {
       id,
@@ -154,16 +162,18 @@ export function takersAmong(
 type Alert = Selectable<Database['alerts']>;
 
 /** The event of an alert's begin or end, in the current format. */
-export type AlertEvent = Pick<NewEvent, 'event' | 'data' | 'after'>;
+export type AlertEvent = Pick<NewEvent, 'event' | 'data' | 'after' | 'happened_ms'>;
 
 export function alertCreated(alert: Alert): AlertEvent {
-  return { event: 'alert.created', data: alertCreatedData(alert), after: null };
+  const data = alertCreatedData(alert);
+  return { event: 'alert.created', data, after: null, happened_ms: Date.parse(alert.triggered_at) };
 }
 
 /** Follows the `alert.created` of the same alert. Throws for an alert that is not resolved. */
 export function alertResolved(alert: Alert): AlertEvent {
   const after = { alert_id: alert.id, event: 'alert.created' } as const;
-  return { event: 'alert.resolved', data: alertResolvedData(alert), after };
+  const data = alertResolvedData(alert);
+  return { event: 'alert.resolved', data, after, happened_ms: Date.parse(data.threat_cleared_at) };
 }
 
 function alertCreatedData(alert: Alert): AlertCreatedData {

@@ -11,13 +11,14 @@ import type { BackfillReport, BackfillRequest } from './backfill.ts';
 import type { DateOutcome } from './backfill-date.ts';
 import { finishBackfill } from './finish-backfill.ts';
 import { requireCluster } from './require-cluster.ts';
+import { isOfSurroundings } from './surroundings.ts';
 import { withRoot, withSession } from './with-root.ts';
 
 const LOOK_EVERY_MS = 2_000;
 
 /**
  * Adds the storm dates of a range to the tasks of the workers, shows what becomes of them, and joins months when all are done. It may be
- * stopped and started again: the workers go on. With `again`, dates that are done are made once more.
+ * stopped and started again: the workers go on. A database or store that is away is waited for. With `again`, dates that are done are made once more.
  */
 export async function backfillStore(
   config: Config,
@@ -31,21 +32,33 @@ export async function backfillStore(
   const tasks = await openDateTasks(database_url, address.url);
   const begun_ms = performance.now();
   try {
-    await tasks.add(datesThrough(from, to), source, again);
+    const dates = datesThrough(from, to);
+    await tasks.add(dates, source, again);
     const first = (await tasks.list(from, to)).filter(isOver).length;
     let rows: TaskRow[] = [];
     for (let shown = -1; !signal?.aborted; ) {
-      rows = await tasks.list(from, to);
+      let isMade: boolean;
+      try {
+        rows = await tasks.list(from, to);
+        // The database has failed over without some: they are added again.
+        if (rows.length < dates.length) await tasks.add(dates, source, false);
+        isMade = rows.filter(isOver).length === dates.length && !(await isJoining(tasks, to));
+      } catch (error) {
+        if (!isOfSurroundings(error)) throw error;
+        log.warn('Backfill:Wait:Begin', { reason: error.message, seconds: LOOK_EVERY_MS / 1000 });
+        await pause(LOOK_EVERY_MS, signal);
+        continue;
+      }
       const done = rows.filter(isOver).length;
       if (done !== shown) logProgress(log, rows, done - first, performance.now() - begun_ms);
       shown = done;
-      if (done === rows.length && !(await isJoining(tasks, to))) break;
+      if (isMade) break;
       await pause(LOOK_EVERY_MS, signal);
     }
     if (!signal?.aborted) await finishStore(config, threads, log);
-    const dates = rows.map(outcomeOf);
-    const scans = dates.reduce((sum, date) => sum + date.scans, 0);
-    return { dates, scans, seconds: Math.round((performance.now() - begun_ms) / 1000) };
+    const outcomes = rows.map(outcomeOf);
+    const scans = outcomes.reduce((sum, date) => sum + date.scans, 0);
+    return { dates: outcomes, scans, seconds: Math.round((performance.now() - begun_ms) / 1000) };
   } finally {
     await tasks.close();
   }

@@ -3,28 +3,23 @@ import fs from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { type ObjectStore, openObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
+import { type ObjectStore, openObjectStore } from '../../schemas/object-store/client.ts';
 import { addDays } from '../../schemas/time.ts';
-import {
-  type ClaimedDate,
-  type DateTasks,
-  isDatabaseAway,
-  type MadeDate,
-  openDateTasks,
-} from '../cluster/date-tasks.ts';
+import { type ClaimedDate, type DateTasks, type MadeDate, openDateTasks } from '../cluster/date-tasks.ts';
 import { type Lease, leaseName, takeLease } from '../cluster/lease.ts';
 import type { Config } from '../config.ts';
-import { Conflict, DiskRefusal, Overtaken, PipelineError, RootLost } from '../error.ts';
+import { Conflict, Overtaken, PipelineError, RootLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import type { RootReplica } from '../publish/root-replica.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
-import { pause, Unavailable } from '../sources/retry.ts';
+import { pause } from '../sources/retry.ts';
 import { joinNext } from './join-next.ts';
 import { makeDate } from './make-date.ts';
 import { requireCluster } from './require-cluster.ts';
 import { openStoredDates, type StoredDates } from './stored-dates.ts';
 import type { BackfillSource } from './storm-date-files.ts';
+import { isOfSurroundings } from './surroundings.ts';
 
 const RENEW_EVERY_MS = 5_000;
 /** Pause before the next claim when none is due. */
@@ -180,12 +175,6 @@ export function replicaOf({ fence, check }: Pick<Lease, 'fence' | 'check'>): Roo
     takePushed: async () => null,
     sweep: async () => ({ files: 0, bytes: 0 }),
   };
-}
-
-/** True for a fault that is none of the date: another date would meet it, too, and this one is made once it has passed. */
-function isOfSurroundings(error: unknown): boolean {
-  if (error instanceof StoreUnavailable || error instanceof Unavailable) return true;
-  return error instanceof RootLost || error instanceof DiskRefusal || isDatabaseAway(error);
 }
 
 /** Deletes the scratch roots of workers that were killed: they are some minutes old, and their lock is free. */

@@ -198,7 +198,7 @@ export function openObjectStore(
 
   /** The whole body of an answer; the request is repeated when it is cut off. */
   async function whole(
-    key: string,
+    target: string,
     headers: Record<string, string>,
     accepted: number[],
     patience: Patience = {},
@@ -206,7 +206,7 @@ export function openObjectStore(
     const until_ms = performance.now() + (patience.patience_ms ?? PATIENCE_MS);
     for (;;) {
       const left = { ...patience, patience_ms: Math.max(1, until_ms - performance.now()) };
-      const response = await ask('GET', addressOf(key), { headers, accepted }, left);
+      const response = await ask('GET', target, { headers, accepted }, left);
       if (response === null) return null;
       try {
         const content = await withTimeout(response, response.arrayBuffer(), left.patience_ms);
@@ -216,7 +216,7 @@ export function openObjectStore(
         return { response, content: new Uint8Array(content) };
       } catch (cause) {
         if (performance.now() + FIRST_WAIT_MS >= until_ms)
-          throw new StoreUnavailable(`GET ${addressOf(key)}: ${reasonOf(cause)}`, { cause });
+          throw new StoreUnavailable(`GET ${target}: ${reasonOf(cause)}`, { cause });
         await pause(FIRST_WAIT_MS, undefined, patience.signal === undefined ? {} : { signal: patience.signal });
       }
     }
@@ -224,7 +224,7 @@ export function openObjectStore(
 
   async function getUnless(etag: string | null, key: string, patience?: Patience) {
     const headers: Record<string, string> = etag === null ? {} : { 'If-None-Match': etag };
-    const answer = await whole(key, headers, [304], patience);
+    const answer = await whole(addressOf(key), headers, [304], patience);
     if (answer === null) return null;
     if (answer.response.status === 304) return 'unchanged' as const;
     return { content: answer.content, etag: tagOf(answer.response) };
@@ -244,7 +244,7 @@ export function openObjectStore(
     name: base,
     put: async (key, content, patience) => {
       const response = await ask('PUT', addressOf(key), { body: content }, patience);
-      await response?.arrayBuffer();
+      await finish(response);
       if (response === null) throw new StoreRefused(`PUT ${addressOf(key)}: answered 404, expected a bucket`, 404);
     },
     putIf: async (key, content, condition, patience) => {
@@ -257,7 +257,7 @@ export function openObjectStore(
           { headers, body: content, accepted: [409, 412, 501] },
           patience,
         );
-        await response?.arrayBuffer();
+        await finish(response);
         if (response === null) return 'lost_to_another';
         if (response.ok) return 'stored';
         if (response.status === 501) return 'unsupported';
@@ -272,7 +272,7 @@ export function openObjectStore(
     get: async (key, range = null, patience) => {
       const headers: Record<string, string> =
         range === null ? {} : { Range: `bytes=${range.first}-${range.first + range.length - 1}` };
-      const answer = await whole(key, headers, [], patience);
+      const answer = await whole(addressOf(key), headers, [], patience);
       if (answer === null) return null;
       if (range !== null && answer.response.status !== 206)
         throw new StoreRefused(
@@ -290,16 +290,15 @@ export function openObjectStore(
         // Stores read a plus sign as such: spaces are escaped.
         const more = token === null ? '' : `&continuation-token=${encodeURIComponent(token)}`;
         const query = `list-type=2&encoding-type=url&prefix=${encodeURIComponent(prefix + start)}${more}`;
-        const response: Response | null = await ask('GET', `${bucketUrl}/?${query}`, {}, patience);
-        if (response === null) throw new StoreRefused(`GET ${bucketUrl}: answered 404, expected a bucket`, 404);
-        const page = listingOf(await withTimeout(response, response.text(), BODY_MS), prefix.length);
+        const answer = await whole(`${bucketUrl}/?${query}`, {}, [], patience);
+        if (answer === null) throw new StoreRefused(`GET ${bucketUrl}: answered 404, expected a bucket`, 404);
+        const page = listingOf(new TextDecoder().decode(answer.content), prefix.length);
         yield* page.objects;
         token = page.next;
       } while (token !== null);
     },
     remove: async (key, patience) => {
-      const response = await ask('DELETE', addressOf(key), {}, patience);
-      await response?.arrayBuffer();
+      await finish(await ask('DELETE', addressOf(key), {}, patience));
     },
     putParts: async (key, parts, patience) => {
       const target = addressOf(key);
@@ -392,6 +391,11 @@ async function errorText(response: Response): Promise<string> {
 function reasonOf(fault: unknown): string {
   if (!(fault instanceof Error)) return String(fault);
   return fault.cause instanceof Error ? `${fault.message} (${fault.cause.message})` : fault.message;
+}
+
+/** Reads the rest of an answer whose head said what happened, so that its connection can be used again. */
+async function finish(response: Response | null): Promise<void> {
+  await response?.arrayBuffer().catch(() => {}); // cut off: nothing of it is needed
 }
 
 /** What a body reads as; throws when it has not come within a time. */

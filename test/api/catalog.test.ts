@@ -18,6 +18,7 @@ import { openRoot } from '../../pipeline/publish/root.ts';
 import type { UndatedPart } from '../../pipeline/publish/undated.ts';
 import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
+import { nextVersion } from '../../schemas/fence.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
 import { StoreUnavailable } from '../../schemas/object-store/client.ts';
@@ -169,6 +170,19 @@ test('a root with scans and without its switch has no edition', async (t) => {
   const root = await publishedRoot(t, await midnight());
   await fs.rm(join(root, layout.current));
   await failsWith(t, root, /current\.json is missing, and 2026-05-0[12] holds \d+ scans/);
+});
+
+test('a first commit that has not reached the switch is no loss, whether its writer has a fence or not', async (t) => {
+  const root = await publishedRoot(t, (await midnight()).slice(0, 1));
+  const head = join(root, layout.head(FIRST));
+  const manifest = JSON.parse(await fs.readFile(head, 'utf8'));
+  await fs.rm(join(root, layout.current));
+  for (const version of [{ commit: 1 }, nextVersion(null, 3)]) {
+    await fs.writeFile(head, JSON.stringify({ ...manifest, ...version }));
+    t.deepEqual((await open(t, root)).edition().dates, []);
+  }
+  await fs.writeFile(head, JSON.stringify({ ...manifest, commit: nextVersion(null, 3).commit + 1, fence: 3 }));
+  await failsWith(t, root, /current\.json is missing, and 2026-05-01 holds 1 scans/);
 });
 
 test('a root that lost a date of a month has no edition', async (t) => {
@@ -372,6 +386,12 @@ test('a closed date that is being opened again is read as it was until the switc
     t.is(each.failure(), null);
     t.deepEqual(each.edition().paths('detections', [FIRST]), before);
     t.is((await each.edition().manifest(FIRST))?.commit, commit - 1);
+  }
+  const fenced = { ...head, ...nextVersion(head, 3), closed: false, files: [] };
+  await fs.writeFile(join(root, layout.head(FIRST)), JSON.stringify(fenced));
+  for (let polls = 0; polls < 2; polls++) {
+    await catalog.refresh();
+    t.deepEqual(catalog.edition().paths('detections', [FIRST]), before, 'also when another writer opens it');
   }
 });
 

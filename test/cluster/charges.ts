@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Told } from './load.ts';
+import type { Answer, Told } from './load.ts';
 
 /** The ledger beside what the clients were told. */
 export interface ChargeCheck {
@@ -30,15 +30,47 @@ export async function lastEntry(database_url: string): Promise<number> {
 
 /** `after`: the last row that was there before the clients of `told` asked. */
 export async function checkCharges(database: pg.Client, after: number, told: Told): Promise<ChargeCheck> {
+  return compareCharges(await entriesAfter(database, after), told);
+}
+
+/** Answers whose charges the ledger does not have, and those that it has more than once. */
+export async function unequalAnswers(
+  database_url: string,
+  after: number,
+  answers: readonly Answer[],
+): Promise<{ readonly lost: readonly Answer[]; readonly doubled: readonly Answer[] }> {
+  const database = new pg.Client(database_url);
+  await database.connect();
+  try {
+    const creditsOf = creditsByRequest(await entriesAfter(database, after));
+    return {
+      lost: answers.filter(({ request_id, credits }) => creditsOf(request_id) < credits),
+      doubled: answers.filter(({ request_id, credits }) => creditsOf(request_id) > credits),
+    };
+  } finally {
+    await database.end();
+  }
+}
+
+async function entriesAfter(database: pg.Client, after: number): Promise<readonly Entry[]> {
   const { rows } = await database.query<Entry>(
     'select request_id, operation, credits::int as credits from ledger where request_id is not null and id > $1',
     [after],
   );
-  return compareCharges(rows, told);
+  return rows;
 }
 
 /** A refund carries the id of its request and this. */
 const REFUND = / refund$/;
+
+function creditsByRequest(entries: readonly Entry[]): (request_id: string) => number {
+  const sums = new Map<string, number>();
+  for (const { request_id, credits } of entries) {
+    const id = request_id.replace(REFUND, '');
+    sums.set(id, (sums.get(id) ?? 0) + credits);
+  }
+  return (request_id) => sums.get(request_id) ?? 0;
+}
 
 /**
  * Compares the ledger with the answers. A charge without an answer is no fault when a request was cut off: the service was killed
@@ -46,13 +78,15 @@ const REFUND = / refund$/;
  */
 export function compareCharges(
   entries: readonly Entry[],
-  { answers, failures, exports }: Pick<Told, 'answers' | 'failures' | 'exports'>,
+  told: Pick<Told, 'answers' | 'failures' | 'exports' | 'gone'>,
 ): ChargeCheck {
-  const byRequest = Map.groupBy(entries, ({ request_id }) => request_id.replace(REFUND, ''));
-  const creditsOf = (id: string) => (byRequest.get(id) ?? []).reduce((sum, { credits }) => sum + credits, 0);
+  const answers = told.answers.filter(({ request_id }) => !told.gone.has(request_id));
+  const exports = told.exports.filter(({ job_id }) => !told.gone.has(job_id));
+  const creditsOf = creditsByRequest(entries);
+  const charged = new Set(entries.map(({ request_id }) => request_id.replace(REFUND, '')));
   const answered = new Set(answers.map(({ request_id }) => request_id));
-  const unanswered = [...byRequest.keys()].filter((id) => !answered.has(id) && creditsOf(id) !== 0).length;
-  const cut = failures.filter((failure) => failure.unanswered).length;
+  const unanswered = [...charged].filter((id) => !answered.has(id) && creditsOf(id) !== 0).length;
+  const cut = told.failures.filter((failure) => failure.unanswered).length;
   const ordered = entries.filter(({ operation }) => operation === 'exports.create').length;
   const lost = answers.filter(({ request_id, credits }) => creditsOf(request_id) < credits).length;
   const more = answers.filter(({ request_id, credits }) => creditsOf(request_id) > credits).length;

@@ -9,14 +9,23 @@ import { scanId } from '../../schemas/time.ts';
 import { freePort } from '../support/free-port.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { type CommandName, commandPath } from '../support/kill/command.ts';
+import { type FaultProxy, runFaultProxy } from '../support/object-store/fault-proxy.ts';
 import { runObjectStore, storeSettings } from '../support/object-store/server.ts';
-import { runCluster } from '../support/store/cluster.ts';
+import { type Cluster as DatabaseServer, runCluster } from '../support/store/cluster.ts';
+import { type PostgresProxy, startProxy } from '../support/store/proxy.ts';
 import { answers, type Node, type ProgramNode, programNode, until } from './node.ts';
+import { clockOf } from './skew.ts';
 
 /** Every node of the cluster, and how they reach each other. */
 export interface Cluster {
   readonly postgres: Node;
   readonly store: Node;
+  /** Every connection of a node to PostgreSQL goes through this. */
+  readonly databaseProxy: PostgresProxy;
+  /** The server itself, with a replica that follows it. */
+  readonly database: DatabaseServer;
+  /** Every request of a node to the store goes through one of these. */
+  readonly storeFaults: readonly FaultProxy[];
   readonly services: readonly ProgramNode[];
   readonly proxy: ProgramNode;
   readonly streams: readonly ProgramNode[];
@@ -28,6 +37,7 @@ export interface Cluster {
   readonly url: string;
   /** Address of a service itself. */
   readonly serviceUrl: (number: number) => string;
+  /** Address of the database past the proxy. */
   readonly database_url: string;
   readonly store_address: StoreAddress;
   /** Settings of a command beside the cluster, with a data root of its own. */
@@ -47,31 +57,42 @@ export type Traffic = Readonly<
 
 const EXAMPLE = fileURLToPath(new URL('../../data/examples/deploy/haproxy.cfg', import.meta.url));
 const RECEIVER = fileURLToPath(new URL('receiver.ts', import.meta.url));
-const SERVICES = 3;
 const STREAMS = 2;
-const WORKERS = 2;
+
+/** How many there are of some kinds of node. */
+export interface Size {
+  readonly services: number;
+  readonly workers: number;
+}
 
 /** Makes the nodes in a folder, on free ports. PostgreSQL and the store run when it returns; all others are to be started. */
-export async function openCluster(folder: string, feed: string): Promise<Cluster> {
+export async function openCluster(folder: string, feed: string, size: Size): Promise<Cluster> {
   const database = runCluster(await freePort(), 'on');
+  database.follow(await freePort());
+  const databaseProxy = await startProxy(database.url);
   const objects = await runObjectStore();
   const address = await objects.bucket('hail');
   const ports = {
-    services: await portsOf(SERVICES),
+    services: await portsOf(size.services),
     streams: await portsOf(STREAMS),
     proxy: await freePort(),
     traffic: { pipelines: await freePort(), services: await freePort(), page: await freePort() },
     receiver: await freePort(),
   };
+  const storeProxies = {
+    pipelines: await runFaultProxy(throughPort(address, ports.traffic.pipelines)),
+    services: await runFaultProxy(throughPort(address, ports.traffic.services)),
+  };
   const receiver_folder = join(folder, 'receiver');
   const ca_file = await writeCertificate(receiver_folder);
-  const common = { HAIL_DATABASE_URL: database.url, HAIL_MASTER_KEY: '7'.repeat(64) };
+  const common = { HAIL_DATABASE_URL: databaseProxy.url, HAIL_MASTER_KEY: '7'.repeat(64) };
   const settings = (name: string, side: 'pipelines' | 'services', own: Readonly<Record<string, string>> = {}) => ({
     ...BARE_ENVIRONMENT,
     ...common,
-    ...storeSettings(throughPort(address, ports.traffic[side])),
+    ...storeSettings(storeProxies[side].through(throughPort(address, ports.traffic[side]))),
     HAIL_DATA: join(folder, name.replaceAll(' ', '-')),
     HAIL_LOG_LEVEL: 'info',
+    ...clockOf(name),
     ...own,
   });
   const node = (
@@ -108,7 +129,7 @@ export async function openCluster(folder: string, feed: string): Promise<Cluster
       ready: () => answers(`http://127.0.0.1:${port}/metrics`),
     }),
   );
-  const workers = Array.from({ length: WORKERS }, (_, k) =>
+  const workers = Array.from({ length: size.workers }, (_, k) =>
     programNode({ ...hail(`worker ${k + 1}`, 'hail-pipeline', ['work'], {}), ready: async () => true }),
   );
   const proxy = programNode({
@@ -136,7 +157,8 @@ export async function openCluster(folder: string, feed: string): Promise<Cluster
   const store: Node = { name: 'store', ...objects };
   const started = [receiver, ...services, proxy, ...streams, ...workers];
   return {
-    ...{ postgres, store, services, proxy, streams, workers, receiver },
+    ...{ postgres, store, databaseProxy, database, services, proxy, streams, workers, receiver },
+    storeFaults: Object.values(storeProxies),
     nodes: [postgres, store, ...started],
     url: `http://127.0.0.1:${ports.proxy}`,
     serviceUrl: (number) => `http://127.0.0.1:${ports.services[number]}`,
@@ -147,7 +169,10 @@ export async function openCluster(folder: string, feed: string): Promise<Cluster
     received: receiver_folder,
     storeTraffic: () => readTraffic(ports.traffic.page),
     stop: async () => {
-      const ended = await Promise.allSettled([...started.map((each) => each.stop()), meter.stop()]);
+      const ended = await Promise.allSettled(started.map((each) => each.stop()));
+      for (const each of [...Object.values(storeProxies), databaseProxy])
+        await ('stop' in each ? each.stop() : each.close());
+      await meter.stop();
       await store.stop();
       await postgres.stop();
       for (const end of ended) if (end.status === 'rejected') throw end.reason;

@@ -5,6 +5,7 @@ import { BOX } from './weather.ts';
 export interface Answer {
   readonly request_id: string;
   readonly credits: number;
+  readonly at_ms: number;
 }
 
 /** A request that had no answer of success. */
@@ -12,6 +13,8 @@ export interface Failure {
   readonly at_ms: number;
   readonly what: string;
   readonly reason: string;
+  /** Null: no answer came. */
+  readonly status: number | null;
   /** False when an answer came: it says that nothing was charged. */
   readonly unanswered: boolean;
 }
@@ -23,7 +26,9 @@ export interface Told {
   readonly answers: Answer[];
   readonly failures: Failure[];
   /** Exports that were accepted, by the key of the client that asked. */
-  readonly exports: { readonly key: string; readonly job_id: string }[];
+  readonly exports: { readonly key: string; readonly job_id: string; readonly at_ms: number }[];
+  /** Requests and exports that were answered, and are gone with a database that failed over without them. */
+  readonly gone: Set<string>;
   /** Times of answers, milliseconds. */
   readonly took_ms: number[];
 }
@@ -40,7 +45,7 @@ const EXPORT_EVERY = 60;
 
 /** Clients, one for each key, that ask one question after the other through the proxy, and repeat a write until it is answered. */
 export function startLoad(url: string, keys: readonly string[]): Load {
-  const told: Told = { requests: 0, answers: [], failures: [], exports: [], took_ms: [] };
+  const told: Told = { requests: 0, answers: [], failures: [], exports: [], gone: new Set(), took_ms: [] };
   const over = new AbortController();
   const clients = keys.map(async (key, client) => {
     for (let k = client * 7; !over.signal.aborted; k++) {
@@ -86,16 +91,18 @@ async function ask(told: Told, what: string, send: () => Promise<Response>): Pro
     const text = await response.text();
     if (!response.ok) {
       const reason = `${response.status} ${text.slice(0, 160)}`;
-      told.failures.push({ at_ms: started_ms, what, reason, unanswered: !response.headers.has('x-request-id') });
+      const unanswered = !response.headers.has('x-request-id');
+      told.failures.push({ at_ms: started_ms, what, reason, status: response.status, unanswered });
       return null;
     }
     told.took_ms.push(performance.now() - started_ms);
     const request_id = response.headers.get('x-request-id') ?? '';
-    told.answers.push({ request_id, credits: Number(response.headers.get('x-credits-charged')) });
+    const credits = Number(response.headers.get('x-credits-charged'));
+    told.answers.push({ request_id, credits, at_ms: performance.now() });
     return JSON.parse(text);
   } catch (error) {
     const reason = error instanceof Error ? `${error.message} ${String(error.cause ?? '')}` : String(error);
-    told.failures.push({ at_ms: started_ms, what, reason, unanswered: true });
+    told.failures.push({ at_ms: started_ms, what, reason, status: null, unanswered: true });
     return null;
   }
 }
@@ -115,7 +122,8 @@ async function orderExport(told: Told, url: string, key: string, idempotency_key
   for (;;) {
     const answer = await ask(told, 'POST /v1/exports', send);
     if (answer !== null) {
-      told.exports.push({ key, job_id: (answer as { job_id: string }).job_id });
+      const { job_id } = answer as { job_id: string };
+      told.exports.push({ key, job_id, at_ms: performance.now() });
       return;
     }
     await sleep(500);

@@ -1,13 +1,12 @@
 import { columns, grouped, readableBytes } from '../../schemas/command-line.ts';
 import type { Traffic } from './cluster.ts';
+import type { FaultRow } from './faults.ts';
 import type { Outcome } from './judge.ts';
-import type { Kill } from './kills.ts';
 import type { Told } from './load.ts';
 import type { Usage } from './usage.ts';
 
 /** Everything that a run found out. */
 export interface Findings {
-  readonly kills: readonly Kill[];
   readonly outcomes: readonly Outcome[];
   readonly told: Told;
   readonly usage: ReadonlyMap<string, Usage>;
@@ -17,13 +16,15 @@ export interface Findings {
 
 /** Kinds of failures that are printed, the most frequent first. */
 const REASONS = 8;
+/** Names that are printed of what was seen of a fault. */
+const SEEN = 4;
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-export function printFindings({ kills, outcomes, told, usage, traffic, scans }: Findings): void {
-  print(`\n${killTable(kills)}\n\n${outcomeTable(outcomes)}\n\n${usageTable(usage)}\n`);
+export function printFindings({ outcomes, told, usage, traffic, scans }: Findings): void {
+  print(`\n${outcomeTable(outcomes)}\n\n${usageTable(usage)}\n`);
   const times = told.took_ms.toSorted((a, b) => a - b);
   const quantile = (q: number) => Math.round(times[Math.floor(q * (times.length - 1))] ?? 0);
   print(
@@ -38,14 +39,28 @@ export function printFindings({ kills, outcomes, told, usage, traffic, scans }: 
     );
 }
 
-function killTable(kills: readonly Kill[]): string {
-  const rows = kills.map(({ node, how, whole_ms, failed, requests }) => [
+export function printFaults(faults: readonly FaultRow[]): void {
+  const rows = faults.map(({ node, how, whole_ms, requests, failed, lost, gone, doubled, seen }) => [
     node,
     how,
     whole_ms === null ? 'never' : `${(whole_ms / 1000).toFixed(1)} s`,
-    `${failed} of ${requests}`,
+    grouped(requests),
+    [...failed].map(([status, count]) => `${grouped(count)} × ${status}`).join(', ') || '0',
+    gone > 0 ? `${lost - gone}, and ${gone} gone` : String(lost),
+    String(doubled),
+    `${seen.slice(0, SEEN).join(', ')}${seen.length > SEEN ? ', …' : ''}`,
   ]);
-  return columns([['node', 'what', 'whole again', 'requests failed'], ...rows], 'llrr');
+  const head = [
+    'node',
+    'fault',
+    'whole again',
+    'requests',
+    'failed',
+    'charges lost',
+    'doubled',
+    'seen in logs and at /readyz',
+  ];
+  print(`\n${columns([head, ...rows], 'llrrrrrl')}\n`);
 }
 
 function outcomeTable(outcomes: readonly Outcome[]): string {

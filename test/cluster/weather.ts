@@ -61,21 +61,35 @@ export async function arrive({ files }: ComingScan, folder: string): Promise<voi
 
 /** Scans that arrive at a steady pace. */
 export interface Feed {
-  /** Id of the scan that arrives next; the last one when all have. */
+  /** Id of the scan that arrives next. Throws when none is left. */
   readonly next: () => string;
-  /** Resolves when the last one has arrived. */
-  readonly ended: Promise<void>;
+  /** No other scan arrives; ids of those that did, oldest first. */
+  readonly end: () => Promise<readonly string[]>;
 }
 
 /** Has scans arrive in a folder, one every so many milliseconds. */
 export function startFeed(scans: readonly ComingScan[], folder: string, every_ms: number): Feed {
   let arrived = 0;
+  let isOver = false;
   const deliver = async () => {
     for (const scan of scans) {
       await sleep(every_ms);
+      if (isOver) return;
       await arrive(scan, folder);
       arrived += 1;
     }
   };
-  return { next: () => scans[Math.min(arrived, scans.length - 1)]?.scan_id ?? '', ended: deliver() };
+  const delivered = deliver();
+  return {
+    next: () => {
+      const scan = scans[arrived];
+      if (scan === undefined) throw new Error(`all ${scans.length} scans have arrived, expected one that is to come`);
+      return scan.scan_id;
+    },
+    end: async () => {
+      isOver = true;
+      await delivered;
+      return scans.slice(0, arrived).map(({ scan_id }) => scan_id);
+    },
+  };
 }

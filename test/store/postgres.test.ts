@@ -455,6 +455,24 @@ if (hasPostgres) {
     },
   );
 
+  onPostgres('a row that another process locks keeps out who needs it, and nobody else', async (t, world) => {
+    const records = await world.open({ write_wait_ms: 1_000 });
+    const [tenant, free] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'free')];
+    for (const each of [tenant, free]) await records.charge(chargeOf(each, 1, world));
+    const other = new pg.Client(urlOf(world));
+    await other.connect();
+    await other.query('begin');
+    await other.query('select * from businesses where id = $1 for update', [tenant.caller.business_id]);
+    const updated = records.transaction((rows) =>
+      rows.updateTable('businesses').set({ name: 'other' }).where('id', '=', tenant.caller.business_id).execute(),
+    );
+    t.true((await refusal(updated)) instanceof RecordsUnavailable);
+    t.false(records.store.writersBlocked());
+    t.is(await records.charge(chargeOf(free, 3, world)), 'charged');
+    await other.query('rollback');
+    await other.end();
+  });
+
   onPostgres('sessions that may only read are not kept for the time after', async (t, world) => {
     const owner = new pg.Client(urlOf(world));
     await owner.connect();

@@ -21,7 +21,11 @@ export interface Cluster {
   readonly restart: () => void;
   /** Copies the server as it is now: a replica that receives nothing more. */
   readonly copy: () => void;
-  /** The server ends, and that replica answers at its address. */
+  /** Starts a replica on another port that receives every commit soon after it: a standby of asynchronous streaming replication. */
+  readonly follow: (port: number) => void;
+  /** From now on that replica receives nothing more. */
+  readonly cutOff: () => void;
+  /** The server ends, and the replica answers at its address: for a moment as a standby does, which refuses to write. */
   readonly failOver: () => void;
   /** Process that all its others descend from. */
   readonly pid: () => number;
@@ -38,10 +42,14 @@ export function runCluster(port: number, fsync: 'on' | 'off' = 'off'): Cluster {
   const folder = mkdtempSync(join(tmpdir(), 'hail-cluster-'));
   let data = join(folder, 'db');
   const run = (program: string, ...args: string[]) => asPostgres(join(programs, program), args, folder);
-  const control = (...args: string[]) => run('pg_ctl', '-D', data, '-w', '-l', join(folder, 'log'), ...args);
-  const options = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync}`;
-  const start = () => control('-o', options, 'start');
-  const stop = () => control('-m', 'immediate', 'stop');
+  const controlOf = (of: string, ...args: string[]) => run('pg_ctl', '-D', of, '-w', '-l', `${of}.log`, ...args);
+  const startOf = (of: string, at: number) => {
+    const options = `-p ${at} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${fsync}`;
+    controlOf(of, '-o', options, 'start');
+  };
+  const stopOf = (of: string) => controlOf(of, '-m', 'immediate', 'stop');
+  const start = () => startOf(data, port);
+  const stop = () => stopOf(data);
   if (process.getuid?.() === 0) {
     const [uid, gid] = ['-u', '-g'].map((option) => Number(execFileSync('id', [option, 'postgres'])));
     chownSync(folder, uid ?? 0, gid ?? 0);
@@ -49,6 +57,13 @@ export function runCluster(port: number, fsync: 'on' | 'off' = 'off'): Cluster {
   run('initdb', '-D', data, '-U', 'hail', '-A', 'trust', '--no-sync');
   start();
   const copied = join(folder, 'copy');
+  /** Port of the replica that follows; null: none does. */
+  let follower: number | null = null;
+  const backup = (...more: string[]) =>
+    run(
+      'pg_basebackup',
+      ...['-D', copied, '-h', folder, '-p', String(port), '-U', 'hail', '-c', 'fast', '--no-sync', ...more],
+    );
   const pid = () => Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
   return {
     url: `postgres://hail@127.0.0.1:${port}/postgres`,
@@ -56,18 +71,31 @@ export function runCluster(port: number, fsync: 'on' | 'off' = 'off'): Cluster {
       stop();
       start();
     },
-    copy: () =>
-      run('pg_basebackup', '-D', copied, '-h', folder, '-p', String(port), '-U', 'hail', '-c', 'fast', '--no-sync'),
+    copy: () => backup(),
+    follow: (at) => {
+      backup('--write-recovery-conf');
+      startOf(copied, at);
+      follower = at;
+    },
+    cutOff: () => {
+      const statements = ["alter system set primary_conninfo = ''", 'select pg_reload_conf()'];
+      const commands = statements.flatMap((statement) => ['-c', statement]);
+      run('psql', '-h', folder, '-p', String(follower), '-U', 'hail', '-q', ...commands, 'postgres');
+    },
     failOver: () => {
       stop();
+      if (follower !== null) stopOf(copied);
       data = copied;
       start();
+      if (follower !== null) controlOf(data, 'promote');
+      follower = null;
     },
     pid,
     kill: () => process.kill(pid(), 'SIGKILL'),
     start,
     stop: () => {
       stop();
+      if (follower !== null) stopOf(copied);
       rmSync(folder, { recursive: true, force: true });
     },
   };

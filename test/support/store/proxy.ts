@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What becomes of a COMMIT on its way to the server. */
 type Fate =
@@ -22,6 +23,8 @@ export interface PostgresProxy {
   commits: Fate;
   /** True: nothing passes, on connections that are open and on new ones; false: it does again. */
   silent: boolean;
+  /** How much later everything arrives, each way, milliseconds. */
+  delay_ms: number;
   /** Cuts what was silent, as a firewall that has forgotten its connections. */
   readonly cut: () => void;
   readonly close: () => Promise<void>;
@@ -52,6 +55,8 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
     client.once('close', () => upstream.destroy());
     upstream.once('close', () => client.destroy());
     let answerLost = false;
+    const send = later(upstream, () => proxy.delay_ms);
+    const answer = later(client, () => proxy.delay_ms);
     client.on('data', (bytes) => {
       if (silent) return;
       const fate = bytes.includes(COMMIT) ? proxy.commits : 'passes';
@@ -59,12 +64,12 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
       else if (fate === 'silent before') silent = true;
       else {
         answerLost = fate !== 'passes';
-        upstream.write(bytes);
+        send(bytes);
       }
     });
     upstream.on('data', (bytes) => {
       if (silent) return;
-      if (!answerLost) client.write(bytes);
+      if (!answerLost) answer(bytes);
       else if (proxy.commits === 'cut after') client.destroy();
       else silent = true;
     });
@@ -77,6 +82,7 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
   const proxy: PostgresProxy = {
     url: url.href,
     commits: 'passes',
+    delay_ms: 0,
     get silent() {
       return silent;
     },
@@ -91,4 +97,22 @@ export async function startProxy(server_url: string): Promise<PostgresProxy> {
     },
   };
   return proxy;
+}
+
+/** Writes to a socket in order, each piece after the delay that holds when it comes. */
+function later(socket: Socket, delay_ms: () => number): (bytes: Buffer) => void {
+  let turn: Promise<void> | null = null;
+  return (bytes) => {
+    const due_ms = performance.now() + delay_ms();
+    if (turn === null && delay_ms() === 0) {
+      socket.write(bytes);
+      return;
+    }
+    const mine: Promise<void> = (turn ?? Promise.resolve()).then(async () => {
+      await sleep(Math.max(0, due_ms - performance.now()));
+      socket.write(bytes);
+      if (turn === mine) turn = null;
+    });
+    turn = mine;
+  };
 }

@@ -161,6 +161,23 @@ export function alertsSuite(test: Register): void {
     await isToldOnce(t, records);
   });
 
+  test('records that lost what a scan raised raise it again under the ids that were sent', async (t, world) => {
+    const { records, publish, restart } = await watched(world);
+    const idsOf = async (table: 'alerts' | 'messages') => {
+      const rows = await records.reader.selectFrom(table).select('id').orderBy('id').execute();
+      return rows.map(({ id }) => id);
+    };
+    await publish(...hail(2));
+    const sent = { alerts: await idsOf('alerts'), messages: await idsOf('messages') };
+    t.deepEqual([sent.alerts.length, sent.messages.length], [1, 1]);
+    await records.transaction(async (rows) => {
+      for (const table of ['messages', 'alerts', 'matched_scans'] as const) await rows.deleteFrom(table).execute();
+    });
+    await restart();
+    await publish();
+    t.deepEqual({ alerts: await idsOf('alerts'), messages: await idsOf('messages') }, sent);
+  });
+
   test('a feed that stops, and scans without coverage, resolve nothing', async (t, world) => {
     const { records, publish } = await watched(world);
     await publish(...hail(2));
