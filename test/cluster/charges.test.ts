@@ -2,14 +2,20 @@ import test from 'ava';
 import { type ChargeCheck, compareCharges, type Entry } from './charges.ts';
 import type { Told } from './load.ts';
 
-type Answers = Pick<Told, 'answers' | 'failures' | 'exports'>;
+type Answers = Pick<Told, 'answers' | 'failures' | 'exports' | 'gone'>;
 
 const read = (request_id: string, credits = 15): Entry => ({ request_id, operation: 'hail.current', credits });
 const ordered = (request_id: string): Entry => ({ request_id, operation: 'exports.create', credits: 100 });
-const answered = (...ids: readonly string[]) => ids.map((request_id) => ({ request_id, credits: 15 }));
+const answered = (...ids: readonly string[]) => ids.map((request_id) => ({ at_ms: 0, request_id, credits: 15 }));
 const failed = (unanswered: boolean) => ({ at_ms: 0, what: 'GET /', reason: 'cut off', unanswered });
 const exported = (key: string) => ({ key, job_id: 'exp_1' });
-const told = (change: Partial<Answers>): Answers => ({ answers: [], failures: [], exports: [], ...change });
+const told = (change: Partial<Answers>): Answers => ({
+  answers: [],
+  failures: [],
+  exports: [],
+  gone: new Set(),
+  ...change,
+});
 
 const CASES: readonly (readonly [what: string, readonly Entry[], Answers, Partial<ChargeCheck>])[] = [
   ['every answer is charged', [read('a'), read('b')], told({ answers: answered('a', 'b') }), {}],
@@ -17,7 +23,8 @@ const CASES: readonly (readonly [what: string, readonly Entry[], Answers, Partia
   ['an answer is charged too little', [read('a', 10)], told({ answers: answered('a') }), { lost: 1 }],
   ['an answer is charged twice', [read('a'), read('a')], told({ answers: answered('a') }), { doubled: 1 }],
   ['an answer was refunded', [read('a'), read('a refund', -15)], told({ answers: answered('a') }), { lost: 1 }],
-  ['a free answer has no charge', [], told({ answers: [{ request_id: 'a', credits: 0 }] }), {}],
+  ['a charge is gone with a database', [], told({ answers: answered('a'), gone: new Set(['a']) }), {}],
+  ['a free answer has no charge', [], told({ answers: [{ at_ms: 0, request_id: 'a', credits: 0 }] }), {}],
   ['a request that was cut off is charged', [read('a')], told({ failures: [failed(true)] }), { unanswered: 1 }],
   ['that charge was refunded', [read('a'), read('a refund', -15)], told({ failures: [failed(true)] }), {}],
   [
