@@ -7,8 +7,8 @@ type Answers = Pick<Told, 'answers' | 'failures' | 'exports' | 'gone'>;
 const read = (request_id: string, credits = 15): Entry => ({ request_id, operation: 'hail.current', credits });
 const ordered = (request_id: string): Entry => ({ request_id, operation: 'exports.create', credits: 100 });
 const answered = (...ids: readonly string[]) => ids.map((request_id) => ({ at_ms: 0, request_id, credits: 15 }));
-const failed = (unanswered: boolean) => ({ at_ms: 0, what: 'GET /', reason: 'cut off', unanswered });
-const exported = (key: string) => ({ key, job_id: 'exp_1' });
+const failed = (unanswered: boolean) => ({ at_ms: 0, what: 'GET /', reason: 'cut off', unanswered, status: null });
+const exported = (key: string) => ({ key, job_id: 'exp_1', at_ms: 0 });
 const told = (change: Partial<Answers>): Answers => ({
   answers: [],
   failures: [],
