@@ -113,12 +113,14 @@ export function isStoreFault(error: unknown): boolean {
 const PATIENCE_MS = 30_000;
 /** An attempt is given up after this, and a second for each megabyte that it sends. */
 const ATTEMPT_MS = 15_000;
-/** Longest time for the body of a listing or of an error. */
+/** Longest time for the body of an error. */
 const BODY_MS = 15_000;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 /** Text of an error answer that is read. */
 const ERROR_BYTES = 4_000;
+/** Characters of a wrong answer that are quoted. */
+const QUOTED = 60;
 
 /** Opens a store. No request is sent. `onRequest` is told of every request. */
 export function openObjectStore(
@@ -196,27 +198,29 @@ export function openObjectStore(
     }
   }
 
-  /** The whole body of an answer; the request is repeated when it is cut off. */
+  /** The whole body of an answer; the request is repeated when it is cut off, and when `check` throws. */
   async function whole(
-    key: string,
+    target: string,
     headers: Record<string, string>,
     accepted: number[],
     patience: Patience = {},
+    check: (content: Uint8Array) => void = () => {},
   ): Promise<{ response: Response; content: Uint8Array } | null> {
     const until_ms = performance.now() + (patience.patience_ms ?? PATIENCE_MS);
     for (;;) {
       const left = { ...patience, patience_ms: Math.max(1, until_ms - performance.now()) };
-      const response = await ask('GET', addressOf(key), { headers, accepted }, left);
+      const response = await ask('GET', target, { headers, accepted }, left);
       if (response === null) return null;
       try {
-        const content = await withTimeout(response, response.arrayBuffer(), left.patience_ms);
+        const content = new Uint8Array(await withTimeout(response, response.arrayBuffer(), left.patience_ms));
         const expected = response.headers.get('content-length');
         if (expected !== null && Number(expected) !== content.byteLength && response.status !== 304)
           throw new Error(`${content.byteLength} bytes came, expected ${expected}`);
-        return { response, content: new Uint8Array(content) };
+        check(content);
+        return { response, content };
       } catch (cause) {
         if (performance.now() + FIRST_WAIT_MS >= until_ms)
-          throw new StoreUnavailable(`GET ${addressOf(key)}: ${reasonOf(cause)}`, { cause });
+          throw new StoreUnavailable(`GET ${target}: ${reasonOf(cause)}`, { cause });
         await pause(FIRST_WAIT_MS, undefined, patience.signal === undefined ? {} : { signal: patience.signal });
       }
     }
@@ -224,7 +228,7 @@ export function openObjectStore(
 
   async function getUnless(etag: string | null, key: string, patience?: Patience) {
     const headers: Record<string, string> = etag === null ? {} : { 'If-None-Match': etag };
-    const answer = await whole(key, headers, [304], patience);
+    const answer = await whole(addressOf(key), headers, [304], patience);
     if (answer === null) return null;
     if (answer.response.status === 304) return 'unchanged' as const;
     return { content: answer.content, etag: tagOf(answer.response) };
@@ -272,7 +276,7 @@ export function openObjectStore(
     get: async (key, range = null, patience) => {
       const headers: Record<string, string> =
         range === null ? {} : { Range: `bytes=${range.first}-${range.first + range.length - 1}` };
-      const answer = await whole(key, headers, [], patience);
+      const answer = await whole(addressOf(key), headers, [], patience);
       if (answer === null) return null;
       if (range !== null && answer.response.status !== 206)
         throw new StoreRefused(
@@ -290,9 +294,15 @@ export function openObjectStore(
         // Stores read a plus sign as such: spaces are escaped.
         const more = token === null ? '' : `&continuation-token=${encodeURIComponent(token)}`;
         const query = `list-type=2&encoding-type=url&prefix=${encodeURIComponent(prefix + start)}${more}`;
-        const response: Response | null = await ask('GET', `${bucketUrl}/?${query}`, {}, patience);
-        if (response === null) throw new StoreRefused(`GET ${bucketUrl}: answered 404, expected a bucket`, 404);
-        const page = listingOf(await withTimeout(response, response.text(), BODY_MS), prefix.length);
+        const answer: { readonly content: Uint8Array } | null = await whole(
+          `${bucketUrl}/?${query}`,
+          {},
+          [],
+          patience,
+          requireListing,
+        );
+        if (answer === null) throw new StoreRefused(`GET ${bucketUrl}: answered 404, expected a bucket`, 404);
+        const page = listingOf(textOf(answer.content), prefix.length);
         yield* page.objects;
         token = page.next;
       } while (token !== null);
@@ -367,6 +377,10 @@ function hashHeaders(body: Uint8Array | undefined): Record<string, string> {
   };
 }
 
+function textOf(content: Uint8Array): string {
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8');
+}
+
 function tagOf({ headers }: Response): string {
   return headers.get('etag') ?? '';
 }
@@ -411,6 +425,18 @@ async function withTimeout<Value>(response: Response, work: Promise<Value>, limi
   }
 }
 
+/**
+ * Throws when a body is not a whole page of a listing: a web page in front of the store, or the beginning of one, would read as
+ * fewer objects than there are.
+ */
+function requireListing(content: Uint8Array): void {
+  const xml = textOf(content);
+  if (!/<\/ListBucketResult>\s*$/.test(xml))
+    throw new Error(`${JSON.stringify(xml.slice(0, QUOTED))} came, expected a whole ListBucketResult`);
+  if (isMore(xml) && elementOf(xml, 'NextContinuationToken') === null)
+    throw new Error('a part of a listing came that names no next one');
+}
+
 /** Objects of one page of a listing, without the prefix of the store; `next`: token of the page that follows. */
 function listingOf(xml: string, prefix_length: number): { objects: ListedObject[]; next: string | null } {
   const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, item = '']) => ({
@@ -419,8 +445,11 @@ function listingOf(xml: string, prefix_length: number): { objects: ListedObject[
     bytes: Number(elementOf(item, 'Size')),
     modified_ms: Date.parse(elementOf(item, 'LastModified') ?? ''),
   }));
-  const is_more = elementOf(xml, 'IsTruncated') === 'true';
-  return { objects, next: is_more ? elementOf(xml, 'NextContinuationToken') : null };
+  return { objects, next: isMore(xml) ? elementOf(xml, 'NextContinuationToken') : null };
+}
+
+function isMore(xml: string): boolean {
+  return elementOf(xml, 'IsTruncated') === 'true';
 }
 
 /** Text of the first element of a name; the answers of stores are flat, and have no other markup. */
