@@ -31,8 +31,8 @@ const FAILURE_COUNTS_MS = 10_000;
 const KNOWN_MAX = 100_000;
 /** Files up to this size are copied whole, so that their content is checked; of larger ones only what is asked for is read. */
 const WHOLE_BYTES = 1_000_000;
-/** Bytes of a range that are in memory at a time. */
-const PIECE_BYTES = 4_000_000;
+/** Bytes of a range that are read at a time: of one that a slow client reads, two such pieces are in memory. */
+const PIECE_BYTES = 400_000;
 /** Part of the SHA-256 in the name of a file of the live snapshot. */
 const NAMED_HASH = /-([0-9a-f]{8})\.\w+\.arrow$/;
 
