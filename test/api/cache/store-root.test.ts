@@ -7,7 +7,8 @@ import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { openStoreRoot } from '../../../api/cache/store-root.ts';
-import { openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
+import { DataUnavailable } from '../../../api/data-root.ts';
+import { isStoreFault, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
 import { scratch } from '../../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
 import { scriptedStore } from '../../support/object-store/scripted-store.ts';
@@ -103,4 +104,14 @@ test('of a large file that a client does not read, less than a megabyte is in me
     content.findIndex((byte) => byte !== 1),
     -1,
   );
+});
+
+test('a file of the live snapshot with other bytes than its name says is a fault of the store', async (t) => {
+  const address = await scriptedStore(t, (_, response) => response.end('<html>Sign in</html>'));
+  const folder = await scratch(t, 'cache');
+  const root = await openStoreRoot({ store: openObjectStore(address), folder, bytes_max: 1e9 });
+  const error = await t.throwsAsync(root.bytes('live/20260502T001108Z-0a1b2c3d.cells.arrow'), {
+    instanceOf: DataUnavailable,
+  });
+  t.true(isStoreFault(error));
 });
