@@ -248,7 +248,7 @@ export function openObjectStore(
     name: base,
     put: async (key, content, patience) => {
       const response = await ask('PUT', addressOf(key), { body: content }, patience);
-      await response?.arrayBuffer();
+      await doneText(response);
       if (response === null) throw new StoreRefused(`PUT ${addressOf(key)}: answered 404, expected a bucket`, 404);
     },
     putIf: async (key, content, condition, patience) => {
@@ -261,7 +261,7 @@ export function openObjectStore(
           { headers, body: content, accepted: [409, 412, 501] },
           patience,
         );
-        await response?.arrayBuffer();
+        await doneText(response);
         if (response === null) return 'lost_to_another';
         if (response.ok) return 'stored';
         if (response.status === 501) return 'unsupported';
@@ -308,13 +308,12 @@ export function openObjectStore(
       } while (token !== null);
     },
     remove: async (key, patience) => {
-      const response = await ask('DELETE', addressOf(key), {}, patience);
-      await response?.arrayBuffer();
+      await doneText(await ask('DELETE', addressOf(key), {}, patience));
     },
     putParts: async (key, parts, patience) => {
       const target = addressOf(key);
       const begun = await ask('POST', `${target}?uploads=`, {}, patience);
-      const id = elementOf((await begun?.text()) ?? '', 'UploadId');
+      const id = elementOf(await doneText(begun), 'UploadId');
       if (id === null) throw new StoreRefused(`POST ${target}?uploads: names no upload, expected one`, 404);
       const upload = `uploadId=${encodeURIComponent(id)}`;
       try {
@@ -326,14 +325,14 @@ export function openObjectStore(
             { body: part },
             patience,
           );
-          await stored?.arrayBuffer();
+          await doneText(stored);
           if (stored === null) throw new StoreUnavailable(`PUT ${target}: the upload in parts is gone`);
           tags.push(tagOf(stored));
         }
         const list = tags.map((tag, k) => `<Part><PartNumber>${k + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
         const body = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`);
         const done = await ask('POST', `${target}?${upload}`, { body }, patience);
-        const text = (await done?.text()) ?? '';
+        const text = await doneText(done);
         // The answer begins before the parts are joined, so that it may be 200 and say that this failed. 404: the answer was lost.
         if (text.includes('<Error>')) throw new StoreUnavailable(`POST ${target}: ${elementOf(text, 'Code')}`);
         if (done === null && (await head(key, patience)) === null)
@@ -383,6 +382,15 @@ function textOf(content: Uint8Array): string {
 
 function tagOf({ headers }: Response): string {
   return headers.get('etag') ?? '';
+}
+
+/** Body of the answer to a request that changes something. Throws StoreUnavailable when it is cut off: what was done is not known. */
+async function doneText(response: Response | null): Promise<string> {
+  try {
+    return (await response?.text()) ?? '';
+  } catch (cause) {
+    throw new StoreUnavailable(`${response?.url}: the answer was cut off (${reasonOf(cause)})`, { cause });
+  }
 }
 
 /** A missing object is an answer, a missing bucket is not. */

@@ -39,3 +39,22 @@ test('a web page is no listing: the store counts as out of reach', async (t) => 
   });
   t.regex(error?.message ?? '', /<html><body>Sign in.* came, expected a whole ListBucketResult$/);
 });
+
+test('a write whose answer is cut off may be tried again: it is a fault of the store', async (t) => {
+  const address = await scriptedStore(t, (_, response) => {
+    response.writeHead(200, { 'Content-Length': 1000 });
+    response.write('<InitiateMultipartUploadResult>', () => response.destroy());
+  });
+  const store = openObjectStore(address);
+  async function* parts() {
+    yield Buffer.from('part');
+  }
+  const writes = {
+    put: () => store.put('a', Buffer.from('a')),
+    putIf: () => store.putIf('a', Buffer.from('a'), { if_absent: true }),
+    putParts: () => store.putParts('a', parts()),
+    remove: () => store.remove('a'),
+  };
+  for (const [name, write] of Object.entries(writes))
+    await t.throwsAsync(write(), { instanceOf: StoreUnavailable, message: /the answer was cut off/ }, name);
+});
