@@ -128,7 +128,7 @@ export function openObjectStore(
   onRequest: (outcome: RequestOutcome) => void = () => {},
 ): ObjectStore {
   const { url, region } = address;
-  const base = url.replace(/\/+$/, '');
+  const { base, bucket_url, prefix } = addressesOf(url);
   const client = new AwsClient({
     accessKeyId: address.access_key_id,
     secretAccessKey: address.secret_access_key,
@@ -137,13 +137,6 @@ export function openObjectStore(
     // Repetitions are those below.
     retries: 0,
   });
-  const { origin, pathname } = new URL(base);
-  const [bucket = '', ...below] = pathname.slice(1).split('/');
-  /** Of listings, which ask the bucket. Where the bucket is part of the host name there is no path but the prefix. */
-  const isPathStyle = !new URL(base).hostname.startsWith(`${bucket}.`) && bucket !== '';
-  const bucketUrl = isPathStyle ? `${origin}/${bucket}` : origin;
-  const inside = decodeURIComponent(isPathStyle ? below.join('/') : pathname.slice(1));
-  const prefix = inside === '' ? '' : `${inside}/`;
   const addressOf = (key: string) => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
 
   /** The answer to a request, or null for 404; repeats it while the store fails. `accepted`: statuses that are answers, too. */
@@ -295,13 +288,13 @@ export function openObjectStore(
         const more = token === null ? '' : `&continuation-token=${encodeURIComponent(token)}`;
         const query = `list-type=2&encoding-type=url&prefix=${encodeURIComponent(prefix + start)}${more}`;
         const answer: { readonly content: Uint8Array } | null = await whole(
-          `${bucketUrl}/?${query}`,
+          `${bucket_url}/?${query}`,
           {},
           [],
           patience,
           requireListing,
         );
-        if (answer === null) throw new StoreRefused(`GET ${bucketUrl}: answered 404, expected a bucket`, 404);
+        if (answer === null) throw new StoreRefused(`GET ${bucket_url}: answered 404, expected a bucket`, 404);
         const page = listingOf(textOf(answer.content), prefix.length);
         yield* page.objects;
         token = page.next;
@@ -342,6 +335,28 @@ export function openObjectStore(
         throw error;
       }
     },
+  };
+}
+
+/** Amazon's form of an address whose bucket is part of the host name. */
+const BUCKET_IN_HOST = /^.+\.s3[.-].*\bamazonaws\.com(\.cn)?$/;
+
+/** Addresses of a store: `base` of objects, `bucket_url` of listings, which begin with `prefix`. */
+export function addressesOf(url: string): {
+  readonly base: string;
+  readonly bucket_url: string;
+  readonly prefix: string;
+} {
+  // aws4fetch signs a plus sign as a space.
+  const base = url.replace(/\/+$/, '').replaceAll('+', '%2B');
+  const { origin, hostname, pathname } = new URL(base);
+  const [bucket = '', ...below] = pathname.slice(1).split('/');
+  const isInPath = bucket !== '' && !BUCKET_IN_HOST.test(hostname);
+  const inside = decodeURIComponent(isInPath ? below.join('/') : pathname.slice(1));
+  return {
+    base,
+    bucket_url: isInPath ? `${origin}/${bucket}` : origin,
+    prefix: inside === '' ? '' : `${inside}/`,
   };
 }
 

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { openObjectStore, StoreUnavailable } from '../../../schemas/object-store/client.ts';
+import { addressesOf, openObjectStore, StoreUnavailable } from '../../../schemas/object-store/client.ts';
 import { scriptedStore } from '../../support/object-store/scripted-store.ts';
 
 const HEAD = '<?xml version="1.0"?><ListBucketResult><Name>hail</Name>';
@@ -58,3 +58,14 @@ test('a write whose answer is cut off may be tried again: it is a fault of the s
   for (const [name, write] of Object.entries(writes))
     await t.throwsAsync(write(), { instanceOf: StoreUnavailable, message: /the answer was cut off/ }, name);
 });
+
+for (const [url, bucket_url, prefix] of [
+  ['https://s3.example.com/hail', 'https://s3.example.com/hail', ''],
+  ['https://hail.example.com/hail/', 'https://hail.example.com/hail', ''],
+  ['https://s3.us-east-1.amazonaws.com/bucket/a/ab', 'https://s3.us-east-1.amazonaws.com/bucket', 'a/ab/'],
+  ['https://bucket.s3.us-east-1.amazonaws.com', 'https://bucket.s3.us-east-1.amazonaws.com', ''],
+  ['https://bucket.s3.us-east-1.amazonaws.com/a', 'https://bucket.s3.us-east-1.amazonaws.com', 'a/'],
+  ['http://127.0.0.1:9000/hail/a%20b', 'http://127.0.0.1:9000/hail', 'a b/'],
+  ['http://127.0.0.1:9000/hail/a+b', 'http://127.0.0.1:9000/hail', 'a+b/'],
+] as const)
+  test(`listings of ${url} are asked of its bucket`, (t) => t.like(addressesOf(url), { bucket_url, prefix }));
