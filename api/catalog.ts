@@ -124,7 +124,7 @@ export interface Catalog {
   readonly failure: () => string | null;
   /** The refusal of data of a format or version that this release cannot read; null without one. */
   readonly unreadable: () => UnreadableVersion | null;
-  /** Since when the store of the root is out of reach, epoch milliseconds; the last edition stays. Null: it is not. */
+  /** How long the store of the root has been out of reach, milliseconds; the last edition stays. Null: it is not. */
   readonly outage: () => number | null;
   /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
@@ -192,6 +192,7 @@ export async function openCatalog(
   let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
+  /** Monotonic time at which the last edition began to stand for what the store holds now; null: it does not. */
   let outage_ms: number | null = null;
   /** Monotonic time at which the store was first not reached; null while it is. */
   let unreached_ms: number | null = null;
@@ -261,7 +262,7 @@ export async function openCatalog(
           storeOutage(asUnavailable(error).message, 0);
         }
         // What was read before is still true, and what of it is here can be answered from.
-        if (seen !== undefined && 'edition' in state && isStoreFault(error)) outage_ms ??= Date.now();
+        if (seen !== undefined && 'edition' in state && isStoreFault(error)) outage_ms ??= performance.now();
         else state = { failure: asUnavailable(error) };
       })
       .finally(() => {
@@ -280,7 +281,7 @@ export async function openCatalog(
   return {
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
-    outage: () => outage_ms,
+    outage: () => (outage_ms === null ? null : performance.now() - outage_ms),
     missing: () => ('failure' in state ? state.failure.missing : []),
     unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
     refresh: async () => {

@@ -110,6 +110,7 @@ export const Settings = z.object({
     }),
   HAIL_STORE_URL: z
     .url({ protocol: /^https?$/ })
+    .refine(isPlain, 'expected the address of a bucket without a user, a question mark and a number sign')
     .optional()
     .meta({
       description:
@@ -223,6 +224,12 @@ export function storeAddress(settings: Settings, refusal: (fault: string) => Err
     secret_access_key: secret,
     region: settings.HAIL_STORE_REGION,
   };
+}
+
+/** True for an address that a key can be put behind. */
+function isPlain(address: string): boolean {
+  const { username, password, search, hash } = new URL(address);
+  return `${username}${password}${search}${hash}` === '';
 }
 
 /** Settings whose value is not repeated in a message. */

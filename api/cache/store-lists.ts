@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isBehind, type Version } from '../../schemas/fence.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { ObjectStore } from '../../schemas/object-store/client.ts';
+import { type ObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
 import type { DataRoot } from '../data-root.ts';
 import { turns } from '../turns.ts';
 
@@ -24,10 +24,21 @@ const NUMBERED = /\/\d+\.json$/;
 /**
  * The lists of a store. A poll asks for the pointer, when its tag has changed, and for one listing of the manifests, whose tags
  * show which of them changed. A content that is older than one that was read before is a stale answer, or was written by a
- * pipeline that has lost its lease: the one before stays. So does a list that the listing lacks while it is still there.
+ * pipeline that has lost its lease: the one before stays. So does a list that the listing lacks while it is still there. Once the
+ * store holds a root of another name, none of them says anything.
  */
 export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' | 'partitions'> {
   const contents = new Map<string, Content>();
+  /** Throws StoreUnavailable for what is no JSON, such as the web page of a server in front of the store. */
+  const listIn = (path: string, content: Uint8Array): string => {
+    const text = Buffer.from(content).toString('utf8');
+    try {
+      JSON.parse(text);
+    } catch (cause) {
+      throw new StoreUnavailable(`GET ${store.name}/${path}: the answer is not JSON, expected a list`, { cause });
+    }
+    return text;
+  };
   /** Tags of the last listing, by key. */
   let listed: ReadonlyMap<string, string> = new Map();
   /** Heads whose content has another tag than the listing said, with the number of that poll: they are read again. */
@@ -39,7 +50,7 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
     const before = contents.get(path) ?? null;
     const found = await inTurn(() => store.getUnless(before?.etag ?? null, path, PATIENCE));
     if (found === 'unchanged' || found === null) return before;
-    const text = Buffer.from(found.content).toString('utf8');
+    const text = listIn(path, found.content);
     const content = { etag: found.etag, text, version: versionOf(text) };
     const [version, seen] = [content.version, before?.version ?? null];
     if (version !== null && seen !== null && isBehind(version, seen)) return before;
@@ -56,7 +67,17 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
   };
   const numbered = async (path: string): Promise<string | null> => {
     const found = await inTurn(() => store.get(path, null, PATIENCE));
-    return found === null ? null : Buffer.from(found.content).toString('utf8');
+    return found === null ? null : listIn(path, found.content);
+  };
+  const name = async (): Promise<string | null> => {
+    const before = contents.get(layout.root);
+    const found = await newest(layout.root);
+    if (before !== undefined && found !== null && found !== before) {
+      contents.clear();
+      unsettled.clear();
+      contents.set(layout.root, found);
+    }
+    return found?.text ?? null;
   };
   const isPolled = (path: string) => path === layout.current || path === layout.feeds;
   return {
@@ -69,6 +90,7 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
       return since === undefined ? tag : `${tag} ${since}`;
     },
     text: async (path) => {
+      if (path === layout.root) return await name();
       if (NUMBERED.test(path)) return await numbered(path);
       if (path.startsWith(`${layout.manifests}/`)) return (await newestHead(path))?.text ?? null;
       // The content that the mark was of.

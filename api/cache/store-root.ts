@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
-import { type ByteRange, isStoreFault, type ObjectStore, type Patience } from '../../schemas/object-store/client.ts';
+import {
+  type ByteRange,
+  isStoreFault,
+  type ObjectStore,
+  type Patience,
+  StoreUnavailable,
+} from '../../schemas/object-store/client.ts';
 import { downloadFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, DataUnavailable, type FileRange, type ImmutableFile, openPart } from '../data-root.ts';
 import { type FileCache, openFileCache } from './file-cache.ts';
@@ -31,8 +37,8 @@ const FAILURE_COUNTS_MS = 10_000;
 const KNOWN_MAX = 100_000;
 /** Files up to this size are copied whole, so that their content is checked; of larger ones only what is asked for is read. */
 const WHOLE_BYTES = 1_000_000;
-/** Bytes of a range that are in memory at a time. */
-const PIECE_BYTES = 4_000_000;
+/** Bytes of a range that are read at a time: of one that a slow client reads, two such pieces are in memory. */
+const PIECE_BYTES = 400_000;
 /** Part of the SHA-256 in the name of a file of the live snapshot. */
 const NAMED_HASH = /-([0-9a-f]{8})\.\w+\.arrow$/;
 
@@ -74,9 +80,9 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
       const content = await files.read(path);
       const [, hash] = NAMED_HASH.exec(path) ?? [];
       const found = createHash('sha256').update(content).digest('hex').slice(0, 8);
-      if (hash !== undefined && hash !== found)
-        throw new DataUnavailable(path, `has a SHA-256 that begins with ${found}, its name says ${hash}`);
-      return content;
+      if (hash === undefined || hash === found) return content;
+      const cause = new StoreUnavailable(`GET ${store.name}/${path}: content has SHA-256 ${found}…, expected ${hash}…`);
+      throw new DataUnavailable(path, 'cannot be read from the store', { cause });
     },
     part: async (path, first, length) => {
       const content = await files.read(path, { first, length });

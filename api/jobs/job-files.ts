@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import {
+  type ObjectHead,
   type ObjectStore,
   openObjectStore,
   type RequestOutcome,
@@ -82,6 +83,8 @@ function filesInStore(store: ObjectStore, root: string): JobFiles {
       await putFile(store, keyOf(job), jobFilePath(root, job));
       found = await store.head(keyOf(job), ASKED);
     }
+    // The answer to a HEAD has no body, so that a missing bucket looks like a missing file: a listing tells them apart.
+    if (found?.bytes !== job.bytes) found = await listed(store, keyOf(job));
     if (found === null) return 'is gone';
     return found.bytes === job.bytes ? null : `has ${found.bytes} bytes, its row says ${job.bytes ?? 'none'}`;
   };
@@ -103,4 +106,9 @@ function filesInStore(store: ObjectStore, root: string): JobFiles {
     },
     removeNamed: (kind, name) => store.remove(`${FOLDERS[kind]}/${name}`),
   };
+}
+
+async function listed(store: ObjectStore, wanted: string): Promise<ObjectHead | null> {
+  for await (const found of store.list(wanted, ASKED)) if (found.key === wanted) return found;
+  return null;
 }

@@ -1,33 +1,13 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { z } from 'zod';
 import type { Store } from '../store/database.ts';
 import { isOutage } from '../store/errors.ts';
 import { EARLIER_COMMIT } from '../store/migrate.ts';
+import { openCommitJournal, type UnresolvedCommit } from './commit-journal.ts';
 import { type Charge, REQUEST_ID, refundAll, refundId } from './ledger.ts';
 import { wasCommitted } from './outcome.ts';
 
 /** How often the outcome of a commit is asked for that could not be looked up. */
 const RESOLVE_EVERY_MS = 250;
 const REASON = 'the answer to its commit was lost, and nothing was served';
-
-/** A commit whose outcome is not known; no answer was served for its charges. */
-const UnresolvedCommit = z.object({
-  /** Request id of its first charge; without charges, the number of its transaction. Earlier versions: a UUID. */
-  id: z.string(),
-  charges: z.array(
-    z.object({
-      business_id: z.string(),
-      key_id: z.string(),
-      operation: z.string(),
-      credits: z.number(),
-      count: z.number(),
-      at_ms: z.number(),
-      request_id: z.string().optional(),
-    }),
-  ),
-});
-type UnresolvedCommit = z.infer<typeof UnresolvedCommit>;
 
 /** Commits of charges whose outcome is not known: found out as soon as the database can be reached, and taken back if made. */
 export interface UnresolvedCommits {
@@ -48,16 +28,13 @@ export interface UnresolvedCommitsOptions {
 /** Begins with what an earlier process left in the journal. Throws when the journal is not one. */
 export function openUnresolvedCommits({ store, journal, report }: UnresolvedCommitsOptions): UnresolvedCommits {
   const open = new Map<string, { readonly doubt: UnresolvedCommit; readonly resolved: (committed: boolean) => void }>();
+  const file = openCommitJournal(journal);
   let timer: NodeJS.Timeout | null = null;
   let resolving: Promise<void> | null = null;
 
   function write(): void {
-    if (journal === null) return;
     try {
-      writeJournal(
-        journal,
-        [...open.values()].map(({ doubt }) => doubt).filter(({ charges }) => charges.length > 0),
-      );
+      file.write([...open.values()].map(({ doubt }) => doubt).filter(({ charges }) => charges.length > 0));
     } catch (error) {
       report(
         `records: ${journal} cannot be written, what is in doubt is forgotten at the next start (${String(error)})`,
@@ -124,8 +101,7 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
     }, RESOLVE_EVERY_MS).unref();
   }
 
-  for (const doubt of readJournal(journal))
-    if (doubt.charges.length > 0) open.set(doubt.id, { doubt, resolved: () => {} });
+  for (const doubt of file.left) if (doubt.charges.length > 0) open.set(doubt.id, { doubt, resolved: () => {} });
   if (open.size > 0) later();
 
   return {
@@ -138,40 +114,7 @@ export function openUnresolvedCommits({ store, journal, report }: UnresolvedComm
       if (timer !== null) clearTimeout(timer);
       await resolving;
       if (timer !== null) clearTimeout(timer);
-      await resolveAll();
+      await resolveAll().finally(file.close);
     },
   };
-}
-
-function readJournal(path: string | null): readonly UnresolvedCommit[] {
-  if (path === null || !existsSync(path)) return [];
-  const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line, k) => {
-    try {
-      return UnresolvedCommit.parse(JSON.parse(line));
-    } catch (cause) {
-      throw new Error(`${path}: line ${k + 1} is no commit in doubt, expected what the service writes there`, {
-        cause,
-      });
-    }
-  });
-}
-
-/** The whole file or the one before, also when the power fails. */
-function writeJournal(path: string, commits: readonly UnresolvedCommit[]): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const file = openSync(`${path}.new`, 'w', 0o600);
-  try {
-    writeSync(file, commits.map((doubt) => `${JSON.stringify(doubt)}\n`).join(''));
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(`${path}.new`, path);
-  const folder = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

@@ -62,8 +62,7 @@ export function serviceMetrics(
       gauge.reset();
     const is_readable = catalog.failure() === null;
     gauges.ready.set({ part: 'data' }, is_readable ? 1 : 0);
-    const outage_ms = catalog.outage();
-    gauges.store_outage.set(outage_ms === null ? 0 : (Date.now() - outage_ms) / 1000);
+    gauges.store_outage.set((catalog.outage() ?? 0) / 1000);
     for (const folder of catalog.missing()) gauges.missing.set({ folder: folderOf(folder) }, 1);
     const edition = is_readable ? catalog.edition() : NOTHING_PUBLISHED;
     const { newest_scan_ms, feedStates } = edition;

@@ -66,7 +66,7 @@ export const getHealth = readEndpoint({
 /** Why the published data are not as they should be, in words; null: they are, or the cause is only in the log. */
 function faultOf({ catalog }: Services): string | null {
   const outage_ms = catalog.outage();
-  if (outage_ms !== null) return `the object store is out of reach since ${timestamp(outage_ms)}`;
+  if (outage_ms !== null) return `the object store is out of reach since ${timestamp(machineClock() - outage_ms)}`;
   return catalog.unreadable()?.message ?? null;
 }
 

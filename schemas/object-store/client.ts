@@ -113,12 +113,14 @@ export function isStoreFault(error: unknown): boolean {
 const PATIENCE_MS = 30_000;
 /** An attempt is given up after this, and a second for each megabyte that it sends. */
 const ATTEMPT_MS = 15_000;
-/** Longest time for the body of a listing or of an error. */
+/** Longest time for the body of an error. */
 const BODY_MS = 15_000;
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 /** Text of an error answer that is read. */
 const ERROR_BYTES = 4_000;
+/** Characters of a wrong answer that are quoted. */
+const QUOTED = 60;
 
 /** Opens a store. No request is sent. `onRequest` is told of every request. */
 export function openObjectStore(
@@ -126,7 +128,7 @@ export function openObjectStore(
   onRequest: (outcome: RequestOutcome) => void = () => {},
 ): ObjectStore {
   const { url, region } = address;
-  const base = url.replace(/\/+$/, '');
+  const { base, bucket_url, prefix } = addressesOf(url);
   const client = new AwsClient({
     accessKeyId: address.access_key_id,
     secretAccessKey: address.secret_access_key,
@@ -135,13 +137,6 @@ export function openObjectStore(
     // Repetitions are those below.
     retries: 0,
   });
-  const { origin, pathname } = new URL(base);
-  const [bucket = '', ...below] = pathname.slice(1).split('/');
-  /** Of listings, which ask the bucket. Where the bucket is part of the host name there is no path but the prefix. */
-  const isPathStyle = !new URL(base).hostname.startsWith(`${bucket}.`) && bucket !== '';
-  const bucketUrl = isPathStyle ? `${origin}/${bucket}` : origin;
-  const inside = decodeURIComponent(isPathStyle ? below.join('/') : pathname.slice(1));
-  const prefix = inside === '' ? '' : `${inside}/`;
   const addressOf = (key: string) => `${base}/${key.split('/').map(encodeURIComponent).join('/')}`;
 
   /** The answer to a request, or null for 404; repeats it while the store fails. `accepted`: statuses that are answers, too. */
@@ -196,12 +191,13 @@ export function openObjectStore(
     }
   }
 
-  /** The whole body of an answer; the request is repeated when it is cut off. */
+  /** The whole body of an answer; the request is repeated when it is cut off, and when `check` throws. */
   async function whole(
     target: string,
     headers: Record<string, string>,
     accepted: number[],
     patience: Patience = {},
+    check: (content: Uint8Array) => void = () => {},
   ): Promise<{ response: Response; content: Uint8Array } | null> {
     const until_ms = performance.now() + (patience.patience_ms ?? PATIENCE_MS);
     for (;;) {
@@ -209,11 +205,12 @@ export function openObjectStore(
       const response = await ask('GET', target, { headers, accepted }, left);
       if (response === null) return null;
       try {
-        const content = await withTimeout(response, response.arrayBuffer(), left.patience_ms);
+        const content = new Uint8Array(await withTimeout(response, response.arrayBuffer(), left.patience_ms));
         const expected = response.headers.get('content-length');
         if (expected !== null && Number(expected) !== content.byteLength && response.status !== 304)
           throw new Error(`${content.byteLength} bytes came, expected ${expected}`);
-        return { response, content: new Uint8Array(content) };
+        check(content);
+        return { response, content };
       } catch (cause) {
         if (performance.now() + FIRST_WAIT_MS >= until_ms)
           throw new StoreUnavailable(`GET ${target}: ${reasonOf(cause)}`, { cause });
@@ -290,9 +287,15 @@ export function openObjectStore(
         // Stores read a plus sign as such: spaces are escaped.
         const more = token === null ? '' : `&continuation-token=${encodeURIComponent(token)}`;
         const query = `list-type=2&encoding-type=url&prefix=${encodeURIComponent(prefix + start)}${more}`;
-        const answer = await whole(`${bucketUrl}/?${query}`, {}, [], patience);
-        if (answer === null) throw new StoreRefused(`GET ${bucketUrl}: answered 404, expected a bucket`, 404);
-        const page = listingOf(new TextDecoder().decode(answer.content), prefix.length);
+        const answer: { readonly content: Uint8Array } | null = await whole(
+          `${bucket_url}/?${query}`,
+          {},
+          [],
+          patience,
+          requireListing,
+        );
+        if (answer === null) throw new StoreRefused(`GET ${bucket_url}: answered 404, expected a bucket`, 404);
+        const page = listingOf(textOf(answer.content), prefix.length);
         yield* page.objects;
         token = page.next;
       } while (token !== null);
@@ -303,7 +306,7 @@ export function openObjectStore(
     putParts: async (key, parts, patience) => {
       const target = addressOf(key);
       const begun = await ask('POST', `${target}?uploads=`, {}, patience);
-      const id = elementOf((await begun?.text()) ?? '', 'UploadId');
+      const id = elementOf(await doneText(begun), 'UploadId');
       if (id === null) throw new StoreRefused(`POST ${target}?uploads: names no upload, expected one`, 404);
       const upload = `uploadId=${encodeURIComponent(id)}`;
       try {
@@ -315,14 +318,14 @@ export function openObjectStore(
             { body: part },
             patience,
           );
-          await stored?.arrayBuffer();
+          await doneText(stored);
           if (stored === null) throw new StoreUnavailable(`PUT ${target}: the upload in parts is gone`);
           tags.push(tagOf(stored));
         }
         const list = tags.map((tag, k) => `<Part><PartNumber>${k + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
         const body = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`);
         const done = await ask('POST', `${target}?${upload}`, { body }, patience);
-        const text = (await done?.text()) ?? '';
+        const text = await doneText(done);
         // The answer begins before the parts are joined, so that it may be 200 and say that this failed. 404: the answer was lost.
         if (text.includes('<Error>')) throw new StoreUnavailable(`POST ${target}: ${elementOf(text, 'Code')}`);
         if (done === null && (await head(key, patience)) === null)
@@ -332,6 +335,28 @@ export function openObjectStore(
         throw error;
       }
     },
+  };
+}
+
+/** Amazon's form of an address whose bucket is part of the host name. */
+const BUCKET_IN_HOST = /^.+\.s3[.-].*\bamazonaws\.com(\.cn)?$/;
+
+/** Addresses of a store: `base` of objects, `bucket_url` of listings, which begin with `prefix`. */
+export function addressesOf(url: string): {
+  readonly base: string;
+  readonly bucket_url: string;
+  readonly prefix: string;
+} {
+  // aws4fetch signs a plus sign as a space.
+  const base = url.replace(/\/+$/, '').replaceAll('+', '%2B');
+  const { origin, hostname, pathname } = new URL(base);
+  const [bucket = '', ...below] = pathname.slice(1).split('/');
+  const isInPath = bucket !== '' && !BUCKET_IN_HOST.test(hostname);
+  const inside = decodeURIComponent(isInPath ? below.join('/') : pathname.slice(1));
+  return {
+    base,
+    bucket_url: isInPath ? `${origin}/${bucket}` : origin,
+    prefix: inside === '' ? '' : `${inside}/`,
   };
 }
 
@@ -366,8 +391,21 @@ function hashHeaders(body: Uint8Array | undefined): Record<string, string> {
   };
 }
 
+function textOf(content: Uint8Array): string {
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('utf8');
+}
+
 function tagOf({ headers }: Response): string {
   return headers.get('etag') ?? '';
+}
+
+/** Body of the answer to a request that changes something. Throws StoreUnavailable when it is cut off: what was done is not known. */
+async function doneText(response: Response | null): Promise<string> {
+  try {
+    return (await response?.text()) ?? '';
+  } catch (cause) {
+    throw new StoreUnavailable(`${response?.url}: the answer was cut off (${reasonOf(cause)})`, { cause });
+  }
 }
 
 /** A missing object is an answer, a missing bucket is not. */
@@ -415,6 +453,18 @@ async function withTimeout<Value>(response: Response, work: Promise<Value>, limi
   }
 }
 
+/**
+ * Throws when a body is not a whole page of a listing: a web page in front of the store, or the beginning of one, would read as
+ * fewer objects than there are.
+ */
+function requireListing(content: Uint8Array): void {
+  const xml = textOf(content);
+  if (!/<\/ListBucketResult>\s*$/.test(xml))
+    throw new Error(`${JSON.stringify(xml.slice(0, QUOTED))} came, expected a whole ListBucketResult`);
+  if (isMore(xml) && elementOf(xml, 'NextContinuationToken') === null)
+    throw new Error('a part of a listing came that names no next one');
+}
+
 /** Objects of one page of a listing, without the prefix of the store; `next`: token of the page that follows. */
 function listingOf(xml: string, prefix_length: number): { objects: ListedObject[]; next: string | null } {
   const objects = [...xml.matchAll(/<Contents>(.*?)<\/Contents>/gs)].map(([, item = '']) => ({
@@ -423,8 +473,11 @@ function listingOf(xml: string, prefix_length: number): { objects: ListedObject[
     bytes: Number(elementOf(item, 'Size')),
     modified_ms: Date.parse(elementOf(item, 'LastModified') ?? ''),
   }));
-  const is_more = elementOf(xml, 'IsTruncated') === 'true';
-  return { objects, next: is_more ? elementOf(xml, 'NextContinuationToken') : null };
+  return { objects, next: isMore(xml) ? elementOf(xml, 'NextContinuationToken') : null };
+}
+
+function isMore(xml: string): boolean {
+  return elementOf(xml, 'IsTruncated') === 'true';
 }
 
 /** Text of the first element of a name; the answers of stores are flat, and have no other markup. */

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { storeLists } from '../../../api/cache/store-lists.ts';
 import { layout } from '../../../schemas/layout.ts';
-import type { ObjectStore } from '../../../schemas/object-store/client.ts';
+import { type ObjectStore, StoreUnavailable } from '../../../schemas/object-store/client.ts';
 
 interface Stored {
   readonly etag: string;
@@ -42,15 +42,16 @@ function memoryStore() {
         if (key.startsWith(prefix)) yield { key, etag, bytes: text.length, modified_ms: 0 };
     },
   };
+  const putText = (key: string, text: string) => {
+    objects.set(key, { etag: `"${text}"`, text });
+  };
   return {
     lists: storeLists(store as unknown as ObjectStore),
     asked,
     /** Most lists that were read at once. */
     most: () => most,
-    put: (key: string, value: object) => {
-      const text = JSON.stringify(value);
-      objects.set(key, { etag: `"${text}"`, text });
-    },
+    put: (key: string, value: object) => putText(key, JSON.stringify(value)),
+    putText,
     remove: (key: string) => objects.delete(key),
     /** Answers a key as it is now, whatever is put later. */
     freeze: (key: string) => stale.set(key, objects.get(key) ?? null),
@@ -157,4 +158,36 @@ test('the lists of many dates are read some at a time, and all of them', async (
   const texts = await Promise.all(heads.map((head) => store.lists.text(head)));
   t.is(texts.filter((text) => text !== null).length, 400);
   t.is(store.most(), 16);
+});
+
+test('lists of a root that the store no longer holds do not stay beside those of another one', async (t) => {
+  const { lists, put } = memoryStore();
+  const read = async () => {
+    await lists.mark(layout.current);
+    const texts = [await lists.text(layout.root), await lists.text(layout.current)];
+    await lists.partitions();
+    return [...texts, await lists.text(HEAD)].map((text) => JSON.parse(text ?? 'null'));
+  };
+  for (const [root_id, commit] of [
+    ['root_a', 9],
+    ['root_b', 1],
+  ] as const) {
+    const written = [{ root_id }, { commit, made_by: root_id }, { commit, made_by: root_id }];
+    for (const [k, path] of [layout.root, layout.current, HEAD].entries()) put(path, written[k] ?? {});
+    t.deepEqual(await read(), written);
+  }
+});
+
+test('a web page instead of a list is a fault of the store, and the list before stays', async (t) => {
+  const { lists, put, putText } = memoryStore();
+  put(layout.current, { fence: 2, commit: 7 });
+  await lists.mark(layout.current);
+  for (const path of [layout.current, layout.manifest('2026-05-01', 7)]) {
+    putText(path, '<html>Sign in</html>');
+    const asked = path === layout.current ? lists.mark(path) : lists.text(path);
+    await t.throwsAsync(asked, { instanceOf: StoreUnavailable, message: /is not JSON, expected a list$/ });
+  }
+  put(layout.current, { fence: 1, commit: 8 });
+  await lists.mark(layout.current);
+  t.is(await lists.text(layout.current), '{"fence":2,"commit":7}');
 });

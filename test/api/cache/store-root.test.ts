@@ -2,15 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { Writable } from 'node:stream';
+import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { openStoreRoot } from '../../../api/cache/store-root.ts';
-import { openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
+import { DataUnavailable } from '../../../api/data-root.ts';
+import { isStoreFault, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
 import { scratch } from '../../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
+import { scriptedStore } from '../../support/object-store/scripted-store.ts';
 
 const CONTENT = Buffer.alloc(1_000_000, 'rows of a table, ');
 const FILE = {
@@ -23,20 +24,13 @@ const PROCESS = fileURLToPath(new URL('../../support/object-store/cached-file-pr
 /** A store of one file. `halfway`: called when half of it is sent; the rest follows when it resolves. */
 async function storeOf(t: ExecutionContext, halfway: () => Promise<void> = async () => {}) {
   const counts = { asked: 0 };
-  const server = createServer(async (_, response) => {
+  const address = await scriptedStore(t, async (_, response) => {
     counts.asked += 1;
     response.writeHead(200, { 'Content-Length': CONTENT.length });
     response.write(CONTENT.subarray(0, CONTENT.length / 2));
     await halfway();
     response.end(CONTENT.subarray(CONTENT.length / 2));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hail`;
-  const address: StoreAddress = { url, region: 'us-east-1', access_key_id: 'name', secret_access_key: 'secret' };
   return { address, counts };
 }
 
@@ -83,4 +77,41 @@ test('a disk that takes no more is the fault of this machine: the store is asked
   const copying = copyingProcess(address, folder, '100');
   t.is(copying.stdout === null ? '' : await text(copying.stdout), 'EFBIG');
   t.deepEqual([counts.asked, filesIn(folder)], [1, []]);
+});
+
+test('of a large file that a client does not read, less than a megabyte is in memory', async (t) => {
+  const bytes = 20_000_000;
+  let sent_bytes = 0;
+  const address = await scriptedStore(t, (request, response) => {
+    const [first = 0, last = 0] = (request.headers.range ?? '').match(/\d+/g)?.map(Number) ?? [];
+    sent_bytes += last + 1 - first;
+    response.writeHead(206).end(Buffer.alloc(last + 1 - first, 1));
+  });
+  const folder = await scratch(t, 'cache');
+  const root = await openStoreRoot({ store: openObjectStore(address), folder, bytes_max: 1e9 });
+  const file = { path: 'tiles/a.pmtiles', bytes, sha256: '' };
+  const unread = await root.open(file, { first: 0, last: bytes - 1 });
+  // A client whose connection is full: its first part was taken, and nothing more.
+  const sink = new Writable({ write: () => {} });
+  unread.pipe(sink);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  t.true(sent_bytes > 0 && sent_bytes < 1_000_000, `${sent_bytes} bytes`);
+  unread.destroy();
+  const read = await root.open(file, { first: 5, last: bytes - 1 });
+  const content = await buffer(read);
+  t.is(content.length, bytes - 5);
+  t.is(
+    content.findIndex((byte) => byte !== 1),
+    -1,
+  );
+});
+
+test('a file of the live snapshot with other bytes than its name says is a fault of the store', async (t) => {
+  const address = await scriptedStore(t, (_, response) => response.end('<html>Sign in</html>'));
+  const folder = await scratch(t, 'cache');
+  const root = await openStoreRoot({ store: openObjectStore(address), folder, bytes_max: 1e9 });
+  const error = await t.throwsAsync(root.bytes('live/20260502T001108Z-0a1b2c3d.cells.arrow'), {
+    instanceOf: DataUnavailable,
+  });
+  t.true(isStoreFault(error));
 });
