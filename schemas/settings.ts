@@ -226,8 +226,9 @@ export function storeAddress(settings: Settings, refusal: (fault: string) => Err
   };
 }
 
-/** True for an address that a key can be put behind. */
+/** True for an address that a key can be put behind; what is no address at all is refused as such. */
 function isPlain(address: string): boolean {
+  if (!URL.canParse(address)) return true;
   const { username, password, search, hash } = new URL(address);
   return `${username}${password}${search}${hash}` === '';
 }

@@ -980,7 +980,10 @@ test('a store that gets out of reach and comes back is reported once each, howev
   t.deepEqual(reported, [away, null, away]);
   t.is(catalog.failure(), null);
   const outage_ms = catalog.outage();
-  t.true(outage_ms !== null && outage_ms >= 0 && outage_ms < 60_000, 'how long, whatever the clock of the machine says');
+  t.true(
+    outage_ms !== null && outage_ms >= 0 && outage_ms < 60_000,
+    'how long, whatever the clock of the machine says',
+  );
 });
 
 async function openTerrainOn(t: ExecutionContext, root: string) {
