@@ -171,7 +171,7 @@ else {
       while (joins().length < 2) await sleep(100);
       next.child.kill('SIGTERM');
       await once(next.child, 'exit');
-      t.is(monthsOf(leader.events)[0], '2026-03');
+      t.true(monthsOf(leader.events).includes('2026-03'));
       const { code: last } = await command(root, ['compact'], { ...settings, environment: shared.environment });
       t.is(last, 0);
       t.deepEqual(await faultsOf(root), []);

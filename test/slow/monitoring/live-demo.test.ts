@@ -18,6 +18,7 @@ const demoTitle =
 
 /** Expressions without data in a short run, and why. */
 const RARE: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/hail_(cache|store)_|hail_pipeline_(leader|lease|replica|store)/, 'only with a store'],
   [/hail_pipeline_run_/, 'files of commands come through the node exporter'],
 ];
 
