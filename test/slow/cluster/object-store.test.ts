@@ -147,7 +147,5 @@ test('an answer that is cut off is asked for again', async (t) => {
   t.true(await downloadFile(store, 'key', path, { bytes: 8, sha256: null }));
   t.is(readFileSync(path, 'utf8'), 'complete');
   cuts = 1;
-  t.deepEqual(await Array.fromAsync(store.list('')), [], 'a listing, too');
-  cuts = 1;
   await store.put('key', Buffer.from('content'));
 });
