@@ -199,7 +199,8 @@ test.serial(
   async (t) => {
     const given = operator(t);
     const { id, business_id } = await withWebhook(given);
-    const at = new Date(given.config.now_ms).toISOString();
+    const { now_ms } = given.config;
+    const [at, over] = [new Date(now_ms - 30 * 60_000).toISOString(), new Date(now_ms).toISOString()];
     await asService(given, (records) =>
       records.transaction(async (rows) => {
         const place = {
@@ -217,7 +218,7 @@ test.serial(
         const data_source = 'simulated' as const;
         await rows
           .insertInto('alerts')
-          .values({ id: 'alt_1', ...alert, data_source, status: 'resolved', resolved_at: at })
+          .values({ id: 'alt_1', ...alert, data_source, status: 'resolved', resolved_at: over })
           .execute();
       }),
     );
