@@ -11,6 +11,7 @@ import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts
 import { liveDetections, readDetections } from '../queries/scan-detections.ts';
 import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
+import { LockNotGiven } from '../store/errors.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
 import type { EventFormats } from '../webhooks/formats.ts';
@@ -92,7 +93,9 @@ export function startWatch(parts: WatchParts, first_retry_ms = RETRY_MS): () => 
       retry_ms = first_retry_ms;
     });
   const failed = (error: unknown) => {
-    log.error({ err: error }, 'Scan:Match:Failed');
+    // Usually another process raises the alerts of the scan: the next try finds it matched.
+    if (error instanceof LockNotGiven) log.info({ reason: error.message }, 'Scan:Match:Deferred');
+    else log.error({ err: error }, 'Scan:Match:Failed');
     if (ending.signal.aborted) return;
     retry = setTimeout(again, retry_ms).unref();
     retry_ms = Math.min(2 * retry_ms, RETRY_LONGEST_MS);

@@ -6,6 +6,9 @@ export class RecordsUnavailable extends Error {
   }
 }
 
+/** Another transaction held what this one needs for too long, and nothing was done: no fault of either. */
+export class LockNotGiven extends RecordsUnavailable {}
+
 /** A write or its commit failed; everything that belonged to it was rolled back. */
 export class CommitFailed extends Error {
   constructor(reason: string, options?: ErrorOptions) {

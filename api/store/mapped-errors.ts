@@ -1,6 +1,6 @@
 import type { DatabaseConnection, Dialect, Driver, TransactionSettings } from 'kysely';
 import type { DatabaseHealth } from './database-health.ts';
-import { CommitFailed, CommitInDoubt, NoAnswer, RecordsUnavailable } from './errors.ts';
+import { CommitFailed, CommitInDoubt, LockNotGiven, NoAnswer, RecordsUnavailable } from './errors.ts';
 import type { OpenFiles } from './open-files.ts';
 
 /** SQLite result codes that are faults of the store, not of the statement: busy, locked, memory, read-only, I/O, corrupt, full, cannot open, not a database. */
@@ -9,6 +9,7 @@ const SQLITE_TROUBLE: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14,
 const SQLSTATE_BUGS = /^(0A|21|22|23|26|2F|34|42)/;
 /** SQLSTATEs of a server that refuses writes now: read-only, a lock that is not given, a statement that took too long. */
 const SQLSTATE_KEPT_OUT: ReadonlySet<unknown> = new Set(['25006', '55P03', '57014']);
+const SQLSTATE_LOCK_NOT_GIVEN = '55P03';
 
 /**
  * A dialect that throws RecordsUnavailable while nothing was done, or where no write was possible; CommitFailed once a
@@ -39,6 +40,8 @@ function guardDriver(
   const inner = new WeakMap<DatabaseConnection, DatabaseConnection>();
   const failed = (error: unknown) => {
     if (use === 'reading') return unavailable('a read failed', error);
+    if (sqlStateOf(error) === SQLSTATE_LOCK_NOT_GIVEN)
+      return new LockNotGiven(`another transaction holds what a write needs (${reasonOf(error)})`, { cause: error });
     if (isKeptOut(error)) return unavailable('a write was not let in', error);
     return new CommitFailed(`a write failed (${reasonOf(error)})`, { cause: error });
   };
@@ -131,7 +134,11 @@ function isTrouble(error: unknown): boolean {
 
 /** True when no write is possible now, and nothing of the transaction was done. */
 function isKeptOut(error: unknown): boolean {
-  return error instanceof NoAnswer || SQLSTATE_KEPT_OUT.has((error as { readonly code?: unknown }).code);
+  return error instanceof NoAnswer || SQLSTATE_KEPT_OUT.has(sqlStateOf(error));
+}
+
+function sqlStateOf(error: unknown): unknown {
+  return (error as { readonly code?: unknown }).code;
 }
 
 function unavailable(what: string, cause: unknown): RecordsUnavailable {
