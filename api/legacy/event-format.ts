@@ -2,7 +2,7 @@ import { EARLIER_EVENT_TYPES, type EarlierEventType } from '../../schemas/webhoo
 import type { FailedAttempt } from '../rules/webhook-retry.ts';
 import { enqueueEvent } from '../webhooks/events.ts';
 import type { EventFormat } from '../webhooks/formats.ts';
-import { earlierBodyOf, earlierEventsOf, earlierHailData } from './events.ts';
+import { earlierBodyOf, earlierEventsOf, earlierHailData, earlierHappenedMs } from './events.ts';
 import { lastNotified } from './last-notified.ts';
 import { recoverEarlierAlerts } from './recover.ts';
 import { EARLIER_SAMPLES } from './samples.ts';
@@ -33,24 +33,27 @@ export const EARLIER_FORMAT: EventFormat = {
     const enqueueEnd = async (over: typeof alert, receivers: readonly string[]) => {
       const data = earlierHailData(over, 'ends');
       const after = { alert_id: over.id, event: begins };
-      await enqueueEvent(
-        rows,
-        outbox,
-        { ...about, alert_id: over.id, event: ends, after, data, receivers },
-        earlierBodyOf,
-      );
+      const happened_ms = earlierHappenedMs(over, 'ends');
+      const event = { ...about, alert_id: over.id, event: ends, after, data, receivers, happened_ms };
+      await enqueueEvent(rows, outbox, event, earlierBodyOf);
     };
     if (step === 'ends') return await enqueueEnd(alert, receiversOf(ends));
     const receivers = receiversOf(begins);
     if (receivers.length === 0) return;
     const former = await lastNotified(rows, location_id, receivers);
     const data = earlierHailData(alert, 'begins');
+    const begun = {
+      ...about,
+      alert_id: alert.id,
+      event: begins,
+      data,
+      happened_ms: earlierHappenedMs(alert, 'begins'),
+    };
     for (const receiver of receivers) {
       const last = former.get(receiver);
       if (last?.step === 'begins' && receiversOf(ends).includes(receiver)) await enqueueEnd(last.alert, [receiver]);
       const after = last === undefined ? null : { alert_id: last.alert.id, event: ends };
-      const event = { ...about, alert_id: alert.id, event: begins, after, data, receivers: [receiver] };
-      await enqueueEvent(rows, outbox, event, earlierBodyOf);
+      await enqueueEvent(rows, outbox, { ...begun, after, receivers: [receiver] }, earlierBodyOf);
     }
   },
   recoverAlerts: recoverEarlierAlerts,

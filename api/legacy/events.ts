@@ -16,6 +16,15 @@ export function earlierEventsOf({ location_id }: Pick<Alert, 'location_id'>): {
     : { begins: 'alert.created', ends: 'alert.resolved' };
 }
 
+/**
+ * Time of an alert's begin or end, from which the ids of its events follow: epoch milliseconds of the data. An alert that was
+ * closed ended at no time of its own: just after its last hail.
+ */
+export function earlierHappenedMs(alert: Alert, step: 'begins' | 'ends'): number {
+  if (step === 'begins') return Date.parse(alert.triggered_at);
+  return alert.resolved_at === null ? Date.parse(alert.last_seen_at) + 1 : Date.parse(alert.resolved_at);
+}
+
 /** `data` of an alert's event: the size is that of the first detection at its begin, the largest one at its end. */
 export function earlierHailData(alert: Alert, step: 'begins' | 'ends'): EarlierHailData {
   return {

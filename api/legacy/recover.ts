@@ -8,7 +8,7 @@ import type { RecoveryTimes } from '../webhooks/formats.ts';
 import type { Message } from '../webhooks/messages.ts';
 import type { Receiver } from '../webhooks/receivers.ts';
 import { requeue } from '../webhooks/requeue.ts';
-import { earlierBodyOf, earlierEventsOf, earlierHailData } from './events.ts';
+import { earlierBodyOf, earlierEventsOf, earlierHailData, earlierHappenedMs } from './events.ts';
 
 /** Begin or end of an alert. */
 interface Step {
@@ -61,7 +61,8 @@ export async function recoverEarlierAlerts(
         if (!takes(event) || !(isItsEnd || isMissed)) continue;
         const after = former === null ? null : { alert_id: former.alert.id, event: former.event };
         const data = earlierHailData(alert, step);
-        const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms };
+        const happened_ms = earlierHappenedMs(alert, step);
+        const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms, happened_ms };
         const [made] = await enqueueEvent(rows, outbox, { ...about, event, data, after }, earlierBodyOf);
         former_id = made ?? null;
         count.missed += 1;

@@ -14,6 +14,8 @@ export interface ScoredPlace {
   readonly format: ReceiverFormat | null;
   /** Stored score; null: none yet. */
   readonly stored: number | null;
+  /** When it was stored. */
+  readonly stored_at: string | null;
 }
 
 const PLACES_PER_READ = 500;
@@ -107,6 +109,7 @@ async function subscriptionsAfter(rows: Kysely<Database>, business_id: string, o
       'subscriptions.lon',
       'subscriptions.format',
       'risk_scores.score as stored',
+      'risk_scores.at as stored_at',
     ])
     .where('subscriptions.business_id', '=', business_id)
     .where('subscriptions.status', '=', 'active')
@@ -126,6 +129,7 @@ async function locationsAfter(rows: Kysely<Database>, business_id: string, onlyN
       'portfolio_locations.lat',
       'portfolio_locations.lon',
       'risk_scores.score as stored',
+      'risk_scores.at as stored_at',
     ])
     .where('portfolio_locations.business_id', '=', business_id)
     .where('portfolio_locations.id', '>', after)

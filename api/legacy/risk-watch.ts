@@ -7,6 +7,7 @@ import { yieldToEventLoop } from '../event-loop.ts';
 import type { Records } from '../metering/records.ts';
 import type { Climatology, ClimatologyTable } from '../queries/climatology.ts';
 import { cellOf } from '../rules/hail-risk.ts';
+import { LockNotGiven } from '../store/errors.ts';
 import type { Database } from '../store/schema.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import { activeWebhooks, enqueueEvent, MESSAGE_TASK, takersAmong } from '../webhooks/events.ts';
@@ -46,13 +47,16 @@ export function startRiskWatch(
     readonly catalog: Pick<Catalog, 'afterEdition'>;
     readonly climatology: Climatology;
   },
-  log: Pick<Logger, 'error'>,
+  log: Pick<Logger, 'error' | 'info'>,
 ): () => Promise<void> {
   const watch = createRiskWatch(services);
   return services.catalog.afterEdition({
     react: watch,
     // The next edition, minutes later, repeats the comparison.
-    failed: (error) => log.error({ err: error }, 'Risk:Match:Failed'),
+    failed: (error) => {
+      if (error instanceof LockNotGiven) log.info({ reason: error.message }, 'Risk:Match:Deferred');
+      else log.error({ err: error }, 'Risk:Match:Failed');
+    },
   });
 }
 
@@ -121,10 +125,20 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
         if (!(await storeChangedScore(rows, place, score, now_ms))) continue;
         const receivers = [...(place.format === 'earlier' ? [place.id] : []), ...webhooks];
         const data = dataOf(place, place.stored, score);
+        const happened = { happened_ms: table.data_as_of, happened_to: `${place.id} ${place.stored_at}` };
         await enqueueEvent(
           rows,
           { queue, store: records.store },
-          { business_id, receivers, event: 'risk.changed', data, alert_id: null, after: null, at_ms: now_ms },
+          {
+            business_id,
+            receivers,
+            event: 'risk.changed',
+            data,
+            alert_id: null,
+            after: null,
+            at_ms: now_ms,
+            ...happened,
+          },
           earlierBodyOf,
         );
         sent += receivers.length;

@@ -54,12 +54,15 @@ export interface NewEvent<Type extends AnyEventType = EventType> {
    * database which fails over without the event gets it again under the ids that were sent. Absent: new ids.
    */
   readonly happened_ms?: number;
+  /** The same for an event without an alert: what it happened to. */
+  readonly happened_to?: string;
 }
 
 /**
  * Writes an event for each receiver, encoded once, and the task that sends it, in the transaction that causes it. An event that
  * follows another one waits for it and has no task yet. Returns the event ids in the order of the receivers. After the commit,
- * `queue.wake(MESSAGE_TASK)` sends them before the next poll. All receivers have the format that `encode` writes.
+ * `queue.wake(MESSAGE_TASK)` sends them before the next poll. All receivers have the format that `encode` writes. An event that is
+ * there already under its id is sent again if it was dropped.
  */
 export async function enqueueEvent<Type extends AnyEventType = EventType>(
   rows: Transaction<Database>,
@@ -67,15 +70,16 @@ export async function enqueueEvent<Type extends AnyEventType = EventType>(
   happened: NewEvent<Type>,
   encode: (event: NewEvent<Type> & { readonly id: string }) => string = bodyOf as never,
 ): Promise<readonly string[]> {
-  const { business_id, receivers, event, alert_id, after, happened_ms } = happened;
+  const { business_id, receivers, event, alert_id, after, happened_ms, happened_to } = happened;
+  const subject = alert_id ?? happened_to;
   if (receivers.length === 0) return [];
   const before = after === null ? NONE : await unfinished(rows, store, after.alert_id, after.event);
   const now_ms = machineClock();
   const messages = receivers.map((receiver_id) => {
     const id =
-      alert_id === null || happened_ms === undefined
+      subject === undefined || happened_ms === undefined
         ? newId('event', now_ms)
-        : derivedId('event', happened_ms, alert_id, event, receiver_id);
+        : derivedId('event', happened_ms, subject, event, receiver_id);
     const after_id = before.get(receiver_id) ?? null;
     return {
       id,
@@ -94,10 +98,26 @@ export async function enqueueEvent<Type extends AnyEventType = EventType>(
       created_at: instant(now_ms),
     };
   });
-  await rows.insertInto('messages').values(messages).execute();
-  for (const message of messages)
+  const written = await rows
+    .insertInto('messages')
+    .values(messages)
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet((eb) => ({
+          state: eb.ref('excluded.state'),
+          after_id: eb.ref('excluded.after_id'),
+          next_at: eb.ref('excluded.next_at'),
+          attempts_before: eb.ref('messages.attempts'),
+          first_attempt_at: null,
+        }))
+        .where('messages.state', '=', 'dropped'),
+    )
+    .returning(['id', 'business_id', 'receiver_id', 'state', 'attempts'])
+    .execute();
+  for (const message of written)
     if (message.state === 'pending')
-      await addMessageTask(rows, queue, message, { push_id: message.id, attempt: 1 }, now_ms);
+      await addMessageTask(rows, queue, message, { push_id: message.id, attempt: message.attempts + 1 }, now_ms);
   return messages.map(({ id }) => id);
 }
 

@@ -24,6 +24,7 @@ async function watched(world: World) {
     watchPartsOf(own, { now: () => world.now_ms, published: () => scans }),
   );
   const watches = parts.map((own) => createWatch(own));
+  const again = () => Promise.all(watches.map((watch) => watch(editionOf(scans))));
   const [{ queue }] = parts as [(typeof parts)[number]];
   const subscription = await writing((writer) => createSubscription(writer, WANTED, 100));
   const id = subscription?.id ?? '';
@@ -45,15 +46,21 @@ async function watched(world: World) {
         if (receiver === null) throw new Error(`${receiver_id} is gone`);
         return await recover(rows, { queue, formats: FORMATS, store: records.store }, receiver, { since_ms, now_ms });
       }),
+    /** Two other processes on the same records. */
+    restart: async () => {
+      for (const [k] of watches.entries())
+        watches[k] = createWatch(watchPartsOf(await world.open(), { now: () => world.now_ms, published: () => scans }));
+    },
     /** Publishes a scan for each size, two minutes after the other, which both processes lay over what asks. */
     publish: async (minute: number, ...sizes: readonly number[]) => {
       for (const [k, mm] of sizes.entries()) {
         const own = { minute: minute + 2 * k };
         scans.push(mm === 0 ? own : { ...own, hail: [[PLACE.lat, PLACE.lon, mm]] });
         world.now_ms = START_MS + (own.minute + 1) * MINUTE_MS;
-        await Promise.all(watches.map((watch) => watch(editionOf(scans))));
+        await again();
       }
     },
+    again,
   };
 }
 
@@ -86,6 +93,19 @@ async function allDelivered(records: Records): Promise<void> {
   await records.transaction((rows) =>
     rows.updateTable('messages').set({ state: 'delivered', next_at: null }).where('state', '=', 'pending').execute(),
   );
+}
+
+/** Every row that scans have led to. */
+async function raisedBy({ reader }: Records) {
+  return {
+    messages: await reader.selectFrom('messages').selectAll().orderBy('id').execute(),
+    alerts: await reader.selectFrom('alerts').selectAll().execute(),
+    matched_scans: await reader.selectFrom('matched_scans').selectAll().execute(),
+  };
+}
+
+function idOf({ id }: { readonly id: string }): string {
+  return id;
 }
 
 /** What was written for a receiver: event, size, and its state or what it waits for. */
@@ -190,6 +210,57 @@ export function earlierAlertsSuite(test: Register): void {
         ['hail.cleared', id, 26],
       ],
     );
+  });
+
+  test('records that lost what a scan raised tell a receiver of the earlier variant again under the ids that were sent', async (t, world) => {
+    const { records, id, mark, publish, restart, again } = await watched(world);
+    await mark(id);
+    for (const [minute, size] of [
+      [2, 40],
+      [32, 0],
+    ] as const) {
+      const before = await raisedBy(records);
+      await publish(minute, size);
+      const { messages } = await raisedBy(records);
+      t.is(messages.length, before.messages.length + 2);
+      await records.transaction(async (rows) => {
+        for (const table of ['messages', 'alerts', 'matched_scans'] as const) {
+          await rows.deleteFrom(table).execute();
+          if (before[table].length > 0) await rows.insertInto(table).values(before[table]).execute();
+        }
+      });
+      await restart();
+      await again();
+      t.deepEqual((await raisedBy(records)).messages.map(idOf), messages.map(idOf));
+    }
+  });
+
+  test('an end that was dropped is told before new hail under its own id, with the retries of a new event', async (t, world) => {
+    const { records, id, mark, publish } = await watched(world);
+    await mark(id);
+    await publish(0, 24);
+    await allDelivered(records);
+    await publish(30, 0);
+    const ends = records.reader.selectFrom('messages').select(['id', 'attempts_before', 'state']);
+    const [dropped] = await ends.where('event', '=', 'hail.cleared').execute();
+    await records.transaction((rows) =>
+      rows
+        .updateTable('messages')
+        .set({ state: 'dropped', attempts: 4, next_at: null })
+        .where('id', '=', dropped?.id ?? '')
+        .execute(),
+    );
+    await publish(34, 26);
+    t.deepEqual(await ends.where('event', '=', 'hail.cleared').execute(), [
+      { id: dropped?.id ?? '', attempts_before: 4, state: 'pending' },
+    ]);
+    t.deepEqual(await inOrder(records, id), [
+      ['hail.detected', 24, 'delivered'],
+      ['hail.cleared', 24, 'pending'],
+      ['hail.detected', 26, 'after hail.cleared 24'],
+    ]);
+    const tasks = await records.reader.selectFrom('tasks').select('payload').execute();
+    t.true(tasks.some(({ payload }) => payload === JSON.stringify({ push_id: dropped?.id, attempt: 5 })));
   });
 
   test('an address of the earlier variant that was paused hears of the end of what it was told before it hears of new hail', async (t, world) => {

@@ -79,6 +79,8 @@ async function watched(world: World) {
       score = now;
       return await toldBy(() => Promise.all(watches.map((watch) => watch())));
     },
+    /** The same weekly run once more. */
+    rerun: () => toldBy(() => Promise.all(watches.map((watch) => watch()))),
     /** Lets something happen to the places between a watch's look at them and what it writes. */
     between: (happening: () => Promise<void>) => {
       meanwhile = happening;
@@ -129,6 +131,23 @@ export function riskScoresSuite(test: Register): void {
     t.deepEqual(await run(51), []);
     t.deepEqual(await run(45), []);
     t.is((await run(39)).length, 3);
+  });
+
+  test('records that lost a change of a score tell it again under the ids that were sent', async (t, world) => {
+    const { records, run, restart, rerun } = await watched(world);
+    await run(40);
+    const before = await records.reader.selectFrom('risk_scores').selectAll().execute();
+    const told = await run(60);
+    t.is(told.length, 3);
+    await records.transaction(async (rows) => {
+      for (const table of ['messages', 'risk_scores'] as const) await rows.deleteFrom(table).execute();
+      await rows.insertInto('risk_scores').values(before).execute();
+    });
+    await restart();
+    t.deepEqual(
+      (await rerun()).map(({ id }) => id),
+      told.map(({ id }) => id),
+    );
   });
 
   test('a saved location that was moved begins anew, and nobody is told', async (t, world) => {
