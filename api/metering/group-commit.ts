@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { yieldToEventLoop } from '../event-loop.ts';
 import type { Store } from '../store/database.ts';
-import { BusinessGone, isOutage, OutcomeUnknown } from '../store/errors.ts';
+import { BusinessGone, isOutage, LockNotGiven, OutcomeUnknown } from '../store/errors.ts';
+import { OWNER } from '../store/owner.ts';
 import type { DeferredBatch, DeferredWrites } from './deferred-writes.ts';
 import { type Charge, type Charged, type Ledger, withRequestId } from './ledger.ts';
 import { transactWithOutcome } from './outcome.ts';
@@ -9,6 +10,8 @@ import type { UnresolvedCommits } from './unresolved-commits.ts';
 
 /** Charges of one commit; more than that wait for the next. */
 const LARGEST_GROUP = 256;
+/** How long groups pass over months that other transactions hold, since one was waited for in vain. */
+const PASSES_OVER_MS = 5_000;
 /** How long a caller waits to learn whether commits work. */
 const PROBE_WAIT_MS = 100;
 /** How long a commit that worked is taken as proof that commits work. */
@@ -16,12 +19,14 @@ const PROOF_LASTS_MS = 1_000;
 /** A probe that takes longer than this has failed, until it is through. */
 const PROBE_LIMIT_MS = 1_000;
 
+type Settled = Exclude<Charged, 'gone' | 'held'>;
+
 export interface Committer {
   /**
    * Resolves once the charge is committed; rejects with RecordsUnavailable or CommitFailed when it is not, with OutcomeUnknown
    * when that could not be found out: then it is refunded should it turn out to be made.
    */
-  readonly charge: (charge: Charge) => Promise<Exclude<Charged, 'gone'>>;
+  readonly charge: (charge: Charge) => Promise<Settled>;
   /** Schedules a commit of what was noted, for when no charge is committed before. */
   readonly noted: () => void;
   /**
@@ -45,7 +50,7 @@ export interface CommitterParts {
 
 interface Waiting {
   readonly charge: Charge;
-  readonly resolve: (outcome: Exclude<Charged, 'gone'>) => void;
+  readonly resolve: (outcome: Settled) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -54,6 +59,9 @@ interface Waiting {
  * turn of the event loop, forms the next group: no timer, a lone charge is committed at once. A charge over its cap
  * changes nothing and leaves the others alone; when the commit fails, none of the group was charged. What was noted is
  * written at the latest `deferred_wait_ms` later.
+ *
+ * A month that another transaction holds, as that of a node which was cut off, is waited for once. From then on groups pass over
+ * it, so that other businesses do not wait with it; its charges wait apart.
  */
 export function createCommitter({
   store,
@@ -64,6 +72,11 @@ export function createCommitter({
 }: CommitterParts): Committer {
   let waiting: Waiting[] = [];
   let scheduled: Promise<void> | null = null;
+  /** Charges of months that other transactions hold. */
+  let waitingApart: Waiting[] = [];
+  let apart: Promise<void> | null = null;
+  /** Monotonic, milliseconds. */
+  let passes_over_until_ms = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | null = null;
   let flushing: Promise<void> = Promise.resolve();
   let ending = false;
@@ -80,34 +93,77 @@ export function createCommitter({
     while (waiting.length > 0) {
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
+      const passes_over = performance.now() < passes_over_until_ms;
+      const isDone = await (passes_over ? settlePassing(group, waitApart) : settleWaiting(group));
       // Refusals are immediate: callers that retry at once must not block all others.
-      if (!(await commitGroup(group)) && waiting.length > 0) await yieldToEventLoop();
+      if (!isDone && waiting.length > 0) await yieldToEventLoop();
     }
     scheduled = null;
   }
 
-  /** False when the group was refused. */
-  async function commitGroup(group: readonly Waiting[]): Promise<boolean> {
+  function waitApart(held: readonly Waiting[]): void {
+    waitingApart.push(...held);
+    if (held.length > 0) apart ??= runApart();
+  }
+
+  async function runApart(): Promise<void> {
+    while (waitingApart.length > 0) {
+      const group = waitingApart.slice(0, LARGEST_GROUP);
+      waitingApart = waitingApart.slice(LARGEST_GROUP);
+      await settleWaiting(group);
+    }
+    apart = null;
+  }
+
+  /** Waits for months that others hold, and refuses those that are held still. False when the whole group was refused. */
+  async function settleWaiting(group: readonly Waiting[]): Promise<boolean> {
     try {
-      const charges = group.map(({ charge }) => charge);
-      const outcomes = await commit(deferredWrites.takeCursors(), charges);
-      group.forEach(({ charge, resolve, reject }, k) => {
-        const outcome = outcomes[k] ?? 'over_cap';
-        if (outcome === 'gone') reject(new BusinessGone(charge.business_id));
-        else resolve(outcome);
-      });
+      await settle(group, false, () => {});
       return true;
     } catch (error) {
-      for (const { reject } of group) reject(error);
-      return false;
+      if (!(error instanceof LockNotGiven)) return refuse(group, error);
+      passes_over_until_ms = performance.now() + PASSES_OVER_MS;
+      return await settlePassing(group, (held) => refuse(held, error));
     }
   }
 
-  async function commit(batch: DeferredBatch, charges: readonly Charge[]): Promise<readonly Charged[]> {
+  /** Passes over months that others hold. False when the whole group was refused. */
+  async function settlePassing(
+    group: readonly Waiting[],
+    passOver: (held: readonly Waiting[]) => void,
+  ): Promise<boolean> {
+    try {
+      await settle(group, true, passOver);
+      return true;
+    } catch (error) {
+      return refuse(group, error);
+    }
+  }
+
+  async function settle(
+    group: readonly Waiting[],
+    passes_over: boolean,
+    passOver: (held: readonly Waiting[]) => void,
+  ): Promise<void> {
+    const charges = group.map(({ charge }) => charge);
+    const outcomes = await commit(deferredWrites.takeCursors(), charges, passes_over);
+    group.forEach(({ charge, resolve, reject }, k) => {
+      const outcome = outcomes[k] ?? 'over_cap';
+      if (outcome === 'gone') reject(new BusinessGone(charge.business_id));
+      else if (outcome !== 'held') resolve(outcome);
+    });
+    passOver(group.filter((_, k) => outcomes[k] === 'held'));
+  }
+
+  async function commit(
+    batch: DeferredBatch,
+    charges: readonly Charge[],
+    passes_over = false,
+  ): Promise<readonly Charged[]> {
     let outcomes: readonly Charged[] = [];
     try {
       await transactWithOutcome(store, async (rows) => {
-        outcomes = await charging.chargeAll(rows, charges);
+        outcomes = await charging.chargeAll(rows, charges, passes_over);
         await deferredWrites.write(rows, batch);
         const charged = charges.find((_, k) => outcomes[k] === 'charged');
         return { result: null, request_id: charged?.request_id ?? null };
@@ -115,7 +171,8 @@ export function createCommitter({
       proved();
       return outcomes;
     } catch (error) {
-      working = !isOutage(error);
+      // A row that another transaction holds says nothing of commits.
+      if (!(error instanceof LockNotGiven)) working = !isOutage(error);
       if (error instanceof OutcomeUnknown) {
         const charged = charges.filter((_, k) => outcomes[k] === 'charged');
         unresolvedCommits.add(error.id, charged, (committed) => committed || deferredWrites.putBack(batch));
@@ -176,6 +233,7 @@ export function createCommitter({
     drain: async () => {
       ending = true;
       while (scheduled !== null) await scheduled;
+      await apart;
       await probing?.outcome;
       if (timer !== null) clearTimeout(timer);
       await flushing;
@@ -184,16 +242,22 @@ export function createCommitter({
   };
 }
 
+function refuse(group: readonly Waiting[], error: unknown): false {
+  for (const { reject } of group) reject(error);
+  return false;
+}
+
 /** What could not be written is put back, which notes it again; meanwhile health reports that commits fail. */
 function ignoreOutage(error: unknown): void {
   if (!isOutage(error)) throw error;
 }
 
+/** In a row that few processes share: that of a node which was cut off is locked for a while. */
 async function writeProbe({ writer }: Store, at: string): Promise<void> {
   await writer.transaction().execute((rows) =>
     rows
       .insertInto('probes')
-      .values({ name: 'health', at })
+      .values({ name: `health ${OWNER.slice(-2)}`, at })
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ at }))
       .execute(),
   );

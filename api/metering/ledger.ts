@@ -20,13 +20,20 @@ export interface Charge {
   readonly at_ms: number;
 }
 
-/** Outcome of a charge; `gone`: there is no such business any more. */
-export type Charged = 'charged' | OverCap | 'gone';
+/** Outcome of a charge; `gone`: there is no such business any more; `held`: another transaction holds the month of its business. */
+export type Charged = 'charged' | OverCap | 'gone' | 'held';
 
 /** Charges within a transaction. */
 export interface Ledger {
-  /** Charges each in order of arrival, as far as the caps allow; an outcome for each. What is over the cap changes nothing. */
-  readonly chargeAll: (rows: Transaction<Database>, charges: readonly Charge[]) => Promise<readonly Charged[]>;
+  /**
+   * Charges each in order of arrival, as far as the caps allow; an outcome for each. What is over the cap changes nothing. Waits for
+   * months that other transactions hold, or `passes_over` them, on PostgreSQL.
+   */
+  readonly chargeAll: (
+    rows: Transaction<Database>,
+    charges: readonly Charge[],
+    passes_over?: boolean,
+  ) => Promise<readonly Charged[]>;
 }
 
 /** Ids of requests, as charges have them. */
@@ -129,16 +136,16 @@ export function createLedger({
   }
 
   return {
-    chargeAll: async (rows, charges) => {
+    chargeAll: async (rows, charges, passes_over = false) => {
       const outcomes: Charged[] = charges.map(() => 'over_cap');
       const accounts = [...Map.groupBy(charges.keys(), (k) => accountOf(charges[k] as Charge))];
+      const held = passes_over ? await heldAmong(rows, accounts) : NONE;
       // Always in the same order, so that two processes never wait for each other.
       for (const [account, members] of accounts.sort(([a], [b]) => (a < b ? -1 : 1))) {
-        const taken = await takeAll(
-          rows,
-          parseAccount(account),
-          members.map((k) => charges[k] as Charge),
-        );
+        const own = members.map((k) => charges[k] as Charge);
+        const taken = held.has(account)
+          ? own.map(() => 'held' as const)
+          : await takeAll(rows, parseAccount(account), own);
         members.forEach((k, i) => {
           outcomes[k] = taken[i] ?? 'over_cap';
         });
@@ -220,6 +227,24 @@ export async function addEntry(rows: Transaction<Database>, { at_ms, calls, ...e
     .execute();
   const day = utcDate(at_ms);
   await usageUpsert(rows, { business_id, day, key_id: key_id ?? '', operation, calls, count, credits }).execute();
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Those of some months that another transaction holds. This one holds the others until it ends. */
+async function heldAmong(
+  rows: Transaction<Database>,
+  accounts: readonly (readonly [account: string, ...unknown[]])[],
+): Promise<ReadonlySet<string>> {
+  const asked = JSON.stringify(accounts.map(([account]) => parseAccount(account)));
+  const { rows: held } = await sql<Account>`
+    with asked as (select * from jsonb_to_recordset(${asked}::jsonb) as each (business_id text, period text)),
+      free as materialized (
+        select business_id, period from periods join asked using (business_id, period) for update of periods skip locked
+      )
+    select business_id, period from periods join asked using (business_id, period)
+    where (business_id, period) not in (select business_id, period from free)`.execute(rows);
+  return new Set(held.map(({ business_id, period }) => `${business_id} ${period}`));
 }
 
 type Account = { readonly business_id: string; readonly period: string };

@@ -14,6 +14,7 @@ import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { isMatched } from '../../api/alerts/alerts.ts';
 import { createSubscription } from '../../api/alerts/subscriptions.ts';
+import { startWatch, type WatchParts } from '../../api/alerts/watch.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import type { JobHandlers } from '../../api/jobs/kinds.ts';
 import { acceptJob } from '../../api/jobs/queue.ts';
@@ -27,13 +28,13 @@ import { verifyLedger } from '../../api/metering/verify.ts';
 import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
 import { type OpenedServices, openServices } from '../../api/services.ts';
 import { type DatabaseLocation, openDatabase } from '../../api/store/database.ts';
-import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/store/errors.ts';
+import { CommitFailed, isOutage, LockNotGiven, OutcomeUnknown, RecordsUnavailable } from '../../api/store/errors.ts';
 import { openSecrets } from '../../api/store/secrets.ts';
 import { insertWebhook } from '../../api/webhooks/endpoints.ts';
 import { messageBacklog } from '../../api/webhooks/messages.ts';
 import { newSecret } from '../../api/webhooks/signing-secrets.ts';
 import { instant, scanId } from '../../schemas/time.ts';
-import { type Hail, type MadeScan, START_MS, timeOf } from '../support/data/alert-scans.ts';
+import { editionOf, type Hail, type MadeScan, START_MS, timeOf, watchPartsOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { SETTINGS, smallReport } from '../support/kill/jobs-load.ts';
@@ -80,6 +81,39 @@ if (hasPostgres) {
       }
       const { rows, faults } = await verifyLedger(records.reader);
       t.deepEqual([rows, faults, await usedBy(records, tenant)], [charged, [], 3 * charged]);
+    },
+  );
+
+  onPostgres(
+    'connections that the server ends while the last calls of a day are counted and charged: none is refused before the limit, none charged twice',
+    async (t, world) => {
+      const LIMIT = 30;
+      const processes = [await world.open(), await world.open()];
+      const [first] = processes as [Records];
+      let charged = 0;
+      for (let round = 0; round < 8; round++) {
+        const tenant = await makeTenant(first, world, `business ${round}`);
+        const { business_id } = tenant.caller;
+        const call = async (records: Records) => {
+          if (!(await records.admitToday(business_id, LIMIT, world.now_ms))) return 'refused';
+          const outcome = await records.charge(chargeOf(tenant, 3, world)).catch(outage);
+          if (outcome === 'charged') charged += 1;
+          return outcome;
+        };
+        const counted = async () => {
+          const day = first.reader.selectFrom('request_days').select('requests');
+          return await eventually(() => day.where('business_id', '=', business_id).execute());
+        };
+        for (let burst = 0; burst < 8; burst++) {
+          const calls = Promise.all(Array.from({ length: 10 }, (_, k) => call(processes[k % 2] as Records)));
+          await sleep(burst % 4);
+          if (burst % 2 === round % 2) await endConnections(world.location);
+          if ((await calls).includes('refused')) t.deepEqual(await counted(), [{ requests: LIMIT }]);
+        }
+        t.deepEqual(await counted(), [{ requests: LIMIT }]);
+      }
+      const { rows, faults } = await eventually(() => verifyLedger(first.reader));
+      t.deepEqual([rows, faults], [charged, []]);
     },
   );
 
@@ -192,6 +226,12 @@ async function endConnections(location: DatabaseLocation): Promise<void> {
   await client.end();
 }
 
+/** Passes an outage on as the outcome of a call. */
+function outage(error: unknown): 'outage' {
+  if (isOutage(error)) return 'outage';
+  throw error;
+}
+
 /** The result, once connections have been replaced. */
 async function eventually<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++)
@@ -204,6 +244,24 @@ async function eventually<T>(run: () => Promise<T>): Promise<T> {
 }
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
+
+/** A session that has run a statement in a transaction, and holds the rows that it locks. */
+async function holding(
+  t: ExecutionContext,
+  world: World,
+  statement: string,
+  ...values: readonly (string | Tenant)[]
+): Promise<pg.Client> {
+  const client = new pg.Client(urlOf(world));
+  await client.connect();
+  t.teardown(() => client.end());
+  await client.query('begin');
+  await client.query(
+    statement,
+    values.map((value) => (typeof value === 'string' ? value : value.caller.business_id)),
+  );
+  return client;
+}
 
 /** Records behind a proxy, with a tenant that has used one credit; `again` is another start of the same service. */
 async function behindProxy(t: ExecutionContext, world: World) {
@@ -472,6 +530,110 @@ if (hasPostgres) {
     await other.query('rollback');
     await other.end();
   });
+
+  onPostgres(
+    'a month that a node holds which was cut off keeps out the calls of its business, and no other one that is charged with them',
+    async (t, world) => {
+      const records = await world.open({ write_wait_ms: 1_000 });
+      const [held, free] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'free')];
+      for (const each of [held, free]) await records.charge(chargeOf(each, 1, world));
+      const other = await holding(t, world, 'update periods set used = used where business_id = $1', held);
+      const together = () => [held, free].map((each) => records.charge(chargeOf(each, 3, world)));
+      const [refused, charged] = together() as [Promise<unknown>, Promise<unknown>];
+      t.true((await refusal(refused)) instanceof LockNotGiven);
+      t.is(await charged, 'charged');
+      t.true(await records.health());
+      const began_ms = performance.now();
+      const [waits, isCharged] = together() as [Promise<unknown>, Promise<unknown>];
+      t.is(await isCharged, 'charged');
+      t.true(performance.now() - began_ms < 900);
+      await other.query('rollback');
+      t.is(await waits, 'charged');
+      t.deepEqual([await usedBy(records, held), await usedBy(records, free)], [4, 7]);
+      const { rows, faults } = await verifyLedger(records.reader);
+      t.deepEqual([rows, faults], [5, []]);
+    },
+  );
+
+  onPostgres(
+    'writes of a business whose row a node holds that was cut off take no connection from anyone else',
+    async (t, world) => {
+      const records = await world.open({ write_wait_ms: 1_000 });
+      const [held, free] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'free')];
+      const other = await holding(t, world, 'select * from businesses where id = $1 for update', held);
+      const write = ({ caller }: Tenant) =>
+        records.write(caller.business_id, null, null, world.now_ms, async () => ANSWER);
+      const refusals = Array.from({ length: 60 }, () => refusal(write(held)));
+      await sleep(50);
+      const began_ms = performance.now();
+      t.is(await write(free), ANSWER);
+      t.is(await records.charge(chargeOf(free, 1, world)), 'charged');
+      t.true(await records.health());
+      t.true(performance.now() - began_ms < 900);
+      for (const refused of await Promise.all(refusals)) t.true(refused instanceof LockNotGiven);
+      t.true(performance.now() - began_ms < 3_000);
+      await other.query('rollback');
+      t.deepEqual(new Set(await Promise.all(Array.from({ length: 20 }, () => write(held)))), new Set([ANSWER]));
+    },
+  );
+
+  onPostgres(
+    'writers that wait for rows with every connection close the server to nobody, and others get in once they gave up',
+    async (t, world) => {
+      const records = await world.open({ write_wait_ms: 1_000 });
+      const tenants = await Promise.all(
+        Array.from({ length: 24 }, (_, k) => makeTenant(records, world, `business ${k}`)),
+      );
+      const other = await holding(t, world, 'select * from businesses where name like $1 for update', 'business %');
+      const refusals = tenants.map(({ caller }) =>
+        refusal(records.write(caller.business_id, null, null, world.now_ms, async () => ANSWER)),
+      );
+      const began_ms = performance.now();
+      const blocked: boolean[] = [];
+      const looking = setInterval(() => blocked.push(records.store.writersBlocked()), 10);
+      for (const refused of await Promise.all(refusals)) t.true(refused instanceof RecordsUnavailable);
+      clearInterval(looking);
+      t.true(performance.now() - began_ms < 4_000);
+      t.false(blocked.includes(true));
+      t.is(await usedBy(records, tenants[0] as Tenant), 0);
+      await other.query('rollback');
+      t.true(await records.health());
+    },
+  );
+
+  onPostgres('a probe of commits that was cut off makes no other service unready', async (t, world) => {
+    const records = await world.open();
+    await holding(t, world, "insert into probes values ('health', $1)", '');
+    for (let k = 0; k < 8; k++) {
+      t.true(await records.health());
+      await sleep(200);
+    }
+  });
+
+  onPostgres(
+    'a service that waits for another which raises the alerts of a scan defers it, and finds it matched',
+    async (t, world) => {
+      const records = await world.open({ write_wait_ms: 200 });
+      const other = await holding(t, world, 'insert into matched_scans values ($1, $2)', scanId(START_MS), '');
+      const lines: { readonly level: number; readonly msg: string }[] = [];
+      const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+      const edition = editionOf([{ minute: 0 }]);
+      const catalog: WatchParts['catalog'] = {
+        edition: () => edition,
+        failure: () => null,
+        afterEdition: ({ react, failed }) => {
+          void react(edition, null).catch(failed);
+          return async () => {};
+        },
+      };
+      const end = startWatch({ ...watchPartsOf(records, { now: () => START_MS }), catalog, log }, 50);
+      t.true(await soon(() => lines.length > 0));
+      await other.query('commit');
+      await sleep(300);
+      await end();
+      t.deepEqual(new Set(lines.map(({ msg }) => msg)), new Set(['Scan:Match:Deferred']));
+    },
+  );
 
   onPostgres('sessions that may only read are not kept for the time after', async (t, world) => {
     const owner = new pg.Client(urlOf(world));
