@@ -284,16 +284,17 @@ async function writeCharged<Result extends StoredAnswer>(
   { business_id, now_ms, charge, claim }: ChargedWrite,
   work: (writer: Writer) => Promise<Result>,
 ): Promise<Result | OverCap> {
+  const write = async (rows: Transaction<Database>) => {
+    if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
+    const result = await work({ rows, business_id, now_ms });
+    // Last, because every other charge of the business waits while this row is held.
+    const [charged = 'charged'] = charge ? await charging.chargeAll(rows, [charge]) : [];
+    if (charged === 'over_cap' || charged === 'over_key_cap') throw new Refused(charged);
+    if (claim !== null) await finishClaim(rows, claim, result);
+    return { result, request_id: charge?.request_id ?? null };
+  };
   try {
-    return await transactWithOutcome(store, async (rows) => {
-      if (!(await lockBusiness(rows, business_id))) throw new BusinessGone(business_id);
-      const result = await work({ rows, business_id, now_ms });
-      // Last, because every other charge of the business waits while this row is held.
-      const [charged = 'charged'] = charge ? await charging.chargeAll(rows, [charge]) : [];
-      if (charged === 'over_cap' || charged === 'over_key_cap') throw new Refused(charged);
-      if (claim !== null) await finishClaim(rows, claim, result);
-      return { result, request_id: charge?.request_id ?? null };
-    });
+    return await store.inTurn(business_id, () => transactWithOutcome(store, write));
   } catch (error) {
     if (error instanceof Refused) return error.by;
     throw error;

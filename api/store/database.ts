@@ -18,6 +18,7 @@ import { RecordsUnavailable } from './errors.ts';
 import { withMappedErrors } from './mapped-errors.ts';
 import { OpenFiles } from './open-files.ts';
 import { PostgresServer, type Waits } from './postgres.ts';
+import { type RowTurns, rowTurns } from './row-turns.ts';
 import { ALL_TABLES, type Column, type Database } from './schema.ts';
 import { WriteLock } from './sqlite-locks.ts';
 
@@ -43,6 +44,8 @@ export interface Store {
   readonly writersBlocked: () => boolean;
   /** Replaces the waits of the start. */
   readonly setWaits: (waits: Waits) => void;
+  /** Transactions that lock the same row take turns; on SQLite all do. */
+  readonly inTurn: RowTurns;
   /** Locks the rows that a SELECT found against changes until the transaction ends; empty on SQLite, which has one writer. */
   readonly forUpdate: RawBuilder<unknown>;
   /** The same, without the rows that another transaction has locked. */
@@ -140,6 +143,7 @@ export function sqliteStore(path: string, lock: WriteLock, writing: Dialect, rea
     setWaits: ({ lock_ms }) => {
       lock.wait_ms = lock_ms;
     },
+    inTurn: (_, transaction) => transaction(),
     forUpdate: sql``,
     skipLocked: sql``,
     forKeyShare: sql``,
@@ -171,6 +175,7 @@ function openPostgres(url: string): Store {
     ...postgresStore(`postgres://${host}${pathname}`, server, () => server.close()),
     writersBlocked: () => server.writersBlocked,
     setWaits: (waits) => server.setWaits(waits),
+    inTurn: rowTurns(() => server.lock_ms),
   };
 }
 
@@ -198,6 +203,7 @@ export function postgresStore(
     health,
     writersBlocked: () => false,
     setWaits: () => {},
+    inTurn: (_, transaction) => transaction(),
     forUpdate: sql`for update`,
     skipLocked: sql`for update skip locked`,
     forKeyShare: sql`for key share`,

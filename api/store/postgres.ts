@@ -64,6 +64,8 @@ export class PostgresServer {
   #pool: pg.Pool;
   #outOfBandPool: pg.Pool;
   #closed: Closed | null = null;
+  /** The look of those that wait to learn why they were not let in. */
+  #looking: Promise<Closed | null> | null = null;
   #ended = false;
 
   /** `tables`: those whose locks keep writers out. No connection is opened yet. */
@@ -82,6 +84,11 @@ export class PostgresServer {
   /** True while writers are refused at once. */
   get writersBlocked(): boolean {
     return this.#closed !== null;
+  }
+
+  /** How long a transaction waits for a lock, milliseconds. */
+  get lock_ms(): number {
+    return this.#waits.lock_ms;
   }
 
   /** Connections that are open wait as before until they are given back; later ones wait like this. */
@@ -168,7 +175,8 @@ export class PostgresServer {
       return this.#session(await this.#take(() => this.#pool));
     } catch (error) {
       refuse();
-      if (performance.now() - started_ms >= connect_ms) this.#close('silent');
+      // Those who have all connections may wait for locks of rows.
+      if (performance.now() - started_ms >= connect_ms) await this.#closeIfFound();
       throw error;
     }
   }
@@ -185,7 +193,7 @@ export class PostgresServer {
         const state = sqlState(error);
         if (state === null || NO_SESSION.test(state) || state === READ_ONLY) useless = true;
         if (error instanceof NoAnswer) this.#close('silent');
-        if (state === LOCK_NOT_AVAILABLE) await this.#closeIfLocked();
+        if (state === LOCK_NOT_AVAILABLE) await this.#closeIfFound();
         if (state === READ_ONLY || error instanceof NoAnswer) this.#renew();
         throw error;
       }
@@ -193,10 +201,13 @@ export class PostgresServer {
     return new Session(ask, () => client.release(useless));
   }
 
-  /** A lock that was not given may be that of a row, which keeps nobody else out: only a look tells. */
-  async #closeIfLocked(): Promise<void> {
+  /** A lock or a connection that was not given may be due to a row, which keeps nobody else out: only a look tells, one for all. */
+  async #closeIfFound(): Promise<void> {
     if (this.#closed !== null) return;
-    const found = await this.#look();
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    const found = await this.#looking;
     if (found !== null) this.#close(found);
   }
 
