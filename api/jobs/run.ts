@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { systemFault } from '../../schemas/command-line.ts';
 import { isStoreFault } from '../../schemas/object-store/client.ts';
@@ -10,6 +9,7 @@ import { unlessAborted } from '../event-loop.ts';
 import type { Services } from '../services.ts';
 import { machineClock } from '../store/clock.ts';
 import { isOutage } from '../store/errors.ts';
+import { persistently } from '../store/persistently.ts';
 import type { Task } from '../store/tasks/queue.ts';
 import { openStage, type Stage, sealFile } from './files.ts';
 import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
@@ -61,7 +61,6 @@ const WAIT_GROWS = 5;
 const DATA_RETRY_TIMES = 6;
 /** How long the end of a job is written again during an outage of the records. */
 const RECORDING_MS = 30_000;
-const RECORDING_WAIT_MS = 250;
 const SWEEP_EVERY_MS = 3_600_000;
 
 /** A job handler took too long. */
@@ -209,6 +208,7 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
   const { services, log } = parts;
   let is_placed = false;
   const ended = await persistently(
+    RECORDING_MS,
     () =>
       services.records.transaction(async (rows) => {
         if (!(await finishJob(rows, job.id, result, services.now()))) return false;
@@ -231,7 +231,9 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
 /** Fails a job once and refunds its charge. */
 async function giveUp({ services }: RunParts, job: Job, reason: string): Promise<void> {
   const message = `${reason}, and what it cost was given back`;
-  await persistently(() => services.records.transaction((rows) => failJob(rows, job, message, services.now())));
+  await persistently(RECORDING_MS, () =>
+    services.records.transaction((rows) => failJob(rows, job, message, services.now())),
+  );
 }
 
 /** Queues a job again. */
@@ -244,24 +246,12 @@ async function putBack(
     waits,
   }: { readonly counted: boolean; readonly wait_ms: number; readonly waits?: Omit<JobTask, 'job_id'> },
 ): Promise<void> {
-  await persistently(() =>
+  await persistently(RECORDING_MS, () =>
     records.transaction(async (rows) => {
       await putJobBack(rows, job, counted);
       await addJobTask(rows, queue, job, machineClock() + wait_ms, waits);
     }),
   );
-}
-
-/** Result of a write to the records, repeated during an outage while `may_repeat` allows it. */
-async function persistently<Result>(write: () => Promise<Result>, may_repeat = () => true): Promise<Result> {
-  const until_ms = performance.now() + RECORDING_MS;
-  for (;;)
-    try {
-      return await write();
-    } catch (error) {
-      if (!isOutage(error) || performance.now() > until_ms || !may_repeat()) throw error;
-      await sleep(RECORDING_WAIT_MS);
-    }
 }
 
 /** Wait after the first, second, … failure of a job, milliseconds. */

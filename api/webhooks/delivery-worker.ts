@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Transaction } from 'kysely';
 import pino, { type Logger } from 'pino';
 import { MAIL_TASK, type Mailer, sendMail } from '../accounts/mail.ts';
@@ -6,8 +5,8 @@ import type { Meter } from '../http/metrics.ts';
 import type { Records } from '../metering/records.ts';
 import { machineClock } from '../store/clock.ts';
 import { deliveryPause } from '../store/delivery-pause.ts';
-import { isOutage } from '../store/errors.ts';
 import { OWNER } from '../store/owner.ts';
+import { persistently } from '../store/persistently.ts';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Queue, Task } from '../store/tasks/queue.ts';
@@ -45,7 +44,8 @@ const SLOW_MS = 5_000;
 const LEASE_MS = 60_000;
 /** How long an attempt is kept in memory while the database is not reachable: the receiver has the message already. */
 const RECORDING_MS = 30_000;
-const RECORDING_WAIT_MS = 250;
+/** How long a task waits before its attempt for a database that is not reachable: without it, it would wait for the end of its lease. */
+const READING_MS = 10_000;
 /** Finished messages can be recovered for this long. */
 const KEPT_MS = 30 * 86_400_000;
 const SWEEP_EVERY_MS = 3_600_000;
@@ -126,7 +126,8 @@ function unlessPaused(
   work: (task: Task) => Promise<void>,
 ): (task: Task) => Promise<void> {
   return async (task) => {
-    if ((await deliveryPause(records.reader)) === null) {
+    const pause = await persistently(READING_MS, () => deliveryPause(records.reader));
+    if (pause === null) {
       await work(task);
       return;
     }
@@ -159,10 +160,12 @@ export async function deliverMessage(
 ): Promise<void> {
   const { push_id: message_id, attempt, first_attempt } = MessageTask.parse(payload);
   const { records, secrets, webhookClient, queue } = parts;
-  const message = await findMessage(records.reader, message_id);
+  const message = await persistently(READING_MS, () => findMessage(records.reader, message_id));
   if (message === null || message.state !== 'pending' || message.attempts !== attempt - 1) return;
   const { receiver_id } = message;
-  const receiver = await findReceiver(records.reader, secrets, receiver_id, machineClock());
+  const receiver = await persistently(READING_MS, () =>
+    findReceiver(records.reader, secrets, receiver_id, machineClock()),
+  );
   if (receiver === null) {
     // The receiver was deleted while another transaction wrote this message.
     await records.transaction((rows) => deleteMessages(rows, receiver_id));
@@ -198,20 +201,16 @@ async function dropUnlessActive(
 /** Records an attempt; repeats it for RECORDING_MS while the database is not reachable. */
 async function record(parts: DeliveryParts, ended: EndedAttempt): Promise<void> {
   const { records, queue, formats, webhook_time_scale: time_scale, now } = parts;
-  const until_ms = performance.now() + RECORDING_MS;
   const settings = { queue, store: records.store, formats, time_scale };
-  for (;;)
-    try {
-      const attempt = await records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended));
-      if (attempt !== null) parts.meter.attempted(outcomeOf(attempt), ended.error_class, attempt.duration_ms);
-      // Released messages and mails to the team are due at once.
-      queue.wake(MESSAGE_TASK);
-      queue.wake(MAIL_TASK);
-      return;
-    } catch (error) {
-      if (!isOutage(error) || performance.now() > until_ms) throw error;
-      await sleep(RECORDING_WAIT_MS);
-    }
+  const attempt = await persistently(RECORDING_MS, () =>
+    records.store.inTurn(ended.receiver_id, () =>
+      records.transaction((rows) => recordAttempt(rows, { ...settings, now_ms: now() }, ended)),
+    ),
+  );
+  if (attempt !== null) parts.meter.attempted(outcomeOf(attempt), ended.error_class, attempt.duration_ms);
+  // Released messages and mails to the team are due at once.
+  queue.wake(MESSAGE_TASK);
+  queue.wake(MAIL_TASK);
 }
 
 function outcomeOf({ success, next_retry_at }: Attempt): 'delivered' | 'retried' | 'dropped' {

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import pg from 'pg';
+import { recordsOver } from '../../api/metering/records.ts';
+import { openDatabase } from '../../api/store/database.ts';
 import { tableTaskStore } from '../../api/store/tasks/table.ts';
+import { startProxy } from '../support/store/proxy.ts';
 import { hasPostgres, onPostgres, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
 import { Diary, openProcess, SETTINGS } from '../support/tasks/diary.ts';
@@ -26,6 +29,34 @@ if (hasPostgres) {
     t.is(done.size, 40);
     // The last connections may have ended a moment ago.
     while ((troubles.at(-1) ?? null) !== null) await sleep(20);
+  });
+
+  onPostgres('a claim whose answer was lost holds up no task until the end of its lease', async (t, world) => {
+    if (!('url' in world.location)) throw new Error('the test is on no server, expected PostgreSQL');
+    const proxy = await startProxy(world.location.url);
+    t.teardown(proxy.close);
+    const { records, queue, add, troubles } = await openProcess(t, {
+      ...world,
+      open: async () => await recordsOver(openDatabase({ url: proxy.url }), { now: () => world.now_ms }),
+    });
+    t.teardown(records.close);
+    const diary = new Diary();
+    const stop = queue.work('write', SETTINGS, diary.note);
+    await add({ payload: 'first' });
+    const isLeft = async () => (await queue.payloads('write')).length > 0;
+    while (await isLeft()) await sleep(10);
+    proxy.commits = 'cut after';
+    await add(...Array.from({ length: 8 }, (_, k) => ({ payload: k, group: `group ${k}` })));
+    while (troubles.length === 0) await sleep(10);
+    proxy.commits = 'passes';
+    const began_ms = performance.now();
+    await diary.until(9);
+    t.true(performance.now() - began_ms < SETTINGS.lease_ms / 4);
+    t.deepEqual(
+      diary.runs.slice(1).map(({ payload, taken }) => [payload, taken]).toSorted(),
+      Array.from({ length: 8 }, (_, k) => [k, 2]),
+    );
+    await stop();
   });
 
   onPostgres('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {

@@ -24,6 +24,20 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
   const { clock_ms, ...statements } = statementsOf(store, machine_ms);
   /** By task name: the last measurement, and the clock minus the monotonic clock as times are stored. */
   const measured = new Map<string, { at_ms: number; readonly offset_ms: number }>();
+  /** Leases of claims that failed: where the answer to their COMMIT was lost, nothing runs under them. */
+  const unused = new Set<string>();
+
+  async function endLeases(leases: readonly string[]): Promise<void> {
+    const end = statements.endLeases({ leases: JSON.stringify(leases) });
+    await writer.transaction().execute((rows) => rows.executeQuery(end));
+  }
+
+  async function endUnused(): Promise<void> {
+    const leases = [...unused];
+    if (leases.length === 0) return;
+    await endLeases(leases);
+    for (const lease of leases) unused.delete(lease);
+  }
 
   /** Moves the times of tasks when the clock was set, so that the rest of each wait stays the same. */
   async function followClock(name: string, lease_ms: number): Promise<void> {
@@ -56,6 +70,7 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
     },
     ackAndClaim: async (name, done, { most, choose, full, full_tenants, held, lease_ms }) => {
       await followClock(name, lease_ms);
+      await endUnused();
       const candidates = async () => {
         const lists = { full: JSON.stringify(full), full_tenants: JSON.stringify(full_tenants) };
         const query = { name, ...lists, held: JSON.stringify([...held]), most, lease_ms, now_ms: machine_ms() };
@@ -63,15 +78,19 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
       };
       const chosen = most === 0 ? [] : choose(await candidates(), most);
       if (done.length === 0 && chosen.length === 0) return [];
-      return await writer.transaction().execute(async (rows) => {
+      const lease = `${OWNER} ${randomUUID()}`;
+      const claiming = writer.transaction().execute(async (rows) => {
         if (done.length > 0) await rows.executeQuery(statements.remove(leasesOf(done)));
         if (chosen.length === 0) return [];
-        const lease = `${OWNER} ${randomUUID()}`;
         const claim = statements.claim({ ids: JSON.stringify(chosen), lease, lease_ms, now_ms: machine_ms() });
         const { rows: claimed } = await rows.executeQuery(claim);
         return claimed
           .map((task) => ({ ...task, tenant: task.tenant || task.group, payload: JSON.parse(task.payload), lease }))
           .toSorted((a, b) => chosen.indexOf(a.id) - chosen.indexOf(b.id));
+      });
+      return await claiming.catch((error) => {
+        unused.add(lease);
+        throw error;
       });
     },
     extendLease: async (_, held, lease_ms) => {
@@ -92,8 +111,7 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
         .execute();
       const ended = leased.flatMap(({ lease }) => (lease !== null && isDead(ownerOf(lease)) ? [lease] : []));
       if (ended.length === 0) return;
-      const end = statements.endLeases({ leases: JSON.stringify(ended) });
-      await writer.transaction().execute((rows) => rows.executeQuery(end));
+      await endLeases(ended);
     },
   };
 }
