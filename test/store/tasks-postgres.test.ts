@@ -7,7 +7,7 @@ import { tableTaskStore } from '../../api/store/tasks/table.ts';
 import { startProxy } from '../support/store/proxy.ts';
 import { hasPostgres, onPostgres, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
-import { Diary, openProcess, SETTINGS } from '../support/tasks/diary.ts';
+import { Diary, openProcess, type Process, SETTINGS } from '../support/tasks/diary.ts';
 
 if (hasPostgres) {
   queueContract(onPostgres);
@@ -32,13 +32,9 @@ if (hasPostgres) {
   });
 
   onPostgres('a claim whose answer was lost holds up no task until the end of its lease', async (t, world) => {
-    if (!('url' in world.location)) throw new Error('the test is on no server, expected PostgreSQL');
-    const proxy = await startProxy(world.location.url);
+    const proxy = await startProxy(urlOf(world));
     t.teardown(proxy.close);
-    const { records, queue, add, troubles } = await openProcess(t, {
-      ...world,
-      open: async () => await recordsOver(openDatabase({ url: proxy.url }), { now: () => world.now_ms }),
-    });
+    const { records, queue, add, troubles } = await openProcess(t, over(world, proxy.url));
     t.teardown(records.close);
     const diary = new Diary();
     const stop = queue.work('write', SETTINGS, diary.note);
@@ -53,11 +49,53 @@ if (hasPostgres) {
     await diary.until(9);
     t.true(performance.now() - began_ms < SETTINGS.lease_ms / 4);
     t.deepEqual(
-      diary.runs.slice(1).map(({ payload, taken }) => [payload, taken]).toSorted(),
+      diary.runs
+        .slice(1)
+        .map(({ payload, taken }) => [payload, taken])
+        .toSorted(),
       Array.from({ length: 8 }, (_, k) => [k, 2]),
     );
     await stop();
   });
+
+  onPostgres(
+    'a clock of the server that is set forward makes no task due early, and ends the lease of none that runs',
+    async (t, world) => {
+      const url = new URL(urlOf(world));
+      const schema = url.searchParams.get('application_name') ?? '';
+      const client = new pg.Client(url.href);
+      await client.connect();
+      t.teardown(() => client.end());
+      await client.query(`create table clock (ahead interval); insert into clock values ('0');
+        create function statement_timestamp() returns timestamptz stable
+          return pg_catalog.statement_timestamp() + (select ahead from clock)`);
+      // Before the functions of PostgreSQL.
+      url.searchParams.set('options', `-c search_path=${schema},pg_catalog`);
+      const processes = [await openProcess(t, over(world, url.href)), await openProcess(t, over(world, url.href))];
+      for (const { records } of processes) t.teardown(records.close);
+      const diary = new Diary();
+      const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+      t.teardown(end);
+      for (const { queue } of processes)
+        queue.work('write', SETTINGS, async (task) => {
+          await diary.note(task);
+          if (task.payload === 'long') await ended;
+        });
+      const [{ add }] = processes as [Process];
+      const at_ms = Date.now();
+      await add(
+        { payload: 'long' },
+        { payload: 'soon', group: 'two', due_ms: at_ms + 1_500 },
+        { payload: 'late', group: 'three', due_ms: at_ms + 60_000 },
+      );
+      await diary.until(1);
+      await client.query("update clock set ahead = '7 minutes'");
+      await diary.until(2);
+      t.true(Date.now() - at_ms > 900);
+      await sleep(500);
+      t.deepEqual(diary.payloads, ['long', 'soon']);
+    },
+  );
 
   onPostgres('tasks that a backup of a SQLite file brought with it are run', async (t, world) => {
     const { records } = await openProcess(t, world);
@@ -106,6 +144,16 @@ if (hasPostgres) {
     },
   );
 } else test.skip('the queue on a real PostgreSQL (HAIL_TEST_DATABASE_URL is not set)', () => {});
+
+function urlOf({ location }: World): string {
+  if (!('url' in location)) throw new Error('the test is on no server, expected PostgreSQL');
+  return location.url;
+}
+
+/** The world of a test whose records are reached by another address. */
+function over(world: World, url: string): World {
+  return { ...world, open: () => recordsOver(openDatabase({ url }), { now: () => world.now_ms }) };
+}
 
 /** Ends every connection to the schemas of a test. */
 async function endConnections({ location }: World): Promise<void> {

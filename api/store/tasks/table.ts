@@ -9,6 +9,8 @@ import type { Candidate, ClaimedTask, TaskStore } from './queue.ts';
 
 /** A difference of this size between two measurements, in milliseconds, means that the clock was set. */
 const STEP_MS = 1_000;
+/** A slower answer says too little about the clock: how far a measurement may be off. */
+const SLOW_ANSWER_MS = STEP_MS / 2;
 /** Interval of the measurements on PostgreSQL, where each is a round trip. */
 const MEASURE_EVERY_MS = 1_000;
 /** Candidates of one claim, however many tenants wait. */
@@ -26,6 +28,13 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
   const measured = new Map<string, { at_ms: number; readonly offset_ms: number }>();
   /** Leases of claims that failed: where the answer to their COMMIT was lost, nothing runs under them. */
   const unused = new Set<string>();
+
+  /** Parameters that say what time it is: on PostgreSQL no later than by the last measurement, until the next one shows a step. */
+  const clockOf = (name: string) => {
+    const offset_ms = measured.get(name)?.offset_ms;
+    const latest_ms = (offset_ms ?? Number.POSITIVE_INFINITY) + performance.now() + SLOW_ANSWER_MS;
+    return { now_ms: machine_ms(), latest_ms: Math.min(Math.round(latest_ms), Number.MAX_SAFE_INTEGER) };
+  };
 
   async function endLeases(leases: readonly string[]): Promise<void> {
     const end = statements.endLeases({ leases: JSON.stringify(leases) });
@@ -46,8 +55,7 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
     if (store.kind === 'postgres' && last !== undefined && asked_ms - last.at_ms < MEASURE_EVERY_MS) return;
     const now_ms = await clock_ms();
     const answered_ms = performance.now();
-    // A slow answer says too little about the clock.
-    if (answered_ms - asked_ms > STEP_MS / 2) return;
+    if (answered_ms - asked_ms > SLOW_ANSWER_MS) return;
     const offset_ms = now_ms - answered_ms;
     const step_ms = last === undefined ? null : offset_ms - last.offset_ms;
     if (last !== undefined) last.at_ms = answered_ms;
@@ -73,7 +81,7 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
       await endUnused();
       const candidates = async () => {
         const lists = { full: JSON.stringify(full), full_tenants: JSON.stringify(full_tenants) };
-        const query = { name, ...lists, held: JSON.stringify([...held]), most, lease_ms, now_ms: machine_ms() };
+        const query = { name, ...lists, held: JSON.stringify([...held]), most, lease_ms, ...clockOf(name) };
         return (await reader.executeQuery(statements.due(query))).rows;
       };
       const chosen = most === 0 ? [] : choose(await candidates(), most);
@@ -82,7 +90,7 @@ export function tableTaskStore(store: Store, machine_ms: () => number = machineC
       const claiming = writer.transaction().execute(async (rows) => {
         if (done.length > 0) await rows.executeQuery(statements.remove(leasesOf(done)));
         if (chosen.length === 0) return [];
-        const claim = statements.claim({ ids: JSON.stringify(chosen), lease, lease_ms, now_ms: machine_ms() });
+        const claim = statements.claim({ ids: JSON.stringify(chosen), lease, lease_ms, ...clockOf(name) });
         const { rows: claimed } = await rows.executeQuery(claim);
         return claimed
           .map((task) => ({ ...task, tenant: task.tenant || task.group, payload: JSON.parse(task.payload), lease }))
@@ -135,14 +143,16 @@ function statementsOf({ kind, writer, reader, skipLocked }: Store, machine_ms: (
       : sql`(select jsonb_array_elements_text(${param<string>(items)}::jsonb))`;
   const tasks = param<string>('tasks');
   const added = isSqlite ? sql`json_each(${tasks})` : sql`jsonb_array_elements(${tasks}::jsonb) as added (value)`;
+  // A clock that was set forward makes nothing due before the times of tasks are moved.
+  const due_now_ms = isSqlite ? now_ms : sql`least(${server_ms}, ${param<number>('latest_ms')}::bigint)`;
   // A lease that reaches twice as far as any can was given before the clock was set back.
-  const is_free = sql`(lease_until_ms <= ${now_ms} or lease_until_ms > ${now_ms} + 2 * ${lease_ms})`;
+  const is_free = sql`(lease_until_ms <= ${due_now_ms} or lease_until_ms > ${now_ms} + 2 * ${lease_ms})`;
   const is_leased = sql`id in ${list('ids')} and id || ' ' || lease in ${list('leases')}`;
   const unlocked = (condition: RawBuilder<unknown>) =>
     sql`with unlocked as materialized (select id from tasks where ${condition} ${skipLocked})`;
   const of_tenant = (columns: RawBuilder<unknown>) => sql`
     select ${columns} from tasks as due
-    where name = ${name} and tenant = waiting.tenant and due_ms <= ${now_ms} and ${is_free}
+    where name = ${name} and tenant = waiting.tenant and due_ms <= ${due_now_ms} and ${is_free}
       and task_group not in ${list('full')} and id not in ${list('held')}
     order by retry, due_ms, id limit ${param<number>('most')}`;
   const joined = isSqlite
