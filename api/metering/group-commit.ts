@@ -12,6 +12,7 @@ import type { UnresolvedCommits } from './unresolved-commits.ts';
 const LARGEST_GROUP = 256;
 /** How long groups pass over months that other transactions hold, since one was waited for in vain. */
 const PASSES_OVER_MS = 5_000;
+const NO_WRITES: DeferredBatch = { cursors: [], keys: [], claims: [] };
 /** How long a caller waits to learn whether commits work. */
 const PROBE_WAIT_MS = 100;
 /** How long a commit that worked is taken as proof that commits work. */
@@ -146,7 +147,9 @@ export function createCommitter({
     passOver: (held: readonly Waiting[]) => void,
   ): Promise<void> {
     const charges = group.map(({ charge }) => charge);
-    const outcomes = await commit(deferredWrites.takeCursors(), charges, passes_over);
+    // Cursors may wait for the same transaction: they are written within a second, apart.
+    const batch = passes_over ? NO_WRITES : deferredWrites.takeCursors();
+    const outcomes = await commit(batch, charges, passes_over);
     group.forEach(({ charge, resolve, reject }, k) => {
       const outcome = outcomes[k] ?? 'over_cap';
       if (outcome === 'gone') reject(new BusinessGone(charge.business_id));

@@ -538,6 +538,12 @@ if (hasPostgres) {
       const [held, free] = [await makeTenant(records, world, 'acme'), await makeTenant(records, world, 'free')];
       for (const each of [held, free]) await records.charge(chargeOf(each, 1, world));
       const other = await holding(t, world, 'update periods set used = used where business_id = $1', held);
+      const { business_id, rate_bucket: holder } = held.caller;
+      const cursor = { business_id, holder, list: 'alerts', item_id: 'one', sort_key: '', expires_at: '9999' };
+      const columns = Object.keys(cursor);
+      const places = columns.map((_, k) => `$${k + 1}`);
+      await other.query(`insert into cursors (${columns}) values (${places})`, Object.values(cursor));
+      records.rememberCursor(cursor);
       const together = () => [held, free].map((each) => records.charge(chargeOf(each, 3, world)));
       const [refused, charged] = together() as [Promise<unknown>, Promise<unknown>];
       t.true((await refusal(refused)) instanceof LockNotGiven);
@@ -549,6 +555,8 @@ if (hasPostgres) {
       t.true(performance.now() - began_ms < 900);
       await other.query('rollback');
       t.is(await waits, 'charged');
+      const cursors = records.reader.selectFrom('cursors').select('item_id');
+      t.true(await soon(async () => (await cursors.execute()).length === 1));
       t.deepEqual([await usedBy(records, held), await usedBy(records, free)], [4, 7]);
       const { rows, faults } = await verifyLedger(records.reader);
       t.deepEqual([rows, faults], [5, []]);
