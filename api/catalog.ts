@@ -124,7 +124,7 @@ export interface Catalog {
   readonly failure: () => string | null;
   /** The refusal of data of a format or version that this release cannot read; null without one. */
   readonly unreadable: () => UnreadableVersion | null;
-  /** How long the store of the root has been out of reach, milliseconds; the last edition stays. Null: it is not. */
+  /** How long the store of the root has been out of reach, milliseconds; an edition from before stays. Null: it is not. */
   readonly outage: () => number | null;
   /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
@@ -192,8 +192,6 @@ export async function openCatalog(
   let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
-  /** Monotonic time at which the last edition began to stand for what the store holds now; null: it does not. */
-  let outage_ms: number | null = null;
   /** Monotonic time at which the store was first not reached; null while it is. */
   let unreached_ms: number | null = null;
   let running: Promise<void> | null = null;
@@ -220,7 +218,7 @@ export async function openCatalog(
     });
   };
 
-  const isWell = () => 'edition' in state && outage_ms === null;
+  const isWell = () => 'edition' in state && unreached_ms === null;
   const poll = async () => {
     const mark = await store.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
@@ -249,21 +247,22 @@ export async function openCatalog(
     seen = mark;
     recordState();
   };
+  const noteReached = () => {
+    if (unreached_ms !== null) storeOutage(null, performance.now() - unreached_ms);
+    unreached_ms = null;
+  };
   const refresh = () => {
     running ??= poll()
-      .then(() => {
-        outage_ms = null;
-        if (unreached_ms !== null) storeOutage(null, performance.now() - unreached_ms);
-        unreached_ms = null;
-      })
+      .then(noteReached)
       .catch((error: unknown) => {
-        if (unreached_ms === null && isStoreFault(error)) {
+        const isAway = isStoreFault(error);
+        if (!isAway) noteReached();
+        else if (unreached_ms === null) {
           unreached_ms = performance.now();
           storeOutage(asUnavailable(error).message, 0);
         }
         // What was read before is still true, and what of it is here can be answered from.
-        if (seen !== undefined && 'edition' in state && isStoreFault(error)) outage_ms ??= performance.now();
-        else state = { failure: asUnavailable(error) };
+        if (!isAway || seen === undefined || 'failure' in state) state = { failure: asUnavailable(error) };
       })
       .finally(() => {
         running = null;
@@ -281,7 +280,7 @@ export async function openCatalog(
   return {
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
-    outage: () => (outage_ms === null ? null : performance.now() - outage_ms),
+    outage: () => (unreached_ms === null ? null : performance.now() - unreached_ms),
     missing: () => ('failure' in state ? state.failure.missing : []),
     unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
     refresh: async () => {

@@ -88,17 +88,24 @@ export async function openFileCache({
     evictions: 0,
   };
 
-  const remove = (path: string, entry: Entry) => {
-    // At once: a copy that is made right afterwards has the same name.
-    rmSync(join(folder, path), { force: true });
+  /** False where the disk lets no copy go: it stays, behind the others. Such a disk takes no new one, and the question that needs it says so. */
+  const remove = (path: string, entry: Entry): boolean => {
     entries.delete(path);
+    try {
+      // At once: a copy that is made right afterwards has the same name.
+      rmSync(join(folder, path), { force: true });
+    } catch {
+      entries.set(path, entry);
+      return false;
+    }
     bytes -= entry.bytes;
+    return true;
   };
   const makeRoom = () => {
     for (const [path, entry] of entries) {
       if (bytes <= bytes_max) return;
       if (entry.holders > 0) continue;
-      remove(path, entry);
+      if (!remove(path, entry)) return;
       counts.evictions += 1;
     }
   };

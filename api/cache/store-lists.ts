@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isBehind, type Version } from '../../schemas/fence.ts';
 import { layout } from '../../schemas/layout.ts';
-import { type ObjectStore, StoreUnavailable } from '../../schemas/object-store/client.ts';
+import { type ObjectStore, type Patience, StoreUnavailable } from '../../schemas/object-store/client.ts';
 import type { DataRoot } from '../data-root.ts';
 import { turns } from '../turns.ts';
 
@@ -21,13 +21,23 @@ const PATIENCE = { patience_ms: 5_000 };
 const AT_ONCE = 16;
 const NUMBERED = /\/\d+\.json$/;
 
+export interface StoreLists extends Pick<DataRoot, 'mark' | 'partitions'> {
+  /** Content of a list; null when it does not exist. Questions read numbered ones, too, with a patience of their own. */
+  readonly text: (path: string, patience?: Patience) => Promise<string | null>;
+}
+
+/** True for a list that is never written again. */
+export function isNumbered(path: string): boolean {
+  return NUMBERED.test(path);
+}
+
 /**
  * The lists of a store. A poll asks for the pointer, when its tag has changed, and for one listing of the manifests, whose tags
  * show which of them changed. A content that is older than one that was read before is a stale answer, or was written by a
  * pipeline that has lost its lease: the one before stays. So does a list that the listing lacks while it is still there. Once the
  * store holds a root of another name, none of them says anything.
  */
-export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' | 'partitions'> {
+export function storeLists(store: ObjectStore): StoreLists {
   const contents = new Map<string, Content>();
   /** Throws StoreUnavailable for what is no JSON, such as the web page of a server in front of the store. */
   const listIn = (path: string, content: Uint8Array): string => {
@@ -65,8 +75,8 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
     else unsettled.set(path, polls);
     return content;
   };
-  const numbered = async (path: string): Promise<string | null> => {
-    const found = await inTurn(() => store.get(path, null, PATIENCE));
+  const numbered = async (path: string, patience: Patience): Promise<string | null> => {
+    const found = await inTurn(() => store.get(path, null, patience));
     return found === null ? null : listIn(path, found.content);
   };
   const name = async (): Promise<string | null> => {
@@ -83,15 +93,15 @@ export function storeLists(store: ObjectStore): Pick<DataRoot, 'text' | 'mark' |
   return {
     mark: async (path) => {
       if (isPolled(path)) return (await newest(path))?.etag ?? null;
-      // Never written again: whether it is there is seen when it is read.
-      if (NUMBERED.test(path)) return 'numbered';
+      // Whether it is there is seen when it is read.
+      if (isNumbered(path)) return 'numbered';
       const tag = listed.get(path) ?? null;
       const since = unsettled.get(path);
       return since === undefined ? tag : `${tag} ${since}`;
     },
-    text: async (path) => {
+    text: async (path, patience = PATIENCE) => {
       if (path === layout.root) return await name();
-      if (NUMBERED.test(path)) return await numbered(path);
+      if (isNumbered(path)) return await numbered(path, patience);
       if (path.startsWith(`${layout.manifests}/`)) return (await newestHead(path))?.text ?? null;
       // The content that the mark was of.
       const known = isPolled(path) ? contents.get(path) : undefined;

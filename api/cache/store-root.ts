@@ -7,12 +7,13 @@ import {
   isStoreFault,
   type ObjectStore,
   type Patience,
+  type StoredObject,
   StoreUnavailable,
 } from '../../schemas/object-store/client.ts';
 import { downloadFile } from '../../schemas/object-store/files.ts';
 import { type DataRoot, DataUnavailable, type FileRange, type ImmutableFile, openPart } from '../data-root.ts';
 import { type FileCache, openFileCache } from './file-cache.ts';
-import { storeLists } from './store-lists.ts';
+import { isNumbered, storeLists } from './store-lists.ts';
 
 export interface StoreRootOptions {
   readonly store: ObjectStore;
@@ -21,6 +22,8 @@ export interface StoreRootOptions {
   /** Bound of the copies. */
   readonly bytes_max: number;
   readonly wait_ms?: number;
+  /** Clock of the patience with the store. */
+  readonly monotonic_ms?: () => number;
 }
 
 /** A data root in a store. */
@@ -43,8 +46,14 @@ const PIECE_BYTES = 400_000;
 const NAMED_HASH = /-([0-9a-f]{8})\.\w+\.arrow$/;
 
 /** Opens a data root in a store. Statements read copies in a folder; nothing is asked of the store before the first poll. */
-export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: StoreRootOptions): Promise<StoreRoot> {
-  const contact = openContact();
+export async function openStoreRoot({
+  store,
+  folder,
+  bytes_max,
+  wait_ms,
+  monotonic_ms = () => performance.now(),
+}: StoreRootOptions): Promise<StoreRoot> {
+  const contact = openContact(monotonic_ms);
   const files = storedFiles(store, contact);
   const lists = storeLists(store);
   const cache = await openFileCache({
@@ -62,7 +71,8 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
   const isInside = (path: string) => path.startsWith(`${folder}/`);
   return {
     mark: (path) => contact.noted(lists.mark(path)),
-    text: (path) => contact.noted(lists.text(path)),
+    text: (path) =>
+      isNumbered(path) ? contact.asked((patience) => lists.text(path, patience)) : contact.noted(lists.text(path)),
     partitions: () => contact.noted(lists.partitions()),
     name: store.name,
     root: folder,
@@ -77,7 +87,7 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
     hold: async (paths, place) => cache.hold(paths.filter(isInside).map(fileAt), place),
     has: () => true,
     bytes: async (path) => {
-      const content = await files.read(path);
+      const { content } = await files.read(path);
       const [, hash] = NAMED_HASH.exec(path) ?? [];
       const found = createHash('sha256').update(content).digest('hex').slice(0, 8);
       if (hash === undefined || hash === found) return content;
@@ -85,7 +95,7 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
       throw new DataUnavailable(path, 'cannot be read from the store', { cause });
     },
     part: async (path, first, length) => {
-      const content = await files.read(path, { first, length });
+      const { content } = await files.read(path, { first, length });
       return Buffer.from(content.buffer, content.byteOffset, content.byteLength);
     },
     open: async (file, range) => {
@@ -105,7 +115,7 @@ export async function openStoreRoot({ store, folder, bytes_max, wait_ms }: Store
 /** The reading side of a store, whose answers are files that lists name. */
 interface StoredFiles {
   /** Content of a file, or a range of it. */
-  readonly read: (path: string, range?: ByteRange) => Promise<Uint8Array>;
+  readonly read: (path: string, range?: ByteRange) => Promise<StoredObject>;
   /** Copies a file, whole and checked. */
   readonly copy: (file: ImmutableFile, to: string) => Promise<void>;
 }
@@ -113,14 +123,14 @@ interface StoredFiles {
 /** All throw DataUnavailable for a file that the store does not have (its code is ENOENT), or cannot give now. */
 function storedFiles(store: ObjectStore, contact: Contact): StoredFiles {
   const asked = async <Found>(path: string, ask: (patience: Patience) => Promise<Found | null>): Promise<Found> => {
-    const found = await contact.noted(ask(contact.patience())).catch((cause: unknown) => {
+    const found = await contact.asked(ask).catch((cause: unknown) => {
       throw new DataUnavailable(path, 'cannot be read from the store', { cause });
     });
     if (found !== null) return found;
     throw Object.assign(new DataUnavailable(path, 'is missing in the store, and a list names it'), { code: 'ENOENT' });
   };
   return {
-    read: async (path, range) => (await asked(path, (patience) => store.get(path, range ?? null, patience))).content,
+    read: (path, range) => asked(path, (patience) => store.get(path, range ?? null, patience)),
     copy: async (file, to) => {
       await asked(file.path, async (patience) => (await downloadFile(store, file.path, to, file, patience)) || null);
     },
@@ -129,44 +139,58 @@ function storedFiles(store: ObjectStore, contact: Contact): StoredFiles {
 
 /** Whether the store was reached lately: questions that need it do not each wait for long. */
 interface Contact {
-  readonly patience: () => Patience;
-  /** Passes the answer of the store on. */
-  readonly noted: <Found>(asked: Promise<Found>) => Promise<Found>;
+  /** Asks for what a question needs. */
+  readonly asked: <Found>(ask: (patience: Patience) => Promise<Found>) => Promise<Found>;
+  /** Passes on what the store answers to a poll, which has a patience of its own. */
+  readonly noted: <Found>(answer: Promise<Found>) => Promise<Found>;
 }
 
-function openContact(): Contact {
+function openContact(monotonic_ms: () => number): Contact {
   let failed_ms = Number.NEGATIVE_INFINITY;
+  const noted = async <Found>(answer: Promise<Found>, isPatient = true): Promise<Found> => {
+    try {
+      const found = await answer;
+      failed_ms = Number.NEGATIVE_INFINITY;
+      return found;
+    } catch (error) {
+      // A full disk of this machine says nothing about the store. Nor does a short wait: a slow store would never be waited for again.
+      if (isPatient && isStoreFault(error)) failed_ms = monotonic_ms();
+      throw error;
+    }
+  };
   return {
-    patience: () => {
-      const isRecent = performance.now() - failed_ms < FAILURE_COUNTS_MS;
-      return { patience_ms: isRecent ? PATIENCE_MS.after_failure : PATIENCE_MS.usually };
+    asked: (ask) => {
+      const isPatient = monotonic_ms() - failed_ms >= FAILURE_COUNTS_MS;
+      return noted(ask({ patience_ms: isPatient ? PATIENCE_MS.usually : PATIENCE_MS.after_failure }), isPatient);
     },
-    noted: async (asked) => {
-      try {
-        const found = await asked;
-        failed_ms = Number.NEGATIVE_INFINITY;
-        return found;
-      } catch (error) {
-        // A full disk of this machine says nothing about the store.
-        if (isStoreFault(error)) failed_ms = performance.now();
-        throw error;
-      }
-    },
+    noted,
   };
 }
 
-/** A range of a file, piece by piece; the first is read before this resolves. */
+/**
+ * A range of a file, piece by piece; the first is read before this resolves. Ends with DataUnavailable when another object is put
+ * in the place of the file meanwhile, and before its last piece when the whole of it has another SHA-256.
+ */
 async function openRange(files: StoredFiles, file: ImmutableFile, { first, last }: FileRange): Promise<Readable> {
+  const hash = first === 0 && last === file.bytes - 1 ? createHash('sha256') : null;
   const piece = async (from: number) => {
     const length = Math.min(PIECE_BYTES, last + 1 - from);
-    const content = await files.read(file.path, { first: from, length });
-    if (content.length === length) return content;
-    throw new DataUnavailable(file.path, `ends after ${from + content.length} bytes, its manifest says ${file.bytes}`);
+    const found = await files.read(file.path, { first: from, length, of_bytes: file.bytes });
+    hash?.update(found.content);
+    return found;
   };
   const begin = await piece(first);
   async function* pieces() {
-    yield begin;
-    for (let from = first + begin.length; from <= last; from += PIECE_BYTES) yield await piece(from);
+    let { content } = begin;
+    for (let from = first + content.length; from <= last; from += content.length) {
+      yield content;
+      const next = await piece(from);
+      if (next.etag !== begin.etag) throw new DataUnavailable(file.path, 'was replaced while it was read');
+      content = next.content;
+    }
+    const sha256 = hash?.digest('hex') ?? file.sha256;
+    if (sha256 !== file.sha256) throw new DataUnavailable(file.path, `has SHA-256 ${sha256}, expected ${file.sha256}`);
+    yield content;
   }
   return Readable.from(pieces(), { objectMode: false });
 }

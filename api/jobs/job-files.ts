@@ -18,8 +18,8 @@ type FiledJob = NamedJob & Pick<Job, 'bytes'>;
 export interface JobFiles {
   /** True where files of other records may lie beside: those of another service that reads the same published data, or of a copy. */
   readonly is_shared: boolean;
-  /** Puts a sealed file where other processes find it, before its row says that it is there. */
-  readonly upload: (staged: string, job: NamedJob) => Promise<void>;
+  /** Puts a sealed file where other processes find it, before its row says that it is there; ends when the signal aborts. */
+  readonly upload: (staged: string, job: NamedJob, signal: AbortSignal) => Promise<void>;
   /** Puts a sealed file in its place on this machine, in the transaction that ends its row. */
   readonly place: (staged: string, job: NamedJob) => Promise<void>;
   /** Why the file of a job cannot be served, in words; null: it can. */
@@ -90,7 +90,7 @@ function filesInStore(store: ObjectStore, root: string): JobFiles {
   };
   return {
     is_shared: true,
-    upload: (staged, job) => putFile(store, keyOf(job), staged),
+    upload: (staged, job, signal) => putFile(store, keyOf(job), staged, undefined, { signal }),
     place: async () => {},
     fault,
     sizeFault: fault,

@@ -148,12 +148,9 @@ async function stageOf(parts: RunParts, job: Job): Promise<Stage | null> {
 /** The result of the job handler; null: it failed, and the job has ended or waits again. */
 async function resultOf(parts: RunParts, job: Job, path: string): Promise<JobResult | null> {
   try {
-    const result =
-      job.kind === 'report'
-        ? await make(parts, job, path, REPORT, parts.jobHandlers.report)
-        : await make(parts, job, path, EXPORT, parts.jobHandlers.export);
-    await parts.services.jobFiles.upload(path, { ...job, ...result });
-    return result;
+    return job.kind === 'report'
+      ? await make(parts, job, path, REPORT, parts.jobHandlers.report)
+      : await make(parts, job, path, EXPORT, parts.jobHandlers.export);
   } catch (error) {
     await endOrWait(parts, job, error);
     return null;
@@ -173,10 +170,13 @@ async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<voi
   }
 }
 
-/** Makes the file within the time limit and syncs it to the disk. Throws Stopped, TooLong and the errors of the job handler. */
+/**
+ * Makes the file, syncs it to the disk and uploads it, all within the time limit. Throws Stopped, TooLong and the errors of the job
+ * handler and the upload.
+ */
 async function make<Params, Summary>(
   { services, settings: { limit_ms }, stop }: RunParts,
-  { id, business_id, created_at, ...job }: Job,
+  job: Job,
   path: string,
   kind: Kind<Params, Summary>,
   handler: MakeFile<Params, Summary>,
@@ -189,13 +189,17 @@ async function make<Params, Summary>(
   try {
     const { signal } = ending;
     signal.throwIfAborted();
+    const { id, business_id } = job;
     const params = kind.params.parse(JSON.parse(job.params));
-    const making = handler({ id, business_id, params, path, created_ms: Date.parse(created_at), services, signal });
+    const created_ms = Date.parse(job.created_at);
+    const making = handler({ id, business_id, params, path, created_ms, services, signal });
     const { summary, ...made } = await unlessAborted(making, signal);
     if (!FILE_NAME.test(made.file_name)) throw new Error(`file name is '${made.file_name}', expected ${FILE_NAME}`);
-    return { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
+    const result = { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
+    await services.jobFiles.upload(path, { ...job, ...result }, signal);
+    return result;
   } catch (error) {
-    // A job handler that obeys the signal throws an error of its own.
+    // What obeys the signal throws an error of its own.
     throw ending.signal.aborted ? ending.signal.reason : error;
   } finally {
     clearTimeout(timer);

@@ -28,10 +28,12 @@ export interface StoredObject {
   readonly etag: string;
 }
 
-/** Bytes of an object from `first` on, `length` of them. */
+/** Bytes of an object from `first` on, `length` of them, fewer where it ends before. */
 export interface ByteRange {
   readonly first: number;
   readonly length: number;
+  /** Size of the object, where it is known: bytes of one of another size are not taken, and none may be missing. */
+  readonly of_bytes?: number;
 }
 
 /** A condition of a PUT: that no object has the key, or that the object is still the one with this tag. */
@@ -110,9 +112,13 @@ export function isStoreFault(error: unknown): boolean {
   return error instanceof Error && isStoreFault(error.cause);
 }
 
+/** Time for an operation unless its caller has another patience, and for one attempt at it. */
 const PATIENCE_MS = 30_000;
-/** An attempt is given up after this, and a second for each megabyte that it sends. */
 const ATTEMPT_MS = 15_000;
+/** What is sent adds this to both: slower lines than a megabyte a second are too slow. */
+const SENDING_MS_PER_BYTE = 0.001;
+/** Longest wait for the removal of the parts of an upload that failed: the store may be away. */
+const REMOVE_PARTS_MS = 5_000;
 /** Longest time for the body of an error. */
 const BODY_MS = 15_000;
 const FIRST_WAIT_MS = 100;
@@ -144,14 +150,15 @@ export function openObjectStore(
     method: string,
     target: string,
     { headers = {}, body, accepted = [] }: { headers?: Record<string, string>; body?: Uint8Array; accepted?: number[] },
-    { patience_ms = PATIENCE_MS, signal }: Patience = {},
+    { patience_ms, signal }: Patience = {},
   ): Promise<Response | null> {
-    const until_ms = performance.now() + patience_ms;
+    const sending_ms = (body?.length ?? 0) * SENDING_MS_PER_BYTE;
+    const until_ms = performance.now() + (patience_ms ?? PATIENCE_MS + sending_ms);
     let fault: unknown;
     for (let tries = 0; ; tries++) {
       signal?.throwIfAborted();
-      const left_ms = until_ms - performance.now();
-      const limit_ms = Math.min(left_ms, ATTEMPT_MS + (body?.length ?? 0) / 1000);
+      const left_ms = Math.max(1, until_ms - performance.now());
+      const limit_ms = Math.min(left_ms, ATTEMPT_MS + sending_ms);
       let asked_s = 0;
       // Bounds the wait for the head of the answer; the readers of bodies have bounds of their own.
       const giveUp = new AbortController();
@@ -191,29 +198,36 @@ export function openObjectStore(
     }
   }
 
-  /** The whole body of an answer; the request is repeated when it is cut off, and when `check` throws. */
+  /** The whole body of an answer; the request is repeated when it is cut off, and when `check` throws of its head, or of its body. */
   async function whole(
     target: string,
     headers: Record<string, string>,
     accepted: number[],
     patience: Patience = {},
-    check: (content: Uint8Array) => void = () => {},
+    check: { readonly head?: (response: Response) => void; readonly body?: (content: Uint8Array) => void } = {},
   ): Promise<{ response: Response; content: Uint8Array } | null> {
     const until_ms = performance.now() + (patience.patience_ms ?? PATIENCE_MS);
+    let fault: unknown = null;
     for (;;) {
       const left = { ...patience, patience_ms: Math.max(1, until_ms - performance.now()) };
-      const response = await ask('GET', target, { headers, accepted }, left);
+      const response = await ask('GET', target, { headers, accepted }, left).catch((error: unknown) => {
+        // What was wrong with the answer before says more than what was left of the patience.
+        throw fault !== null && error instanceof StoreUnavailable ? fault : error;
+      });
       if (response === null) return null;
       try {
+        check.head?.(response);
         const content = new Uint8Array(await withTimeout(response, response.arrayBuffer(), left.patience_ms));
         const expected = response.headers.get('content-length');
         if (expected !== null && Number(expected) !== content.byteLength && response.status !== 304)
           throw new Error(`${content.byteLength} bytes came, expected ${expected}`);
-        check(content);
+        check.body?.(content);
         return { response, content };
       } catch (cause) {
-        if (performance.now() + FIRST_WAIT_MS >= until_ms)
-          throw new StoreUnavailable(`GET ${target}: ${reasonOf(cause)}`, { cause });
+        // A body that is not read keeps its connection; the fault to report is the one above.
+        if (!response.bodyUsed) await response.body?.cancel().catch(() => {});
+        fault = new StoreUnavailable(`GET ${target}: ${reasonOf(cause)}`, { cause });
+        if (performance.now() + FIRST_WAIT_MS >= until_ms) throw fault;
         await pause(FIRST_WAIT_MS, undefined, patience.signal === undefined ? {} : { signal: patience.signal });
       }
     }
@@ -269,13 +283,9 @@ export function openObjectStore(
     get: async (key, range = null, patience) => {
       const headers: Record<string, string> =
         range === null ? {} : { Range: `bytes=${range.first}-${range.first + range.length - 1}` };
-      const answer = await whole(addressOf(key), headers, [], patience);
+      const head = range === null ? () => {} : (response: Response) => requireRange(response, range);
+      const answer = await whole(addressOf(key), headers, [], patience, { head });
       if (answer === null) return null;
-      if (range !== null && answer.response.status !== 206)
-        throw new StoreRefused(
-          `GET ${addressOf(key)}: a range was answered ${answer.response.status}, expected 206`,
-          answer.response.status,
-        );
       return { content: answer.content, etag: tagOf(answer.response) };
     },
     getUnless,
@@ -292,7 +302,7 @@ export function openObjectStore(
           {},
           [],
           patience,
-          requireListing,
+          { body: requireListing },
         );
         if (answer === null) throw new StoreRefused(`GET ${bucket_url}: answered 404, expected a bucket`, 404);
         const page = listingOf(textOf(answer.content), prefix.length);
@@ -331,7 +341,8 @@ export function openObjectStore(
         if (done === null && (await head(key, patience)) === null)
           throw new StoreUnavailable(`POST ${target}: the upload in parts is gone`);
       } catch (error) {
-        await ask('DELETE', `${target}?${upload}`, {}, patience).catch(() => null);
+        // Also when the caller has given up.
+        await ask('DELETE', `${target}?${upload}`, {}, { patience_ms: REMOVE_PARTS_MS }).catch(() => null);
         throw error;
       }
     },
@@ -451,6 +462,19 @@ async function withTimeout<Value>(response: Response, work: Promise<Value>, limi
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Throws when an answer is not about the bytes that were asked for: an old copy of a cache in front of the store, or the whole
+ * object of a server that knows no ranges.
+ */
+function requireRange({ status, headers }: Response, { first, length, of_bytes }: ByteRange): void {
+  const stated = headers.get('content-range') ?? 'no Content-Range';
+  const [from, to, size] = (/^bytes (\d+)-(\d+)\/(\d+)$/.exec(stated) ?? []).slice(1).map(Number);
+  const [last, end] = [first + length, of_bytes ?? size ?? 0].map((bytes) => bytes - 1);
+  const isRight = size === (of_bytes ?? size) && from === first && to === Math.min(last as number, end as number);
+  if (status === 206 && isRight) return;
+  throw new Error(`${status} came with ${stated}, expected 206 with bytes ${first}-${last}/${of_bytes ?? '*'}`);
 }
 
 /**

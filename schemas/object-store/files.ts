@@ -7,7 +7,7 @@ import { type ObjectStore, type Patience, StoreUnavailable } from './client.ts';
 const LARGEST_WHOLE_BYTES = 64 * 1024 * 1024;
 const PART_BYTES = 16 * 1024 * 1024;
 const DOWNLOAD_TRIES = 3;
-/** A download of which nothing comes for this long is given up. */
+/** A download of which nothing comes for this long is given up, sooner where the patience is shorter. */
 const SILENCE_MS = 20_000;
 
 /** What the content of a downloaded file must be; null: not known. */
@@ -78,7 +78,7 @@ export async function downloadFile(
     try {
       const response = await store.open(key, patience);
       if (response === null) return false;
-      const found = await writeBody(response, draft);
+      const found = await writeBody(response, draft, Math.min(SILENCE_MS, patience?.patience_ms ?? SILENCE_MS));
       if (expected.bytes !== null && found.bytes !== expected.bytes)
         throw new Error(`${found.bytes} bytes came, expected ${expected.bytes}`);
       if (expected.sha256 !== null && found.sha256 !== expected.sha256)
@@ -97,7 +97,11 @@ export async function downloadFile(
 
 let drafts = 0;
 
-async function writeBody(response: Response, path: string): Promise<{ bytes: number; sha256: string }> {
+async function writeBody(
+  response: Response,
+  path: string,
+  silence_ms: number,
+): Promise<{ bytes: number; sha256: string }> {
   const hash = createHash('sha256');
   let bytes = 0;
   let is_silent = false;
@@ -105,7 +109,7 @@ async function writeBody(response: Response, path: string): Promise<{ bytes: num
   const silence = setTimeout(() => {
     is_silent = true;
     void body?.cancel();
-  }, SILENCE_MS);
+  }, silence_ms);
   const file = await fs.open(path, 'w');
   try {
     for (let chunk = await body?.read(); chunk?.done === false; chunk = await body?.read()) {
@@ -114,7 +118,7 @@ async function writeBody(response: Response, path: string): Promise<{ bytes: num
       bytes += chunk.value.length;
       await file.writeFile(chunk.value);
     }
-    if (is_silent) throw new Error(`nothing came for ${SILENCE_MS / 1000} s after ${bytes} bytes`);
+    if (is_silent) throw new Error(`nothing came for ${silence_ms / 1000} s after ${bytes} bytes`);
     const stated = response.headers.get('content-length');
     if (stated !== null && Number(stated) !== bytes) throw new Error(`${bytes} bytes came, expected ${stated}`);
     await file.sync();

@@ -971,6 +971,7 @@ test('a store that gets out of reach and comes back is reported once each, howev
   const away = 'data root: a list cannot be read: GET http://store/current.json: no answer';
   t.deepEqual(reported, [away]);
   t.is(catalog.failure(), away);
+  t.not(catalog.outage(), null, 'also where it was away from the start');
   isAway = false;
   await catalog.refresh();
   await catalog.refresh();
@@ -984,6 +985,30 @@ test('a store that gets out of reach and comes back is reported once each, howev
     outage_ms !== null && outage_ms >= 0 && outage_ms < 60_000,
     'how long, whatever the clock of the machine says',
   );
+});
+
+test('a store that comes back with data that cannot be read is no longer out of reach', async (t) => {
+  let text: string | null = null;
+  let isAway = false;
+  const reported: (string | null)[] = [];
+  const root = {
+    ...openDataRoot(await scratch(t)),
+    mark: async () => {
+      if (isAway) throw new StoreUnavailable('GET http://store/current.json: no answer');
+      return text;
+    },
+    text: async (path: string) => (path === layout.root ? text : null),
+  };
+  const catalog = await openCatalog(root, 0, undefined, (reason) => reported.push(reason));
+  t.teardown(() => catalog.close());
+  isAway = true;
+  await catalog.refresh();
+  t.not(catalog.outage(), null);
+  [isAway, text] = [false, JSON.stringify({ root_id: 'a', format: 99 })];
+  await catalog.refresh();
+  t.is(catalog.outage(), null);
+  t.regex(catalog.unreadable()?.message ?? '', /root\.json has data format 99/);
+  t.is(reported.at(-1), null);
 });
 
 async function openTerrainOn(t: ExecutionContext, root: string) {

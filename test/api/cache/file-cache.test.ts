@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
@@ -198,6 +207,18 @@ test('a full disk is an error of the questions that need a new copy; those that 
   isFull = false;
   (await cache.hold([file('a'), file('b')]))();
   t.deepEqual(names(), ['a', 'b']);
+});
+
+test('a copy that the disk does not let go fails no question and holds no room, and goes once it can', async (t) => {
+  const { cache, folder, names } = await open(t);
+  for (const name of ['a', 'b', 'c']) (await cache.hold([file(name)]))();
+  rmSync(join(folder, 'tables/a'));
+  mkdirSync(join(folder, 'tables/a')); // no file, so that it is not removed as one
+  (await cache.hold([file('d')]))();
+  t.deepEqual([names(), cache.load()], [['a', 'c', 'd'], { bytes: 300, held_bytes: 0 }]);
+  rmdirSync(join(folder, 'tables/a'));
+  for (const name of ['c', 'd', 'e']) (await cache.hold([file(name)]))();
+  t.deepEqual([names(), cache.load()], [['c', 'd', 'e'], { bytes: 300, held_bytes: 0 }]);
 });
 
 test('a statement that has a file open reads it to its end after the copy was removed', async (t) => {

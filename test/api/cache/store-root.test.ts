@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { openStoreRoot } from '../../../api/cache/store-root.ts';
 import { DataUnavailable } from '../../../api/data-root.ts';
+import { layout } from '../../../schemas/layout.ts';
 import { isStoreFault, openObjectStore, type StoreAddress } from '../../../schemas/object-store/client.ts';
 import { scratch } from '../../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../../support/kill/bare-environment.ts';
@@ -79,31 +80,89 @@ test('a disk that takes no more is the fault of this machine: the store is asked
   t.deepEqual([counts.asked, filesIn(folder)], [1, []]);
 });
 
-test('of a large file that a client does not read, less than a megabyte is in memory', async (t) => {
-  const bytes = 20_000_000;
-  let sent_bytes = 0;
+const LARGE = Buffer.alloc(20_000_000, 'tiles of an archive, ');
+const ARCHIVE = {
+  path: 'tiles/a.pmtiles',
+  bytes: LARGE.length,
+  sha256: createHash('sha256').update(LARGE).digest('hex'),
+};
+
+/** A root in a store of one large file, of which it answers ranges; `etag` of the answer about bytes from `first` on. */
+async function archiveRoot(t: ExecutionContext, etag: (first: number) => string = () => '"a"') {
+  const sent = { bytes: 0 };
   const address = await scriptedStore(t, (request, response) => {
     const [first = 0, last = 0] = (request.headers.range ?? '').match(/\d+/g)?.map(Number) ?? [];
-    sent_bytes += last + 1 - first;
-    response.writeHead(206).end(Buffer.alloc(last + 1 - first, 1));
+    sent.bytes += last + 1 - first;
+    response.writeHead(206, { ETag: etag(first), 'Content-Range': `bytes ${first}-${last}/${LARGE.length}` });
+    response.end(LARGE.subarray(first, last + 1));
   });
   const folder = await scratch(t, 'cache');
-  const root = await openStoreRoot({ store: openObjectStore(address), folder, bytes_max: 1e9 });
-  const file = { path: 'tiles/a.pmtiles', bytes, sha256: '' };
-  const unread = await root.open(file, { first: 0, last: bytes - 1 });
+  return { root: await openStoreRoot({ store: openObjectStore(address), folder, bytes_max: 1e9 }), sent };
+}
+
+test('of a large file that a client does not read, less than a megabyte is in memory', async (t) => {
+  const { root, sent } = await archiveRoot(t);
+  const unread = await root.open(ARCHIVE, { first: 0, last: LARGE.length - 1 });
   // A client whose connection is full: its first part was taken, and nothing more.
   const sink = new Writable({ write: () => {} });
   unread.pipe(sink);
   await new Promise((resolve) => setTimeout(resolve, 200));
-  t.true(sent_bytes > 0 && sent_bytes < 1_000_000, `${sent_bytes} bytes`);
+  t.true(sent.bytes > 0 && sent.bytes < 1_000_000, `${sent.bytes} bytes`);
   unread.destroy();
-  const read = await root.open(file, { first: 5, last: bytes - 1 });
-  const content = await buffer(read);
-  t.is(content.length, bytes - 5);
-  t.is(
-    content.findIndex((byte) => byte !== 1),
-    -1,
-  );
+  for (const first of [0, 5]) {
+    const read = await root.open(ARCHIVE, { first, last: LARGE.length - 1 });
+    t.is(Buffer.compare(await buffer(read), LARGE.subarray(first)), 0);
+  }
+});
+
+test('a large file of other content, or that is replaced while it is read, is never sent to its end', async (t) => {
+  const { root } = await archiveRoot(t);
+  const other = { ...ARCHIVE, sha256: '0'.repeat(64) };
+  let sent_bytes = 0;
+  const read = async () => {
+    for await (const chunk of await root.open(other, { first: 0, last: LARGE.length - 1 }))
+      sent_bytes += (chunk as Buffer).length;
+  };
+  await t.throwsAsync(read(), { instanceOf: DataUnavailable, message: /has SHA-256 .*, expected 0{64}/ });
+  t.true(sent_bytes < LARGE.length, `${sent_bytes} bytes`);
+  const { root: changing } = await archiveRoot(t, (first) => (first < 5_000_000 ? '"a"' : '"b"'));
+  const parts = await changing.open(ARCHIVE, { first: 0, last: 9_999_999 });
+  await t.throwsAsync(buffer(parts), { instanceOf: DataUnavailable, message: /was replaced while it was read/ });
+});
+
+test('a slow store is waited for again once its last failure is ten seconds old, however many questions go on', async (t) => {
+  let refuses = true;
+  const address = await scriptedStore(t, (_, response) => {
+    if (refuses) response.writeHead(403).end();
+    else setTimeout(() => response.end('content'), 1_200);
+  });
+  const clock = { ms: 0 };
+  const folder = await scratch(t, 'cache');
+  const store = openObjectStore(address);
+  const root = await openStoreRoot({ store, folder, bytes_max: 1e9, monotonic_ms: () => clock.ms });
+  await t.throwsAsync(root.bytes('live/a.arrow'), { message: /cannot be read from the store/ });
+  refuses = false;
+  clock.ms = 9_000;
+  await t.throwsAsync(root.bytes('live/a.arrow'), { message: /cannot be read from the store/ });
+  clock.ms = 10_000;
+  t.is(Buffer.from(await root.bytes('live/a.arrow')).toString(), 'content');
+});
+
+test('after a failure a question waits a second for a silent store, for a list of a date and for the rest of a file too', async (t) => {
+  let asked = 0;
+  const address = await scriptedStore(t, ({ url }, response) => {
+    asked += 1;
+    if (asked === 1) response.writeHead(403).end();
+    else if (url?.endsWith('.parquet')) response.writeHead(200, { 'Content-Length': FILE.bytes }).write('half');
+  });
+  const folder = await scratch(t, 'cache');
+  const root = await openStoreRoot({ store: openObjectStore(address), folder, bytes_max: 1e9 });
+  await t.throwsAsync(root.mark(layout.current));
+  const begun_ms = performance.now();
+  const questions = [root.text(layout.manifest('2026-05-01', 7)), root.hold?.([root.fileOf(FILE)], 'in turn')];
+  for (const outcome of await Promise.allSettled(questions)) t.is(outcome.status, 'rejected');
+  const waited_ms = performance.now() - begun_ms;
+  t.true(waited_ms > 900 && waited_ms < 4_900, `${waited_ms} ms`);
 });
 
 test('a file of the live snapshot with other bytes than its name says is a fault of the store', async (t) => {

@@ -58,6 +58,50 @@ test('a write is done once its answer has begun; one in parts whose answer is cu
   });
 });
 
+const TEN = Buffer.from('0123456789');
+
+for (const [what, status, range, content] of [
+  ['the whole object', 200, null, TEN],
+  ['other bytes', 206, 'bytes 0-2/10', TEN.subarray(0, 3)],
+  ['fewer bytes than there are', 206, 'bytes 2-3/10', TEN.subarray(2, 4)],
+  ['bytes of an object of another size', 206, 'bytes 2-4/11', TEN.subarray(2, 5)],
+  ['bytes that it does not name', 206, null, TEN.subarray(2, 5)],
+] as const)
+  test(`a store that answers a range with ${what} is asked again, and not believed`, async (t) => {
+    let asked = 0;
+    const address = await scriptedStore(t, (_, response) => {
+      asked += 1;
+      response.writeHead(status, range === null ? {} : { 'Content-Range': range }).end(content);
+    });
+    const part = openObjectStore(address).get('a', { first: 2, length: 3, of_bytes: 10 }, { patience_ms: 1_500 });
+    await t.throwsAsync(part, { instanceOf: StoreUnavailable, message: /expected 206 with bytes 2-4\/10$/ });
+    t.true(asked > 1);
+  });
+
+test('a range beyond the end of an object is what there is of it, where its size is not known', async (t) => {
+  const address = await scriptedStore(t, (_, response) =>
+    response.writeHead(206, { 'Content-Range': 'bytes 8-9/10' }).end(TEN.subarray(8)),
+  );
+  const found = await openObjectStore(address).get('a', { first: 8, length: 5 });
+  t.is(Buffer.from(found?.content ?? '').toString(), '89');
+});
+
+test('the parts of an upload that is given up by its caller are removed', async (t) => {
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const address = await scriptedStore(t, (request, response) => {
+    seen.push(`${request.method} ${request.url}`);
+    if (request.method === 'POST') response.end('<UploadId>1</UploadId>');
+    else if (request.method === 'PUT') stop.abort(new Error('stopped'));
+    else response.writeHead(204).end();
+  });
+  async function* parts() {
+    yield Buffer.from('part');
+  }
+  await t.throwsAsync(openObjectStore(address).putParts('a', parts(), { signal: stop.signal }), { message: 'stopped' });
+  t.deepEqual(seen, ['POST /hail/a?uploads=', 'PUT /hail/a?partNumber=1&uploadId=1', 'DELETE /hail/a?uploadId=1']);
+});
+
 for (const [url, bucket_url, prefix] of [
   ['https://s3.example.com/hail', 'https://s3.example.com/hail', ''],
   ['https://hail.example.com/hail/', 'https://hail.example.com/hail', ''],
