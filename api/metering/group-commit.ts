@@ -95,9 +95,9 @@ export function createCommitter({
       const group = waiting.slice(0, LARGEST_GROUP);
       waiting = waiting.slice(LARGEST_GROUP);
       const passes_over = performance.now() < passes_over_until_ms;
-      const isDone = await (passes_over ? settlePassing(group, waitApart) : settleWaiting(group));
-      // Refusals are immediate: callers that retry at once must not block all others.
-      if (!isDone && waiting.length > 0) await yieldToEventLoop();
+      await (passes_over ? settlePassing(group, waitApart) : settleWaiting(group));
+      // SQLite commits and refuses at once: callers that come again at once must not block all others.
+      if (waiting.length > 0) await yieldToEventLoop();
     }
     scheduled = null;
   }
@@ -112,32 +112,28 @@ export function createCommitter({
       const group = waitingApart.slice(0, LARGEST_GROUP);
       waitingApart = waitingApart.slice(LARGEST_GROUP);
       await settleWaiting(group);
+      if (waitingApart.length > 0) await yieldToEventLoop();
     }
     apart = null;
   }
 
-  /** Waits for months that others hold, and refuses those that are held still. False when the whole group was refused. */
-  async function settleWaiting(group: readonly Waiting[]): Promise<boolean> {
+  /** Waits for months that others hold, and refuses those that are held still. */
+  async function settleWaiting(group: readonly Waiting[]): Promise<void> {
     try {
       await settle(group, false, () => {});
-      return true;
     } catch (error) {
       if (!(error instanceof LockNotGiven)) return refuse(group, error);
       passes_over_until_ms = performance.now() + PASSES_OVER_MS;
-      return await settlePassing(group, (held) => refuse(held, error));
+      await settlePassing(group, (held) => refuse(held, error));
     }
   }
 
-  /** Passes over months that others hold. False when the whole group was refused. */
-  async function settlePassing(
-    group: readonly Waiting[],
-    passOver: (held: readonly Waiting[]) => void,
-  ): Promise<boolean> {
+  /** Passes over months that others hold. */
+  async function settlePassing(group: readonly Waiting[], passOver: (held: readonly Waiting[]) => void): Promise<void> {
     try {
       await settle(group, true, passOver);
-      return true;
     } catch (error) {
-      return refuse(group, error);
+      refuse(group, error);
     }
   }
 
@@ -245,9 +241,8 @@ export function createCommitter({
   };
 }
 
-function refuse(group: readonly Waiting[], error: unknown): false {
+function refuse(group: readonly Waiting[], error: unknown): void {
   for (const { reject } of group) reject(error);
-  return false;
 }
 
 /** What could not be written is put back, which notes it again; meanwhile health reports that commits fail. */
