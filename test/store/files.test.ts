@@ -503,6 +503,21 @@ test.serial('waiting for the lock leaves the event loop to others', async (t) =>
   t.true(turns > 10, `the event loop turned ${turns} times during the wait`);
 });
 
+test.serial('a caller that charges again at once leaves the event loop to others', async (t) => {
+  const { records, world, tenant } = await tenantOnFile(t);
+  const charges = 50;
+  const charging = (async () => {
+    for (let k = 0; k < charges; k++) await records.charge(chargeOf(tenant, 1, world));
+  })();
+  let turns = 0;
+  const counting = (async () => {
+    for (; turns < charges; turns++) await new Promise(setImmediate);
+  })();
+  await Promise.race([charging, counting]);
+  t.true(turns > charges / 3, `the event loop turned ${turns} times during ${charges} charges`);
+  await charging;
+});
+
 test.serial('a lock that is held again and again for moments refuses nobody', async (t) => {
   const { records, world, tenant, path } = await tenantOnFile(t);
   // Together longer than anybody waits, each far shorter: a machine that stands still for a moment counts as held.
