@@ -83,7 +83,7 @@ function filesInStore(store: ObjectStore, root: string): JobFiles {
       await putFile(store, keyOf(job), jobFilePath(root, job));
       found = await store.head(keyOf(job), ASKED);
     }
-    // The answer to a HEAD has no body, so that a missing bucket looks like a missing file: a listing tells them apart.
+    // The answer to a HEAD has no body, so that a missing bucket looks like a missing file: a listing shows which of them it is.
     if (found?.bytes !== job.bytes) found = await listed(store, keyOf(job));
     if (found === null) return 'is gone';
     return found.bytes === job.bytes ? null : `has ${found.bytes} bytes, its row says ${job.bytes ?? 'none'}`;

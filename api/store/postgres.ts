@@ -201,7 +201,7 @@ export class PostgresServer {
     return new Session(ask, () => client.release(useless));
   }
 
-  /** A lock or a connection that was not given may be due to a row, which keeps nobody else out: only a look tells, one for all. */
+  /** A lock or a connection that was not given may be due to a row, which keeps no other writer out: one look answers for all. */
   async #closeIfFound(): Promise<void> {
     if (this.#closed !== null) return;
     this.#looking ??= this.#look().finally(() => {

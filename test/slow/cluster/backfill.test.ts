@@ -165,7 +165,7 @@ else {
       await leader.events.next('Replica:Take:Done');
       leader.child.kill('SIGKILL');
       t.is((await again).code, 0);
-      // The one that was killed may just have joined the month and told the store.
+      // The one that was killed may just have joined the month and pushed it to the store.
       const joins = () =>
         [leader, next].flatMap(({ events }) => monthsOf(events)).filter((month) => month === '2026-04');
       while (joins().length < 2) await sleep(100);
