@@ -26,10 +26,9 @@ import {
 } from '../schemas/manifest.ts';
 import { isStoreFault } from '../schemas/object-store/client.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
-import { dayMax, isMonthCurrent } from '../schemas/tables/day-max.ts';
-import { forecast } from '../schemas/tables/forecast.ts';
+import { forecast, outlook } from '../schemas/tables/forecast.ts';
 import { TABLES } from '../schemas/tables/index.ts';
-import { outlook } from '../schemas/tables/outlook.ts';
+import { dayMax, isMonthCurrent } from '../schemas/tables/radar.ts';
 import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
 import { type DataRoot, DataUnavailable, openDataRoot } from './data-root.ts';
 import { memoize } from './memoize.ts';

@@ -1,6 +1,6 @@
 import { type Blockage, blockageOf } from '../schemas/geo/blockage.ts';
 import { layout } from '../schemas/layout.ts';
-import { blockage } from '../schemas/tables/blockage.ts';
+import { blockage } from '../schemas/tables/derived.ts';
 import type { Catalog } from './catalog.ts';
 import { DataUnavailable } from './data-root.ts';
 import type { Engine, Queries } from './duckdb.ts';

@@ -1,6 +1,6 @@
 import type { Window } from '../schemas/geo/lattice.ts';
 import type { Position } from '../schemas/geo/position.ts';
-import type { ProbSevereObject } from '../schemas/tables/probsevere.ts';
+import type { ProbSevereObject } from '../schemas/tables/radar.ts';
 
 /**
  * One product on a window of a lattice, row-major, row 0 = north, still packed as it was delivered:

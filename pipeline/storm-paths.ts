@@ -1,6 +1,6 @@
 import { destination } from '../schemas/geo/distance.ts';
 import type { Position } from '../schemas/geo/position.ts';
-import type { TrackPoint } from '../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../schemas/tables/radar.ts';
 
 /** A published track over a span of scans: its path and its peak. */
 export interface StormPath {

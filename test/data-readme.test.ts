@@ -9,7 +9,7 @@ import { columns } from '../schemas/columns.ts';
 import { Head } from '../schemas/head.ts';
 import { CommittedScan, Current, Manifest, PublishedFile, RootName } from '../schemas/manifest.ts';
 import { TABLES } from '../schemas/tables/index.ts';
-import { MOTION_SOURCES, TRACK_STATES, TREND_WORDS } from '../schemas/tables/tracks.ts';
+import { MOTION_SOURCES, TRACK_STATES, TREND_WORDS } from '../schemas/tables/radar.ts';
 import { openArchive } from './support/data/archive.ts';
 import { TYPE_WORDS, unitWord, withColumnTables } from './support/data/column-tables.ts';
 import { codeBlocks, codeSpans, firstTable, readDocument, sectionOf, statementsOf } from './support/data/markdown.ts';

@@ -1,4 +1,4 @@
-import { detections } from '../../schemas/tables/detections.ts';
+import { detections } from '../../schemas/tables/radar.ts';
 import type { Queries } from '../duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES, filesOfAnyVersion, regionFilter } from '../queries/sql.ts';

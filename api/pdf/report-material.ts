@@ -1,6 +1,6 @@
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
-import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
+import type { GroundReport } from '../../schemas/tables/feeds.ts';
 
 /** Largest MESH of one pixel on one storm date. */
 export interface ReportPixel {

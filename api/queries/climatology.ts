@@ -1,6 +1,6 @@
 import { layout } from '../../schemas/layout.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
+import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.ts';
 import type { Catalog } from '../catalog.ts';
 import { DataUnavailable } from '../data-root.ts';
 import type { Engine, Queries } from '../duckdb.ts';

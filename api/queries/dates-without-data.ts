@@ -1,6 +1,5 @@
 import type { ReportGap, ReportGaps } from '../../schemas/resources/report-gaps.ts';
-import { type CollectedReports, collectedReports } from '../../schemas/tables/collected-reports.ts';
-import { REPORT_FEEDS } from '../../schemas/tables/ground-reports.ts';
+import { type CollectedReports, collectedReports, REPORT_FEEDS } from '../../schemas/tables/feeds.ts';
 import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Queries } from '../duckdb.ts';

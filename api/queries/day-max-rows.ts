@@ -1,8 +1,7 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
-import { type DayMax, dayMax } from '../../schemas/tables/day-max.ts';
-import { companionFields } from '../../schemas/tables/detections.ts';
+import { companionFields, type DayMax, dayMax } from '../../schemas/tables/radar.ts';
 import type { Edition } from '../catalog.ts';
 import type { Queries, SqlParameter } from '../duckdb.ts';
 import type { PixelQuestion, PixelRows } from '../rules/largest-hail.ts';

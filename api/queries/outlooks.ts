@@ -1,4 +1,4 @@
-import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
+import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import type { OutlookArea } from '../rules/outlook.ts';

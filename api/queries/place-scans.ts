@@ -1,5 +1,5 @@
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { detections } from '../../schemas/tables/detections.ts';
+import { detections } from '../../schemas/tables/radar.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine, Queries } from '../duckdb.ts';
 import type { FileMemory, FileView, Sized } from './file-memory.ts';

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { frames } from '../../schemas/tables/frames.ts';
-import { uncovered } from '../../schemas/tables/uncovered.ts';
+import { frames, uncovered } from '../../schemas/tables/radar.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import { DataUnavailable } from '../data-root.ts';

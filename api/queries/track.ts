@@ -1,7 +1,5 @@
 import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
-import { cells } from '../../schemas/tables/cells.ts';
-import { detections } from '../../schemas/tables/detections.ts';
-import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { cells, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';

@@ -3,8 +3,8 @@ import { colLon, isOnLattice, LATTICES, rowLat } from '../../schemas/geo/lattice
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
-import { detections } from '../../schemas/tables/detections.ts';
-import { type GroundReport, groundReports } from '../../schemas/tables/ground-reports.ts';
+import { type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
+import { detections } from '../../schemas/tables/radar.ts';
 import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
 import type { CollectionEdition, Edition } from '../catalog.ts';
 import { asOneQuestion, type Queries } from '../duckdb.ts';

@@ -1,7 +1,6 @@
 import { boxAround } from '../../schemas/geo/around.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { type Warning, warnings } from '../../schemas/tables/warnings.ts';
-import { type Watch, watches } from '../../schemas/tables/watches.ts';
+import { type Warning, type Watch, warnings, watches } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../catalog.ts';
 import { boxesMeet, type HasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';

@@ -5,7 +5,7 @@ import {
   PortfolioImpacts,
 } from '../../schemas/resources/portfolio-impact.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
+import { dayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { cursorQuery, dateQuery, integerQuery } from '../decode.ts';
 import { flatPrice, readEndpoint } from '../endpoint.ts';

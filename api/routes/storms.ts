@@ -9,7 +9,7 @@ import {
   StormTrack,
 } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
 import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../endpoint.ts';

@@ -2,7 +2,7 @@ import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
 import { type HailCell, type ImpactBlock, LOOKBACK_MIN, type StormBlock } from '../../schemas/resources/hail-cell.ts';
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
+import type { Detection } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Found, LiveSnapshot, Place } from '../live.ts';
 import { hailDuration, kineticEnergy, type LowestEcho, roofDamage, terminalVelocity, vehicleDamage } from './damage.ts';

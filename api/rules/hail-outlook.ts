@@ -1,7 +1,7 @@
 import type { Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { HailOutlook, OutlookDay } from '../../schemas/resources/outlook.ts';
-import type { Outlook } from '../../schemas/tables/outlook.ts';
+import type { Outlook } from '../../schemas/tables/forecast.ts';
 import { stormDate, timestamp } from '../../schemas/time.ts';
 import type { Near } from './nearest.ts';
 import { rounded } from './rounded.ts';

@@ -2,7 +2,7 @@ import { geohash } from '../../schemas/geo/geohash.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { HailRisk } from '../../schemas/resources/risk.ts';
 import { MONTHS, RISK_RADIUS_KM } from '../../schemas/risk.ts';
-import type { ClimatologyCell } from '../../schemas/tables/climatology.ts';
+import type { ClimatologyCell } from '../../schemas/tables/derived.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { rounded, roundedPosition } from './rounded.ts';
 

@@ -6,7 +6,7 @@ import {
   SPC_CATEGORIES,
 } from '../../schemas/reference/spc-categories.ts';
 import type { ConvectiveOutlook } from '../../schemas/resources/convective-outlook.ts';
-import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { holds } from './areas.ts';
 

@@ -1,6 +1,6 @@
 import type { StormCell, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { wholeDirection } from './hail-cells.ts';
 import { rounded } from './rounded.ts';

@@ -13,8 +13,8 @@ import {
   type VerificationEvent,
 } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
-import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
+import type { GroundReport } from '../../schemas/tables/feeds.ts';
+import type { DayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { canonical } from './canonical.ts';

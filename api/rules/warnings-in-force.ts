@@ -1,4 +1,4 @@
-import type { Warning } from '../../schemas/tables/warnings.ts';
+import type { Warning } from '../../schemas/tables/feeds.ts';
 
 /** Messages of one event follow each other within hours; event numbers start again every year. */
 const SAME_EVENT_MS = 2 * 86_400_000;

@@ -1,6 +1,6 @@
 import { type Bbox, boxRing, CONUS } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
-import type { Watch } from '../../schemas/tables/watches.ts';
+import type { Watch } from '../../schemas/tables/feeds.ts';
 import { type HasGeometry, polygonsOf } from './areas.ts';
 import { stateBox, usStates } from './geo/us-states.ts';
 

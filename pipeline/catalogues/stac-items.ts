@@ -5,7 +5,7 @@ import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { uncovered } from '../../schemas/tables/uncovered.ts';
+import { uncovered } from '../../schemas/tables/radar.ts';
 import { MS_PER_DAY, scanTime, stormDateStart, timestamp } from '../../schemas/time.ts';
 import { HAIL, MONTHS, SCAN_ARCHIVES, UNDATED } from './stac-collections.ts';
 

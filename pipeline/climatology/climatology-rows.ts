@@ -1,5 +1,5 @@
 import { MONTHS, type Month, riskTier } from '../../schemas/risk.ts';
-import type { ClimatologyCell } from '../../schemas/tables/climatology.ts';
+import type { ClimatologyCell } from '../../schemas/tables/derived.ts';
 import { ANY, GIANT, SEVERE, SIGNIFICANT } from './hail-counts.ts';
 import type { HailRates } from './hail-rates.ts';
 import type { RiskGrid } from './risk-grid.ts';

@@ -3,7 +3,7 @@ import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { type ClimatologyCell, climatology } from '../../schemas/tables/climatology.ts';
+import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.ts';
 import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';

@@ -1,6 +1,6 @@
 import { rowsSql } from '../../schemas/columns.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
+import { dayMax } from '../../schemas/tables/radar.ts';
 import { MS_PER_DAY, monthOf } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { isDiskRefusal, PipelineError } from '../error.ts';

@@ -3,7 +3,7 @@ import { type Antenna, beamAt, partialBlockage, REACH_KM, TILTS_DEG } from '../.
 import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { destination } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import type { BlockageStep } from '../../schemas/tables/blockage.ts';
+import type { BlockageStep } from '../../schemas/tables/derived.ts';
 import type { HeightGrid } from '../grid.ts';
 import { type HeightAt, heightWindow } from './height-window.ts';
 

@@ -1,4 +1,4 @@
-import type { CollectedReports, CollectedSpan } from '../../schemas/tables/collected-reports.ts';
+import type { CollectedReports, CollectedSpan } from '../../schemas/tables/feeds.ts';
 import { addDays, MS_PER_DAY, MS_PER_MIN, stormDate, stormDateStart } from '../../schemas/time.ts';
 
 /** Ends of spans are rounded down to this, so that most polls without a new report need no commit. */

@@ -1,7 +1,7 @@
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { EventDay } from '../../schemas/tables/event-days.ts';
+import type { EventDay } from '../../schemas/tables/derived.ts';
 
 /** Aggregates of the detections >= 19 mm of a storm date; instants in epoch milliseconds. */
 export type EventFacts = Pick<

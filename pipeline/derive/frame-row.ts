@@ -1,9 +1,6 @@
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import { SIZE_CAP_MM } from '../../schemas/size.ts';
-import type { Cell } from '../../schemas/tables/cells.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
-import type { Frame } from '../../schemas/tables/frames.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { Cell, Detection, Frame, TrackPoint } from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
 import type { ScanInput } from '../grid.ts';
 

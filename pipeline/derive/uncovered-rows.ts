@@ -1,5 +1,5 @@
 import { ROW_STRIDE } from '../../schemas/geo/lattice.ts';
-import type { Uncovered } from '../../schemas/tables/uncovered.ts';
+import type { Uncovered } from '../../schemas/tables/radar.ts';
 import type { ScanInput } from '../grid.ts';
 
 /** A run of blocks that no radar covered in one scan, as a rectangle of the lattice. */

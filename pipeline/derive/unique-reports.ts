@@ -1,4 +1,4 @@
-import type { FileReport, GroundReport } from '../../schemas/tables/ground-reports.ts';
+import type { FileReport, GroundReport } from '../../schemas/tables/feeds.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 
 /** Largest change of an event's time by a correction. */

@@ -1,7 +1,6 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { CELL_PEAK_MIN_MM, EXTREME_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
-import type { Cell } from '../../schemas/tables/cells.ts';
-import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import type { Cell, ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import {

@@ -10,7 +10,7 @@ import {
   SIZE_CAP_MM,
   shiOfMesh,
 } from '../../schemas/size.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
+import type { Detection } from '../../schemas/tables/radar.ts';
 import { companionAt, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { detectionConfidence } from './confidence.ts';

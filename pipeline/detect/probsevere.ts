@@ -1,6 +1,6 @@
 import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
 import { colLon, type Lattice, rowLat } from '../../schemas/geo/lattice.ts';
-import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 import type { CellShape } from './cells.ts';

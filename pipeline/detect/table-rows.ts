@@ -1,6 +1,5 @@
 import type { Lattice } from '../../schemas/geo/lattice.ts';
-import type { Cell } from '../../schemas/tables/cells.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
+import type { Cell, Detection } from '../../schemas/tables/radar.ts';
 import type { CellShape } from './cells.ts';
 import type { Detections } from './detections.ts';
 import { type HailProbability, hailProbability, predictedSize } from './predict.ts';

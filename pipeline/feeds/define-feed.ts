@@ -1,7 +1,7 @@
 import type { CollectionName } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import type { CollectedSpan } from '../../schemas/tables/collected-reports.ts';
+import type { CollectedSpan } from '../../schemas/tables/feeds.ts';
 import type { WebAddresses } from '../config.ts';
 import type { ReadItems } from '../read/rejected-item.ts';
 import type { FetchedFiles, Web } from './web-pages.ts';

@@ -1,4 +1,4 @@
-import { type FileOutlook, type SpcOutlook, spcOutlooks as table } from '../../schemas/tables/spc-outlooks.ts';
+import { type FileOutlook, type SpcOutlook, spcOutlooks as table } from '../../schemas/tables/feeds.ts';
 import { outlookLayerOf, readOutlookGeoJson } from '../read/spc-outlook-geojson.ts';
 import { readOutlookPoints } from '../read/spc-outlook-points.ts';
 import { feed, hasAwipsLine, ONLY_ADDS, type ReceivedItem } from './define-feed.ts';

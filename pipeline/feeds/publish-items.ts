@@ -6,7 +6,7 @@ import { COLLECTED_TIMES } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
-import { type CollectedReports, type CollectedSpan, collectedReports } from '../../schemas/tables/collected-reports.ts';
+import { type CollectedReports, type CollectedSpan, collectedReports } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { collectedRows } from '../derive/collected-spans.ts';
 import { PipelineError } from '../error.ts';

@@ -1,4 +1,4 @@
-import { type FileReport, groundReports } from '../../schemas/tables/ground-reports.ts';
+import { type FileReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { addDays, MS_PER_DAY, MS_PER_HOUR, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
 import { uniqueReports } from '../derive/unique-reports.ts';
 import { BadInput } from '../error.ts';

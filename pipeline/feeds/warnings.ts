@@ -1,4 +1,4 @@
-import { warnings as table, type Warning } from '../../schemas/tables/warnings.ts';
+import { warnings as table, type Warning } from '../../schemas/tables/feeds.ts';
 import { readAlerts } from '../read/alerts.ts';
 import { feed, isJsonWith } from './define-feed.ts';
 import { fetchPages } from './web-pages.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { watches as table, type Watch } from '../../schemas/tables/watches.ts';
+import { watches as table, type Watch } from '../../schemas/tables/feeds.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { readDiscussion } from '../read/discussions.ts';
 import { joinWatches, readWatchProduct, type WatchProduct } from '../read/watches.ts';

@@ -5,7 +5,7 @@ import {
   OUTLOOK_DAYS,
   OUTLOOK_SOURCES,
   type OutlookSource,
-} from '../../schemas/tables/outlook.ts';
+} from '../../schemas/tables/forecast.ts';
 import { logistic } from './hail-law.ts';
 
 /** Sources that forecast a day. The climatology is used only where none of them has a value. */

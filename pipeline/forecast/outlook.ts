@@ -1,9 +1,8 @@
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
-import type { Forecast } from '../../schemas/tables/forecast.ts';
-import { OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/outlook.ts';
-import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
+import { type Forecast, OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
 import { coherentHours, type DayHours, publishedHour } from './coherence.ts';

@@ -3,7 +3,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import type { SpcOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
 
 /** Mean share of hail in severe weather of all kinds, by season. */
 const HAIL_SHARE = { spring: 0.55, summer: 0.45, otherwise: 0.3 } as const;

@@ -4,10 +4,9 @@ import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { MONTHS } from '../../schemas/risk.ts';
-import { climatology } from '../../schemas/tables/climatology.ts';
-import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
-import { type Outlook, outlook } from '../../schemas/tables/outlook.ts';
-import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
+import { climatology } from '../../schemas/tables/derived.ts';
+import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
+import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import {

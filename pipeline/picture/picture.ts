@@ -5,10 +5,8 @@ import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import { BASEMAP, SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
 import { DETECTION_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
-import type { Cell } from '../../schemas/tables/cells.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
-import type { Swath } from '../../schemas/tables/swaths.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { Swath } from '../../schemas/tables/derived.ts';
+import type { Cell, Detection, TrackPoint } from '../../schemas/tables/radar.ts';
 import type { UncoveredBlocks } from '../grid.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead, stormPaths } from '../storm-paths.ts';
 import { drawBasemap, drawStateNames } from './basemap.ts';

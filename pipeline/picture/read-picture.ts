@@ -1,8 +1,6 @@
 import { ATTRIBUTIONS } from '../../schemas/provenance.ts';
-import { type Cell, cells } from '../../schemas/tables/cells.ts';
-import { type Detection, detections } from '../../schemas/tables/detections.ts';
-import { type Swath, swaths } from '../../schemas/tables/swaths.ts';
-import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { type Swath, swaths } from '../../schemas/tables/derived.ts';
+import { type Cell, cells, type Detection, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { scanTime, stormDate } from '../../schemas/time.ts';
 import { openEngine } from '../duckdb.ts';
 import { NotFound } from '../error.ts';

@@ -1,11 +1,9 @@
 import type { Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { InputVersions, Manifest } from '../../schemas/manifest.ts';
-import { blockage } from '../../schemas/tables/blockage.ts';
-import { climatology } from '../../schemas/tables/climatology.ts';
-import { forecast } from '../../schemas/tables/forecast.ts';
-import { outlook } from '../../schemas/tables/outlook.ts';
-import { spcOutlooks } from '../../schemas/tables/spc-outlooks.ts';
+import { blockage, climatology } from '../../schemas/tables/derived.ts';
+import { spcOutlooks } from '../../schemas/tables/feeds.ts';
+import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { readHead } from './manifests.ts';
 
 /** A published table and the partition whose manifest names its files. */

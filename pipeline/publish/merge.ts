@@ -1,8 +1,5 @@
 import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
-import { companionFields, detections } from '../../schemas/tables/detections.ts';
-import { frames } from '../../schemas/tables/frames.ts';
-import { uncovered } from '../../schemas/tables/uncovered.ts';
+import { companionFields, dayMax, detections, frames, uncovered } from '../../schemas/tables/radar.ts';
 import { sqlList } from '../duckdb.ts';
 
 /** Longest gap between two scans that counts as lasting hail, minutes; one scan alone counts as half of it. */

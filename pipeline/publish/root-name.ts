@@ -4,7 +4,7 @@ import { isOnLattice, LATTICES, type Lattice } from '../../schemas/geo/lattice.t
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type PublishedFile, RootName } from '../../schemas/manifest.ts';
-import { detections } from '../../schemas/tables/detections.ts';
+import { detections } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';

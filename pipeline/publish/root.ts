@@ -3,7 +3,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
+import type { DayMax } from '../../schemas/tables/radar.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf } from '../files.ts';

@@ -1,12 +1,7 @@
 import { layout } from '../../schemas/layout.ts';
 import type { CommittedScan } from '../../schemas/manifest.ts';
-import type { Cell } from '../../schemas/tables/cells.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
-import type { Frame } from '../../schemas/tables/frames.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
-import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { Cell, DayMax, Detection, Frame, ProbSevereObject, TrackPoint } from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
 import type { FrameShape } from '../derive/frame-row.ts';
 import { type UncoveredPatch, uncoveredRows } from '../derive/uncovered-rows.ts';

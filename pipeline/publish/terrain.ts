@@ -1,6 +1,6 @@
 import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
 import { layout } from '../../schemas/layout.ts';
-import { blockage } from '../../schemas/tables/blockage.ts';
+import { blockage } from '../../schemas/tables/derived.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { publishedPaths } from './manifests.ts';
 

@@ -1,7 +1,6 @@
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
-import { forecast } from '../../schemas/tables/forecast.ts';
-import { outlook } from '../../schemas/tables/outlook.ts';
+import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { contradiction } from '../forecast/coherence.ts';

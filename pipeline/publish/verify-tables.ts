@@ -1,13 +1,8 @@
 import type { Table } from '../../schemas/columns.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { blockage } from '../../schemas/tables/blockage.ts';
-import { cells } from '../../schemas/tables/cells.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
-import { detections } from '../../schemas/tables/detections.ts';
-import { frames } from '../../schemas/tables/frames.ts';
-import { swaths } from '../../schemas/tables/swaths.ts';
-import { COVERAGE_BLOCK_PX, uncovered } from '../../schemas/tables/uncovered.ts';
+import { blockage, swaths } from '../../schemas/tables/derived.ts';
+import { COVERAGE_BLOCK_PX, cells, dayMax, detections, frames, uncovered } from '../../schemas/tables/radar.ts';
 import type { Engine } from '../duckdb.ts';
 import { tablePaths } from './manifests.ts';
 import { allRows } from './merge.ts';

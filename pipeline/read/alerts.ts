@@ -5,7 +5,7 @@ import {
   TORNADO_DETECTIONS,
   WARNING_EVENTS,
   type Warning,
-} from '../../schemas/tables/warnings.ts';
+} from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
 import type { JsonBounds } from '../json.ts';

@@ -1,4 +1,4 @@
-import type { Watch } from '../../schemas/tables/watches.ts';
+import type { Watch } from '../../schemas/tables/feeds.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { edgesOf } from './polygon.ts';
 import { badFile, MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FileReport } from '../../schemas/tables/ground-reports.ts';
+import type { FileReport } from '../../schemas/tables/feeds.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { JsonBounds } from '../json.ts';
 import { firstFault, MAX_FUTURE_MS, quoted, type ReadItems, readFeatures, readItems } from './rejected-item.ts';

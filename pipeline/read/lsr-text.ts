@@ -1,4 +1,4 @@
-import type { FileReport } from '../../schemas/tables/ground-reports.ts';
+import type { FileReport } from '../../schemas/tables/feeds.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { isHailEvent, measuredOf } from './lsr-geojson.ts';
 import { badFile, MAX_FUTURE_MS, quoted, type ReadItems, readItems } from './rejected-item.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
 import { type JsonBounds, parseJson } from '../json.ts';

@@ -1,6 +1,6 @@
 import { LATTICES, type Lattice, pixelsLike } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
-import type { ProbSevereObject } from '../../schemas/tables/probsevere.ts';
+import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { stormDate } from '../../schemas/time.ts';
 import { BadInput, PROVENANCE_STAGE } from '../error.ts';
 import {

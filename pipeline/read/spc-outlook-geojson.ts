@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import type { JsonBounds } from '../json.ts';
 import type { AssembledLines } from './outlook-lines.ts';

@@ -1,6 +1,6 @@
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { FileOutlook, OutlookHazard } from '../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook, OutlookHazard } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { type AssembledLines, assembleLines } from './outlook-lines.ts';
 import { badFile, MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';

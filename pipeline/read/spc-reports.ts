@@ -1,4 +1,4 @@
-import type { FileReport } from '../../schemas/tables/ground-reports.ts';
+import type { FileReport } from '../../schemas/tables/feeds.ts';
 import { isCalendarDate, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import { badFile, MAX_FUTURE_MS, quoted, type ReadItems, readItems, rejectHtml, rejectLarge } from './rejected-item.ts';
 import { inchesToMm, isOnGlobe, MAX_SIZE_INCH, reportId, SIMULATED_OFFICE } from './report-fields.ts';

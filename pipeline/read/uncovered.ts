@@ -1,4 +1,4 @@
-import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/uncovered.ts';
+import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/radar.ts';
 import type { Grid, UncoveredBlocks } from '../grid.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Watch } from '../../schemas/tables/watches.ts';
+import type { Watch } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { MS_PER_KNOT } from '../../schemas/units.ts';
 import { type CheckedPolygon, edgesOf } from './polygon.ts';

@@ -1,7 +1,7 @@
 import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { type BlockageStep, blockage } from '../../schemas/tables/blockage.ts';
+import { type BlockageStep, blockage } from '../../schemas/tables/derived.ts';
 import { type ClimatologyReport, publishClimatology } from '../climatology/derive-climatology.ts';
 import { datesToCount } from '../climatology/hail-dates.ts';
 import type { Config } from '../config.ts';

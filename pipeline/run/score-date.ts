@@ -1,7 +1,6 @@
 import { layout } from '../../schemas/layout.ts';
-import { detections } from '../../schemas/tables/detections.ts';
+import { detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { type Score, scores } from '../../schemas/tables/scores.ts';
-import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound, PipelineError } from '../error.ts';

@@ -1,9 +1,14 @@
 import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
-import { type Cell, cells } from '../../schemas/tables/cells.ts';
-import { type GroundReport, groundReports } from '../../schemas/tables/ground-reports.ts';
-import { type ProbSevereObject, probsevere } from '../../schemas/tables/probsevere.ts';
-import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
+import {
+  type Cell,
+  cells,
+  type ProbSevereObject,
+  probsevere,
+  type TrackPoint,
+  tracks,
+} from '../../schemas/tables/radar.ts';
 import { openEngine } from '../duckdb.ts';
 import { listPartitions, readNewest, tablePaths } from '../publish/manifests.ts';
 import { requireReadableRoot } from '../publish/root-name.ts';

@@ -1,7 +1,7 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, type Lattice, ROW_STRIDE, rowLat } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
+import type { DayMax } from '../../schemas/tables/radar.ts';
 import { type CompanionValues, companionAt, everyCompanion, type HailField } from '../grid.ts';
 import type { FilledPixel } from './advect-between.ts';
 

@@ -2,8 +2,8 @@ import { type Lattice, pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattic
 import { traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import type { DayMax } from '../../schemas/tables/day-max.ts';
-import type { Swath } from '../../schemas/tables/swaths.ts';
+import type { Swath } from '../../schemas/tables/derived.ts';
+import type { DayMax } from '../../schemas/tables/radar.ts';
 
 /** Columns of the day maximum that tiers use. */
 export type TierPixel = Pick<DayMax, 'row' | 'col' | 'max_mm' | 'interpolated' | 'first_detected' | 'last_detected'>;

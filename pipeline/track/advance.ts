@@ -1,7 +1,7 @@
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 
 import type { Position } from '../../schemas/geo/position.ts';
-import type { MotionSource, TrackState } from '../../schemas/tables/tracks.ts';
+import type { MotionSource, TrackState } from '../../schemas/tables/radar.ts';
 import { MS_PER_MIN, scanId } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';

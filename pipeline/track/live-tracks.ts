@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import type { TrailStep } from './hindcast.ts';
 import type { Motion } from './kalman.ts';
 import type { SizeAt, TrendState } from './trend.ts';

@@ -1,5 +1,5 @@
 import type { Lattice } from '../../schemas/geo/lattice.ts';
-import type { Cell } from '../../schemas/tables/cells.ts';
+import type { Cell } from '../../schemas/tables/radar.ts';
 import type { Heading } from './motion.ts';
 
 /** The centroid is tracked, `lat` and `lon` are published; the size is in mm of hail or in the product's own unit. */

@@ -1,4 +1,4 @@
-import type { Trend } from '../../schemas/tables/tracks.ts';
+import type { Trend } from '../../schemas/tables/radar.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { median } from './median.ts';
 

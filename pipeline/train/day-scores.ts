@@ -1,9 +1,8 @@
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
+import type { Detection, TrackPoint } from '../../schemas/tables/radar.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { offsetKm, type Vector } from '../track/local-plane.ts';
 import { maskOf } from '../track/mask.ts';

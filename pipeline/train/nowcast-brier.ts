@@ -4,8 +4,8 @@ import { fitFor, type HailSource, nowcast, REACH_KM } from '../../schemas/nowcas
 import type { Provenance } from '../../schemas/provenance.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
+import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import type { Score } from '../../schemas/tables/scores.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type HailPixel, knownSources, pointsAround, strikesOf } from './nowcast-points.ts';
 

@@ -9,8 +9,7 @@ import {
   stormSource,
   untrackedSources,
 } from '../../schemas/nowcast/probability.ts';
-import type { Detection } from '../../schemas/tables/detections.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { Detection, TrackPoint } from '../../schemas/tables/radar.ts';
 
 /** Largest distance of scored points from a storm: the default radius of the interface. */
 export const NEAR_KM = 15;

@@ -1,6 +1,6 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import type { GroundReport } from '../../schemas/tables/ground-reports.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { GroundReport } from '../../schemas/tables/feeds.ts';
+import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { mean } from './skill.ts';

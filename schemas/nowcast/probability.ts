@@ -3,7 +3,7 @@ import type { Position } from '../geo/position.ts';
 import type { MixedProvenance } from '../provenance.ts';
 import { NOWCAST_MODEL, type NowcastFit } from '../reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_LEADS } from '../resources/nowcast.ts';
-import type { TrackPoint } from '../tables/tracks.ts';
+import type { TrackPoint } from '../tables/radar.ts';
 import { arrivals, type UncertainMotion } from './arrivals.ts';
 import { clumps } from './clumps.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SPC_CATEGORIES } from '../reference/spc-categories.ts';
-import { OUTLOOK_HAZARDS } from '../tables/spc-outlooks.ts';
+import { OUTLOOK_HAZARDS } from '../tables/feeds.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { MultiPolygonGeometry, PolygonGeometry } from './geometry.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Table, table } from '../columns.ts';
 import { provenanceColumn } from '../provenance.ts';
-import { Detection } from '../tables/detections.ts';
-import { GroundReport } from '../tables/ground-reports.ts';
+import { GroundReport } from '../tables/feeds.ts';
+import { Detection } from '../tables/radar.ts';
 import { count, geometry, millimetres, squareKilometres, stormDate, text } from '../units.ts';
 import type { Dataset } from './export-job.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
-import { TREND_WORDS } from '../tables/tracks.ts';
+import { TREND_WORDS } from '../tables/radar.ts';
 import { DetectionQualityBlock } from './detection-quality.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';

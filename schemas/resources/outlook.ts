@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
-import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/outlook.ts';
+import { CONFIDENCE_STATES, OUTLOOK_DAYS, OUTLOOK_SOURCES } from '../tables/forecast.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 

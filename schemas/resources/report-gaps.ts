@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { REPORT_FEEDS } from '../tables/ground-reports.ts';
+import { REPORT_FEEDS } from '../tables/feeds.ts';
 import * as wire from './fields.ts';
 
 const dates = (description: string) => z.array(z.iso.date()).meta({ description });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TREND_WORDS } from '../tables/tracks.ts';
+import { TREND_WORDS } from '../tables/radar.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PointQuery } from './hail-cell.ts';

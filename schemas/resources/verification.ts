@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { MixedProvenance } from '../provenance.ts';
-import { REPORT_FEEDS } from '../tables/ground-reports.ts';
+import { REPORT_FEEDS } from '../tables/feeds.ts';
 import { DETECTION_QUALITY_EXAMPLE, DetectionQualityBlock } from './detection-quality.ts';
 import * as wire from './fields.ts';
 import { RadarGaps } from './radar-gaps.ts';

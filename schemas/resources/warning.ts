@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CAP_SEVERITIES, TORNADO_DETECTIONS, WARNING_EVENTS } from '../tables/warnings.ts';
+import { CAP_SEVERITIES, TORNADO_DETECTIONS, WARNING_EVENTS } from '../tables/feeds.ts';
 import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 import { PolygonGeometry } from './geometry.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ASSUMPTIONS } from '../assumptions.ts';
 import { table } from '../columns.ts';
-import { provenanceColumn } from '../provenance.ts';
+import { PROVENANCES, provenanceColumn } from '../provenance.ts';
 import * as column from '../units.ts';
 
 /** Models whose files are read. */
@@ -50,3 +50,56 @@ export const forecast = table({
   older: { readable_from: 1, without: ['model_probability', 'model_size_mm'] },
   order: 'geohash4, valid_time',
 });
+
+/** Components of the blend, in the order that decides ties. */
+export const OUTLOOK_SOURCES = ['spc', 'hrrr', 'climatology'] as const;
+export type OutlookSource = (typeof OUTLOOK_SOURCES)[number];
+
+/** Words for the confidence of a day, from the lowest. */
+export const CONFIDENCE_STATES = ['low', 'medium', 'high'] as const;
+export type ConfidenceState = (typeof CONFIDENCE_STATES)[number];
+
+/** Days of the outlook; day 1 began at the last 12 UTC. */
+export const OUTLOOK_DAYS = 7;
+
+/** Blended outlook of one day, 12 to 12 UTC, for one four-character geohash. */
+export const Outlook = z.object({
+  forecast_date: column.stormDate('Date of the 12 UTC at which the day begins.'),
+  day: column.count('Day of the outlook, 1 to 7.'),
+  geohash4: column.text('Four-character geohash.'),
+  lat: column.latitude('Centre of the geohash.'),
+  lon: column.longitude('Centre of the geohash.'),
+  hail_probability_pct: column.percent(
+    `Probability of hail >= 25 mm within 40 km on the day: between what SPC and the model say; where neither speaks, the climatology. ${ASSUMPTIONS.pool_weights}`,
+  ),
+  spc_pct: column
+    .percent(
+      'What the Storm Prediction Center says; null where it has issued nothing, and outside its areas from day 4 on.',
+    )
+    .nullable(),
+  hrrr_pct: column.percent('What the forecast model says; null where it does not reach.').nullable(),
+  climo_pct: column
+    .percent(
+      'Climatology of the month; null where it is not known. No part of the blend where SPC or the model speaks.',
+    )
+    .nullable(),
+  confidence_score: column.probability(
+    `How well SPC and the model agree, times what the lead of the day is worth; 0.2 for climatology alone. ${ASSUMPTIONS.confidence}`,
+  ),
+  confidence_state: column
+    .word(
+      'The score in a word: low below .4, medium below .65, else high. Null in earlier files for climatology alone: low.',
+      CONFIDENCE_STATES,
+    )
+    .nullable(),
+  primary_source: column.word('Component that moves the blend furthest from the climatology.', OUTLOOK_SOURCES),
+  hourly_pct: column
+    .text(
+      'Day 1 dealt out over its 24 hours from 12 UTC on as if they were independent: percentages separated by spaces, whose complements multiply to that of the day; none above the same hour of the forecast. Null later.',
+    )
+    .nullable(),
+  data_source: column.word('Who made the components.', [...PROVENANCES, 'mixed']),
+});
+export type Outlook = z.infer<typeof Outlook>;
+
+export const outlook = table({ name: 'outlook', row: Outlook, schema_version: 1, order: 'geohash4, day' });

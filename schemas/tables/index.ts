@@ -1,22 +1,8 @@
-import { blockage } from './blockage.ts';
-import { cells } from './cells.ts';
-import { climatology } from './climatology.ts';
-import { collectedReports } from './collected-reports.ts';
-import { dayMax } from './day-max.ts';
-import { detections } from './detections.ts';
-import { eventDays } from './event-days.ts';
-import { forecast } from './forecast.ts';
-import { frames } from './frames.ts';
-import { groundReports } from './ground-reports.ts';
-import { outlook } from './outlook.ts';
-import { probsevere } from './probsevere.ts';
+import { blockage, climatology, eventDays, swaths } from './derived.ts';
+import { collectedReports, groundReports, spcOutlooks, warnings, watches } from './feeds.ts';
+import { forecast, outlook } from './forecast.ts';
+import { cells, dayMax, detections, frames, probsevere, tracks, uncovered } from './radar.ts';
 import { scores } from './scores.ts';
-import { spcOutlooks } from './spc-outlooks.ts';
-import { swaths } from './swaths.ts';
-import { tracks } from './tracks.ts';
-import { uncovered } from './uncovered.ts';
-import { warnings } from './warnings.ts';
-import { watches } from './watches.ts';
 
 /** Tables that each scan adds rows to. */
 export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, uncovered, probsevere] as const;

@@ -12,7 +12,7 @@ import { openEngine as openWriter, sqlList, sqlText } from '../../pipeline/duckd
 import { UsageError } from '../../pipeline/error.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
-import { detections } from '../../schemas/tables/detections.ts';
+import { detections } from '../../schemas/tables/radar.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
 import { startService } from '../support/service/service.ts';
 import { simulatedSeason } from './season.ts';

@@ -1,7 +1,7 @@
 import { localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
-import type { TrackPoint } from '../../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../../schemas/tables/radar.ts';
 
 /** Distances are capped at this, km: hail beyond does not matter. */
 export const COURSE_MAX_KM = 30;

@@ -13,7 +13,7 @@ import type { Manifest } from '../../schemas/manifest.ts';
 import type { PortfolioImpacts } from '../../schemas/resources/portfolio-impact.ts';
 import type { PortfolioLocations } from '../../schemas/resources/portfolio-location.ts';
 import type { PortfolioUploaded } from '../../schemas/resources/portfolio-upload.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
+import { dayMax } from '../../schemas/tables/radar.ts';
 import { IMPACTS, LOCATIONS, sending } from '../support/service/portfolio.ts';
 import { publishClimate } from './publish-climate.ts';
 

@@ -5,7 +5,7 @@ import { openEngine, sqlList } from '../../pipeline/duckdb.ts';
 import { readCurrent, tablePaths } from '../../pipeline/publish/manifests.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { detections } from '../../schemas/tables/detections.ts';
+import { detections } from '../../schemas/tables/radar.ts';
 import { manifestsInForce } from '../support/data/content.ts';
 
 /** A circle that a business watches; its receiver has the path `/place/<number>`. */

@@ -3,7 +3,7 @@ import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { HailOutlook } from '../../schemas/resources/outlook.ts';
-import type { Outlook } from '../../schemas/tables/outlook.ts';
+import type { Outlook } from '../../schemas/tables/forecast.ts';
 import { centreOf, HOURLY_PCT, outlookRows, publishOutlook } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';

@@ -10,7 +10,7 @@ import { type EventDay, Events } from '../../schemas/resources/event-day.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import { type Detection, detections } from '../../schemas/tables/detections.ts';
+import { type Detection, detections } from '../../schemas/tables/radar.ts';
 import { addDays } from '../../schemas/time.ts';
 import { drawTenths } from '../support/data/draw.ts';
 import { publishDays, REAL_DATE, realDay, standingHail } from '../support/data/published-days.ts';

@@ -9,8 +9,7 @@ import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import { sizeCategory } from '../../schemas/size.ts';
-import { type Cell, cells } from '../../schemas/tables/cells.ts';
-import { type TrackPoint, tracks } from '../../schemas/tables/tracks.ts';
+import { type Cell, cells, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { publishDays } from '../support/data/published-days.ts';
 import { cell, trackPoint } from '../support/data/rows.ts';
 import {

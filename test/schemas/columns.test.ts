@@ -1,8 +1,7 @@
 import test from 'ava';
 import { z } from 'zod';
 import { columns, table } from '../../schemas/columns.ts';
-import { collectedReports } from '../../schemas/tables/collected-reports.ts';
-import { groundReports } from '../../schemas/tables/ground-reports.ts';
+import { collectedReports, groundReports } from '../../schemas/tables/feeds.ts';
 import { COLLECTION_TABLES, STATIC_TABLES, TABLES } from '../../schemas/tables/index.ts';
 import { millimetres, text } from '../../schemas/units.ts';
 

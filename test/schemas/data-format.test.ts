@@ -9,8 +9,8 @@ import {
   WRITTEN_FORMAT,
 } from '../../schemas/data-format.ts';
 import { RELEASE } from '../../schemas/release.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
+import { dayMax } from '../../schemas/tables/radar.ts';
 
 test('formats are numbered from 1 on without a gap', (t) => {
   t.deepEqual(

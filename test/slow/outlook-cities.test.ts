@@ -5,7 +5,7 @@ import { listWarnings } from '../../api/routes/warnings.ts';
 import { readOutlookPoints } from '../../pipeline/read/spc-outlook-points.ts';
 import type { SpcOutlookAnswer } from '../../schemas/resources/convective-outlook.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
-import type { FileOutlook } from '../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook } from '../../schemas/tables/feeds.ts';
 import { publishFeeds } from '../support/data/feeds.ts';
 import { askShapely } from '../support/data/shapely.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-data.ts';

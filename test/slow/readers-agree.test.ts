@@ -15,14 +15,9 @@ import { readCurrent, readHead, readManifest } from '../../pipeline/publish/mani
 import { scoreDate } from '../../pipeline/run/score-date.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { headOf } from '../../schemas/head.ts';
-import { cells } from '../../schemas/tables/cells.ts';
-import { dayMax } from '../../schemas/tables/day-max.ts';
-import { detections } from '../../schemas/tables/detections.ts';
-import { eventDays } from '../../schemas/tables/event-days.ts';
+import { eventDays } from '../../schemas/tables/derived.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
-import { probsevere } from '../../schemas/tables/probsevere.ts';
-import { tracks } from '../../schemas/tables/tracks.ts';
-import { uncovered } from '../../schemas/tables/uncovered.ts';
+import { cells, dayMax, detections, probsevere, tracks, uncovered } from '../../schemas/tables/radar.ts';
 import { RECORD, recordedCatalogues } from '../support/data/committing-writer.ts';
 import { publishFeeds } from '../support/data/feeds.ts';
 import { headsOf, icebergRows, manifestRows, metadataOf, serveFiles } from '../support/data/iceberg-reading.ts';

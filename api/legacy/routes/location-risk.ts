@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MONTHS, RISK_RADIUS_KM } from '../../../schemas/risk.ts';
 import { EVENT_MIN_MM } from '../../../schemas/size.ts';
-import type { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
+import type { ClimatologyCell } from '../../../schemas/tables/derived.ts';
 import { addDays, stormDate } from '../../../schemas/time.ts';
 import { readEndpoint } from '../../endpoint.ts';
 import { ApiError } from '../../errors.ts';

@@ -1,6 +1,6 @@
 import type { Head } from '../../../schemas/head.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
-import { dayMax, isMonthCurrent } from '../../../schemas/tables/day-max.ts';
+import { dayMax, isMonthCurrent } from '../../../schemas/tables/radar.ts';
 import { monthOf } from '../../../schemas/time.ts';
 
 /** Files of a manifest by the part of its scope that it covers, by table. */

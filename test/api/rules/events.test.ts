@@ -7,7 +7,7 @@ import { affectedArea, type PixelLines } from '../../../api/rules/event-hull.ts'
 import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../../schemas/geo/hull.ts';
 import { LATTICES, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
-import type { Warning } from '../../../schemas/tables/warnings.ts';
+import type { Warning } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';

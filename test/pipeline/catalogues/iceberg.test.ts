@@ -7,10 +7,9 @@ import { avroMetadata } from 'icebird/src/avro/avro.metadata.js';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { openEngine, sqlText } from '../../../pipeline/duckdb.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
-import { dayMax } from '../../../schemas/tables/day-max.ts';
-import { detections } from '../../../schemas/tables/detections.ts';
+import { warnings } from '../../../schemas/tables/feeds.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
-import { warnings } from '../../../schemas/tables/warnings.ts';
+import { dayMax, detections } from '../../../schemas/tables/radar.ts';
 import {
   headsOf,
   icebergRows,

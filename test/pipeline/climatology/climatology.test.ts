@@ -30,7 +30,7 @@ import { LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { riskTier } from '../../../schemas/risk.ts';
-import { ClimatologyCell } from '../../../schemas/tables/climatology.ts';
+import { ClimatologyCell } from '../../../schemas/tables/derived.ts';
 import { realDay } from '../../support/data/published-days.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
 

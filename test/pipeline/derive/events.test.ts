@@ -6,9 +6,8 @@ import { type EventFacts, eventDay } from '../../../pipeline/derive/event-days.t
 import { uniqueReports } from '../../../pipeline/derive/unique-reports.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
 import { LATTICES, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
-import type { CollectedReports, CollectedSpan } from '../../../schemas/tables/collected-reports.ts';
-import { EventDay } from '../../../schemas/tables/event-days.ts';
-import type { FileReport } from '../../../schemas/tables/ground-reports.ts';
+import { EventDay } from '../../../schemas/tables/derived.ts';
+import type { CollectedReports, CollectedSpan, FileReport } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { feedFigures } from '../../support/data/feed-figures.ts';
 import { drawPixels } from '../../support/data/pixels.ts';

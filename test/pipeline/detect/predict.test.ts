@@ -14,7 +14,7 @@ import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsev
 import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { LATTICES, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
-import type { ProbSevereObject } from '../../../schemas/tables/probsevere.ts';
+import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
 import { draw } from '../../support/data/draw.ts';
 import { foundCells } from '../../support/data/found-cells.ts';
 import { scanOfMesh } from '../../support/data/hail-mask.ts';

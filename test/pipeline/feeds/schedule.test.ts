@@ -16,7 +16,7 @@ import { readRows } from '../../../pipeline/publish/tables.ts';
 import { outlookFeed } from '../../../pipeline/run/open-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { layout } from '../../../schemas/layout.ts';
-import { type GroundReport, groundReports } from '../../../schemas/tables/ground-reports.ts';
+import { type GroundReport, groundReports } from '../../../schemas/tables/feeds.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
 

@@ -11,11 +11,8 @@ import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
 import type { CollectionName } from '../../../schemas/collections.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { layout } from '../../../schemas/layout.ts';
-import type { GroundReport } from '../../../schemas/tables/ground-reports.ts';
+import type { GroundReport, SpcOutlook, Warning, Watch } from '../../../schemas/tables/feeds.ts';
 import { COLLECTION_TABLES } from '../../../schemas/tables/index.ts';
-import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
-import type { Warning } from '../../../schemas/tables/warnings.ts';
-import type { Watch } from '../../../schemas/tables/watches.ts';
 import { multiPolygonContains } from '../../support/data/polygons.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');

@@ -13,9 +13,8 @@ import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
-import { Forecast } from '../../../schemas/tables/forecast.ts';
-import { OUTLOOK_DAYS, Outlook } from '../../../schemas/tables/outlook.ts';
-import type { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
+import type { SpcOutlook } from '../../../schemas/tables/feeds.ts';
+import { Forecast, OUTLOOK_DAYS, Outlook } from '../../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 
 const pct = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10);

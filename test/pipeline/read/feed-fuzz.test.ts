@@ -9,10 +9,7 @@ import { readOutlookGeoJson } from '../../../pipeline/read/spc-outlook-geojson.t
 import { readOutlookPoints } from '../../../pipeline/read/spc-outlook-points.ts';
 import { readSpcReports } from '../../../pipeline/read/spc-reports.ts';
 import { readWatchProduct } from '../../../pipeline/read/watches.ts';
-import { GroundReport } from '../../../schemas/tables/ground-reports.ts';
-import { SpcOutlook } from '../../../schemas/tables/spc-outlooks.ts';
-import { Warning } from '../../../schemas/tables/warnings.ts';
-import { Watch } from '../../../schemas/tables/watches.ts';
+import { GroundReport, SpcOutlook, Warning, Watch } from '../../../schemas/tables/feeds.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 /** An area as its file gives it. */

@@ -10,7 +10,7 @@ import { productLines } from '../../../pipeline/read/text-product.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { OUTLOOK_DOMAIN } from '../../../schemas/reference/outlook-domain.ts';
-import type { FileOutlook } from '../../../schemas/tables/spc-outlooks.ts';
+import type { FileOutlook } from '../../../schemas/tables/feeds.ts';
 import { feedFigures, minuteOf } from '../../support/data/feed-figures.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';

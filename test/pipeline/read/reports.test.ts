@@ -4,7 +4,7 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
 import { parseLsrText, readLsrText } from '../../../pipeline/read/lsr-text.ts';
 import { convectiveDateOf, readSpcReports } from '../../../pipeline/read/spc-reports.ts';
-import type { FileReport } from '../../../schemas/tables/ground-reports.ts';
+import type { FileReport } from '../../../schemas/tables/feeds.ts';
 import { utcDate } from '../../../schemas/time.ts';
 import { feedFigures, minuteOf, tally } from '../../support/data/feed-figures.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';

@@ -16,7 +16,7 @@ import {
 } from '../../../pipeline/read/text-product.ts';
 import { joinWatches, readWatchProduct, type WatchProduct } from '../../../pipeline/read/watches.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { WARNING_EVENTS, type Warning } from '../../../schemas/tables/warnings.ts';
+import { WARNING_EVENTS, type Warning } from '../../../schemas/tables/feeds.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
 import { feedFigures, minuteOf, type WatchFigures } from '../../support/data/feed-figures.ts';

@@ -8,7 +8,7 @@ import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { trackId } from '../../../pipeline/track/track-id.ts';
 import { growthRate, nextTrend, recentSizes, type SizeAt, STEADY, trendWord } from '../../../pipeline/track/trend.ts';
 import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
-import { TrackPoint, type Trend } from '../../../schemas/tables/tracks.ts';
+import { TrackPoint, type Trend } from '../../../schemas/tables/radar.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import {

@@ -1,9 +1,6 @@
 import test from 'ava';
 import { columns, type Table } from '../../../schemas/columns.ts';
-import { groundReports } from '../../../schemas/tables/ground-reports.ts';
-import { spcOutlooks } from '../../../schemas/tables/spc-outlooks.ts';
-import { warnings } from '../../../schemas/tables/warnings.ts';
-import { watches } from '../../../schemas/tables/watches.ts';
+import { groundReports, spcOutlooks, warnings, watches } from '../../../schemas/tables/feeds.ts';
 
 const FEEDS: readonly Table[] = [groundReports, warnings, watches, spcOutlooks];
 

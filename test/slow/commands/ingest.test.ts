@@ -10,7 +10,7 @@ import { readCurrent, readNewest, tablePaths } from '../../../pipeline/publish/m
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { bucketKey, type SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
-import { type Frame, frames } from '../../../schemas/tables/frames.ts';
+import { type Frame, frames } from '../../../schemas/tables/radar.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import {

@@ -4,7 +4,7 @@ import test from 'ava';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
-import { detections } from '../../../schemas/tables/detections.ts';
+import { detections } from '../../../schemas/tables/radar.ts';
 import { addDays } from '../../../schemas/time.ts';
 import { publishMadeRows } from '../../support/data/made-rows.ts';
 import { MONTH_LATER_MS, scratch } from '../../support/data/world.ts';

@@ -12,7 +12,7 @@ import { writeAllScans } from '../../../pipeline/simulate/evening.ts';
 import { defaultScenario } from '../../../pipeline/simulate/scenario.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
-import { collectedReports } from '../../../schemas/tables/collected-reports.ts';
+import { collectedReports } from '../../../schemas/tables/feeds.ts';
 import { onRoot, scratch } from '../../support/data/world.ts';
 
 const NOW_MS = Date.parse('2026-05-01T23:30:00Z');

@@ -2,7 +2,7 @@ import { DERIVED_CLIMATOLOGY, readInputVersions } from '../../../pipeline/publis
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { MONTHS } from '../../../schemas/risk.ts';
-import { type ClimatologyCell, climatology } from '../../../schemas/tables/climatology.ts';
+import { type ClimatologyCell, climatology } from '../../../schemas/tables/derived.ts';
 import { NOW_MS, onRoot } from './world.ts';
 
 /** When the data of a made-up climatology were published. */

@@ -15,8 +15,8 @@ import { mergedDayMaxSql } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Current, Manifest } from '../../../schemas/manifest.ts';
-import { dayMax } from '../../../schemas/tables/day-max.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
+import { dayMax } from '../../../schemas/tables/radar.ts';
 import { prepared } from './prepared.ts';
 import {
   ingest,

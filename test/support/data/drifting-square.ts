@@ -1,7 +1,7 @@
 import type { ScoredDay } from '../../../pipeline/train/day-scores.ts';
 import type { NowcastDay } from '../../../pipeline/train/nowcast-brier.ts';
 import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
-import type { TrackPoint } from '../../../schemas/tables/tracks.ts';
+import type { TrackPoint } from '../../../schemas/tables/radar.ts';
 import { START } from './parting.ts';
 import { square } from './square.ts';
 

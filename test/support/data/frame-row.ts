@@ -1,4 +1,4 @@
-import type { Frame } from '../../../schemas/tables/frames.ts';
+import type { Frame } from '../../../schemas/tables/radar.ts';
 import { scanId } from '../../../schemas/time.ts';
 
 /** The row of a scan without hail over four blocks of 0.1 degree from 36 N, 98 W. */

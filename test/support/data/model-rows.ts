@@ -4,8 +4,7 @@ import type { Table } from '../../../schemas/columns.ts';
 import { geohashBox } from '../../../schemas/geo/geohash.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../../schemas/provenance.ts';
-import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
-import { OUTLOOK_DAYS, type Outlook, outlook } from '../../../schemas/tables/outlook.ts';
+import { type Forecast, forecast, OUTLOOK_DAYS, type Outlook, outlook } from '../../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR, scanId } from '../../../schemas/time.ts';
 
 /** Centre of a geohash. */

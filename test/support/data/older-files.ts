@@ -8,9 +8,8 @@ import type { Table } from '../../../schemas/columns.ts';
 import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
-import { cells } from '../../../schemas/tables/cells.ts';
-import { ADDED_COMPANIONS, detections } from '../../../schemas/tables/detections.ts';
 import { TABLES } from '../../../schemas/tables/index.ts';
+import { ADDED_COMPANIONS, cells, detections } from '../../../schemas/tables/radar.ts';
 
 /** Two earlier releases: before columns were added to tables, and before the rows and columns of the lattice were signed. */
 export type Release = 'before-added-columns' | 'before-signed-rows';

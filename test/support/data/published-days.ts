@@ -12,10 +12,16 @@ import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { DETECTION_MIN_MM, SIZE_BANDS } from '../../../schemas/size.ts';
-import { type Cell, cells } from '../../../schemas/tables/cells.ts';
-import { type DayMax, dayMax } from '../../../schemas/tables/day-max.ts';
-import { type Detection, detections } from '../../../schemas/tables/detections.ts';
-import { type TrackPoint, tracks } from '../../../schemas/tables/tracks.ts';
+import {
+  type Cell,
+  cells,
+  type DayMax,
+  type Detection,
+  dayMax,
+  detections,
+  type TrackPoint,
+  tracks,
+} from '../../../schemas/tables/radar.ts';
 import { dayMaxRow } from './rows.ts';
 import { sharedData } from './shared-folder.ts';
 

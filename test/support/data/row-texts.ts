@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { columns, rowsSql, type Table } from '../../../schemas/columns.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
-import { dayMax } from '../../../schemas/tables/day-max.ts';
+import { dayMax } from '../../../schemas/tables/radar.ts';
 import type { ColumnType } from '../../../schemas/units.ts';
 
 /** Rows of a table as texts in order, the same whichever reader they come from. */

@@ -1,6 +1,4 @@
-import type { Cell } from '../../../schemas/tables/cells.ts';
-import type { DayMax } from '../../../schemas/tables/day-max.ts';
-import type { TrackPoint } from '../../../schemas/tables/tracks.ts';
+import type { Cell, DayMax, TrackPoint } from '../../../schemas/tables/radar.ts';
 
 /** Start of the storm date that rows made by tests belong to. */
 export const DAY = '2026-05-01';

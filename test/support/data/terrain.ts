@@ -1,6 +1,6 @@
 import type { RayStep } from '../../../pipeline/derive/blockage.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
-import { blockage } from '../../../schemas/tables/blockage.ts';
+import { blockage } from '../../../schemas/tables/derived.ts';
 import type { DemFile } from './dem.ts';
 import { NOW_MS, onRoot } from './world.ts';
 

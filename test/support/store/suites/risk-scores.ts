@@ -7,7 +7,7 @@ import { tableTaskStore } from '../../../../api/store/tasks/table.ts';
 import { queueOver } from '../../../../api/store/tasks/work.ts';
 import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
-import type { ClimatologyCell } from '../../../../schemas/tables/climatology.ts';
+import type { ClimatologyCell } from '../../../../schemas/tables/derived.ts';
 import { timestamp } from '../../../../schemas/time.ts';
 import { departuresOfEvent } from '../../data/described-events.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
