@@ -45,9 +45,17 @@ test: install ## run the fast tests
 test-records: install ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…
 	@ava 'test/store/*postgres.test.ts'
 
+# What guards the work day by day: kills, faults of disk and files, orders of arrival, one walk through the map.
+CORE := 'test/slow/{arrival,crash,crash-derived,crash-feeds,disk-full,vanished-data,viewer-walks}.test.ts' \
+	'test/slow/killed-{alerts,charges,deliveries,jobs}.test.ts' 'test/slow/run/ingest-*.test.ts'
+
 .PHONY: test-slow
-test-slow: install ## run the slow tests: full grids, faults of files and roots, fuzz, kills, a browser
-	@ava --timeout=20m 'test/slow/**'
+test-slow: install ## run the core of the slow tests: kills, faults of disk and files, orders of arrival, a walk through the map
+	@ava --timeout=20m $(CORE)
+
+.PHONY: test-all
+test-all: install ## run every test, before a release: also each screen, fuzz, other readers, deployment (an hour)
+	@ava --timeout=20m
 
 .PHONY: test-kill
 test-kill: install ## kill the pipeline at every single step of a commit (most of an hour)
