@@ -4,7 +4,8 @@ import type { Provenance } from '../../schemas/provenance.ts';
 import type { CollectedSpan } from '../../schemas/tables/feeds.ts';
 import type { WebAddresses } from '../config.ts';
 import type { ReadItems } from '../read/rejected-item.ts';
-import type { FetchedFiles, Web } from './web-pages.ts';
+import type { Web } from '../sources/http.ts';
+import type { FetchedFiles } from './web-pages.ts';
 
 /** A file of a feed, as received. */
 export interface FeedFile {

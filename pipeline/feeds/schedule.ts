@@ -2,7 +2,7 @@ import { isIsolated, PipelineError } from '../error.ts';
 import type { Feed, PollOutcome, PollResult } from '../feed.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { pause } from '../sources/retry.ts';
+import { pause } from '../sources/http.ts';
 import {
   neverPolled,
   readFeedStates,

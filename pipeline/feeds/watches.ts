@@ -3,9 +3,9 @@ import { watches as table, type Watch } from '../../schemas/tables/feeds.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { readDiscussion } from '../read/discussions.ts';
 import { joinWatches, readWatchProduct, type WatchProduct } from '../read/watches.ts';
-import { Unavailable } from '../sources/retry.ts';
+import { Unavailable, type Web } from '../sources/http.ts';
 import { type Collection, feed, hasAwipsLine, ONLY_ADDS } from './define-feed.ts';
-import { type FetchedFile, type FetchedFiles, parseJsonPage, unexpectedShape, type Web } from './web-pages.ts';
+import { type FetchedFile, type FetchedFiles, parseJsonPage, unexpectedShape } from './web-pages.ts';
 
 const WATCH = /^(SAW|SEL|WWP)[0-9]$/;
 const DISCUSSION = /^SWOMCD$/;

@@ -1,12 +1,12 @@
 import type { WebAddresses } from '../config.ts';
 import type { Feed } from '../feed.ts';
+import type { Web } from '../sources/http.ts';
 import type { WebFeed } from './define-feed.ts';
 import { ingestFeedFiles } from './ingest-feed-files.ts';
 import { spcOutlooks } from './outlooks.ts';
 import { lsr, spcReports } from './reports.ts';
 import { warnings } from './warnings.ts';
 import { discussions, watches } from './watches.ts';
-import type { Web } from './web-pages.ts';
 
 /** Every feed of reports, warnings, watches and outlooks. */
 export const WEB_FEEDS: readonly WebFeed[] = [spcReports, lsr, warnings, watches, discussions, spcOutlooks];

@@ -1,8 +1,15 @@
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 import type { ModelFile } from '../read/model-hour.ts';
-import { type Answer, get, type HttpOptions, readBody, refusal } from '../sources/http.ts';
+import {
+  fetchBytes,
+  fetchOnce,
+  type HttpAnswer,
+  type HttpOptions,
+  Transient,
+  Unavailable,
+  withRetries,
+} from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
-import { Transient, Unavailable, withRetries } from '../sources/retry.ts';
 import {
   type ByteRange,
   HAIL_FIELDS,
@@ -25,8 +32,6 @@ const INDEX_ALLOWED_MS = 30_000;
 const MAX_INDEX_BYTES = 2 ** 20;
 /** Our fields of an HRRR hour have 20 MB, at most 60 MB with a weaker packing. */
 const MAX_SUBSET_BYTES = 128 * 2 ** 20;
-/** A server without range requests sends the whole file: 150 MB in HRRR, more in RRFS. */
-export const MAX_WHOLE_BYTES = 1024 * 2 ** 20;
 const RANGES_AT_ONCE = 4;
 const RANGE_ALLOWED_MS = 20_000;
 const SLOWEST_BYTES_PER_S = 100_000;
@@ -53,7 +58,7 @@ export async function fetchModelHour(hour: ModelHourName, server: ModelServer): 
 async function fetchSubset(url: string, run_time: number, server: ModelServer): Promise<Buffer | null> {
   const { network = {} } = server;
   const index_url = `${url}.idx`;
-  const index = await withRetries(() => fetchIndex(index_url, server), network);
+  const index = await fetchIndex(index_url, server);
   if (index === null) return null;
   const ranges = selectRanges(parseIndex(index, index_url, run_time), HAIL_FIELDS);
   if (ranges.length === 0) throw new Unavailable(index_url, 'index lists none of our fields');
@@ -64,23 +69,19 @@ async function fetchSubset(url: string, run_time: number, server: ModelServer): 
 }
 
 /** Text of an index; null while the server does not have it. */
-async function fetchIndex(url: string, { user_agent, network = {} }: ModelServer): Promise<string | null> {
-  return get(url, { 'user-agent': user_agent }, INDEX_ALLOWED_MS, network, async (answer) => {
-    if (answer.status === 404) return null;
-    if (answer.status !== 200) throw refusal(url, answer);
-    return (await readBody(url, answer, MAX_INDEX_BYTES)).toString('utf8');
-  });
+async function fetchIndex(url: string, { user_agent, network }: ModelServer): Promise<string | null> {
+  const bounds = { max_bytes: MAX_INDEX_BYTES, allowed_ms: INDEX_ALLOWED_MS };
+  const answer = await fetchBytes(url, { headers: { 'user-agent': user_agent }, statuses: [404], ...bounds }, network);
+  return answer.status === 404 ? null : answer.bytes.toString('utf8');
 }
 
 /** The bytes of all ranges, concatenated. The answer to the first range has the version that the others must have. */
 async function fetchRanges(url: string, ranges: readonly ByteRange[], server: ModelServer): Promise<Buffer> {
   const [first, ...others] = ranges;
-  const start = await fetchRange(url, first, null, ranges, server);
-  if (start.all !== null) return start.all;
+  const start = await fetchRange(url, first, null, server);
   const rest = await inParallel(others, RANGES_AT_ONCE, async (range) => {
-    const answer = await fetchRange(url, range, start.etag, ranges, server);
-    if (answer.all !== null || answer.etag !== start.etag)
-      throw new Transient(url, 'file changed between two byte ranges');
+    const answer = await fetchRange(url, range, start.etag, server);
+    if (answer.etag !== start.etag) throw new Transient(url, 'file changed between two byte ranges');
     return answer.bytes;
   });
   const bytes = Buffer.concat([start.bytes, ...rest]);
@@ -91,15 +92,12 @@ async function fetchRanges(url: string, ranges: readonly ByteRange[], server: Mo
 interface RangeAnswer {
   readonly bytes: Buffer;
   readonly etag: string | null;
-  /** The bytes of all ranges when the server sent the whole file; null otherwise. */
-  readonly all: Buffer | null;
 }
 
 async function fetchRange(
   url: string,
   range: ByteRange,
   etag: string | null,
-  ranges: readonly ByteRange[],
   { user_agent, network = {} }: ModelServer,
 ): Promise<RangeAnswer> {
   const { start, end } = range;
@@ -110,26 +108,21 @@ async function fetchRange(
   if (etag !== null && !etag.startsWith('W/')) headers['if-match'] = etag;
   const expected_bytes = end === null ? OPEN_RANGE_BYTES : end - start;
   const allowed_ms = RANGE_ALLOWED_MS + Math.ceil((1000 * expected_bytes) / SLOWEST_BYTES_PER_S);
-  return get(url, headers, allowed_ms, network, async (answer) => {
-    const version = answer.headers.etag ?? null;
-    if (answer.status === 200) {
-      const all = await pickRanges(url, answer, ranges);
-      refuseBroken(url, all);
-      return { bytes: all, etag: version, all };
-    }
-    if (answer.status === 412) throw new Transient(url, 'file changed between two byte ranges');
-    if (answer.status === 416)
-      throw new Unavailable(url, `file ends before byte ${start}, expected what its index lists`);
-    if (answer.status !== 206) throw refusal(url, answer);
-    const length = lengthOf(url, answer, range);
-    const bytes = await readBody(url, answer, length);
-    if (bytes.length !== length) throw new Transient(url, `${bytes.length} bytes arrived, expected ${length}`);
-    return { bytes, etag: version, all: null };
-  });
+  const request = { headers, statuses: [206, 412, 416], max_bytes: MAX_SUBSET_BYTES, allowed_ms };
+  const answer = await fetchOnce(url, request, network);
+  if (answer.status === 200)
+    throw new Unavailable(url, 'server sends the whole file, expected the byte range that was asked for');
+  if (answer.status === 412) throw new Transient(url, 'file changed between two byte ranges');
+  if (answer.status === 416)
+    throw new Unavailable(url, `file ends before byte ${start}, expected what its index lists`);
+  const length = lengthOf(url, answer, range);
+  if (answer.bytes.length !== length)
+    throw new Transient(url, `${answer.bytes.length} bytes arrived, expected ${length}`);
+  return { bytes: answer.bytes, etag: answer.headers.etag ?? null };
 }
 
 /** Length of the part that an answer announces. Throws when it is another part than requested. */
-function lengthOf(url: string, { headers }: Answer, { start, end }: ByteRange): number {
+function lengthOf(url: string, { headers }: HttpAnswer, { start, end }: ByteRange): number {
   const found = headers['content-range'] ?? '';
   const [, from = '', to = '', total = ''] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(found) ?? [];
   const last = end === null ? Number(total) - 1 : end - 1;
@@ -142,32 +135,6 @@ function lengthOf(url: string, { headers }: Answer, { start, end }: ByteRange): 
   if (length > MAX_SUBSET_BYTES)
     throw new Unavailable(url, `last message has ${length} bytes, expected at most ${MAX_SUBSET_BYTES}`);
   return length;
-}
-
-/** The bytes of the ranges, extracted from the stream of a whole file. */
-async function pickRanges(url: string, answer: Answer, ranges: readonly ByteRange[]): Promise<Buffer> {
-  const announced = Number(answer.headers['content-length'] ?? 0);
-  if (announced > MAX_WHOLE_BYTES)
-    throw new Unavailable(
-      url,
-      `server sends the whole file of ${announced} bytes instead of ranges, expected at most ${MAX_WHOLE_BYTES}`,
-    );
-  const picked: Buffer[] = [];
-  let picked_bytes = 0;
-  let at = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    for (const { start, end } of ranges) {
-      const from = Math.max(start - at, 0);
-      const to = Math.min((end ?? Number.POSITIVE_INFINITY) - at, chunk.length);
-      if (from >= to) continue;
-      picked.push(chunk.subarray(from, to));
-      picked_bytes += to - from;
-    }
-    at += chunk.length;
-    if (at > MAX_WHOLE_BYTES || picked_bytes > MAX_SUBSET_BYTES)
-      throw new Unavailable(url, `server sends more than ${Math.min(at, MAX_WHOLE_BYTES)} bytes instead of ranges`);
-  }
-  return Buffer.concat(picked);
 }
 
 /** Throws unless the bytes are whole GRIB2 messages without a gap. */

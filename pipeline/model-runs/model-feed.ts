@@ -5,7 +5,7 @@ import type { Feed, FeedIdentity } from '../feed.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model-hour.ts';
-import { Unavailable } from '../sources/retry.ts';
+import { Unavailable } from '../sources/http.ts';
 import { horizonHours, type ModelHourName, usefulRuns } from './model-bucket.ts';
 import { type ModelDecoder, openModelDecoder } from './model-decoder.ts';
 import { fetchModelHour, type ModelServer } from './model-download.ts';

@@ -8,9 +8,10 @@ import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model-hour.ts';
 import { type ModelHourName, modelKeys, parseModelKey } from './model-bucket.ts';
 import { openModelDecoder } from './model-decoder.ts';
-import { MAX_WHOLE_BYTES } from './model-download.ts';
 import { decodeHour } from './model-feed.ts';
 
+/** Bound on the files of an hour: 150 MB in HRRR, more in RRFS. */
+const MAX_WHOLE_BYTES = 1024 * 2 ** 20;
 const EXAMPLE = 'hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2';
 
 /** Content of a folder of model runs. */

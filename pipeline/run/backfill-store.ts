@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { Conflict } from '../error.ts';
 import type { Log } from '../log.ts';
 import { readText } from '../replica/stored.ts';
-import { pause } from '../sources/retry.ts';
+import { pause } from '../sources/http.ts';
 import type { BackfillReport, BackfillRequest } from './backfill.ts';
 import type { DateOutcome } from './backfill-date.ts';
 import { finishBackfill } from './finish-backfill.ts';

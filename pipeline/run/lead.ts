@@ -6,7 +6,7 @@ import { LeaseLost } from '../error.ts';
 import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import { openReplica, type Replica } from '../replica/replica.ts';
-import { pause } from '../sources/retry.ts';
+import { pause } from '../sources/http.ts';
 import { requireCluster } from './require-cluster.ts';
 
 /** Part of a store that the one stream writes, or a command while it works. */

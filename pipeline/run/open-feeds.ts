@@ -6,11 +6,11 @@ import { datesToCount } from '../climatology/hail-dates.ts';
 import type { Config } from '../config.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
 import { openWebFeed, WEB_FEEDS } from '../feeds/web-feeds.ts';
-import { openWeb } from '../feeds/web-pages.ts';
 import type { Log } from '../log.ts';
 import { modelFeed } from '../model-runs/model-feed.ts';
 import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import type { HttpOptions } from '../sources/http.ts';
+import { openWeb } from '../sources/http.ts';
 
 /** Polled daily, remade weekly. */
 export const CLIMATOLOGY_FEED: FeedIdentity = { name: 'climatology', collection: 'climatology', every_s: 24 * 3600 };

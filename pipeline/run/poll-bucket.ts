@@ -10,9 +10,9 @@ import type { Root } from '../publish/root.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
+import { pause, Unavailable } from '../sources/http.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { pause, Unavailable } from '../sources/retry.ts';
 
 /** The first poll of an empty root covers this span; after a pause a poll begins at the newest scan, at most a day ago. */
 const FIRST_SPAN_MS = 30 * 60_000;

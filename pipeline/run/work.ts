@@ -13,7 +13,7 @@ import type { Log } from '../log.ts';
 import { takeLock } from '../publish/lock.ts';
 import type { RootReplica } from '../publish/root-replica.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
-import { pause } from '../sources/retry.ts';
+import { pause } from '../sources/http.ts';
 import { joinNext } from './join-next.ts';
 import { makeDate } from './make-date.ts';
 import { requireCluster } from './require-cluster.ts';

@@ -1,16 +1,14 @@
-import { type FileHandle, open, readdir, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { datesThrough, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
-import { DRAFT_SUFFIX, makeFolder, moveDurably, sizeOf, sync } from '../files.ts';
-import { type Answer, get, type HttpOptions, readBody, refusal } from './http.ts';
+import { DRAFT_SUFFIX, moveDurably, sizeOf, writeSynced } from '../files.ts';
+import { fetchOnce, type HttpOptions, Transient, Unavailable, withRetries } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
-import { type ListingPage, parseListing } from './listing.ts';
 import { baseName, bucketPrefix, bucketStem, PROBSEVERE_PRODUCT, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
 import { lookBack } from './plan.ts';
-import { Transient, Unavailable, withRetries } from './retry.ts';
 import { writeFault } from './write-fault.ts';
 
 /** A file that is still in the bucket: `location` is its URL. */
@@ -43,7 +41,7 @@ const LISTING_ALLOWED_MS = 30_000;
 const MAX_LISTING_BYTES = 8 * 2 ** 20;
 const LISTINGS_AT_ONCE = 4;
 const DOWNLOADS_AT_ONCE = 6;
-/** One attempt at a file may take this long, and longer for its size: slower than this is a stalled connection. */
+/** Bound on one attempt at a file, longer for its size: a slower connection has stalled. */
 const DOWNLOAD_ALLOWED_MS = 20_000;
 const SLOWEST_BYTES_PER_S = 50_000;
 
@@ -125,15 +123,14 @@ export async function downloadAll({ files, folder, network = {}, onFile }: Downl
 }
 
 /**
- * Fetches one file to `folder/<key>` and returns it there. The name appears only once the content is whole: size as
- * listed, and sound by `faultOf`. Until then it is a `.part` file named after its version, which the next attempt or the
- * next run continues. A file that is already there with its size is not fetched again.
+ * Fetches one file to `folder/<key>` and returns it there. The name appears once the content is whole: size as listed, and sound
+ * by `faultOf`. A file that is there with its size is not fetched again.
  */
 export async function downloadFile(file: BucketFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
   const { product, time_ms, name, key, bytes } = file;
   const location = join(folder, key);
   try {
-    if ((await sizeOf(location)) !== bytes) await fetchWhole(file, location, network);
+    if ((await sizeOf(location)) !== bytes) await withRetries(() => fetchFile(file, location, network), network);
   } catch (error) {
     if (error instanceof PipelineError || network.signal?.aborted) throw error;
     throw writeFault(location, error);
@@ -141,24 +138,28 @@ export async function downloadFile(file: BucketFile, folder: string, network: Ht
   return { product, time_ms, name, key, bytes, location };
 }
 
-async function fetchWhole(file: BucketFile, location: string, network: HttpOptions): Promise<void> {
+async function fetchFile(file: BucketFile, location: string, network: HttpOptions): Promise<void> {
   if (file.bytes === 0) throw new Unavailable(file.location, 'object is empty, expected a raw file');
   if (file.bytes > MAX_UNPACKED_BYTES)
     throw new Unavailable(file.location, `listed with ${file.bytes} bytes, expected at most ${MAX_UNPACKED_BYTES}`);
-  const part = `${location}.${versionWord(file)}${DRAFT_SUFFIX}`;
-  await makeFolder(dirname(location));
-  await dropOtherParts(location, part);
-  await withRetries(() => fetchPart(file, part, network), network);
-  await sync(part);
-  await moveDurably(part, location);
+  const allowed_ms = DOWNLOAD_ALLOWED_MS + Math.ceil((file.bytes / SLOWEST_BYTES_PER_S) * 1000);
+  const { bytes } = await fetchOnce(file.location, { max_bytes: file.bytes, allowed_ms }, network);
+  if (bytes.length !== file.bytes)
+    throw new Transient(file.location, `${bytes.length} bytes arrived, expected ${file.bytes}`);
+  const draft = `${location}${DRAFT_SUFFIX}`;
+  await writeSynced(draft, bytes);
+  const fault = await faultOf(draft, file.name);
+  if (fault === null) return moveDurably(draft, location);
+  await rm(draft);
+  throw new Transient(file.location, fault);
 }
 
 async function listPrefix(base_url: string, prefix: string, startAfter: string | null, network: HttpOptions) {
-  const objects: ListingPage['objects'][number][] = [];
+  const objects: ListedObject[] = [];
   const tokens = new Set<string>();
   for (let token: string | null = null; ; ) {
     const url = listingUrl(base_url, prefix, startAfter, token);
-    const page: ListingPage = await withRetries(() => fetchPage(url, network), network);
+    const page: ListingPage = await withRetries(() => fetchListing(url, network), network);
     objects.push(...page.objects);
     token = page.next_token;
     if (token === null) return objects;
@@ -175,91 +176,83 @@ function listingUrl(base_url: string, prefix: string, startAfter: string | null,
   return `${base_url}/?${query}`;
 }
 
-async function fetchPage(url: string, network: HttpOptions): Promise<ListingPage> {
-  return get(url, {}, LISTING_ALLOWED_MS, network, async (answer) => {
-    if (answer.status !== 200) throw refusal(url, answer);
-    const body = await readBody(url, answer, MAX_LISTING_BYTES, 'listing');
-    const page = parseListing(body.toString('utf8'));
-    if (page === null) throw new Transient(url, 'answer is no whole listing, expected ListBucketResult');
-    return page;
-  });
+async function fetchListing(url: string, network: HttpOptions): Promise<ListingPage> {
+  const bounds = { max_bytes: MAX_LISTING_BYTES, allowed_ms: LISTING_ALLOWED_MS };
+  const { bytes } = await fetchOnce(url, bounds, network);
+  const page = parseListing(bytes.toString('utf8'));
+  if (page === null) throw new Transient(url, 'answer is no whole listing, expected ListBucketResult');
+  return page;
 }
 
 function objectUrl(base_url: string, key: string): string {
   return `${base_url}/${key.split('/').map(encodeURIComponent).join('/')}`;
 }
 
-/** One attempt to complete the `.part` file with sound content. Bytes that arrived stay for the next attempt. */
-async function fetchPart(file: BucketFile, part: string, network: HttpOptions): Promise<void> {
-  const have = (await sizeOf(part)) ?? 0;
-  if (have !== file.bytes) await fetchRest(file, part, have, network);
-  const arrived = (await sizeOf(part)) ?? 0;
-  if (arrived !== file.bytes) throw new Transient(file.location, `${arrived} bytes arrived, expected ${file.bytes}`);
-  const fault = await faultOf(part, file.name);
-  if (fault === null) return;
-  await rm(part);
-  throw new Transient(file.location, fault);
+/** One object of a bucket as a listing describes it. */
+interface ListedObject {
+  readonly key: string;
+  readonly bytes: number;
+  /** Entity tag with its quotes; null when the listing has none. */
+  readonly etag: string | null;
+  /** Epoch milliseconds; null when the listing has none. */
+  readonly modified_ms: number | null;
 }
 
-async function fetchRest(file: BucketFile, part: string, have: number, network: HttpOptions): Promise<void> {
-  const { location, bytes } = file;
-  const resume = have > 0 && have < bytes;
-  const headers: Record<string, string> = resume ? { range: `bytes=${have}-` } : {};
-  if (resume && file.etag !== null) headers['if-range'] = file.etag;
-  const allowed_ms = DOWNLOAD_ALLOWED_MS + Math.ceil((bytes / SLOWEST_BYTES_PER_S) * 1000);
-  await get(location, headers, allowed_ms, network, async (answer) => {
-    const start = await startOf(file, answer, part, have);
-    checkLength(file, answer, bytes - start);
-    await append(answer, part, start, file);
+interface ListingPage {
+  readonly objects: readonly ListedObject[];
+  /** Continues the listing; null on the last page. */
+  readonly next_token: string | null;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/**
+ * One page of an S3 ListObjectsV2 answer. Tolerant of order, white space, attributes, name-space prefixes and
+ * unknown elements. Null when the document is cut off or is no such listing.
+ */
+export function parseListing(xml: string): ListingPage | null {
+  const root = element(xml, 'ListBucketResult');
+  if (root === null) return null;
+  const objects = elements(root, 'Contents').map(parseObject);
+  if (objects.includes(null)) return null;
+  const truncated = text(root, 'IsTruncated') === 'true';
+  const next_token = truncated ? text(root, 'NextContinuationToken') : null;
+  if (truncated && next_token === null) return null;
+  return { objects: objects.filter((object) => object !== null), next_token };
+}
+
+function parseObject(xml: string): ListedObject | null {
+  const key = text(xml, 'Key');
+  const size = text(xml, 'Size');
+  if (key === null || size === null || !/^\d+$/.test(size)) return null;
+  const modified_ms = Date.parse(text(xml, 'LastModified') ?? '');
+  return {
+    key,
+    bytes: Number(size),
+    etag: text(xml, 'ETag'),
+    modified_ms: Number.isNaN(modified_ms) ? null : modified_ms,
+  };
+}
+
+function text(xml: string, tag: string): string | null {
+  const inner = element(xml, tag);
+  return inner === null ? null : decode(inner);
+}
+
+function element(xml: string, tag: string): string | null {
+  return elements(xml, tag)[0] ?? null;
+}
+
+/** Inner text of every element of this name; one without an end is left out. */
+function elements(xml: string, tag: string): string[] {
+  const pattern = new RegExp(`<(?:[\\w.-]+:)?${tag}(?:\\s[^>]*)?>([^]*?)</(?:[\\w.-]+:)?${tag}\\s*>`, 'g');
+  return Array.from(xml.matchAll(pattern), (match) => match[1] as string);
+}
+
+function decode(escaped: string): string {
+  return escaped.replaceAll(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, name) => {
+    if (name !== undefined) return ENTITIES[name] ?? whole;
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
   });
-}
-
-/** Writes a body chunk by chunk: bytes that arrive before a connection breaks stay. */
-async function append(answer: Answer, part: string, start: number, file: BucketFile): Promise<void> {
-  let handle: FileHandle | undefined;
-  let size = start;
-  try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      // A body may not fill the disk.
-      if (size > file.bytes) throw new Transient(file.location, `body is longer than the listed ${file.bytes} bytes`);
-      // Opened after the first chunk was read: an error of the body while it is not being read is lost.
-      handle ??= await open(part, start === 0 ? 'w' : 'a');
-      await handle.appendFile(chunk);
-    }
-  } finally {
-    await handle?.close();
-  }
-}
-
-/** Byte offset of the body of an answer; throws when the answer does not match the request. */
-async function startOf(file: BucketFile, answer: Answer, part: string, have: number): Promise<number> {
-  if (answer.status === 200) return 0;
-  if (answer.status !== 206 && answer.status !== 416) throw refusal(file.location, answer);
-  const expected = `bytes ${have}-${file.bytes - 1}/${file.bytes}`;
-  const found = answer.headers['content-range'];
-  if (answer.status === 206 && found === expected) return have;
-  await rm(part, { force: true });
-  throw new Transient(file.location, `server answers ${answer.status} with range '${found}', expected '${expected}'`);
-}
-
-function checkLength(file: BucketFile, answer: Answer, expected: number): void {
-  const announced = answer.headers['content-length'];
-  if (announced !== undefined && Number(announced) !== expected)
-    throw new Transient(file.location, `server announces ${announced} bytes, expected ${expected}`);
-}
-
-/** Deletes `.part` files of other versions of this file. */
-async function dropOtherParts(location: string, part: string): Promise<void> {
-  const folder = dirname(location);
-  const prefix = `${basename(location)}.`;
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name);
-    if (name.startsWith(prefix) && name.endsWith(DRAFT_SUFFIX) && path !== part) await rm(path, { force: true });
-  }
-}
-
-function versionWord(file: BucketFile): string {
-  const word = (file.etag ?? '').replaceAll(/[^\w-]/g, '').slice(0, 40);
-  return word === '' ? String(file.bytes) : word;
 }

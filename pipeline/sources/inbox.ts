@@ -2,9 +2,9 @@ import { watch as watchFolder } from 'node:fs';
 import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
 import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
+import { pause as pauseFor } from './http.ts';
 import { faultOf } from './integrity.ts';
 import type { SourceFile } from './names.ts';
-import { pause as pauseFor } from './retry.ts';
 
 /** Files that one poll found for the first time. */
 export interface Arrival {
