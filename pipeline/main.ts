@@ -8,7 +8,6 @@ import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';
 import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
-import { pictureCommand } from './commands/picture.ts';
 import { publishCommand } from './commands/publish.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { scoreCommand } from './commands/score.ts';
@@ -19,7 +18,6 @@ import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { workCommand } from './commands/work.ts';
 import { readConfig } from './config.ts';
-import { readPicture } from './picture/read-picture.ts';
 
 const program = new Command('hail-pipeline')
   .description('Hail from public radar: turns grids into published files.')
@@ -31,9 +29,6 @@ const program = new Command('hail-pipeline')
   .addCommand(feedsCommand(readConfig))
   .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())
-  .addCommand(
-    pictureCommand(readConfig, (root, subject) => readPicture(root, subject, readConfig().storm_day_start_hour)),
-  )
   .addCommand(verifyCommand(readConfig))
   .addCommand(sqlCommand(readConfig))
   .addCommand(publishCommand(readConfig))

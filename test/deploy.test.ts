@@ -14,7 +14,6 @@ import { compactCommand } from '../pipeline/commands/compact.ts';
 import { deriveCommand } from '../pipeline/commands/derive.ts';
 import { feedsCommand } from '../pipeline/commands/feeds.ts';
 import { ingestCommand } from '../pipeline/commands/ingest.ts';
-import { pictureCommand } from '../pipeline/commands/picture.ts';
 import { publishCommand } from '../pipeline/commands/publish.ts';
 import { rebuildCommand } from '../pipeline/commands/rebuild.ts';
 import { scoreCommand } from '../pipeline/commands/score.ts';
@@ -58,9 +57,7 @@ const PROGRAMS = {
     streamCommand,
     verifyCommand,
     workCommand,
-  ]
-    .map((make) => make(unread))
-    .concat(pictureCommand(unread, unread)),
+  ].map((make) => make(unread)),
 } as const;
 
 /** A command line of the project in a text: the program, then its words and options. */

@@ -28,7 +28,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [
-    /^pipeline\/(publish|replica|picture|train)\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/(publish|replica|train)\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],
@@ -44,10 +44,9 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 
 /**
  * Stages of the pipeline: none imports another, so that each can be read and tested alone. `train` is none: it fits and
- * measures what the others make. `picture` draws what is published, so it stands above `publish`. `read/grib2` is a package
- * that any stage may import.
+ * measures what the others make. `read/grib2` is a package that any stage may import.
  */
-const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|forecast|derive|tiles|picture)\//;
+const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//;
 
 /** Rooms of the pipeline on one floor, each for one flow of files; what two of them need stands below. */
 const ROOM = /^pipeline\/(scans|feeds|model-runs|climatology|catalogues)\//;

@@ -93,6 +93,18 @@ test('the map of the README names every folder with sources or a README', (t) =>
   t.deepEqual(named.toSorted(), folders.map(({ name }) => `${name}/`).sort());
 });
 
+test('the README shows every picture of the map, each a PNG file below 300 kB', (t) => {
+  const pictures = readdirSync(join(PROJECT, 'data/examples')).filter((name) => name.endsWith('.png'));
+  t.is(pictures.length, 2);
+  for (const name of pictures) {
+    const bytes = readFileSync(join(PROJECT, 'data/examples', name));
+    t.is(bytes.toString('latin1', 1, 4), 'PNG');
+    t.true(bytes.length < 300_000, name);
+    t.true(README.includes(`](data/examples/${name})`), name);
+    t.true(readDocument('test/support/browser/readme-pictures.ts').includes(`'${name}'`), name);
+  }
+});
+
 /** Every document of the project; those that lie in a data root or in installed packages are no part of it. */
 const DOCUMENTS = ['', '.github', 'schemas', 'pipeline', 'api', 'test', 'data']
   .flatMap((folder) => {

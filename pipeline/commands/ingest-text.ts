@@ -67,15 +67,10 @@ export function ingestText(report: IngestReport, source: IngestSource, data_root
   list((files) => `${files} of other lattices left alone`, report.other_lattice_files.map(reasonOf));
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
-  const date = summary.most_hail?.date ?? dates.at(-1);
-  if (date !== undefined && summary.scans > 0) {
+  if (dates.length > 0 && summary.scans > 0) {
     const next = (command: string, what: string) => lines.push(`  ${command.padEnd(NEXT_CHARS)} ${what}`);
     lines.push('', 'Next:');
     next('make serve', 'answer questions about it; the map is at /viewer');
-    next(
-      `npx hail-pipeline picture --date ${date} --out day.svg`,
-      summary.most_hail === null ? 'draw the day' : `draw ${date}, the date with most hail`,
-    );
     next('npx hail-pipeline verify', 're-read everything published');
     next(...followUp(source));
   }

@@ -124,7 +124,7 @@ async function readEventDay(
 }
 
 /** Bounds of the grids of a date; those of the whole lattice without frames. */
-export async function gridBounds(engine: Engine, paths: readonly string[], lattice: Lattice): Promise<Bbox> {
+async function gridBounds(engine: Engine, paths: readonly string[], lattice: Lattice): Promise<Bbox> {
   if (paths.length === 0) return lattice.bbox;
   const [{ west, south, east, north }] = await engine.rows<Record<'west' | 'south' | 'east' | 'north', number>>(
     `SELECT min(grid_west) AS west, min(grid_south) AS south, max(grid_east) AS east, max(grid_north) AS north

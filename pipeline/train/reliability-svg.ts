@@ -1,4 +1,4 @@
-import { escaped } from '../picture/svg.ts';
+import { escaped } from './svg.ts';
 import type { Metrics } from './skill.ts';
 
 const SIDE = 320;

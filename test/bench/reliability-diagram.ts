@@ -1,4 +1,4 @@
-import { element, text } from '../../pipeline/picture/svg.ts';
+import { element, text } from '../../pipeline/train/svg.ts';
 import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP } from '../../schemas/palette.ts';

@@ -160,7 +160,6 @@ test('what is not published is not found, with exit code 3', async (t) => {
   for (const args of [
     ['verify', '--date', '2026-05-01'],
     ['rebuild', '--date', '2026-05-01'],
-    ['picture', '--date', '2026-05-01', '--out', join(root, 'x.svg')],
   ])
     t.is((await command(root, args)).code, 3, args.join(' '));
 });
@@ -179,7 +178,6 @@ test('a second pipeline on a data root refuses with exit code 4 and says who hol
       );
     }
     t.is((await command(root, ['verify', '--json'])).code, 0);
-    t.is((await command(root, ['picture', '--date', '2026-05-02', '--out', join(root, '..', 'day.svg')])).code, 0);
     t.is((await command(root, ['inspect', scans[0]?.files[0]?.location ?? '', '--json'])).code, 0);
   } finally {
     lock.release();
@@ -350,7 +348,7 @@ test('ingest with a file that cannot be fetched publishes the rest, names it, an
   sameContent(t, await logicalContent(root), await contentOfFiles(files));
 });
 
-test('the next steps it names are the service, the date with most hail, and the stream of the same folder', async (t) => {
+test('the next steps it names are the service and the stream of the same folder', async (t) => {
   const root = await scratch(t);
   const folder = await delivered(t, await scansBetween('23:48', '00:12'));
   const run = await command(root, ['ingest', '--from', folder, '--no-progress']);
@@ -362,7 +360,6 @@ test('the next steps it names are the service, the date with most hail, and the 
   const date = first > second ? '2026-05-01' : '2026-05-02';
   t.true(run.stdout.includes(`most hail     ${date}, ${Math.max(first, second).toLocaleString('en-US')} detections`));
   t.regex(run.stdout, /Next:\n {2}make serve /);
-  t.regex(run.stdout, new RegExp(`picture --date ${date} --out day.svg +draw ${date}, the date with most hail\n`));
   t.true(run.stdout.includes(`  npx hail-pipeline stream --from ${folder} `), run.stdout);
 });
 

@@ -8,20 +8,8 @@ import { runCommand } from '../kill/command.ts';
 import { linkBasemap } from '../service/basemap-folder.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../service/whole-service.ts';
+import { ARGUMENTS, CHROMIUM, PATIENCE_MS } from './chromium.ts';
 
-const CHROMIUM = '/usr/bin/chromium';
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  '--no-first-run',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
-];
-/** Software drawing on a busy machine takes its time. */
-const PATIENCE_MS = 60_000;
 const DESKTOP = { viewport: { width: 1280, height: 800 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
 
