@@ -1,5 +1,5 @@
-import { escaped } from './svg.ts';
 import type { Metrics } from './skill.ts';
+import { escaped } from './svg.ts';
 
 const SIDE = 320;
 const LEFT = 56;

@@ -1,5 +1,5 @@
-import { element, text } from '../../pipeline/train/svg.ts';
 import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
+import { element, text } from '../../pipeline/train/svg.ts';
 import { STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
 import type { Rival } from './nowcast-rivals.ts';

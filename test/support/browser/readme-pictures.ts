@@ -45,7 +45,10 @@ const PICTURES: readonly Picture[] = [
     hash: 'view=day&date=2024-02-28&map=7.5/41.5/-88.7',
     publish: async (folder, run) => {
       mkdirSync(folder);
-      writeFileSync(join(folder, 'MRMS_MESH_00.50_20240228-100000.grib2'), asScan(readFileSync(sharedData('mrms', DAY_MAXIMUM))));
+      writeFileSync(
+        join(folder, 'MRMS_MESH_00.50_20240228-100000.grib2'),
+        asScan(readFileSync(sharedData('mrms', DAY_MAXIMUM))),
+      );
       await run(['ingest', '--source', 'dir', '--from', folder]);
     },
   },
