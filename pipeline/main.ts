@@ -10,11 +10,9 @@ import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
 import { publishCommand } from './commands/publish.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
-import { scoreCommand } from './commands/score.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { sqlCommand } from './commands/sql.ts';
 import { streamCommand } from './commands/stream.ts';
-import { trainCommand } from './commands/train.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { workCommand } from './commands/work.ts';
 import { readConfig } from './config.ts';
@@ -35,8 +33,6 @@ const program = new Command('hail-pipeline')
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
   .addCommand(deriveCommand(readConfig))
-  .addCommand(scoreCommand(readConfig))
-  .addCommand(trainCommand())
   .addHelpText(
     'after',
     `

@@ -27,7 +27,6 @@ export const DATA_FORMATS: readonly DataFormat[] = [
       probsevere: 1,
       swaths: 1,
       'event-days': 1,
-      scores: 1,
       blockage: 1,
       climatology: 1,
       'ground-reports': 1,

@@ -16,7 +16,6 @@ import { feedsCommand } from '../pipeline/commands/feeds.ts';
 import { ingestCommand } from '../pipeline/commands/ingest.ts';
 import { publishCommand } from '../pipeline/commands/publish.ts';
 import { rebuildCommand } from '../pipeline/commands/rebuild.ts';
-import { scoreCommand } from '../pipeline/commands/score.ts';
 import { simulateCommand } from '../pipeline/commands/simulate.ts';
 import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
@@ -51,7 +50,6 @@ const PROGRAMS = {
     ingestCommand,
     publishCommand,
     rebuildCommand,
-    scoreCommand,
     simulateCommand,
     sqlCommand,
     streamCommand,

@@ -1,6 +1,6 @@
 import { COLLECTIONS, type CollectionName } from '../../schemas/collections.ts';
 import { columns, type Table } from '../../schemas/columns.ts';
-import { COLLECTION_TABLES, DAY_TABLES, SCAN_TABLES, SCORE_TABLES, STATIC_TABLES } from '../../schemas/tables/index.ts';
+import { COLLECTION_TABLES, DAY_TABLES, SCAN_TABLES, STATIC_TABLES } from '../../schemas/tables/index.ts';
 import { PARQUET, PMTILES } from './stac-assets.ts';
 
 /** Collection of the tables and the daily archive of each storm date. */
@@ -74,7 +74,7 @@ export const STAC_COLLECTIONS: readonly StacCollection[] = [
       'Tables and daily map tiles of each storm date: detections, storm cells, tracks, the largest hail of each pixel, swaths. The box of an item is the box around its rows; of a date without any, the whole lattice.',
     by_year: true,
     item_assets: {
-      ...tableAssets([...SCAN_TABLES, ...DAY_TABLES, ...SCORE_TABLES]),
+      ...tableAssets([...SCAN_TABLES, ...DAY_TABLES]),
       daily: { title: 'Map tiles of the whole date', type: PMTILES, roles: ['visual'] },
     },
   },

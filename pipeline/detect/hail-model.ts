@@ -31,8 +31,6 @@ export interface HailModel {
   readonly intercept: number;
   readonly terms: Readonly<Record<Feature, Term>>;
   readonly curve: Curve;
-  /** ln D = base + slope ln MESH, fitted to ground reports; absent until there were enough of them. */
-  readonly size_law?: { readonly base: number; readonly slope: number };
 }
 
 /** The six features of a case; null where unknown. */

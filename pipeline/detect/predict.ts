@@ -3,14 +3,14 @@ import { SIZE_CAP_MM } from '../../schemas/size.ts';
 import { type HailModel, modelProbability, type Predictors } from './hail-model.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
-/** ln D = base + slope ln MESH, used until a law is fitted to reports. The median of reports grows more slowly than MESH, whose errors are multiplicative. */
+/** ln D = base + slope ln MESH, not fitted. The median of reports grows more slowly than MESH, whose errors are multiplicative. */
 const SIZE_LAW = { base: 1.18, slope: 0.62, min_mm: 5, max_mm: 120 } as const;
 
 const MODEL: HailModel = weights;
 
 /** Median size of a ground report, mm, to one decimal, 5..120; not the largest size. */
 export function predictedSize(mesh_mm: number): number {
-  const { base, slope } = MODEL.size_law ?? SIZE_LAW;
+  const { base, slope } = SIZE_LAW;
   const size_mm = Math.exp(base + slope * Math.log(Math.min(SIZE_CAP_MM, mesh_mm)));
   return Math.round(10 * Math.min(SIZE_LAW.max_mm, Math.max(SIZE_LAW.min_mm, size_mm))) / 10;
 }

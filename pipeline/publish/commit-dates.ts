@@ -1,17 +1,13 @@
 import { DAILY, ingestedAt, type Manifest, REFLECTIVITY } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { DAY_TABLES, SCORE_TABLES } from '../../schemas/tables/index.ts';
-import { scores } from '../../schemas/tables/scores.ts';
+import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { type Edit, editOf, type ProductTimes, type StagedFile, samePartition } from './commit.ts';
-import { DERIVED_SEGMENT, deriveDay, SCORE_SEGMENT } from './day-products.ts';
+import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
 import { newestScan } from './published-dates.ts';
 import { type Publisher, publishDates, publishedManifest } from './publisher.ts';
 import { expiredReflectivity, replacedReflectivity } from './reflectivity.ts';
 import type { ScanProducts, Segment } from './segment.ts';
-
-/** Segments that are computed from the published rows of their date: they add no data. */
-const FROM_ROWS: ReadonlySet<string> = new Set([DERIVED_SEGMENT, SCORE_SEGMENT]);
 
 /** Segments of one storm date that are published together, in place of others. */
 export interface DateCommit {
@@ -44,12 +40,10 @@ function scanEdit(date: DateCommit, previous: Manifest | null, storm_day_start_h
   const replaced = replacedReflectivity(previous, drop_segments, segments);
   const isPainted = replaced.length > 0 || files.some(({ entry }) => entry.kind === 'reflectivity-tiles');
   const tables = files.map((file) => file.entry.table).filter((table) => table !== null);
-  // Scores judge scans: those of scans that are replaced go with them.
-  const isScored = drop_segments.length > 0 && previous?.table_commits[scores.name] !== undefined;
   return editOf(
     { partition: storm_date, provenance, storm_day_start_hour, closed: false },
     {
-      drop_segments: [...drop_segments, ...replaced, ...(isScored ? [SCORE_SEGMENT] : [])],
+      drop_segments: [...drop_segments, ...replaced],
       feeds,
       add_scans: segments.flatMap((segment) => segment.scans),
       add_files: files,
@@ -57,7 +51,6 @@ function scanEdit(date: DateCommit, previous: Manifest | null, storm_day_start_h
       changed_tables: [
         ...new Set([...tables, 'detections', 'cells', 'tracks', 'day-max']),
         ...(isPainted ? [REFLECTIVITY] : []),
-        ...(isScored ? [scores.name] : []),
       ],
     },
   );
@@ -78,7 +71,7 @@ export async function publishFiles(
   const touched = [...(dropped ?? []), ...add_files.map(({ entry }) => entry)];
   const changed_tables = [...new Set(touched.flatMap(({ table }) => table ?? []))];
   const { storm_day_start_hour } = publisher;
-  const isMadeOfRows = touched.length > 0 && touched.every(({ segment }) => FROM_ROWS.has(segment));
+  const isMadeOfRows = touched.length > 0 && touched.every(({ segment }) => segment === DERIVED_SEGMENT);
   const ingested_at = previous !== null && isMadeOfRows ? ingestedAt(previous) : null;
   const edit = editOf(
     { partition: storm_date, provenance, storm_day_start_hour, closed },
@@ -104,7 +97,7 @@ export async function deriveDate(publisher: Publisher, storm_date: string, now_m
 /** True when scans were published since the tiers, the event day and the daily archive of a date were drawn. */
 export function isDerivationDue({ table_commits }: Pick<Manifest, 'table_commits'>): boolean {
   const { [DAILY]: drawn = 0, ...tables } = table_commits;
-  const derived = new Set<string>([...[...DAY_TABLES, ...SCORE_TABLES].map(({ name }) => name), REFLECTIVITY]);
+  const derived = new Set<string>([...DAY_TABLES.map(({ name }) => name), REFLECTIVITY]);
   return Object.entries(tables).some(([table, commit]) => !derived.has(table) && commit > drawn);
 }
 

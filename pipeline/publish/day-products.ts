@@ -18,8 +18,6 @@ import { readRows } from './tables.ts';
 
 /** Segment of the files that are drawn from a whole date: tiers, the event day, the daily archive. */
 export const DERIVED_SEGMENT = 'derived';
-/** Segment of the scores of a date; removed when scans of the date are replaced. */
-export const SCORE_SEGMENT = 'scores';
 
 /**
  * Draws the products of a whole storm date from its published scans: swath tiers, the event-day row, the daily

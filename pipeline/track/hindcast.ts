@@ -1,8 +1,7 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
+import { type Lattice, rowLat } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import type { Vector } from './local-plane.ts';
+import { kmPerDegree, type Vector } from './local-plane.ts';
 import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './mask.ts';
-import { pixelsMoved } from './overlap.ts';
 
 /** Age of the oldest step of a trail: the middle lead of the nowcast. */
 const TRAIL_MAX_MIN = 30;
@@ -72,4 +71,15 @@ export function motionShare(own: Hindcast, around: readonly Hindcast[]): number 
   const sum = (k: number) => own(k) + NEIGHBOUR_WEIGHT * around.reduce((total, other) => total + other(k), 0);
   const still = sum(SHARES.length - 1);
   return SHARES.find((_, k) => sum(k) >= still) ?? 1;
+}
+
+/** Displacement of an object in whole rows and columns, at its latitude. */
+export function pixelsMoved(lattice: Lattice, mask: Mask, velocity: Vector | null, minutes: number) {
+  if (velocity === null || minutes === 0 || mask.length === 0) return { rows_south: 0, cols_east: 0 };
+  const middle_row = Math.round((mask[0] + mask[mask.length - 3]) / 2);
+  const km = kmPerDegree(rowLat(lattice, middle_row));
+  return {
+    rows_south: Math.round((-velocity.north * minutes) / (km.north * lattice.step)),
+    cols_east: Math.round((velocity.east * minutes) / (km.east * lattice.step)),
+  };
 }

@@ -2,14 +2,11 @@ import { blockage, climatology, eventDays, swaths } from './derived.ts';
 import { collectedReports, groundReports, spcOutlooks, warnings, watches } from './feeds.ts';
 import { forecast, outlook } from './forecast.ts';
 import { cells, dayMax, detections, frames, probsevere, tracks, uncovered } from './radar.ts';
-import { scores } from './scores.ts';
 
 /** Tables that each scan adds rows to. */
 export const SCAN_TABLES = [detections, cells, tracks, dayMax, frames, uncovered, probsevere] as const;
 /** Tables that are derived from a whole storm date and replaced as one. */
 export const DAY_TABLES = [swaths, eventDays] as const;
-/** Tables of scores of a storm date, made on request. */
-export const SCORE_TABLES = [scores] as const;
 /** Static tables: they belong to no date and are replaced as one. */
 export const STATIC_TABLES = [blockage, climatology] as const;
 /** Tables of collections, which feeds other than the grids fill. */
@@ -22,6 +19,6 @@ export const COLLECTION_TABLES = [
   forecast,
   outlook,
 ] as const;
-export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...SCORE_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
+export const TABLES = [...SCAN_TABLES, ...DAY_TABLES, ...STATIC_TABLES, ...COLLECTION_TABLES] as const;
 
 export type TableName = (typeof TABLES)[number]['name'];

@@ -25,6 +25,7 @@ import { serve } from './serve.ts';
 import { simulator } from './simulator/acceptance.ts';
 import { swaths } from './swaths.ts';
 import { tracking } from './tracking.ts';
+import { hailModel } from './train/hail-model.ts';
 import { verify } from './verify.ts';
 
 const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
@@ -33,6 +34,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   catalogues,
   decode,
   forecast,
+  'hail-model': hailModel,
   scan,
   tracking,
   climate,
@@ -57,7 +59,7 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   export: exports,
 };
 
-/** `npm run bench` runs all but `simulator` with their usual arguments; `npm run bench -- NAME …` one with its own. */
+/** `npm run bench` runs all but `simulator` and `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {
   if (name !== undefined) {
     const bench = BENCHES[name];

@@ -1,19 +1,20 @@
 import type { HailField, ScanInput } from '../../pipeline/grid.ts';
 import { processScan } from '../../pipeline/scans/scan.ts';
 import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
-import { GAP_MAX_MS } from '../../pipeline/train/nowcast-brier.ts';
-import type { NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
-import { liveSources, pointsAround, strikesOf } from '../../pipeline/train/nowcast-points.ts';
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { REACH_KM, rawNowcast, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { MS_PER_MIN, utcDate } from '../../schemas/time.ts';
 import { flowOf, type PatternOfScan, type RivalEvidence, rivalsAfter } from './nowcast-rivals.ts';
+import type { NowcastCase } from './train/nowcast-fit.ts';
+import { liveSources, pointsAround, strikesOf } from './train/nowcast-points.ts';
 
 const FAR_POINTS_PER_STORM = 6;
 /** The end of a lead may go unseen for so long: hail that came in it is not known. */
 const UNSEEN_MAX_MIN = 2;
+/** Longest gap between scans over which the absence of hail counts as observed. */
+const GAP_MAX_MS = 10 * MS_PER_MIN;
 /** Scans are late or early by so much. */
 const JITTER_MS = 30_000;
 

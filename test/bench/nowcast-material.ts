@@ -1,6 +1,4 @@
 import { UsageError } from '../../pipeline/error.ts';
-import { fitLeads, type NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
-import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import { weighed } from '../../schemas/nowcast/probability.ts';
 import type { NowcastFit } from '../../schemas/reference/nowcast-model.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
@@ -9,6 +7,8 @@ import type { BenchCase } from './nowcast-cases.ts';
 import { type Evening, eveningCases, standInsOf } from './nowcast-frames.ts';
 import { learnRivals, RIVALS, type Rival, type RivalCase } from './nowcast-rivals.ts';
 import { crossValidated, mean, type Scores, scoresOf } from './nowcast-scores.ts';
+import { fitLeads, type NowcastCase } from './train/nowcast-fit.ts';
+import { NEAR_KM } from './train/nowcast-points.ts';
 
 type Forecast = Readonly<Record<LeadKey, number>>;
 

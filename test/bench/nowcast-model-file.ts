@@ -1,9 +1,9 @@
-import { fitWeights, type NowcastCase } from '../../pipeline/train/nowcast-fit.ts';
 import type { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { Evening } from './nowcast-frames.ts';
 import { leadingReadings, type Reading } from './nowcast-material.ts';
 import { leadQualities } from './nowcast-quality.ts';
+import { fitWeights, type NowcastCase } from './train/nowcast-fit.ts';
 
 type NowcastModel = typeof NOWCAST_MODEL;
 

@@ -1,7 +1,7 @@
-import { to4 } from '../../pipeline/train/nowcast-fit.ts';
 import type { EveningQuality, NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
 import { leadingReadings, leadScores, othersOf, type Reading, saidByOthers } from './nowcast-material.ts';
+import { to4 } from './train/nowcast-fit.ts';
 
 /**
  * What each evening says of each lead, by weights and baselines that did not learn from it. Evenings whose frames do not reach a

@@ -3,7 +3,6 @@ import type { HailField } from '../../pipeline/grid.ts';
 import { kmPerDegree, type Vector } from '../../pipeline/track/local-plane.ts';
 import { type Mover, medianVelocity, velocityOf } from '../../pipeline/track/motion.ts';
 import { blockMotions } from '../../pipeline/track/pattern-motion.ts';
-import { fitLogistic, sigmoid } from '../../pipeline/train/logistic.ts';
 import { boxAround } from '../../schemas/geo/around.ts';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
@@ -13,6 +12,7 @@ import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts'
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { courseOf } from './nowcast-course.ts';
 import { mean } from './nowcast-scores.ts';
+import { fitLogistic, sigmoid } from './train/logistic.ts';
 
 /** Moved hail is looked for at such steps of time: 60 km/h are 3 km, and the disc is nearly as wide by then. */
 const STEP_MIN = 3;

@@ -1,8 +1,8 @@
-import { FAR_KM, NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
 import type { LeadKey } from '../../schemas/resources/nowcast.ts';
 import type { LeadScores, WeightsScores } from './nowcast-material.ts';
 import { RIVALS } from './nowcast-rivals.ts';
 import { type Bin, type Interval, SAID_MIN } from './nowcast-scores.ts';
+import { FAR_KM, NEAR_KM } from './train/nowcast-points.ts';
 
 const LABEL_WIDTH = 20;
 const BIN_WIDTH = 7;

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { UsageError } from '../../pipeline/error.ts';
-import { fitLeads, type NowcastCase, nowcastModelText } from '../../pipeline/train/nowcast-fit.ts';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { weighed } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
@@ -17,6 +16,7 @@ import { leadQualities } from './nowcast-quality.ts';
 import { crossValidated, recalibration, reliability, scoresOf } from './nowcast-scores.ts';
 import { LEGEND, leadTable, type Row, shown } from './nowcast-table.ts';
 import { reliabilityDiagram } from './reliability-diagram.ts';
+import { fitLeads, type NowcastCase, nowcastModelText } from './train/nowcast-fit.ts';
 
 test('a folder without two PrecipRate files is an error that counts them', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hail-frames-'));

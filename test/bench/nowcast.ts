@@ -2,7 +2,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { UsageError } from '../../pipeline/error.ts';
-import { nowcastModelText } from '../../pipeline/train/nowcast-fit.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
@@ -20,6 +19,7 @@ import { fitModel } from './nowcast-model-file.ts';
 import { simulatedCases } from './nowcast-simulated.ts';
 import { LEGEND, leadTable } from './nowcast-table.ts';
 import { reliabilityDiagram } from './reliability-diagram.ts';
+import { nowcastModelText } from './train/nowcast-fit.ts';
 
 /** Seeds of the evenings that weights are fitted on, and of those they are scored on, never meet. */
 const FIT_SEEDS = 5000;

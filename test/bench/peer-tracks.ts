@@ -3,10 +3,9 @@ import { equivalentRadius } from '../../pipeline/track/gate.ts';
 import { kmPerDegree, offsetKm, type Vector } from '../../pipeline/track/local-plane.ts';
 import { maskOf } from '../../pipeline/track/mask.ts';
 import { medianVelocity } from '../../pipeline/track/motion.ts';
-import type { ObjectFrame } from '../../pipeline/track/overlap.ts';
-import type { ScoredPoint } from '../../pipeline/track/scores.ts';
 import type { TrackCell } from '../../pipeline/track/track-cell.ts';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
+import type { ObjectFrame, ScoredPoint } from './track-scores.ts';
 
 /** What the two trackers call the columns that are needed: TINT, tobac, ours. */
 const COLUMNS = {

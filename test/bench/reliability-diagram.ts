@@ -1,10 +1,10 @@
-import { NEAR_KM } from '../../pipeline/train/nowcast-points.ts';
-import { element, text } from '../../pipeline/train/svg.ts';
 import { STRIKE_KM, STRIKE_MM } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP } from '../../schemas/palette.ts';
 import type { Rival } from './nowcast-rivals.ts';
 import { type Bin, type Interval, SAID_MIN, type Scores } from './nowcast-scores.ts';
 import { type Row, shown } from './nowcast-table.ts';
+import { element, text } from './svg.ts';
+import { NEAR_KM } from './train/nowcast-points.ts';
 
 /** Of a panel: the square of the diagram, the strip of counts beneath it, and what is left around them. */
 const SIDE = 250;

@@ -17,9 +17,7 @@ import type { Vector } from '../../pipeline/track/local-plane.ts';
 import { maskOf } from '../../pipeline/track/mask.ts';
 import { median } from '../../pipeline/track/median.ts';
 import { velocityOf } from '../../pipeline/track/motion.ts';
-import { csi, type ObjectFrame, overlapAt } from '../../pipeline/track/overlap.ts';
 import { patternMotion } from '../../pipeline/track/pattern-motion.ts';
-import { type ScoredPoint, type TrackScores, trackScores } from '../../pipeline/track/scores.ts';
 import type { TrackCell } from '../../pipeline/track/track-cell.ts';
 import { LATTICES, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -28,6 +26,7 @@ import { stormObjects } from '../support/data/storm-objects.ts';
 import { cropField, trackCells } from '../support/data/track-cells.ts';
 import { peerFrames, readPeerTracks } from './peer-tracks.ts';
 import { linksLine, stormLinks } from './storm-links.ts';
+import { csi, type ObjectFrame, overlapAt, type ScoredPoint, type TrackScores, trackScores } from './track-scores.ts';
 
 /** Evenings of shared/data/probsevere. */
 const STORM_EVENINGS = ['20211011', '20220720'];

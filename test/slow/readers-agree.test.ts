@@ -9,10 +9,8 @@ import { compressors } from 'hyparquet-compressors';
 import { z } from 'zod';
 import { editionName, shownHead } from '../../pipeline/catalogues/views-sql.ts';
 import { refreshClimatology } from '../../pipeline/climatology/derive-climatology.ts';
-import { readConfig } from '../../pipeline/config.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readCurrent, readHead, readManifest } from '../../pipeline/publish/manifests.ts';
-import { scoreDate } from '../../pipeline/run/score-date.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { headOf } from '../../schemas/head.ts';
 import { eventDays } from '../../schemas/tables/derived.ts';
@@ -39,14 +37,13 @@ const WRITER = fileURLToPath(new URL('../support/data/committing-writer.ts', imp
 const WATCHED: readonly Table[] = [detections, cells, tracks, dayMax, eventDays];
 
 /**
- * A data root with a joined month, a date that was made again after it was joined, an open date, collections, static tables and
- * scores. Files of the joined month, of one of its dates and of the open date are of earlier releases.
+ * A data root with a joined month, a date that was made again after it was joined, an open date, collections and static
+ * tables. Files of the joined month, of one of its dates and of the open date are of earlier releases.
  */
 async function everyState(t: ExecutionContext): Promise<string> {
   const root = await scratch(t, "every state's root");
   const [joined, rebuilt, open] = ['2026-03-31', '2026-04-01', '2026-05-01'];
   await ingest(root, await betweenMonths('23:20', '00:06'));
-  await scoreDate(readConfig({ HAIL_DATA: root, HAIL_NOW: '2026-05-02T00:55:00Z' }), joined);
   await onRoot(root, {}, async ({ root: opened, session }) => {
     for (const date of [joined, rebuilt]) await opened.compactDay(date, NOW_MS);
     for (const month of ['2026-03', '2026-04']) await opened.compactMonth(month, NOW_MS);

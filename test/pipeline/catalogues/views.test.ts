@@ -99,12 +99,10 @@ test('views show static tables and collections, and tables without rows have typ
   copyFolder(await wholeRoot(), path);
   await withCatalogues(path, NOW_MS, async () => {});
   const { all } = await listPartitions(path);
-  const shown = await viewRows(path, [...others.map(viewName), '(DESCRIBE scores)']);
+  const shown = await viewRows(path, others.map(viewName));
   for (const table of others) t.deepEqual(shown[viewName(table)], await headRows(path, all, table.name), table.name);
   for (const view of ['warnings', 'watches', 'spc_outlooks', 'forecast', 'outlook', 'climatology'])
     t.true((shown[view] ?? []).length > 0, view);
-  t.deepEqual(shown.scores, []);
-  t.true(shown['(DESCRIBE scores)']?.some((line) => line.includes('column_name=storm_date column_type=DATE')));
 });
 
 test('files of earlier releases have the columns and the types of today in the views, beside files of today', async (t) => {

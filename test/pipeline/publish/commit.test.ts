@@ -5,7 +5,6 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { readConfig } from '../../../pipeline/config.ts';
 import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
@@ -15,7 +14,6 @@ import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publi
 import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';
 import { summarize } from '../../../pipeline/publish/summary.ts';
 import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../../../pipeline/publish/tables.ts';
-import { scoreDate } from '../../../pipeline/run/score-date.ts';
 import { dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { columns, type Table } from '../../../schemas/columns.ts';
 import { LATTICES } from '../../../schemas/geo/lattice.ts';
@@ -319,7 +317,7 @@ const INGESTED = '2026-05-02T00:55:00Z';
 /** A data clock so many days into June. */
 const clock = (days: number) => Date.parse(addDays('2026-06-01', days));
 
-test('only new rows and rows made again from raw files move the ingest time of a date; joining, drawing and judging do not', async (t) => {
+test('only new rows and rows made again from raw files move the ingest time of a date; joining and drawing do not', async (t) => {
   const scans = await midnight();
   const settings = { reflectivity_keep_hours: 1e6 };
   const path = await publishedRoot(t, scans.slice(0, -1), settings);
@@ -328,10 +326,6 @@ test('only new rows and rows made again from raw files move the ingest time of a
     return list === null ? null : [list.committed_at, ingestedAt(list)];
   };
   t.deepEqual(await timesOf(FIRST), [INGESTED, INGESTED]);
-
-  const config = readConfig({ HAIL_DATA: path, HAIL_NOW: timestamp(clock(0)) });
-  t.true((await scoreDate(config, FIRST)).changed);
-  t.deepEqual(await timesOf(FIRST), [timestamp(clock(0)), INGESTED]);
   await onRoot(path, settings, async ({ root }) => {
     const steps = [
       ['draws', () => root.derive(FIRST, clock(1))],

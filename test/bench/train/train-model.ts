@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { MM_PER_INCH } from '../../schemas/units.ts';
 import {
   FEATURES,
   type Feature,
@@ -10,8 +9,9 @@ import {
   type Predictors,
   type Term,
   within,
-} from '../detect/hail-model.ts';
-import { PipelineError } from '../error.ts';
+} from '../../../pipeline/detect/hail-model.ts';
+import { PipelineError } from '../../../pipeline/error.ts';
+import { MM_PER_INCH } from '../../../schemas/units.ts';
 import { fitCurve } from './isotonic.ts';
 import { fitLogistic, sigmoid } from './logistic.ts';
 import { mean as average, type HeldOut, type Metrics, measure } from './skill.ts';

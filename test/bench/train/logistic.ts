@@ -1,4 +1,4 @@
-import { PipelineError } from '../error.ts';
+import { PipelineError } from '../../../pipeline/error.ts';
 
 const ITERATIONS_MAX = 100;
 /** Newton decrement at convergence: twice the largest further decrease of the loss. Quadratic convergence leaves an error far below it. */

@@ -1,6 +1,9 @@
+import { pixelsMoved } from '../../pipeline/track/hindcast.ts';
+import { kmPerDegree, offsetKm, type Vector } from '../../pipeline/track/local-plane.ts';
+import { eachPixel, type Mask } from '../../pipeline/track/mask.ts';
+import { median } from '../../pipeline/track/median.ts';
+import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { kmPerDegree, offsetKm } from './local-plane.ts';
-import { median, quantile } from './median.ts';
 
 /** Shortest track in the duration score. */
 const SCORED_DURATION_MIN = 10;
@@ -39,7 +42,7 @@ export interface TrackScores {
  * Root mean square distance of a track's positions from their best straight line, km.
  * Orthogonal distances (total least squares) on a plane at the track's mean position, independent of time.
  */
-export function straightLineRmseKm(points: readonly ScoredPoint[]): number {
+function straightLineRmseKm(points: readonly ScoredPoint[]): number {
   const mean = {
     lat: points.reduce((sum, p) => sum + p.lat, 0) / points.length,
     lon: points.reduce((sum, p) => sum + p.lon, 0) / points.length,
@@ -63,7 +66,7 @@ export function straightLineRmseKm(points: readonly ScoredPoint[]): number {
  * Largest distance between consecutive positions of a track, km, without changes of shape. A scan without a cell makes one longer
  * step.
  */
-export function largestStepKm(points: readonly ScoredPoint[]): number {
+function largestStepKm(points: readonly ScoredPoint[]): number {
   let largest = 0;
   for (let i = 1; i < points.length; i++) {
     const here = points[i];
@@ -105,4 +108,83 @@ export function trackScores(points: readonly ScoredPoint[]): TrackScores {
       median,
     ),
   };
+}
+
+/** Quantile of a non-empty list, interpolated linearly between ordered values. */
+function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = share * (sorted.length - 1);
+  const low = Math.floor(at);
+  const high = Math.min(low + 1, sorted.length - 1);
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+/** A frame verifies a lead when it is at most this far from it. */
+const LEAD_TOLERANCE_MS = MS_PER_MIN;
+
+/** An object of a frame and its motion by the tracker, km/min; null when it is stationary. */
+interface MovingObject {
+  readonly mask: Mask;
+  readonly velocity: Vector | null;
+}
+
+/** The objects of one time. */
+export interface ObjectFrame {
+  readonly scan_time: number;
+  readonly lattice: Lattice;
+  readonly objects: readonly MovingObject[];
+}
+
+/** Pixels that extrapolated objects share with the observed ones (hits), and those that only one of both has. */
+export interface Overlap {
+  /** Frames with a later frame at the lead. */
+  readonly frames: number;
+  readonly hits: number;
+  readonly misses: number;
+  readonly false_alarms: number;
+}
+
+/** Critical success index: hits / (hits + misses + false alarms); null without extrapolated and observed pixels. */
+export function csi({ hits, misses, false_alarms }: Overlap): number | null {
+  const all = hits + misses + false_alarms;
+  return all === 0 ? null : hits / all;
+}
+
+/**
+ * Overlap of extrapolated objects with the observed ones after a lead. Each frame with a later frame within a minute of the lead
+ * is extrapolated by whole pixels over the time between the two. A tracker cannot game this score: a track that is cut short,
+ * smoothed or linked to another storm's cell moves its pixels to the wrong place.
+ */
+export function overlapAt(frames: readonly ObjectFrame[], lead_min: number): Overlap {
+  let [pairs, hits, misses, false_alarms] = [0, 0, 0, 0];
+  for (const frame of frames) {
+    const later = frameAt(frames, frame.scan_time + lead_min * MS_PER_MIN);
+    if (!later) continue;
+    pairs++;
+    const observed = pixelsOf(later, 0);
+    const forecast = pixelsOf(frame, (later.scan_time - frame.scan_time) / MS_PER_MIN);
+    let common = 0;
+    for (const pixel of forecast) if (observed.has(pixel)) common++;
+    hits += common;
+    misses += observed.size - common;
+    false_alarms += forecast.size - common;
+  }
+  return { frames: pairs, hits, misses, false_alarms };
+}
+
+/** The frame nearest to a time, the earlier of equals; null when it is beyond the tolerance. */
+function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame | null {
+  const off = (frame: ObjectFrame) => Math.abs(frame.scan_time - time_ms);
+  const nearest = frames.reduce<ObjectFrame | null>((best, at) => (best && off(best) <= off(at) ? best : at), null);
+  return nearest && off(nearest) <= LEAD_TOLERANCE_MS ? nearest : null;
+}
+
+/** Lattice positions of the objects of a frame, extrapolated by `minutes`. */
+function pixelsOf({ lattice, objects }: ObjectFrame, minutes: number): Set<number> {
+  const pixels = new Set<number>();
+  for (const { mask, velocity } of objects) {
+    const { rows_south, cols_east } = pixelsMoved(lattice, mask, velocity, minutes);
+    eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
+  }
+  return pixels;
 }

@@ -18,6 +18,6 @@ function number(value: number): string {
 }
 
 /** Text with the special characters of XML escaped. */
-export function escaped(value: string): string {
+function escaped(value: string): string {
   return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

@@ -1,7 +1,7 @@
-import { rawLogit } from '../../schemas/nowcast/probability.ts';
-import type { NOWCAST_MODEL, NowcastFit, NowcastWeights } from '../../schemas/reference/nowcast-model.ts';
-import type { LeadKey } from '../../schemas/resources/nowcast.ts';
-import { UsageError } from '../error.ts';
+import { UsageError } from '../../../pipeline/error.ts';
+import { rawLogit } from '../../../schemas/nowcast/probability.ts';
+import type { NOWCAST_MODEL, NowcastFit, NowcastWeights } from '../../../schemas/reference/nowcast-model.ts';
+import type { LeadKey } from '../../../schemas/resources/nowcast.ts';
 import { fitLogistic, sigmoid } from './logistic.ts';
 
 /** A point at a time: the forecasts of the model and of its simplest rivals, and the outcome. */

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { measureAcceptance } from '../../bench/simulator/acceptance.ts';
-import { formatRows, isAccepted } from '../../bench/simulator/acceptance-table.ts';
+import { measureAcceptance } from '../bench/simulator/acceptance.ts';
+import { formatRows, isAccepted } from '../bench/simulator/acceptance-table.ts';
 
 test('days, evenings and seasons of seed 1 look like hail to an expert', (t) => {
   const parts = measureAcceptance(1);

@@ -1,15 +1,15 @@
 import KDBush from 'kdbush';
-import { boxAround } from '../../schemas/geo/around.ts';
-import { destination, distanceKm } from '../../schemas/geo/distance.ts';
-import type { Position } from '../../schemas/geo/position.ts';
+import { boxAround } from '../../../schemas/geo/around.ts';
+import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
 import {
   type HailSource,
   STRIKE_KM,
   STRIKE_MM,
   stormSource,
   untrackedSources,
-} from '../../schemas/nowcast/probability.ts';
-import type { Detection, TrackPoint } from '../../schemas/tables/radar.ts';
+} from '../../../schemas/nowcast/probability.ts';
+import type { Detection, TrackPoint } from '../../../schemas/tables/radar.ts';
 
 /** Largest distance of scored points from a storm: the default radius of the interface. */
 export const NEAR_KM = 15;
@@ -34,29 +34,13 @@ export function strikesOf(pixels: readonly HailPixel[]): (point: Position) => bo
 /** Hail of one scan as the service has it: of storms observed in it, which are tracks of at least two scans, and hail without a track. */
 export function liveSources(tracks: readonly TrackPoint[], pixels: readonly HailPixel[]): HailSource[] {
   const scan_time = tracks[0]?.scan_time ?? pixels[0]?.scan_time;
-  return scan_time === undefined ? [] : knownSources(scan_time, tracks, () => pixels);
-}
-
-/**
- * Hail that the service knows of after a scan: of storms observed in it, of coasting ones where they were observed last, and hail of
- * the scan without a track. `rows`: track rows of the look-back, in order of time.
- */
-export function knownSources(
-  scan_time: number,
-  rows: readonly TrackPoint[],
-  pixelsAt: (time_ms: number) => readonly HailPixel[],
-): HailSource[] {
-  const live = [...Map.groupBy(rows, ({ track_id }) => track_id).values()].flatMap((track) => {
-    const goesOn = track.at(-1)?.state === 'tracked' || track.at(-1)?.state === 'coasted';
-    const seen = goesOn ? track.findLast(({ state }) => state === 'tracked') : undefined;
-    return seen !== undefined && seen.scan_count > 1 ? [seen] : [];
-  });
-  const storms = [...Map.groupBy(live, (seen) => seen.scan_time)].flatMap(([time_ms, points]) => {
-    const ofCell = Map.groupBy(pixelsAt(time_ms).filter(isHail), ({ cell_index }) => cell_index);
-    return points.map((seen) => stormSource(seen, ofCell.get(seen.cell_index) ?? []));
-  });
-  const cells = new Set(live.flatMap((seen) => (seen.scan_time === scan_time ? [seen.cell_index] : [])));
-  const untracked = pixelsAt(scan_time).filter((pixel) => isHail(pixel) && !cells.has(pixel.cell_index));
+  if (scan_time === undefined) return [];
+  const hail = pixels.filter(isHail);
+  const live = tracks.filter(({ state, scan_count }) => state === 'tracked' && scan_count > 1);
+  const ofCell = Map.groupBy(hail, ({ cell_index }) => cell_index);
+  const storms = live.map((seen) => stormSource(seen, ofCell.get(seen.cell_index) ?? []));
+  const cells = new Set(live.map(({ cell_index }) => cell_index));
+  const untracked = hail.filter(({ cell_index }) => !cells.has(cell_index));
   return [...storms, ...untrackedSources(untracked, scan_time, storms)];
 }
 
