@@ -68,10 +68,6 @@ check: install ## check types, lint and format
 	@tsc -p api/docs-page
 	@biome check --error-on-warnings .
 
-.PHONY: cluster
-cluster: install ## make every fault in a cluster on this computer, and print what was lost and what it cost; ONLY=kills|store-faults|database-faults|cut-off, SHORT=1
-	@node test/cluster/main.ts $(if $(ONLY),--only $(ONLY)) $(if $(SHORT),--short)
-
 .PHONY: bench
 bench: install ## measure speed as ratios against peers where they are installed
 	@node test/bench/main.ts

@@ -10,7 +10,6 @@ import {
 } from '../schemas/collections.ts';
 import { lacksColumns, type Table } from '../schemas/columns.ts';
 import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
-import { isFirst } from '../schemas/fence.ts';
 import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
@@ -24,7 +23,6 @@ import {
   provenanceOfDate,
   RootName,
 } from '../schemas/manifest.ts';
-import { isStoreFault } from '../schemas/object-store/client.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../schemas/provenance.ts';
 import { forecast, outlook } from '../schemas/tables/forecast.ts';
 import { TABLES } from '../schemas/tables/index.ts';
@@ -65,7 +63,7 @@ export interface Edition {
   /** True for a date that lists archives of reflectivity. */
   readonly hasReflectivity: (date: string) => boolean;
   /** Reads published files that are no tables. */
-  readonly files: Pick<DataRoot, 'name' | 'open' | 'part' | 'has' | 'hold'>;
+  readonly files: Pick<DataRoot, 'name' | 'open' | 'part' | 'has'>;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
   readonly paths: (table: string, dates: readonly string[], near?: RowFilter) => string[];
   /**
@@ -123,8 +121,6 @@ export interface Catalog {
   readonly failure: () => string | null;
   /** The refusal of data of a format or version that this release cannot read; null without one. */
   readonly unreadable: () => UnreadableVersion | null;
-  /** How long the store of the root has been out of reach, milliseconds; an edition from before stays. Null: it is not. */
-  readonly outage: () => number | null;
   /** Folders that manifests name files in and that are missing, relative to the root; none when there is an edition. */
   readonly missing: () => readonly string[];
   /** Polls the root now. */
@@ -159,6 +155,9 @@ export class UnreadableVersion extends DataUnavailable {
 }
 
 const PROGRAM = 'hail-api';
+/** Times between two looks at `current.json`, and at the heads. */
+const POLL_CURRENT_MS = 250;
+const POLL_HEADS_MS = 2000;
 /** Whole manifests in memory; a day of scans has 1,500 entries. */
 const MANIFESTS_MAX = 16;
 
@@ -169,30 +168,21 @@ const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
- * Called when the store of a root gets out of reach, with the reason, and with null when it is back; `lasted_ms` is how long it
- * was away, 0 at the beginning.
- */
-export type StoreOutage = (reason: string | null, lasted_ms: number) => void;
-
-/**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
  * has lost data that it held has no edition, until they are back or an operator has cleared the memory.
  */
 export async function openCatalog(
-  dataRoot: string | DataRoot,
+  folder: string | DataRoot,
   storm_day_start_hour: number,
   memory: RootMemory = processMemory(),
-  storeOutage: StoreOutage = () => {},
 ): Promise<Catalog> {
-  const store = typeof dataRoot === 'string' ? openDataRoot(dataRoot) : dataRoot;
-  const partitions = partitionReader(store, storm_day_start_hour);
+  const root = typeof folder === 'string' ? openDataRoot(folder) : folder;
+  const partitions = partitionReader(root, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
   const observers = createObservers<Edition>();
   let state: { edition: Edition } | { failure: DataUnavailable } = { edition: NOTHING_PUBLISHED };
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
-  /** Monotonic time at which the store was first not reached; null while it is. */
-  let unreached_ms: number | null = null;
   let running: Promise<void> | null = null;
   let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
   let recorded = last;
@@ -204,7 +194,7 @@ export async function openCatalog(
     // Read again: an operator may have cleared the memory.
     const before = recorded === last ? await memory.recall() : last;
     const loss = before === null ? null : lossOf(before, found);
-    if (loss !== null) throw new DataUnavailable(store.name, loss);
+    if (loss !== null) throw new DataUnavailable(root.name, loss);
   };
   /** Records the state in the background: answers do not wait for it, and a failure is tried again at a later poll. */
   const recordState = () => {
@@ -217,22 +207,21 @@ export async function openCatalog(
     });
   };
 
-  const isWell = () => 'edition' in state && unreached_ms === null;
   const poll = async () => {
-    const mark = await store.mark(layout.current);
+    const mark = await root.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
-    if (mark === seen && elapsed_ms < store.poll.heads_ms && isWell()) return;
+    if (mark === seen && elapsed_ms < POLL_HEADS_MS && 'edition' in state) return;
     // First of all: its format says whether the other lists can be read.
-    const name = await readName(store);
-    const current = await readCurrent(store);
+    const name = await readName(root);
+    const current = await readCurrent(root);
     const { changed, ...found } = await partitions(current);
-    const root: RootState = { root_id: name?.root_id ?? null, commits: commitsOf(found) };
-    await requireNoLoss(root);
-    await requireFolders(store, current, headsOf(found));
+    const now_held: RootState = { root_id: name?.root_id ?? null, commits: commitsOf(found) };
+    await requireNoLoss(now_held);
+    await requireFolders(root, current, headsOf(found));
     heads_at_ms = performance.now();
-    if (mark !== seen || changed || !isWell()) {
+    if (mark !== seen || changed || !('edition' in state)) {
       const edition = makeEdition(
-        store,
+        root,
         current,
         found,
         storm_day_start_hour,
@@ -240,28 +229,16 @@ export async function openCatalog(
       );
       for (const prepare of preparations) await prepare(edition);
       state = { edition };
-      last = root;
+      last = now_held;
       observers.publish(edition);
     }
     seen = mark;
     recordState();
   };
-  const noteReached = () => {
-    if (unreached_ms !== null) storeOutage(null, performance.now() - unreached_ms);
-    unreached_ms = null;
-  };
   const refresh = () => {
     running ??= poll()
-      .then(noteReached)
       .catch((error: unknown) => {
-        const isAway = isStoreFault(error);
-        if (!isAway) noteReached();
-        else if (unreached_ms === null) {
-          unreached_ms = performance.now();
-          storeOutage(asUnavailable(error).message, 0);
-        }
-        // What was read before is still true, and what of it is here can be answered from.
-        if (!isAway || seen === undefined || 'failure' in state) state = { failure: asUnavailable(error) };
+        state = { failure: asUnavailable(error) };
       })
       .finally(() => {
         running = null;
@@ -274,12 +251,11 @@ export async function openCatalog(
   };
 
   await refresh();
-  const timer = setInterval(refresh, store.poll.current_ms);
+  const timer = setInterval(refresh, POLL_CURRENT_MS);
   timer.unref();
   return {
     edition,
     failure: () => ('failure' in state ? state.failure.message : null),
-    outage: () => (unreached_ms === null ? null : performance.now() - unreached_ms),
     missing: () => ('failure' in state ? state.failure.missing : []),
     unreadable: () => ('failure' in state && state.failure instanceof UnreadableVersion ? state.failure : null),
     refresh: async () => {
@@ -311,8 +287,8 @@ function asUnavailable(cause: unknown): DataUnavailable {
   return new DataUnavailable('a list', `cannot be read: ${cause instanceof Error ? cause.message : cause}`, { cause });
 }
 
-async function readCurrent(store: DataRoot): Promise<Current | null> {
-  const text = await store.text(layout.current);
+async function readCurrent(root: DataRoot): Promise<Current | null> {
+  const text = await root.text(layout.current);
   return text === null ? null : parsed(layout.current, text, Current);
 }
 
@@ -320,21 +296,21 @@ async function readCurrent(store: DataRoot): Promise<Current | null> {
  * Throws DataUnavailable with the missing folders of those that the manifests name files in: a root whose `tables/` was moved
  * away still has all its manifests. Single files are not checked here: the reader of a missing one gets the error.
  */
-async function requireFolders(store: DataRoot, current: Current | null, heads: readonly Head[]): Promise<void> {
+async function requireFolders(root: DataRoot, current: Current | null, heads: readonly Head[]): Promise<void> {
   const folders = new Set(heads.flatMap(({ files }) => files.map(({ path }) => path.split('/', 2).join('/'))));
   if (heads.some(({ scans }) => scans.count > 0)) folders.add(layout.allScanTiles);
   if (heads.some(({ scans, table_commits }) => scans.count > 0 && table_commits[DAILY] !== undefined))
     folders.add(layout.allDailyTiles);
   if (heads.some(({ reflectivity_archives }) => reflectivity_archives !== undefined)) folders.add(layout.reflectivity);
   if (current !== null) folders.add(layout.live);
-  const names = await store.missing(folders);
+  const names = await root.missing(folders);
   if (names.length > 0)
     throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
 }
 
 /** Name of the data root; null where no pipeline has opened it. Throws UnreadableVersion for a root of another data format. */
-async function readName(store: DataRoot): Promise<RootName | null> {
-  const text = await store.text(layout.root);
+async function readName(root: DataRoot): Promise<RootName | null> {
+  const text = await root.text(layout.root);
   if (text === null) return null;
   const fault = formatFault(json(layout.root, text), PROGRAM);
   if (fault !== null) throw new UnreadableVersion(layout.root, fault);
@@ -385,37 +361,32 @@ interface Partitions {
 }
 
 /** Reads the manifests in force, and again only those whose file was replaced. */
-function partitionReader(store: DataRoot, storm_day_start_hour: number) {
+function partitionReader(root: DataRoot, storm_day_start_hour: number) {
   let known = new Map<string, { mark: string; partition: Head }>();
   let states: { mark: string | null; feeds: readonly FeedState[] } = { mark: null, feeds: [] };
 
   /** True when the states of the feeds were replaced. */
   const loadStates = async (): Promise<boolean> => {
-    const mark = await store.mark(layout.feeds);
+    const mark = await root.mark(layout.feeds);
     if (mark === states.mark) return false;
-    const text = mark === null ? null : await store.text(layout.feeds);
+    const text = mark === null ? null : await root.text(layout.feeds);
     states = { mark, feeds: text === null ? [] : parsed(layout.feeds, text, FeedStates).feeds };
     return true;
   };
   const load = async (path: string): Promise<{ mark: string; partition: Head } | null> => {
-    const mark = await store.mark(path);
+    const mark = await root.mark(path);
     if (mark === null) return null;
     const last = known.get(path);
     if (last?.mark === mark) return last;
-    const text = await store.text(path);
+    const text = await root.text(path);
     return text === null ? null : { mark, partition: headIn(path, text, storm_day_start_hour) };
   };
 
-  /** A date as it was read when it was closed, before a commit: that of a writer with another fence has no neighbour by number. */
-  const closedBefore = (name: string, commit: number) =>
-    known
-      .values()
-      .find(({ partition }) => partition.partition === name && partition.closed && partition.commit < commit);
   const committedBefore = async ({ partition, commit }: Head) =>
     commit > 1 ? await load(layout.manifest(partition, commit - 1)) : null;
 
   return async (current: Current | null): Promise<Partitions> => {
-    const names = await store.partitions();
+    const names = await root.partitions();
     const pinned = current?.open_dates ?? {};
     const monthFolder = layout.monthPartition('');
     const hasHead = (name: string) =>
@@ -441,7 +412,7 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
       if (commit !== undefined || isReadable(found.partition, current)) dates.set(name, found.partition);
       else {
         // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
-        const before = closedBefore(name, found.partition.commit) ?? (await committedBefore(found.partition));
+        const before = await committedBefore(found.partition);
         if (before === null || !before.partition.closed) continue;
         loaded.set(layout.manifest(name, before.partition.commit), before);
         dates.set(name, before.partition);
@@ -468,7 +439,7 @@ function partitionReader(store: DataRoot, storm_day_start_hour: number) {
     const read_collections = new Map(collections);
     if (hours !== null) read_collections.set('forecast', hours.partition);
     // A first forecast whose outlook is still to come. It is not held back for an outlook that fails to be made.
-    else if (paired === 0 && (await store.mark(layout.pending)) !== null) read_collections.delete('forecast');
+    else if (paired === 0 && (await root.mark(layout.pending)) !== null) read_collections.delete('forecast');
     const hasNewStates = await loadStates();
     const changed =
       hasNewStates ||
@@ -496,7 +467,7 @@ function pairedForecast(collections: ReadonlyMap<string, Head>): number | null {
  * killed before the switch. Files were lost when its writer has committed more, or when there are scans and no switch.
  */
 function isReadable(date: Head, current: Current | null): boolean {
-  if (current === null && date.scans.count > 0 && (date.closed || !isFirst(date)))
+  if (current === null && date.scans.count > 0 && (date.closed || date.commit > 1))
     throw new DataUnavailable(layout.current, `is missing, and ${date.partition} holds ${date.scans.count} scans`);
   return date.closed;
 }
@@ -530,7 +501,6 @@ export const NOTHING_PUBLISHED: Edition = {
   hasReflectivity: () => false,
   files: {
     name: 'no data root',
-    hold: null,
     open: ({ path }) => Promise.reject(new DataUnavailable(path, 'is not published')),
     part: (path) => Promise.reject(new DataUnavailable(path, 'is not published')),
     has: () => false,
@@ -549,7 +519,7 @@ export const NOTHING_PUBLISHED: Edition = {
 };
 
 function makeEdition(
-  store: DataRoot,
+  root: DataRoot,
   current: Current | null,
   { dates: partitions, months, read_collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
@@ -599,7 +569,7 @@ function makeEdition(
   const provenanceOf = (names: readonly string[]) =>
     combineProvenances(names.flatMap((name) => filled(name)?.source ?? []));
   const filesOf = (partition: Head | undefined, table: string, near: RowFilter | undefined) =>
-    (partition?.files ?? []).filter((file) => file.table === table && mayHold(file, near)).map(store.fileOf);
+    (partition?.files ?? []).filter((file) => file.table === table && mayHold(file, near)).map(root.fileOf);
   const dateOf = (date: string) => partitions.get(date);
   const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, dateOf)));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
@@ -611,9 +581,9 @@ function makeEdition(
     live,
     holdsOlder: ({ name }) => older.has(name),
     dates,
-    manifest: manifestReader(store, partitions),
+    manifest: manifestReader(root, partitions),
     hasReflectivity: (date) => partitions.get(date)?.reflectivity_archives !== undefined,
-    files: store,
+    files: root,
     paths: (table, names, near) => names.flatMap((name) => filesOf(named(name), table, near)),
     dayMaxPaths: (first, last, near) => {
       const asked = datesBetween(first, last);
@@ -652,14 +622,14 @@ function makeEdition(
       }, null),
     collection: (name) => {
       const head = read_collections.get(name);
-      return head === undefined ? null : collectionEdition(store, name, head, feedStates);
+      return head === undefined ? null : collectionEdition(root, name, head, feedStates);
     },
     feedStates,
   };
 }
 
 function collectionEdition(
-  store: DataRoot,
+  root: DataRoot,
   name: CollectionName,
   { source, committed_at, ingested_at, table_commits, files }: Head,
   feedStates: readonly FeedState[],
@@ -677,8 +647,8 @@ function collectionEdition(
         .filter(({ segment }) => first_month === undefined || segment >= first_month)
         .filter(({ segment }) => last_month === undefined || segment <= last_month)
         .sort((a, b) => (a.segment < b.segment ? -1 : 1))
-        .map(store.fileOf),
-    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(store.fileOf),
+        .map(root.fileOf),
+    collected_paths: files.filter(({ segment }) => segment === COLLECTED_TIMES).map(root.fileOf),
     source,
     version: `${source} ${Object.values(table_commits).join(' ')}`,
     as_of_ms: known.length === 0 ? committed_ms : Math.min(...known),
@@ -695,17 +665,17 @@ function mayHold({ rows, bbox, max_size_mm }: PublishedFile, near: RowFilter | u
   return bbox[0] <= east && bbox[2] >= west && bbox[1] <= north && bbox[3] >= south;
 }
 
-function manifestReader(store: DataRoot, partitions: ReadonlyMap<string, Head>) {
+function manifestReader(root: DataRoot, partitions: ReadonlyMap<string, Head>) {
   const manifests = new LRUCache<string, Promise<Manifest>>({ max: MANIFESTS_MAX });
   return async (date: string): Promise<Manifest | null> => {
     const partition = partitions.get(date);
     if (partition === undefined) return null;
-    return await memoize(manifests, date, () => readManifest(store, layout.manifest(date, partition.commit)));
+    return await memoize(manifests, date, () => readManifest(root, layout.manifest(date, partition.commit)));
   };
 }
 
-async function readManifest(store: DataRoot, path: string): Promise<Manifest> {
-  const text = await store.text(path);
+async function readManifest(root: DataRoot, path: string): Promise<Manifest> {
+  const text = await root.text(path);
   if (text === null) throw new DataUnavailable(path, 'is missing, and the edition names it');
   return parsed(path, text, Manifest);
 }

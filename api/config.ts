@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
-import type { StoreAddress } from '../schemas/object-store/client.ts';
-import { parseSettings, type Settings, storeAddress } from '../schemas/settings.ts';
+import { parseSettings, type Settings } from '../schemas/settings.ts';
 
 /** What receivers of events may be, and how long they are waited for. */
 export interface WebhookSettings {
@@ -21,11 +20,7 @@ export interface Config {
   readonly base_url: string | null;
   /** PostgreSQL; null: a SQLite file under the data root. */
   readonly database_url: string | null;
-  /** Store that holds the published files; null: they are in the data root. */
-  readonly store: StoreAddress | null;
-  /** Bound of the local copies of its files. */
-  readonly cache_bytes: number;
-  /** Public address of the store, from which map viewers load tile archives; null: from the service. */
+  /** Public address of a mirror of the data root, from which map viewers load tile archives; null: from the service. */
   readonly tiles_url: string | null;
   /** Addresses and networks of proxies that are believed; empty: none. */
   readonly trusted_proxies: readonly string[];
@@ -68,8 +63,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     port: settings.HAIL_PORT,
     base_url: settings.HAIL_BASE_URL?.replace(/\/$/, '') ?? null,
     database_url: settings.HAIL_DATABASE_URL ?? null,
-    store: storeAddress(settings, (fault) => new SettingsError(fault)),
-    cache_bytes: settings.HAIL_CACHE_MB * 1e6,
     tiles_url: settings.HAIL_TILES_URL?.replace(/\/+$/, '') ?? null,
     trusted_proxies: settings.HAIL_TRUST_PROXY ?? [],
     metrics_port: settings.HAIL_METRICS_PORT ?? null,

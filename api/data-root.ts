@@ -14,18 +14,12 @@ export interface FileRange {
 /** A file with what its content must be. */
 export type ImmutableFile = Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>;
 
-/** Read access to a data root, on this machine or in a store. Paths are relative to it, with forward slashes. */
+/** Read access to a data root in a folder. Paths are relative to it, with forward slashes. */
 export interface DataRoot {
-  /** What people know it by: its folder, or the address of its store. */
+  /** Its folder, for messages. */
   readonly name: string;
-  /** Absolute path of the folder with the files that statements open. */
-  readonly root: string;
-  /** How often its pointer and its other lists are polled. */
-  readonly poll: { readonly current_ms: number; readonly heads_ms: number };
-  /** Absolute path of a published file, for statements; `hold` puts it there. */
+  /** Absolute path of a published file, for statements. */
   readonly fileOf: (file: ImmutableFile) => string;
-  /** Makes sure that files are there, by their absolute paths, until the returned function is called; null: they always are. */
-  readonly hold: HoldFiles | null;
   /** False for an absolute path of a file that has gone. */
   readonly has: (absolute: string) => boolean;
   /** Content of a list; null when it does not exist. */
@@ -40,15 +34,9 @@ export interface DataRoot {
   readonly partitions: () => Promise<string[]>;
   /** A mark that changes when a list is replaced; null when it does not exist. */
   readonly mark: (path: string) => Promise<string | null>;
-  /** Those of some folders that are missing, or the parent that is; a store has no folders that could be unmounted. */
+  /** Those of some folders that are missing, or the parent that is. */
   readonly missing: (folders: Iterable<string>) => Promise<string[]>;
 }
-
-/**
- * Holds files by their absolute paths, and resolves to what lets them go. Those `ahead` wait for no room. Throws DataUnavailable, and
- * ApiError overloaded after a long wait.
- */
-export type HoldFiles = (paths: readonly string[], place: 'in turn' | 'ahead') => Promise<() => void>;
 
 /** The data root names files that are missing, or that this version cannot read: no answer instead of a wrong number. */
 export class DataUnavailable extends Error {
@@ -69,10 +57,7 @@ export function openDataRoot(dataRoot: string): DataRoot {
   const mark = (path: string) => ifPresent(markOf(absolute(path)), null);
   return {
     name: root,
-    root,
-    poll: { current_ms: 250, heads_ms: 2000 },
     fileOf: ({ path }) => absolute(path),
-    hold: null,
     has: existsSync,
     text: (path) => ifPresent(fs.readFile(absolute(path), 'utf8'), null),
     bytes: (path) => fs.readFile(absolute(path)),

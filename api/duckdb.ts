@@ -17,7 +17,6 @@ import {
   VARCHAR,
 } from '@duckdb/node-api';
 import { ERROR_MESSAGES } from '../schemas/errors.ts';
-import type { HoldFiles } from './data-root.ts';
 import { die } from './die.ts';
 import { ApiError } from './errors.ts';
 
@@ -128,29 +127,20 @@ const JOB_SPILL_LIMIT = '2GB';
 const RETRY_AFTER_S = 1;
 
 /** Opens an engine over the folder of a data root. Engines share no connections, memory or threads. */
-export function openEngine(
-  dataRoot: string,
-  role: EngineRole = ANSWERS,
-  hold: HoldFiles | null = null,
-): Promise<Engine> {
+export function openEngine(dataRoot: string, role: EngineRole = ANSWERS): Promise<Engine> {
   const spill_folder = join(tmpdir(), `hail-spill-${process.pid}-${randomUUID()}`);
   const allow = `SET allowed_directories = [${sqlText(`${resolve(dataRoot)}/`)}]`;
-  return openLocked(role, { temp_directory: spill_folder }, allow, hold);
+  return openLocked(role, { temp_directory: spill_folder }, allow);
 }
 
 /**
  * Opens an engine for work that writes: it can open these files, to read or to write, and no other. Data that do not fit into
  * its memory go to `spill_folder`, as far as the role allows, until the engine is closed.
  */
-export function openFilesEngine(
-  files: readonly string[],
-  role: EngineRole,
-  spill_folder: string,
-  hold: HoldFiles | null = null,
-): Promise<Engine> {
+export function openFilesEngine(files: readonly string[], role: EngineRole, spill_folder: string): Promise<Engine> {
   const spill = { temp_directory: spill_folder, max_temp_directory_size: JOB_SPILL_LIMIT };
   const allow = `SET allowed_paths = [${files.map((file) => sqlText(resolve(file))).join(', ')}]`;
-  return openLocked(role, spill, allow, hold);
+  return openLocked(role, spill, allow);
 }
 
 /** An engine that `open` opens with its first statement. */
@@ -200,12 +190,7 @@ export function sqlText(text: string): string {
 }
 
 /** From the first connection on only the files that `allow` names can be opened, and the spill folder; no setting can change. */
-async function openLocked(
-  role: EngineRole,
-  spill: Readonly<Record<string, string>>,
-  allow: string,
-  hold: HoldFiles | null,
-): Promise<Engine> {
+async function openLocked(role: EngineRole, spill: Readonly<Record<string, string>>, allow: string): Promise<Engine> {
   const instance = await DuckDBInstance.create(':memory:', {
     threads: String(role.threads),
     memory_limit: role.memory_limit,
@@ -229,8 +214,8 @@ async function openLocked(
     instance.closeSync();
   };
   return {
-    ...queriesOver(pool, 'in turn', hold),
-    priority: queriesOver(pool, 'ahead', hold),
+    ...queriesOver(pool, 'in turn'),
+    priority: queriesOver(pool, 'ahead'),
     load: () => pool.load,
     close: () => {
       closing ??= closeAll();
@@ -252,28 +237,19 @@ export function asOneQuestion<Result>(work: () => Result): Result {
 
 type Work<Outcome> = (connection: DuckDBConnection) => Promise<Outcome>;
 
-function queriesOver(pool: ConnectionPool, place: Place, hold: HoldFiles | null): Queries {
-  /** Runs a statement while its files are held. */
-  const over = async <Outcome>(parameters: readonly SqlParameter[], work: Work<Outcome>): Promise<Outcome> => {
-    if (hold === null) return await pool.run(work, place);
-    const release = await hold(parameters.filter(isList).flat(), place);
-    try {
-      return await pool.run(work, place);
-    } finally {
-      release();
-    }
-  };
+function queriesOver(pool: ConnectionPool, place: Place): Queries {
+  const over = <Outcome>(work: Work<Outcome>) => pool.run(work, place);
   return {
     rows: async <Row>(sql: string, parameters: readonly SqlParameter[] = []) => {
-      const { names, columns } = await over(parameters, (connection) => resultOf(connection, sql, parameters));
+      const { names, columns } = await over((connection) => resultOf(connection, sql, parameters));
       return rowsOf(names, columns) as Row[];
     },
     columns: async (sql, parameters = []) => {
-      const { names, columns } = await over(parameters, (connection) => resultOf(connection, sql, parameters));
+      const { names, columns } = await over((connection) => resultOf(connection, sql, parameters));
       return Object.fromEntries(names.map((name, index) => [name, columns[index] ?? []])) as Columns;
     },
-    numbers: (sql, parameters = []) => over(parameters, (connection) => numbersOf(connection, sql, parameters)),
-    stream: (sql, parameters, take) => over(parameters, (connection) => streamed(connection, sql, parameters, take)),
+    numbers: (sql, parameters = []) => over((connection) => numbersOf(connection, sql, parameters)),
+    stream: (sql, parameters, take) => over((connection) => streamed(connection, sql, parameters, take)),
   };
 }
 
@@ -348,7 +324,7 @@ function fill(values: Float64Array, from: number, vector: DuckDBVector): void {
 }
 
 /** Where a statement waits. */
-type Place = Parameters<HoldFiles>[1];
+type Place = 'in turn' | 'ahead';
 
 interface Waiting {
   readonly resolve: (connection: DuckDBConnection) => void;

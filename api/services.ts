@@ -3,10 +3,9 @@ import { layout } from '../schemas/layout.ts';
 import { type Mailer, openMailer } from './accounts/mail.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './catalog.ts';
 import type { Config, WebhookSettings } from './config.ts';
+import { openDataRoot } from './data-root.ts';
 import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './duckdb.ts';
-import { openPublished, type StoreUse } from './files/published-root.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
-import { type JobFiles, jobFileOpener, type OpenJobFile, openJobFiles } from './jobs/job-files.ts';
 import { type Live, openLive } from './live.ts';
 import { openRecords, type Records } from './metering/records.ts';
 import { type CellRows, openCellRows } from './queries/cell-rows.ts';
@@ -48,14 +47,10 @@ export interface Services {
   readonly records: Records;
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
-  /** Public address of the store, from which map viewers load tile archives; null: from the service. */
+  /** Public address of a mirror of the data root, from which map viewers load tile archives; null: from the service. */
   readonly tiles_url: string | null;
-  /** Null where the published data are in a folder. */
-  readonly store_use: StoreUse | null;
-  /** Folder in which jobs make their files, and where these stay without a store. */
+  /** Folder with the files of jobs. */
   readonly files_root: string;
-  readonly jobFiles: JobFiles;
-  readonly openJobFile: OpenJobFile;
   /** Work that outlives its request: deliveries, mail, reports, exports. */
   readonly queue: Queue;
   /** Event formats that receivers may have. */
@@ -77,9 +72,7 @@ export interface Services {
 /** What the services are opened with. */
 export interface ServicesConfig
   extends Pick<Config, 'data_root' | 'database_url' | 'storm_day_start_hour' | 'now'>,
-    Partial<
-      Pick<Config, 'store' | 'cache_bytes' | 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>
-    >,
+    Partial<Pick<Config, 'tiles_url' | 'master_keys' | 'webhooks' | 'smtp_url' | 'now_is_fixed'>>,
     Pick<Services, 'base_url'> {
   /** Folder with the SQLite file of the records, their journal, key and mail, and the files of jobs; the data root when left out. */
   readonly records_root?: string;
@@ -129,17 +122,13 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(queue.close);
   const webhookClient = openWebhookClient(webhooks);
   opened.defer(webhookClient.close);
-  const { root, store_use, close: closeRoot } = await openPublished(config);
-  opened.defer(async () => closeRoot());
-  const engine = await openEngine(root.root, ANSWERS, root.hold);
+  const root = openDataRoot(data_root);
+  const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
-  const jobEngine = openWhenAsked(() => openEngine(root.root, JOBS, root.hold));
+  const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
   opened.defer(jobEngine.close);
   const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(root, storm_day_start_hour, memory, (reason, lasted_ms) => {
-    if (reason !== null) log.error({ store: root.name, reason }, 'Data:Store:Unreachable');
-    else log.info({ store: root.name, seconds: Math.round(lasted_ms / 1000) }, 'Data:Store:Back');
-  });
+  const catalog = await openCatalog(root, storm_day_start_hour, memory);
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
   // Only another release can read such a root: whoever starts the service is told at once.
@@ -208,10 +197,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       meter: config.meter ?? NO_METER,
       base_url,
       tiles_url: config.tiles_url ?? null,
-      store_use,
       files_root: records_root,
-      jobFiles: openJobFiles(records_root, config.store, store_use?.onRequest),
-      openJobFile: jobFileOpener(records_root, root),
       storm_day_start_hour,
       now,
     },

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
-import type { StoreAddress } from '../schemas/object-store/client.ts';
-import { type CatalogueName, parseSettings, type Settings, storeAddress } from '../schemas/settings.ts';
+import { type CatalogueName, parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
 /** Public buckets of the models, without a slash at the end. */
@@ -35,12 +34,6 @@ export interface Config {
   readonly reflectivity_keep_hours: number;
   /** Catalogues for other programs that are kept beside the published files. */
   readonly catalogues: readonly CatalogueName[];
-  /** PostgreSQL that processes of several machines share; null: this one works alone. */
-  readonly database_url: string | null;
-  /** Store that holds the published files; null: the data root alone holds them. */
-  readonly store: StoreAddress | null;
-  /** A store at another address, with the keys of the settings; throws UsageError without keys, or for what is no address. */
-  readonly storeAt: (url: string) => StoreAddress;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** Where metrics are served and written; null where they are not. */
   readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
@@ -69,9 +62,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     raw_keep_days: fixed_ms === null ? (settings.HAIL_RAW_KEEP_DAYS ?? null) : null,
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
     catalogues: settings.HAIL_CATALOGUES ?? [],
-    database_url: settings.HAIL_DATABASE_URL ?? null,
-    store: storeAddress(settings, (fault) => new UsageError(fault)),
-    storeAt: (url: string) => readStoreAt(environment, url),
     log_level: settings.HAIL_LOG_LEVEL,
     metrics: {
       host: settings.HAIL_HOST,
@@ -81,13 +71,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     clock_is_fixed: fixed_ms !== null,
     now: () => fixed_ms ?? Date.now(),
   });
-}
-
-function readStoreAt(environment: Readonly<Record<string, string | undefined>>, url: string): StoreAddress {
-  const refusal = (fault: string) => new UsageError(fault);
-  const address = storeAddress(parseSettings({ ...environment, HAIL_STORE_URL: url }, refusal), refusal);
-  if (address === null) throw new UsageError('the store has no address, expected a URL');
-  return address;
 }
 
 function withoutSlash(url: string): string {

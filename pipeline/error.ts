@@ -1,5 +1,3 @@
-import { StoreUnavailable } from '../schemas/object-store/client.ts';
-
 /**
  * A failure with an explanation for people: `stage subject: found, expected`.
  * `reason` is lower case, without a full stop, values in the text. The original error travels as `cause`.
@@ -34,11 +32,6 @@ export class UsageError extends Error {
 /** The present state does not allow the request, for example because of another pipeline on the data root: exit code 4. */
 export class Conflict extends PipelineError {
   override name = 'Conflict';
-}
-
-/** Another writer of the store has published what this one was to replace: the same work succeeds on what is there now. */
-export class Overtaken extends Conflict {
-  override name = 'Overtaken';
 }
 
 /** The requested thing does not exist: exit code 3. */
@@ -80,18 +73,9 @@ export class RootLost extends PipelineError {
   }
 }
 
-/** The lease on a part of the store is no longer held: another process writes there now, or will. */
-export class LeaseLost extends RootLost {
-  override name = 'LeaseLost';
-
-  constructor(lease: string, reason: string) {
-    super(`lease ${lease}`, `is lost: ${reason}`);
-  }
-}
-
 /** True for faults that may resolve by themselves, so that a retry is worthwhile. */
-export function isTransient(error: unknown): error is DiskRefusal | Unreadable | StoreUnavailable {
-  return error instanceof DiskRefusal || error instanceof Unreadable || error instanceof StoreUnavailable;
+export function isTransient(error: unknown): error is DiskRefusal | Unreadable {
+  return error instanceof DiskRefusal || error instanceof Unreadable;
 }
 
 /** True for a permanent fault of one item, after which the other items can be processed. */

@@ -8,13 +8,11 @@ import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';
 import { ingestCommand } from './commands/ingest.ts';
 import { inspectCommand } from './commands/inspect.ts';
-import { publishCommand } from './commands/publish.ts';
 import { rebuildCommand } from './commands/rebuild.ts';
 import { simulateCommand } from './commands/simulate.ts';
 import { sqlCommand } from './commands/sql.ts';
 import { streamCommand } from './commands/stream.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { workCommand } from './commands/work.ts';
 import { readConfig } from './config.ts';
 
 const program = new Command('hail-pipeline')
@@ -23,13 +21,11 @@ const program = new Command('hail-pipeline')
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
   .addCommand(backfillCommand(readConfig))
-  .addCommand(workCommand(readConfig))
   .addCommand(feedsCommand(readConfig))
   .addCommand(simulateCommand(readConfig))
   .addCommand(inspectCommand())
   .addCommand(verifyCommand(readConfig))
   .addCommand(sqlCommand(readConfig))
-  .addCommand(publishCommand(readConfig))
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
   .addCommand(deriveCommand(readConfig))

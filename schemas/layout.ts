@@ -54,8 +54,6 @@ export const layout = {
   collectionState: (collection: string) => `state/collection=${collection}`,
   /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
-  /** Copies of files of a store, in a folder for each process that serves them. */
-  cache: 'cache',
   /** Cache of the base map of the map page. */
   basemap: 'basemap',
   /** Files of the service's jobs: exports, and reports of verifications. */
@@ -71,10 +69,6 @@ export const layout = {
   catalogueMemory: (name: string) => `catalogues/${name}.json`,
   /** Stands for the memory of a catalogue while the catalogue is removed. */
   withdrawnCatalogue: (name: string) => `catalogues/${name}.withdrawn`,
-  /** What a store held when this root was last in step with it; `name` stands for the address of the store. */
-  storeMemory: (name: string) => `stores/${name}.json`,
-  /** Data root of its own that a worker of a backfill makes one date in. */
-  work: (name: string) => `work/${name}`,
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -11,13 +11,6 @@ export const DAILY = 'daily';
 /** Entry of `table_commits`: the commit that last added or dropped an archive of reflectivity. */
 export const REFLECTIVITY = 'reflectivity';
 
-/** Fence of a writer to a store, the same in lists and in the pointer. */
-const fence = z
-  .int()
-  .positive()
-  .optional()
-  .meta({ description: 'Grows with each holder of the lease to write to the store; left out without a store.' });
-
 const isoDate = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 
 /** One published file. Data files are immutable: a name is never written twice with other content. */
@@ -63,7 +56,6 @@ export const Manifest = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   partition: z.string(),
   commit: z.int().positive(),
-  fence,
   source: MixedProvenance.meta({
     description:
       'Provenance of the data; mixed only where the dates of a month, the days of a collection or static tables differ in it.',
@@ -107,10 +99,6 @@ export function provenanceOfDate(partition: string, provenance: MixedProvenance)
 /** The pointer that readers follow, `current.json`: replaced last, by rename. */
 export const Current = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
-  fence,
-  commit: z.int().positive().optional().meta({
-    description: 'Grows with every move of the pointer; left out without a store.',
-  }),
   scan_id: z.string().meta({ description: 'Newest published scan.' }),
   data_timestamp: z.string().meta({ description: 'Observation time of that scan.' }),
   data_as_of: z.string().meta({ description: 'When it was committed.' }),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { LATTICE_NAMES } from './geo/lattice.ts';
-import type { StoreAddress } from './object-store/client.ts';
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -106,33 +105,14 @@ export const Settings = z.object({
     .optional()
     .meta({
       description:
-        'PostgreSQL for the records, and for the leases and tasks of pipelines that publish to a store; without it the records are a SQLite file under the data root, for one service',
+        'PostgreSQL for the records of the service; a SQLite file under the data root, for one service, when left out',
     }),
-  HAIL_STORE_URL: z
-    .url({ protocol: /^https?$/ })
-    .refine(isPlain, 'expected the address of a bucket without a user, a question mark and a number sign')
-    .optional()
-    .meta({
-      description:
-        'S3-compatible store that holds the published files, address of the bucket and, where there is one, a prefix: `https://s3.us-east-1.amazonaws.com/bucket/prefix`; the data root alone holds them when left out',
-    }),
-  HAIL_STORE_ACCESS_KEY_ID: z.string().min(1).optional().meta({ description: 'name of the key of that store' }),
-  HAIL_STORE_SECRET_ACCESS_KEY: z.string().min(1).optional().meta({ description: 'secret of the key of that store' }),
-  HAIL_STORE_REGION: z
-    .string()
-    .regex(/^[a-z0-9-]{1,40}$/, 'expected the name of a region such as us-east-1')
-    .default('us-east-1')
-    .meta({ description: 'region of that store' }),
-  HAIL_CACHE_MB: wholeNumber(100, 100_000_000).default(20_000).meta({
-    description:
-      'bound of the copies of published files that a service with a store keeps in `cache/` of its data root, in millions of bytes',
-  }),
   HAIL_TILES_URL: z
     .url({ protocol: /^https?$/ })
     .optional()
     .meta({
       description:
-        'public address of the store, from which map viewers load tile archives; they load them from the service when left out',
+        'public address of a mirror of the data root, from which map viewers load tile archives; they load them from the service when left out',
     }),
   HAIL_MASTER_KEY: masterKeys.optional().meta({
     description:
@@ -212,29 +192,8 @@ export const Settings = z.object({
 });
 export type Settings = z.infer<typeof Settings>;
 
-/** The store of some settings; null without one. Throws the error that `refusal` makes of an address without its keys. */
-export function storeAddress(settings: Settings, refusal: (fault: string) => Error): StoreAddress | null {
-  const { HAIL_STORE_URL: url, HAIL_STORE_ACCESS_KEY_ID: id, HAIL_STORE_SECRET_ACCESS_KEY: secret } = settings;
-  if (url === undefined) return null;
-  if (id === undefined || secret === undefined)
-    throw refusal('HAIL_STORE_URL is set, expected HAIL_STORE_ACCESS_KEY_ID and HAIL_STORE_SECRET_ACCESS_KEY with it');
-  return {
-    url: url.replace(/\/+$/, ''),
-    access_key_id: id,
-    secret_access_key: secret,
-    region: settings.HAIL_STORE_REGION,
-  };
-}
-
-/** True for an address that a key can be put behind; what is no address at all is refused as such. */
-function isPlain(address: string): boolean {
-  if (!URL.canParse(address)) return true;
-  const { username, password, search, hash } = new URL(address);
-  return `${username}${password}${search}${hash}` === '';
-}
-
 /** Settings whose value is not repeated in a message. */
-const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL', 'HAIL_STORE_SECRET_ACCESS_KEY'];
+const SECRET: readonly string[] = ['HAIL_MASTER_KEY', 'HAIL_SMTP_URL'];
 
 /** Names with the same prefix that are no settings: the key in printed examples, and variables of tests. */
 const NO_SETTING = /^HAIL_(KEY$|TEST_)/;

@@ -14,13 +14,11 @@ import { compactCommand } from '../pipeline/commands/compact.ts';
 import { deriveCommand } from '../pipeline/commands/derive.ts';
 import { feedsCommand } from '../pipeline/commands/feeds.ts';
 import { ingestCommand } from '../pipeline/commands/ingest.ts';
-import { publishCommand } from '../pipeline/commands/publish.ts';
 import { rebuildCommand } from '../pipeline/commands/rebuild.ts';
 import { simulateCommand } from '../pipeline/commands/simulate.ts';
 import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
 import { verifyCommand } from '../pipeline/commands/verify.ts';
-import { workCommand } from '../pipeline/commands/work.ts';
 import { versionText } from '../schemas/data-format.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
@@ -48,13 +46,11 @@ const PROGRAMS = {
     deriveCommand,
     feedsCommand,
     ingestCommand,
-    publishCommand,
     rebuildCommand,
     simulateCommand,
     sqlCommand,
     streamCommand,
     verifyCommand,
-    workCommand,
   ].map((make) => make(unread)),
 } as const;
 

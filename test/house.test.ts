@@ -9,26 +9,19 @@ const SIDES = ['schemas', 'pipeline', 'api'];
 /** Floors from the ground up; a file may import from its own floor's earlier entries, and from every floor below. */
 const FLOORS: readonly (readonly RegExp[])[] = [
   // Browsers load the viewer's modules, so that they import nothing of the house but each other.
-  [
-    /^api\/(viewer|docs-page)\//,
-    /^schemas\/[^/]+\.ts$/,
-    /^schemas\/geo\//,
-    /^schemas\/reference\//,
-    /^schemas\/object-store\//,
-  ],
+  [/^api\/(viewer|docs-page)\//, /^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
     /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths|worker-pool)\.ts$/,
     /^pipeline\/read\/grib2\//,
-    /^api\/cache\//,
     /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
-    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles|cluster)\//,
+    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [
-    /^pipeline\/(publish|replica|train)\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/(publish|train)\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],

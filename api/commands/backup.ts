@@ -46,12 +46,7 @@ Examples:
       refuseExisting(to, given, withFiles);
       refuseNowhere('backup', given);
       const settings = config();
-      const { data_root, store = null, now } = settings;
-      if (withFiles && store !== null)
-        throw new CommandError(
-          EXIT.usage,
-          `backup ${given}: reports and exports lie in ${store.url}, expected a backup of that store and no --with-files`,
-        );
+      const { data_root, now } = settings;
       refuseInside(data_root, to, given);
       const { rows, copied } = await withRecords(settings, (records) =>
         alone(to, given, async () => {

@@ -11,7 +11,7 @@ import {
 import { listKeys } from '../accounts/keys.ts';
 import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
-import { openJobFiles } from '../jobs/job-files.ts';
+import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import type { Records } from '../metering/records.ts';
 import { auditLines } from '../store/audit.ts';
@@ -107,8 +107,7 @@ export function businessCommand(config: () => RecordsConfig): Command {
         const filed = await filedJobs(records.reader, found.id);
         await records.transaction((rows) => purgeBusiness(rows, records.store, found, settings.now()));
         // The sweep removes a file that a job writes at this moment.
-        const files = openJobFiles(settings.data_root, settings.store);
-        for (const job of filed) await files.remove(job);
+        for (const job of filed) await removeFile(settings.data_root, job);
         return found;
       });
       print(json, { id: business.id, deleted: true }, [`Deleted business ${business.name} (${business.id}).`]);

@@ -5,7 +5,6 @@ import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/businesses.ts';
 import { UnreadableVersion } from '../catalog.ts';
 import { type Config, SettingsError } from '../config.ts';
-import type { PublishedSettings } from '../files/published-root.ts';
 import { openRecords, type Records } from '../metering/records.ts';
 import { recordsLocation } from '../store/database.ts';
 import { CommitFailed, RecordsUnavailable } from '../store/errors.ts';
@@ -22,8 +21,7 @@ export interface Json {
 }
 
 /** What these commands need of the settings. */
-export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'> &
-  Partial<Pick<Config, 'store'>>;
+export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
 
 /** A failure of a command: subject, found, expected; and its exit code. */
 export class CommandError extends Error {
@@ -91,9 +89,9 @@ export async function withRecords<Result>(
   }
 }
 
-/** Throws CommandError where the data root is no folder: a wrong path must not look like a place without hail. A store is asked later. */
-export function requireDataRoot({ data_root, store = null }: PublishedSettings): void {
-  if (store === null && statSync(data_root, { throwIfNoEntry: false })?.isDirectory() !== true)
+/** Throws CommandError where the data root is no folder: a wrong path must not look like a place without hail. */
+export function requireDataRoot({ data_root }: Pick<Config, 'data_root'>): void {
+  if (statSync(data_root, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new CommandError(
       EXIT.not_found,
       `data root ${data_root}: no such folder, expected what 'hail-pipeline ingest' makes`,

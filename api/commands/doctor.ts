@@ -6,13 +6,12 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import { isDoubted } from '../../schemas/deletion-clock.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import { Current } from '../../schemas/manifest.ts';
-import { isStoreFault } from '../../schemas/object-store/client.ts';
 import { instant } from '../../schemas/time.ts';
 import { orphans, planFaults, scopeFaults, tagFaults } from '../accounts/integrity.ts';
 import { openCatalog } from '../catalog.ts';
 import type { Config } from '../config.ts';
-import { openPublished, type PublishedSettings } from '../files/published-root.ts';
-import { openJobFiles } from '../jobs/job-files.ts';
+import { openDataRoot } from '../data-root.ts';
+import { sizeFault } from '../jobs/files.ts';
 import { expiredJobs, filedJobs, pendingSince } from '../jobs/rows.ts';
 import { abandonedClaims } from '../metering/idempotency.ts';
 import type { Records } from '../metering/records.ts';
@@ -69,7 +68,7 @@ interface Finding {
 const STALE_AFTER_MS = 10 * 60_000;
 
 /** What the command needs of the settings. */
-type DoctorConfig = RecordsConfig & PublishedSettings & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
+type DoctorConfig = RecordsConfig & Pick<Config, 'master_keys' | 'storm_day_start_hour'>;
 
 /** `hail-api doctor`: every invariant that can be checked while the server runs. */
 export function doctorCommand(config: () => DoctorConfig): Command {
@@ -97,7 +96,7 @@ async function examine(config: DoctorConfig): Promise<readonly Finding[]> {
     ...held,
     ...(held.some(({ status }) => status === 'fault') ? [leftClosed(config)] : await inRecords(config)),
     ...modes,
-    ...(config.store == null ? [folders(config.data_root)] : []),
+    folders(config.data_root),
     await dataAge(config),
     { check: 'disk', ...growthFinding(config.data_root, config.raw_keep_days) },
   ];
@@ -273,14 +272,13 @@ async function deletions({ reader }: Records): Promise<Finding> {
 }
 
 /** While the service runs, jobs end within minutes. A finished job needs its file, which backups of the records do not contain. */
-async function jobs({ reader }: Records, { data_root, store, now }: DoctorConfig): Promise<readonly Finding[]> {
+async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
-  const files = openJobFiles(data_root, store);
   const lost: string[] = [];
   for (const job of await filedJobs(reader, null)) {
     // A job that lost its file is marked and refunded already: nothing is left to repair.
     if (job.status !== 'done') continue;
-    const fault = await files.sizeFault(job);
+    const fault = await sizeFault(data_root, job);
     if (fault !== null) lost.push(`the file of ${job.id} ${fault}`);
   }
   return [
@@ -326,16 +324,11 @@ function fileModes({ data_root, database_url }: RecordsConfig): readonly Finding
 /** Checks that the service can answer from the published data, as `/readyz` does. */
 async function published({ reader }: Records, config: DoctorConfig): Promise<Finding> {
   const memory = { recall: () => rememberedRoot(reader), remember: async () => true };
-  const { root, close } = await openPublished(config);
-  try {
-    const catalog = await openCatalog(root, config.storm_day_start_hour, memory);
-    const failure = catalog.failure();
-    const dates = failure === null ? catalog.edition().dates.length : 0;
-    await catalog.close();
-    return listed('published', failure === null ? [] : [failure], `${counted(dates, 'storm date')} can be read`);
-  } finally {
-    close();
-  }
+  const catalog = await openCatalog(config.data_root, config.storm_day_start_hour, memory);
+  const failure = catalog.failure();
+  const dates = failure === null ? catalog.edition().dates.length : 0;
+  await catalog.close();
+  return listed('published', failure === null ? [] : [failure], `${counted(dates, 'storm date')} can be read`);
 }
 
 /** Names in a data root that the pipeline has published to. */
@@ -359,13 +352,8 @@ function folders(data_root: string): Finding {
 
 async function dataAge(config: DoctorConfig): Promise<Finding> {
   const check = 'data';
-  const { root, close } = await openPublished(config);
-  const text = await root.text(layout.current).catch((error: unknown) => {
-    if (isStoreFault(error)) return error as Error;
-    throw error;
-  });
-  close();
-  if (text instanceof Error) return { check, status: 'fault', message: text.message };
+  const root = openDataRoot(config.data_root);
+  const text = await root.text(layout.current);
   if (text === null) return { check, status: 'note', message: `nothing is published under ${root.name}` };
   const parsed = Current.safeParse(parseJson(text));
   if (!parsed.success)

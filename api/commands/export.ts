@@ -15,14 +15,13 @@ import type { Config } from '../config.ts';
 import { DataUnavailable } from '../data-root.ts';
 import { bboxQuery, type Parameter, stateQuery } from '../decode.ts';
 import { QueryTimeout } from '../duckdb.ts';
-import { openPublished, type PublishedSettings } from '../files/published-root.ts';
 import { servedParams, type WrittenExport, writeExport } from '../jobs/export.ts';
 import { rangeFault } from '../rules/date-range.ts';
 import { CommandError, oneWordOf, print, requireDataRoot } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings. */
-export type ExportConfig = PublishedSettings & Pick<Config, 'storm_day_start_hour' | 'now'>;
+export type ExportConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
 
 interface Options {
   readonly format: ExportFormat;
@@ -86,9 +85,7 @@ function refuseContradictions({ date_start, date_end, bbox, state }: ExportParam
 /** Writes the export; an interruption leaves no file behind. */
 async function exportTo(settings: ExportConfig, params: ExportParams, out: string): Promise<WrittenExport> {
   await using opened = new AsyncDisposableStack();
-  const { root, close } = await openPublished(settings);
-  opened.defer(async () => close());
-  const catalog = await openCatalog(root, settings.storm_day_start_hour);
+  const catalog = await openCatalog(settings.data_root, settings.storm_day_start_hour);
   opened.defer(catalog.close);
   const stop = new AbortController();
   const interrupted = () => stop.abort(new CommandError(EXIT.failure, 'export: interrupted'));

@@ -5,7 +5,7 @@ import { counted, EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Config } from '../config.ts';
 import { copyJobFiles, type FileFault, NoFileOfJob } from '../jobs/copy-files.ts';
-import { type JobFiles, openJobFiles } from '../jobs/job-files.ts';
+import { sizeFault } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
 import type { Records } from '../metering/records.ts';
 import { verifyLedger } from '../metering/verify.ts';
@@ -102,8 +102,8 @@ async function restore(
     });
     const missing = [
       ...(await missingKey(records, settings)),
-      ...(await missingFiles(records, openJobFiles(data_root, settings.store), copied?.faults ?? [])),
-      ...(settings.store == null ? missingData(data_root) : []),
+      ...(await missingFiles(records, data_root, copied?.faults ?? [])),
+      ...missingData(data_root),
     ];
     return { rows, files: copied?.files ?? 0, check: await verifyLedger(reader), missing, paused: !originalIsGone };
   } catch (error) {
@@ -155,14 +155,14 @@ const NAMED = 3;
 /** `known`: what is wrong with files of the backup. */
 async function missingFiles(
   { reader }: Records,
-  files: JobFiles,
+  data_root: string,
   known: readonly FileFault[],
 ): Promise<readonly Missing[]> {
   const reasons = new Map(known.map(({ id, fault }) => [id, `${fault} in the backup`]));
   const faults: string[] = [];
   for (const job of await filedJobs(reader, null)) {
     if (job.status !== 'done') continue;
-    const fault = await files.sizeFault(job);
+    const fault = await sizeFault(data_root, job);
     if (fault !== null) faults.push(`the file of ${job.id} ${reasons.get(job.id) ?? fault}`);
   }
   if (faults.length === 0) return [];

@@ -10,7 +10,6 @@ import type { Config } from '../config.ts';
 import { DataUnavailable } from '../data-root.ts';
 import { shown } from '../decode.ts';
 import { JOBS, openEngine } from '../duckdb.ts';
-import { openPublished, type PublishedSettings } from '../files/published-root.ts';
 import { writeReport } from '../jobs/report.ts';
 import { datesInWords, reportGapsInWords, seenInPartInWords } from '../pdf/words.ts';
 import { readVerification } from '../queries/verification.ts';
@@ -20,7 +19,7 @@ import { CommandError, print, requireDataRoot, table } from './cli.ts';
 import { refuseToReplace, writeWhole } from './whole-file.ts';
 
 /** What the command needs of the settings: it reads the data root, and neither records nor server. */
-export type VerifyConfig = PublishedSettings & Pick<Config, 'storm_day_start_hour' | 'now'>;
+export type VerifyConfig = Pick<Config, 'data_root' | 'storm_day_start_hour' | 'now'>;
 
 /** `hail-api verify`: the answer of POST /v1/verify without the service, uncharged. */
 export function verifyCommand(config: () => VerifyConfig): Command {
@@ -95,17 +94,15 @@ function requestOf(given: ReportRequest, now_ms: number): ReportRequest {
 
 /** The verification, and its document if requested. */
 async function verified(
-  { storm_day_start_hour, now, ...published }: VerifyConfig,
+  { data_root, storm_day_start_hour, now }: VerifyConfig,
   request: ReportRequest,
   withDocument: boolean,
 ): Promise<{ readonly verification: Verification; readonly pdf: Uint8Array | null }> {
   await using opened = new AsyncDisposableStack();
   try {
-    const { root, close } = await openPublished(published);
-    opened.defer(async () => close());
-    const engine = await openEngine(root.root, JOBS, root.hold);
+    const engine = await openEngine(data_root, JOBS);
     opened.defer(engine.close);
-    const catalog = await openCatalog(root, storm_day_start_hour);
+    const catalog = await openCatalog(data_root, storm_day_start_hour);
     opened.defer(catalog.close);
     const terrain = await openTerrain(engine, catalog);
     const services = { engine, terrain, storm_day_start_hour };

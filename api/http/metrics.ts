@@ -84,7 +84,7 @@ export function createMetrics(): Metrics {
   });
   const overloads = new Counter({
     name: 'hail_overload_refusals_total',
-    help: 'Answers 503 overloaded of this process, by what was too busy: query engine, a thread, calls without a key, open files, copies of files of a store.',
+    help: 'Answers 503 overloaded of this process, by what was too busy: query engine, a thread, calls without a key, open files.',
     labelNames: ['reason'],
     registers,
   });

@@ -92,8 +92,7 @@ async function write(
   const { files, rows: rowsOf, datesWithoutData } = ROWS_OF[dataset];
   const spill_folder = `${path}.spill`;
   const inputs = files(question);
-  const { hold } = edition.files;
-  const engine = await openFilesEngine([...inputs, path], JOBS, spill_folder, hold);
+  const engine = await openFilesEngine([...inputs, path], JOBS, spill_folder);
   const stop = () => void engine.close();
   signal.addEventListener('abort', stop);
   try {
@@ -114,7 +113,7 @@ async function write(
     };
   } catch (error) {
     signal.throwIfAborted();
-    throw (hold === null ? await lossAmong(inputs, error) : null) ?? error;
+    throw (await lossAmong(inputs, error)) ?? error;
   } finally {
     signal.removeEventListener('abort', stop);
     await engine.close();

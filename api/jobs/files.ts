@@ -1,8 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { layout } from '../../schemas/layout.ts';
+import { type FileRange, openPart } from '../data-root.ts';
 import { memoize } from '../memoize.ts';
 import type { Job } from './rows.ts';
 
@@ -129,6 +131,20 @@ export async function fileFault(root: string, job: FiledJob): Promise<string | n
   const sha256 = await orNull(rememberedSha256(jobFilePath(root, job)));
   if (sha256 === null) return GONE;
   return sha256 === job.sha256 ? null : `has the SHA-256 ${sha256}, its row says ${job.sha256 ?? 'none'}`;
+}
+
+/** Opens a range of the file of a job. Throws when it is missing or another. */
+export function openJobFile(
+  root: string,
+  job: FiledJob & { readonly bytes: number },
+  range: FileRange,
+): Promise<Readable> {
+  return openPart(
+    jobFilePath(root, job),
+    job.bytes,
+    range,
+    (size) => new Error(`file of job ${job.id} has ${size} bytes, expected ${job.bytes}`),
+  );
 }
 
 /** Removes the file of a job, if there is one. */

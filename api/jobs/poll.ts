@@ -3,6 +3,7 @@ import { wholeSeconds } from '../../schemas/time.ts';
 import { ApiError } from '../errors.ts';
 import { signedUrl } from '../http/signed-url.ts';
 import type { Services } from '../services.ts';
+import { fileFault } from './files.ts';
 import type { Kind } from './kinds.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
 
@@ -65,14 +66,14 @@ export async function findPolled<Summary>(
 }
 
 /** The job, which has failed where its file is lost. */
-async function presentJob({ records, jobFiles, catalog }: Services, wanted: Wanted, now_ms: number): Promise<Job> {
+async function presentJob({ records, files_root, catalog }: Services, wanted: Wanted, now_ms: number): Promise<Job> {
   const find = async () => {
     const job = await findOwnJob(records.reader, wanted, now_ms);
     if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
     return job;
   };
   const job = await find();
-  if (job.status !== 'done' || (await jobFiles.fault(job)) === null) return job;
+  if (job.status !== 'done' || (await fileFault(files_root, job)) === null) return job;
   // The files lie in the data root: while it is missing, they are not known to be lost.
   await catalog.refresh();
   catalog.edition();

@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import type { Services } from '../services.ts';
-import { listStages, partsOfName } from './files.ts';
+import { listFiles, listStages, partsOfName, removeFile, removeNamed } from './files.ts';
 import { KINDS } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
-import { countJobs, deleteJob, expiredJobs, filedAmong, isKnownJob, type Job, pendingSince } from './rows.ts';
+import { countJobs, deleteJob, expiredJobs, filedAmong, type Job, pendingSince } from './rows.ts';
 
 /** Far longer than any attempt: a folder unchanged for so long was left by a process that died. */
 const STAGE_LEFT_MS = 7_200_000;
@@ -51,7 +51,7 @@ export function retention(services: Services, log: Logger): Retention {
 const KIND_NAMES = Object.keys(KINDS) as Job['kind'][];
 
 /** Deletes the row first, with a line of the audit log: a file that a crash leaves behind is an orphan without an address. */
-async function deleteExpired({ records, catalog, jobFiles, now }: Services, log: Logger): Promise<void> {
+async function deleteExpired({ records, catalog, files_root, now }: Services, log: Logger): Promise<void> {
   const until_ms = await records.deletions.due('jobs', newestObserved(catalog));
   if (until_ms === null) return;
   const most = shareOfSweep(await countJobs(records.reader));
@@ -59,7 +59,7 @@ async function deleteExpired({ records, catalog, jobFiles, now }: Services, log:
   for (const job of jobs) {
     await records.transaction((rows) => deleteJob(rows, job, now()));
     // A file that stays has no job; the next sweeps try again.
-    await jobFiles.remove(job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
+    await removeFile(files_root, job).catch((error: unknown) => log.warn({ job: job.id, err: error }, LEFT));
     log.info({ job: job.id, created_at: job.created_at }, 'Jobs:Expire:Done');
   }
   if (jobs.length === most) return;
@@ -74,14 +74,14 @@ function newestObserved({ failure, edition }: Services['catalog']): number | nul
 }
 
 async function deleteOrphans(
-  { records, jobFiles }: Services,
+  { records, files_root }: Services,
   log: Logger,
   before: ReadonlyMap<string, number>,
   monotonic_ms: number,
 ): Promise<ReadonlyMap<string, number>> {
   const seen = new Map<string, number>();
   for (const kind of KIND_NAMES) {
-    const names = await jobFiles.names(kind);
+    const names = (await listFiles(files_root, kind)).map(({ name }) => name);
     for (let from = 0; from < names.length; from += JOBS_AT_ONCE) {
       const some = names.slice(from, from + JOBS_AT_ONCE).map((name) => ({ name, ...partsOfName(name) }));
       const filed = await filedAmong(
@@ -93,12 +93,11 @@ async function deleteOrphans(
         const wanted = filed.get(id);
         return wanted !== null && wanted !== sha256;
       });
-      for (const { name, id } of unwanted) {
+      for (const { name } of unwanted) {
         const since_ms = before.get(name) ?? monotonic_ms;
         const isTooYoung = monotonic_ms - since_ms < ORPHAN_MS;
-        // Other records may use the same store: their files look like those of no job.
-        if (isTooYoung || (jobFiles.is_shared && !(await isKnownJob(records.reader, id)))) seen.set(name, since_ms);
-        else if (await isRemoved(jobFiles.removeNamed(kind, name), log))
+        if (isTooYoung) seen.set(name, since_ms);
+        else if (await isRemoved(removeNamed(files_root, kind, name), log))
           log.warn({ file: name }, 'Jobs:Orphan:Deleted');
         else seen.set(name, since_ms);
       }
@@ -107,7 +106,7 @@ async function deleteOrphans(
   return seen;
 }
 
-/** Awaits the removal of a file; false where the disk or the store does not let it go. */
+/** Awaits the removal of a file; false where the disk does not let it go. */
 async function isRemoved(removal: Promise<void>, log: Logger): Promise<boolean> {
   try {
     await removal;

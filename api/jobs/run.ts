@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { systemFault } from '../../schemas/command-line.ts';
-import { isStoreFault } from '../../schemas/object-store/client.ts';
 import { DataUnavailable } from '../data-root.ts';
 import { die } from '../die.ts';
 import { QueryTimeout } from '../duckdb.ts';
@@ -11,7 +10,7 @@ import { machineClock } from '../store/clock.ts';
 import { isOutage } from '../store/errors.ts';
 import { persistently } from '../store/persistently.ts';
 import type { Task } from '../store/tasks/queue.ts';
-import { openStage, type Stage, sealFile } from './files.ts';
+import { openStage, placeFile, removeFile, type Stage, sealFile } from './files.ts';
 import { EXPORT, FILE_NAME, type JobHandlers, type Kind, type MakeFile, REPORT } from './kinds.ts';
 import { addJobTask, JOB_TASK, JobTask } from './queue.ts';
 import { retention } from './retention.ts';
@@ -171,8 +170,7 @@ async function endOrWait(parts: RunParts, job: Job, error: unknown): Promise<voi
 }
 
 /**
- * Makes the file, syncs it to the disk and uploads it, all within the time limit. Throws Stopped, TooLong and the errors of the job
- * handler and the upload.
+ * Makes the file and syncs it to the disk, within the time limit. Throws Stopped, TooLong and the errors of the job handler.
  */
 async function make<Params, Summary>(
   { services, settings: { limit_ms }, stop }: RunParts,
@@ -195,9 +193,7 @@ async function make<Params, Summary>(
     const making = handler({ id, business_id, params, path, created_ms, services, signal });
     const { summary, ...made } = await unlessAborted(making, signal);
     if (!FILE_NAME.test(made.file_name)) throw new Error(`file name is '${made.file_name}', expected ${FILE_NAME}`);
-    const result = { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
-    await services.jobFiles.upload(path, { ...job, ...result }, signal);
-    return result;
+    return { ...made, summary: kind.summary.parse(summary), ...(await sealFile(path)) };
   } catch (error) {
     // What obeys the signal throws an error of its own.
     throw ending.signal.aborted ? ending.signal.reason : error;
@@ -218,7 +214,7 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
         if (!(await finishJob(rows, job.id, result, services.now()))) return false;
         // The row is locked: no other attempt gets here, unless this process stalls until the database ends its transaction.
         is_placed = true;
-        await services.jobFiles.place(staged, { ...job, ...result });
+        await placeFile(services.files_root, staged, { ...job, ...result });
         return true;
       }),
     // The file has been moved: the next delivery of the task finds out whether the row has ended.
@@ -228,7 +224,8 @@ async function finish(parts: RunParts, job: Job, staged: string, result: JobResu
   else {
     log.warn({ job: job.id, takes: job.takes }, 'Jobs:Run:Overtaken');
     // Its business was deleted meanwhile.
-    if (!(await isKnownJob(services.records.reader, job.id))) await services.jobFiles.remove({ ...job, ...result });
+    if (!(await isKnownJob(services.records.reader, job.id)))
+      await removeFile(services.files_root, { ...job, ...result });
   }
 }
 
@@ -269,10 +266,10 @@ function attemptsMax(error: unknown): number {
   return mayPass(error) ? ATTEMPTS_MAX : 0;
 }
 
-/** True for faults of the machine, the disk, the data root, its store or the records, which may pass. Any other error is a bug. */
+/** True for faults of the machine, the disk, the data root or the records, which may pass. Any other error is a bug. */
 function mayPass(error: unknown): boolean {
   if (error instanceof DataUnavailable) return true;
-  if (isOutage(error) || systemFault(error) !== null || isStoreFault(error)) return true;
+  if (isOutage(error) || systemFault(error) !== null) return true;
   if (error instanceof ApiError) return error.code === 'overloaded';
   return error instanceof Error && /^(Out of Memory|IO) Error/.test(error.message);
 }

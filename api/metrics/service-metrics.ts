@@ -13,7 +13,6 @@ import { machineClock } from '../store/clock.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
 import { type Known, part } from './part.ts';
 import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
-import { storeMetrics } from './store-metrics.ts';
 
 /** What a scrape waits for the records at most: it answers within a second, whatever the database does. */
 const WAIT_MS = 700;
@@ -62,7 +61,6 @@ export function serviceMetrics(
       gauge.reset();
     const is_readable = catalog.failure() === null;
     gauges.ready.set({ part: 'data' }, is_readable ? 1 : 0);
-    gauges.store_outage.set((catalog.outage() ?? 0) / 1000);
     for (const folder of catalog.missing()) gauges.missing.set({ folder: folderOf(folder) }, 1);
     const edition = is_readable ? catalog.edition() : NOTHING_PUBLISHED;
     const { newest_scan_ms, feedStates } = edition;
@@ -133,7 +131,6 @@ export function serviceMetrics(
     await setRecords();
     setData();
     setProcess();
-    gauges.setStore(services.store_use);
     return await registry.metrics();
   };
 }
@@ -165,7 +162,6 @@ export function createGauges(registry: Registry) {
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge<Label>({ name: `hail_${name}`, help, labelNames, registers: [registry] });
   const gauges = {
-    setStore: storeMetrics(registry),
     build: gauge('build_info', 'Always 1: version of the service and of Node.js, and kind of its records.', [
       'version',
       'node',
@@ -175,10 +171,6 @@ export function createGauges(registry: Registry) {
     missing: gauge('data_missing', `1 for a folder of the data root that is missing; no series else. ${OWN}`, [
       'folder',
     ]),
-    store_outage: gauge(
-      'store_outage_seconds',
-      `For how long the store of the published data has been out of reach; 0 while it is not, and without one. ${OWN}`,
-    ),
     scan_time: gauge(
       'scan_newest_timestamp_seconds',
       `Time of the newest scan that is served, since the epoch. ${OWN}`,

@@ -1,4 +1,3 @@
-import { isStoreFault } from '../../schemas/object-store/client.ts';
 import { withoutSecrets } from '../accounts/key-text.ts';
 import { ApiError } from '../errors.ts';
 import { isGone, JSON_TYPE } from '../http/reply.ts';
@@ -9,8 +8,6 @@ import { keyInvalid } from './authenticate.ts';
 import type { Telemetry } from './telemetry.ts';
 
 const METER_RETRY_S = 5;
-/** The store is asked again with every question; an outage is seldom over in less. */
-const STORE_RETRY_S = 5;
 
 /** The one place where a failure becomes an answer. What was set for the answer that failed is taken back. */
 export function errors(telemetry: Telemetry): Middleware {
@@ -39,13 +36,6 @@ export function asApiError(error: unknown): ApiError {
       'metering_unavailable',
       'credits cannot be metered now, nothing was served',
       { 'Retry-After': String(METER_RETRY_S) },
-      { cause: error },
-    );
-  if (isStoreFault(error))
-    return new ApiError(
-      'data_unavailable',
-      'the published data are out of reach now, nothing was charged',
-      { 'Retry-After': String(STORE_RETRY_S) },
       { cause: error },
     );
   if (error instanceof BusinessGone) return keyInvalid({ cause: error });

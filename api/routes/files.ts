@@ -5,6 +5,7 @@ import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { isSigned, mayBeSigned } from '../http/signed-url.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
+import { fileFault, openJobFile } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
 import type { PublicRoute } from '../middleware/public-routes.ts';
@@ -28,7 +29,7 @@ export function openDownloads(): OpenStreams {
 
 /** GET /v1/files/{job}: the file of a job, for a signed address that its poll gave and that has not expired. */
 export function files(services: Services, streams: OpenStreams = openDownloads()): PublicRoute {
-  const { records, secrets, jobFiles, openJobFile, now } = services;
+  const { records, secrets, files_root, now } = services;
   return {
     path: '/v1/files{/*rest}',
     handler: async (ctx) => {
@@ -41,11 +42,11 @@ export function files(services: Services, streams: OpenStreams = openDownloads()
       if (!isSigned(search, secrets, signed, now_ms) || job === null)
         throw new ApiError('forbidden', 'this address was not given out, or has expired: ask for the job again');
       // HEAD and 304 open no file and must not announce one that is gone; a range must be of the bytes that its tag stands for.
-      const fault = await jobFiles.fault(job);
+      const fault = await fileFault(files_root, job);
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const content = contentOf(job);
       const response = await fileResponse(ctx, content, (range) =>
-        streams.open(address, () => openJobFile({ ...job, bytes: content.bytes }, range)),
+        streams.open(address, () => openJobFile(files_root, { ...job, bytes: content.bytes }, range)),
       );
       sendFile(ctx, response);
     },

@@ -40,7 +40,7 @@ export const getHealth = readEndpoint({
     const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
     const webhooks = records === 'ok' ? await deliveryHealth(services.records) : null;
     const jobs = records === 'ok' ? await orNull(jobBacklog(services.records.reader)) : null;
-    const data = { status: stateOf(readable && services.catalog.outage() === null), reason: faultOf(services) };
+    const data = { status: stateOf(readable), reason: services.catalog.unreadable()?.message ?? null };
     const parts = [records, data.status, ingest.status, webhooks?.status ?? 'ok'];
     const status = stateOf(parts.every((part) => part === 'ok'));
     return {
@@ -62,13 +62,6 @@ export const getHealth = readEndpoint({
     };
   },
 });
-
-/** Why the published data are not as they should be, in words; null: they are, or the cause is only in the log. */
-function faultOf({ catalog }: Services): string | null {
-  const outage_ms = catalog.outage();
-  if (outage_ms !== null) return `the object store is out of reach since ${timestamp(machineClock() - outage_ms)}`;
-  return catalog.unreadable()?.message ?? null;
-}
 
 /** Events that are due for longer than this are late: attempts begin within a second. */
 const LATE_MS = 60_000;
@@ -114,7 +107,7 @@ export const livez: PublicRoute = {
 
 /**
  * GET /readyz: 200 when calls can be charged and the published data can be read, else 503, with the folders that are missing or the
- * version that this release cannot read. A service whose store is out of reach answers what it can, and is ready.
+ * version that this release cannot read.
  */
 export function readyz(services: Services): PublicRoute {
   return {
@@ -129,7 +122,7 @@ export function readyz(services: Services): PublicRoute {
       const pause = checks.records ? await orNull(deliveryPause(services.records.reader)) : null;
       const paused = pause === null ? {} : { deliveries: 'paused' };
       const lacks = missing.length === 0 ? {} : { missing };
-      const reason = faultOf(services);
+      const reason = services.catalog.unreadable()?.message ?? null;
       const refused = reason === null ? {} : { reason };
       ctx.body = JSON.stringify({ status: ready ? 'ok' : 'unavailable', ...checks, ...paused, ...lacks, ...refused });
     },

@@ -1,8 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { CommanderError, InvalidArgumentError } from 'commander';
 import { EXIT, explainOtherError } from '../../schemas/command-line.ts';
-import { StoreRefused, StoreUnavailable } from '../../schemas/object-store/client.ts';
-import { WrongContent } from '../../schemas/object-store/files.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 import { FEED_NAMES } from '../run/open-feeds.ts';
@@ -17,8 +15,7 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof UsageError) return { code: EXIT.usage, message: error.message };
   if (error instanceof NotFound) return { code: EXIT.not_found, message: error.message };
   if (error instanceof Conflict) return { code: EXIT.conflict, message: error.message };
-  if ([PipelineError, StoreUnavailable, StoreRefused, WrongContent].some((kind) => error instanceof kind))
-    return { code: EXIT.failure, message: (error as Error).message };
+  if (error instanceof PipelineError) return { code: EXIT.failure, message: error.message };
   return explainOtherError(error);
 }
 

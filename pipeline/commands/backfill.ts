@@ -8,7 +8,6 @@ import { openLog } from '../log.ts';
 import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import { backfillRoot } from '../run/backfill.ts';
 import { planBackfill } from '../run/backfill-plan.ts';
-import { backfillStore } from '../run/backfill-store.ts';
 import type { BackfillSource } from '../run/storm-date-files.ts';
 import { SCAN_PRODUCTS } from '../sources/plan.ts';
 import { calendarDate, productList, readerThreads, wholeNumber } from './arguments.ts';
@@ -22,7 +21,6 @@ interface Options {
   readonly products?: readonly string[];
   readonly plan?: true;
   readonly workers: number;
-  readonly again?: true;
   readonly json?: true;
   readonly progress: boolean;
 }
@@ -49,15 +47,11 @@ export function backfillCommand(config: () => Config): Command {
       'print scans, bytes, requests, hours and dollars, estimated from three listings, and write nothing',
     )
     .option('--workers <number>', 'workers that the estimate assumes', wholeNumber(1, 10_000), 1)
-    .option('--again', 'with HAIL_STORE_URL: also make again the dates that are done')
     .option('--json', 'print one JSON object')
     .option('--no-progress', 'no bars, also on a terminal')
     .addHelpText(
       'after',
       `
-With HAIL_STORE_URL and HAIL_DATABASE_URL the dates are made by the processes of 'hail-pipeline work', and this command shows what
-becomes of them; without, they are made here, one after the other.
-
 Examples:
   hail-pipeline backfill --from 2024-01-01 --to 2024-12-31 --source noaa --plan --workers 8
   hail-pipeline backfill --from 2024-05-01 --to 2024-05-31 --source noaa
@@ -68,8 +62,6 @@ Examples:
       const source = sourceOf(options);
       const { from, to, workers } = options;
       requireRange(options, settings);
-      if (options.again && settings.store === null)
-        throw new UsageError('--again goes with HAIL_STORE_URL; without, hail-pipeline rebuild makes a date again');
       if (options.plan) {
         const plan = await planBackfill(settings, { source, from, to, workers });
         process.stdout.write(options.json ? `${JSON.stringify(plan)}\n` : backfillPlanText(plan));
@@ -79,11 +71,8 @@ Examples:
       const stop = new AbortController();
       for (const signal of STOP_SIGNALS) process.once(signal, () => stop.abort());
       const request = { source, from, to, threads: readerThreads(), signal: stop.signal };
-      const again = options.again === true;
       const report = await leaveMetrics(settings, { command: 'backfill', log }, (watched) =>
-        settings.store === null
-          ? backfillRoot(settings, { ...request, log: watched })
-          : backfillStore(settings, { ...request, log: watched, again }),
+        backfillRoot(settings, { ...request, log: watched }),
       ).finally(log.close);
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : backfillText(report));
       if (report.dates.some(({ status, missing }) => status === 'failed' || missing > 0))

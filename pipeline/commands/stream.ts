@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { STOP_SIGNALS } from '../../schemas/command-line.ts';
-import { newClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openStreamLog } from '../log.ts';
@@ -81,12 +80,9 @@ export function streamCommand(config: () => Config): Command {
         threads: readerThreads(),
         print,
         signal: stop.signal,
-        status: settings.store === null ? null : newClusterStatus(),
       };
       const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);
-      await watchedStream(settings, log, request.status, (watched) =>
-        streamSource(settings, { ...request, log: watched }),
-      );
+      await watchedStream(settings, log, (watched) => streamSource(settings, { ...request, log: watched }));
     });
 }
 

@@ -1,7 +1,6 @@
 import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { nextVersion } from '../../schemas/fence.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import {
@@ -73,16 +72,10 @@ export function editOf(partition: Partition, changes: Partial<Omit<Edit, 'partit
   };
 }
 
-/** The manifest after an edit; a scan or file of the same name replaces the old entry. `fence`: of the writer; null without a store. */
-export function nextManifest(
-  previous: Manifest | null,
-  edit: Edit,
-  now_ms: number,
-  fence: number | null = null,
-): Manifest {
+/** The manifest after an edit; a scan or file of the same name replaces the old entry. */
+export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
   const dropped = new Set(edit.drop_segments);
-  const version = nextVersion(previous, fence);
-  const { commit } = version;
+  const commit = (previous?.commit ?? 0) + 1;
   const entries = [...edit.relist_files, ...edit.add_files.map((file) => file.entry)];
   const added = new Set(entries.map((entry) => entry.path));
   const scanIds = new Set(edit.add_scans.map((scan) => scan.scan_id));
@@ -90,7 +83,7 @@ export function nextManifest(
   return {
     manifest_version: MANIFEST_VERSION,
     partition: edit.partition,
-    ...version,
+    commit,
     source: edit.provenance,
     storm_day_start_hour: edit.storm_day_start_hour,
     committed_at: timestamp(now_ms),
@@ -148,9 +141,8 @@ export async function commitEdits(
   changes: readonly Change[],
   now_ms: number,
   check: () => void,
-  fence: number | null = null,
 ): Promise<Manifest[]> {
-  const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms, fence));
+  const manifests = changes.map(({ previous, edit }) => nextManifest(previous, edit, now_ms));
   check();
   const added = changes.flatMap(({ edit }) => edit.add_files);
   const files = added.map(({ staged, entry }) => ({ staged, path: entry.path }));

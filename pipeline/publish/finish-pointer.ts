@@ -3,20 +3,15 @@ import { readCurrent } from './manifests.ts';
 import { newestScan } from './published-dates.ts';
 import { moveCurrentPointer, type Publisher } from './publisher.ts';
 
-/**
- * Moves the current pointer when it does not agree with the heads: a process was killed after it had moved one, or another writer has
- * pushed a date that was open. It moves also for a new holder of the lease on a store, so that its fence is there before anything
- * else: the database may forget it.
- */
+/** Moves the current pointer when it does not agree with the heads: a process was killed after it had moved one. */
 export async function finishPointer(publisher: Publisher, now_ms: number): Promise<void> {
-  const { path, dates, fence } = publisher;
+  const { path, dates } = publisher;
   const current = await readCurrent(path);
   const newest_ms = newestScan(dates.heads.values());
   if (newest_ms === null) return;
   const open = [...dates.heads.values()].filter((head) => !head.closed);
   const pinned = current?.open_dates ?? {};
   const agrees =
-    (fence === null || current?.fence === fence) &&
     current?.scan_id === scanId(newest_ms) &&
     open.length === Object.keys(pinned).length &&
     open.every((head) => pinned[head.partition] === head.commit);

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
-import { nextVersion } from '../../schemas/fence.ts';
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { Current, Manifest } from '../../schemas/manifest.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { replaceFile } from '../files.ts';
@@ -12,10 +11,8 @@ import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
 import type { RetireSnapshots } from './live-snapshots.ts';
 import type { StageLive } from './live-window.ts';
 import type { Lock } from './lock.ts';
-import { readCurrent } from './manifests.ts';
 import type { PublishedDates } from './published-dates.ts';
 import { type FormatRaise, raiseFormat } from './root-name.ts';
-import type { RootReplica } from './root-replica.ts';
 import type { ScanProducts } from './segment.ts';
 
 /** An open data root, as the operations on it see it. */
@@ -25,21 +22,18 @@ export interface Publisher {
   readonly storm_day_start_hour: number;
   readonly lattice: Lattice;
   readonly lock: Lock;
-  /** Fence of the holder of the lease to write to a store; null without a store. */
-  readonly fence: number | null;
   readonly engine: Engine;
   readonly dates: PublishedDates;
   readonly stageLive: StageLive;
   readonly retireSnapshots: RetireSnapshots;
   readonly catalogues: OpenCatalogues;
-  readonly replica: RootReplica | null;
   /** Is told when a commit raises the data format of the root. */
   readonly log: Log;
 }
 
 /** Publishes changes of partitions together; the catalogues follow when the operation has ended. */
 export async function commitChanges(
-  { path, lock, fence, catalogues, replica, log }: Publisher,
+  { path, lock, catalogues, log }: Publisher,
   changes: readonly Change[],
   now_ms: number,
 ): Promise<Manifest[]> {
@@ -50,13 +44,11 @@ export async function commitChanges(
   );
   if (raise !== null) warnOfFormat(log, raise);
   try {
-    const manifests = await commitEdits(path, changes, now_ms, lock.check, fence);
+    const manifests = await commitEdits(path, changes, now_ms, lock.check);
     catalogues.committed(manifests);
-    replica?.committed(manifests);
     return manifests;
   } catch (error) {
     catalogues.commitFailed();
-    replica?.commitFailed();
     throw error;
   }
 }
@@ -89,7 +81,7 @@ export async function commitDates(publisher: Publisher, edits: readonly Edit[], 
 
 /** Stages the live snapshot of the committed dates and points readers to it. After a redo all of its rows are read again. */
 export async function moveCurrentPointer(
-  { path, stageLive, retireSnapshots, lock, fence }: Publisher,
+  { path, stageLive, retireSnapshots, lock }: Publisher,
   now_ms: number,
   fresh: readonly ScanProducts[] = [],
   redone = false,
@@ -98,15 +90,8 @@ export async function moveCurrentPointer(
   if (staged === null) return;
   lock.check();
   await placeFiles(path, staged.files);
-  const version = pointerVersion(await readCurrent(path), fence);
-  await replaceFile(join(path, layout.current), `${JSON.stringify({ ...staged.current, ...version }, null, 2)}\n`);
+  await replaceFile(join(path, layout.current), `${JSON.stringify(staged.current, null, 2)}\n`);
   await retireSnapshots(staged.files.map((file) => file.path));
-}
-
-/** Version of the pointer after another; nothing in a root that no store has seen. */
-function pointerVersion(previous: Current | null, fence: number | null): Pick<Current, 'commit' | 'fence'> {
-  if (fence === null && previous?.commit === undefined) return {};
-  return nextVersion({ commit: previous?.commit ?? 0, fence: previous?.fence }, fence);
 }
 
 /** The newest manifest of a storm date; throws when nothing is published for it. */

@@ -19,10 +19,8 @@ import { type Lock, takeLock } from './lock.ts';
 import { openPublishedDates, type PublishedDates } from './published-dates.ts';
 import type { Publisher } from './publisher.ts';
 import { nameRoot, requireReadableRoot } from './root-name.ts';
-import type { RootReplica } from './root-replica.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
-import { takePushed } from './take-pushed.ts';
 import { publishTogether, publishUndated } from './undated.ts';
 
 /** An operation on an open root; the lock is checked before it. */
@@ -53,7 +51,6 @@ export interface Root {
   readonly publishTogether: Operation<typeof publishTogether>;
   readonly clear: Operation<typeof clearDate>;
   readonly expireReflectivity: Operation<typeof expireReflectivity>;
-  readonly takePushed: Operation<typeof takePushed>;
   /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
   readonly sweep: SweepRoot;
   /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
@@ -67,8 +64,6 @@ export interface RootSettings {
   readonly log?: Log;
   /** The lattice that the root is expected to have, or, when it is new, gets; null for any. */
   readonly lattice?: Lattice | null;
-  /** Follows every commit; null, or left out, without a store. */
-  readonly replica?: RootReplica | null;
 }
 
 /**
@@ -81,15 +76,14 @@ export async function openRoot(
   command: string,
   storm_day_start_hour: number,
   now_ms: number,
-  { catalogues = [], log = silent, lattice: wanted = null, replica = null }: RootSettings = {},
+  { catalogues = [], log = silent, lattice: wanted = null }: RootSettings = {},
 ): Promise<Root> {
   await requireReadableRoot(path);
   let lock: Lock | undefined;
   try {
-    lock = withLease(takeLock(path, command, now_ms), replica);
+    lock = takeLock(path, command, now_ms);
     const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
     if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
-    await replica?.reconcile();
     const lattice = await nameRoot(path, wanted, now_ms);
     await clearStaging(path);
     await finishHeads(path);
@@ -106,8 +100,6 @@ export async function openRoot(
       storm_day_start_hour,
       lattice,
       lock,
-      fence: replica?.fence ?? null,
-      replica,
       engine,
       dates,
       stageLive,
@@ -117,7 +109,6 @@ export async function openRoot(
     };
     await finishPointer(publisher, now_ms);
     await opened.update();
-    await replica?.update();
     return rootOf(publisher, sweep);
   } catch (error) {
     lock?.release();
@@ -126,10 +117,10 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, catalogues, replica, storm_day_start_hour, lattice } = publisher;
+  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour, lattice } = publisher;
   /**
    * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
-   * and the store follow what the operation has committed.
+   * follow what the operation has committed.
    */
   const guarded =
     <Order extends unknown[], Result>(operation: (publisher: Publisher, ...order: Order) => Promise<Result>) =>
@@ -139,7 +130,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
         const result = await operation(publisher, ...order);
         lock.check();
         await catalogues.update();
-        await replica?.update();
         return result;
       } catch (error) {
         lock.check();
@@ -166,12 +156,9 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     publishTogether: guarded(publishTogether),
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
-    takePushed: guarded(takePushed),
     sweep: guarded(async (_, ...order) => {
       await catalogues.beforeDeletion();
-      const swept = await sweep(...order);
-      await replica?.sweep();
-      return swept;
+      return sweep(...order);
     }),
     close: async () => {
       try {
@@ -182,16 +169,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
       }
     },
   };
-}
-
-/** A lock whose check is also that of the lease to write to a store. */
-function withLease(lock: Lock, replica: RootReplica | null): Lock {
-  if (replica === null) return lock;
-  const check = () => {
-    lock.check();
-    replica.check();
-  };
-  return { ...lock, check };
 }
 
 function explainDisk(path: string, error: unknown): unknown {

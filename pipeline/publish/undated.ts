@@ -69,9 +69,7 @@ export async function publishTogether(
     const { change, ...outcome } = await preparePart(publisher, part, versions);
     published.push(outcome);
     if (change !== null) changes.push(change);
-    const { table_commits = {} } =
-      change === null ? {} : nextManifest(change.previous, change.edit, now_ms, publisher.fence);
-    Object.assign(versions, table_commits);
+    if (change !== null) Object.assign(versions, nextManifest(change.previous, change.edit, now_ms).table_commits);
   }
   if (changes.length > 0) await commitChanges(publisher, changes, now_ms);
   return published;

@@ -8,8 +8,8 @@ import { type BackfillSource, listStormDate } from './storm-date-files.ts';
 /** What was done with one storm date. */
 export interface DateOutcome {
   readonly storm_date: string;
-  /** `published`: every scan of the source was published already; `empty`: the source has none; `open`: workers have not made it yet. */
-  readonly status: 'done' | 'published' | 'empty' | 'failed' | 'open';
+  /** `published`: every scan of the source was published already; `empty`: the source has none. */
+  readonly status: 'done' | 'published' | 'empty' | 'failed';
   /** Scans that were made. */
   readonly scans: number;
   /** Raw files that could not be used, and those that the source lists and does not deliver. */

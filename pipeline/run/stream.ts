@@ -1,13 +1,10 @@
-import { StoreUnavailable } from '../../schemas/object-store/client.ts';
 import { cataloguesOf } from '../catalogues/catalogues.ts';
-import type { ClusterStatus } from '../cluster/status.ts';
 import type { Config } from '../config.ts';
-import { isTransient, Overtaken } from '../error.ts';
+import { isTransient } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { readLattice } from '../publish/root-name.ts';
-import type { Replica } from '../replica/replica.ts';
 import { type ReadPool, startReadPool } from '../scans/read-ahead.ts';
 import { secondsSince } from '../scans/seconds-since.ts';
 import { openSession, type Session } from '../scans/session.ts';
@@ -15,8 +12,6 @@ import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/a
 import { pause } from '../sources/http.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { openPushedDates } from './finish-backfill.ts';
-import { leadInTurn } from './lead.ts';
 import { openFeeds } from './open-feeds.ts';
 import { leftAlone } from './other-lattices.ts';
 import { pollBucket } from './poll-bucket.ts';
@@ -33,8 +28,6 @@ const FINISH_EVERY_MS = 5 * 60_000;
 const SWEEP_EVERY_MS = 60 * 60_000;
 /** After a transient fault the next try comes after the time between two polls, then after twice as long each time, up to this. */
 const LONGEST_WAIT_MS = 30_000;
-/** The pointer of the store is looked at this often: a stale writer may have replaced it. */
-const WATCH_EVERY_MS = 5_000;
 
 /** Where a stream finds raw files. */
 export type StreamSource =
@@ -54,62 +47,38 @@ export interface StreamRequest {
   readonly print: (line: string) => void;
   /** Its abort ends the stream between two commits. */
   readonly signal: AbortSignal;
-  /** Kept up to date for metrics; null without a store. */
-  readonly status: ClusterStatus | null;
 }
 
 interface OpenedRoot {
   readonly root: Root;
   readonly session: Session;
-  /** Opens another session in place of this one: what it remembers is no longer published. */
-  readonly again: () => Session;
 }
 
-/**
- * Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. With a store only one stream
- * of all publishes; the others stand by.
- */
+/** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 export async function streamSource(config: Config, request: StreamRequest): Promise<void> {
-  const { log, status, signal } = request;
   const readPool = startReadPool(request.threads);
   try {
-    const lead = (replica: Replica | null, turn: AbortSignal) =>
-      publishSource(config, request, { readPool, replica, turn });
-    await leadInTurn(config, { log, status, signal, lead });
-    log.info('Stream:Stop', {});
+    await publishSource(config, request, readPool);
+    request.log.info('Stream:Stop', {});
   } finally {
     await readPool.close();
   }
 }
 
-interface TakesPushed {
-  /** Follows the workers of backfills; null without a store. */
-  readonly takePushed: ReturnType<typeof openPushedDates> | null;
-}
-
-/** One turn of publishing, from the opening of the root on. */
-interface Turn {
-  readonly readPool: ReadPool;
-  readonly replica: Replica | null;
-  /** Ends the turn. */
-  readonly turn: AbortSignal;
-}
-
-/** Follows a source until the turn ends; the source and the feeds are then no longer polled. */
-async function publishSource(config: Config, request: StreamRequest, { readPool, replica, turn }: Turn): Promise<void> {
+/** Follows a source until it ends or the signal aborts; the source and the feeds are then no longer polled. */
+async function publishSource(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
   const { source, feeds, every_ms, log } = request;
   const { data_root, storm_day_start_hour, lattice, now } = config;
   const catalogues = cataloguesOf(config.catalogues);
   const ended = new AbortController();
-  const signal = AbortSignal.any([turn, ended.signal]);
+  const signal = AbortSignal.any([request.signal, ended.signal]);
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const open = async (): Promise<OpenedRoot> => {
-    const opening = { catalogues, lattice, log, replica };
+    const opening = { catalogues, lattice, log };
     const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), opening);
     log.info('Root:Open:Done', {});
     const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
-    const again = () => openSession(root, readPool, settings);
-    return { root, session: again(), again };
+    return { root, session: openSession(root, readPool, settings) };
   };
   const arrivals = (opened: () => Root) => {
     log.info('Stream:Start', { source: source.kind, data: data_root });
@@ -127,8 +96,7 @@ async function publishSource(config: Config, request: StreamRequest, { readPool,
       ? simulatedSchedule(config, source, log)
       : startSchedule({ feeds: opened, now, log, signal, refreshDerived });
   try {
-    const takePushed = replica === null ? null : openPushedDates(config, log);
-    await follow({ ...request, signal, replica, takePushed }, open, arrivals, schedule);
+    await follow({ ...request, signal }, open, arrivals, schedule);
   } finally {
     ended.abort();
   }
@@ -140,7 +108,7 @@ async function publishSource(config: Config, request: StreamRequest, { readPool,
  * `arrivals` begins the source once the root is open; its argument returns the root that was opened last.
  */
 async function follow(
-  { log, print, every_ms, signal, replica, takePushed }: StreamRequest & Pick<Turn, 'replica'> & TakesPushed,
+  { log, print, every_ms, signal }: StreamRequest,
   open: () => Promise<OpenedRoot>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
   schedule: Schedule,
@@ -169,29 +137,21 @@ async function follow(
           signal,
         );
         root.check();
-        await replica?.watch();
         // Feeds are registered before the scans: catching up with the scans may take hours.
         await schedule.register(root);
         await backlog.workOff(queue, opened);
         await schedule.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
-        const turn = { root, session: opened.session, isPressed: queue.hasArrival };
-        if (await takePushed?.(turn)) {
-          opened = { ...opened, session: opened.again() };
-          continue;
-        }
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });
           print('goes on');
           faults = 0;
         }
-        await queue.wait(replica === null ? every_ms : Math.min(every_ms, WATCH_EVERY_MS));
+        await queue.wait(every_ms);
       } catch (error) {
         // When the root is gone, that is the error to report.
         opened?.root.check();
-        // A store out of reach ends the turn: another process may reach it.
-        const isOver = error instanceof StoreUnavailable || !(isTransient(error) || error instanceof Overtaken);
-        if (isOver) throw error;
+        if (!isTransient(error)) throw error;
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
         log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });

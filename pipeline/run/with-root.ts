@@ -5,13 +5,9 @@ import { openRoot, type Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
 import { startReadPool } from '../scans/read-ahead.ts';
 import { openSession, type Session } from '../scans/session.ts';
-import { withReplica } from './lead.ts';
 import { refreshDerived } from './refresh-derived.ts';
 
-/**
- * Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. With a store nothing
- * else writes there meanwhile.
- */
+/** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
 export async function withRoot<T>(
   config: Config,
   command: string,
@@ -19,15 +15,13 @@ export async function withRoot<T>(
   log: Log = openLog(config.log_level, false),
 ): Promise<T> {
   const { data_root, storm_day_start_hour, lattice, catalogues, now } = config;
-  return withReplica(config, log, async (replica) => {
-    const settings = { catalogues: cataloguesOf(catalogues), lattice, log, replica };
-    const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), settings);
-    try {
-      return await work(root);
-    } finally {
-      await root.close();
-    }
-  });
+  const settings = { catalogues: cataloguesOf(catalogues), lattice, log };
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), settings);
+  try {
+    return await work(root);
+  } finally {
+    await root.close();
+  }
 }
 
 interface SessionNeeds extends Pick<SessionSettings, 'log' | 'move_raw'> {

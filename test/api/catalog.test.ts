@@ -18,10 +18,8 @@ import { openRoot } from '../../pipeline/publish/root.ts';
 import type { UndatedPart } from '../../pipeline/publish/undated.ts';
 import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
-import { nextVersion } from '../../schemas/fence.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { layout } from '../../schemas/layout.ts';
-import { StoreUnavailable } from '../../schemas/object-store/client.ts';
 import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { type Detection, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../support/data/model-rows.ts';
@@ -170,16 +168,14 @@ test('a root with scans and without its switch has no edition', async (t) => {
   await failsWith(t, root, /current\.json is missing, and 2026-05-0[12] holds \d+ scans/);
 });
 
-test('a first commit that has not reached the switch is no loss, whether its writer has a fence or not', async (t) => {
+test('a first commit that has not reached the switch is no loss, a second one is', async (t) => {
   const root = await publishedRoot(t, (await midnight()).slice(0, 1));
   const head = join(root, layout.head(FIRST));
   const manifest = JSON.parse(await fs.readFile(head, 'utf8'));
   await fs.rm(join(root, layout.current));
-  for (const version of [{ commit: 1 }, nextVersion(null, 3)]) {
-    await fs.writeFile(head, JSON.stringify({ ...manifest, ...version }));
-    t.deepEqual((await open(t, root)).edition().dates, []);
-  }
-  await fs.writeFile(head, JSON.stringify({ ...manifest, commit: nextVersion(null, 3).commit + 1, fence: 3 }));
+  await fs.writeFile(head, JSON.stringify({ ...manifest, commit: 1 }));
+  t.deepEqual((await open(t, root)).edition().dates, []);
+  await fs.writeFile(head, JSON.stringify({ ...manifest, commit: 2 }));
   await failsWith(t, root, /current\.json is missing, and 2026-05-01 holds 1 scans/);
 });
 
@@ -384,12 +380,6 @@ test('a closed date that is being opened again is read as it was until the switc
     t.is(each.failure(), null);
     t.deepEqual(each.edition().paths('detections', [FIRST]), before);
     t.is((await each.edition().manifest(FIRST))?.commit, commit - 1);
-  }
-  const fenced = { ...head, ...nextVersion(head, 3), closed: false, files: [] };
-  await fs.writeFile(join(root, layout.head(FIRST)), JSON.stringify(fenced));
-  for (let polls = 0; polls < 2; polls++) {
-    await catalog.refresh();
-    t.deepEqual(catalog.edition().paths('detections', [FIRST]), before, 'also when another writer opens it');
   }
 });
 
@@ -951,62 +941,6 @@ test('an observer that is removed while it reacts is waited for, and told nothin
   t.deepEqual(await removed, [1]);
   await runPending();
   t.deepEqual(begun, [1]);
-});
-
-test('a store that gets out of reach and comes back is reported once each, however often it is polled', async (t) => {
-  let isAway = true;
-  const reported: (string | null)[] = [];
-  const root = {
-    ...openDataRoot(await scratch(t)),
-    mark: async () => {
-      if (isAway) throw new StoreUnavailable('GET http://store/current.json: no answer');
-      return null;
-    },
-  };
-  const catalog = await openCatalog(root, 0, undefined, (reason) => reported.push(reason));
-  t.teardown(() => catalog.close());
-  await catalog.refresh();
-  const away = 'data root: a list cannot be read: GET http://store/current.json: no answer';
-  t.deepEqual(reported, [away]);
-  t.is(catalog.failure(), away);
-  t.not(catalog.outage(), null, 'also where it was away from the start');
-  isAway = false;
-  await catalog.refresh();
-  await catalog.refresh();
-  isAway = true;
-  await catalog.refresh();
-  await catalog.refresh();
-  t.deepEqual(reported, [away, null, away]);
-  t.is(catalog.failure(), null);
-  const outage_ms = catalog.outage();
-  t.true(
-    outage_ms !== null && outage_ms >= 0 && outage_ms < 60_000,
-    'how long, whatever the clock of the machine says',
-  );
-});
-
-test('a store that comes back with data that cannot be read is no longer out of reach', async (t) => {
-  let text: string | null = null;
-  let isAway = false;
-  const reported: (string | null)[] = [];
-  const root = {
-    ...openDataRoot(await scratch(t)),
-    mark: async () => {
-      if (isAway) throw new StoreUnavailable('GET http://store/current.json: no answer');
-      return text;
-    },
-    text: async (path: string) => (path === layout.root ? text : null),
-  };
-  const catalog = await openCatalog(root, 0, undefined, (reason) => reported.push(reason));
-  t.teardown(() => catalog.close());
-  isAway = true;
-  await catalog.refresh();
-  t.not(catalog.outage(), null);
-  [isAway, text] = [false, JSON.stringify({ root_id: 'a', format: 99 })];
-  await catalog.refresh();
-  t.is(catalog.outage(), null);
-  t.regex(catalog.unreadable()?.message ?? '', /root\.json has data format 99/);
-  t.is(reported.at(-1), null);
 });
 
 async function openTerrainOn(t: ExecutionContext, root: string) {

@@ -13,7 +13,6 @@ import { historyLoad } from './history-load.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
 import { match } from './match.ts';
-import { nodes } from './nodes.ts';
 import { nowcast } from './nowcast.ts';
 import { portfolio } from './portfolio.ts';
 import { push } from './push.ts';
@@ -50,7 +49,6 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   feeds,
   serve,
   match,
-  nodes,
   nowcast,
   queue,
   push,
@@ -87,7 +85,6 @@ async function run([name, ...args]: string[]): Promise<void> {
   await serve([]);
   await match();
   await nowcast([]);
-  await nodes([]);
   await queue();
   await push([]);
   await report();

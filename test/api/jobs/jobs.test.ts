@@ -408,32 +408,6 @@ testJobs(
   },
 );
 
-testJobs('where files of other records may lie, only those of jobs that these records know are deleted', async (t) => {
-  t.context.work(smallJobHandlers());
-  const { services } = t.context;
-  const report = await accept(t.context, REPORTS, REPORT_BODY);
-  const exported = await accept(t.context, EXPORTS, EXPORT_BODY);
-  await ended(t.context, REPORTS, report);
-  await ended(t.context, EXPORTS, exported);
-  const { folder } = reportsIn(t.context);
-  const own = basename(await fileOf(t.context, report));
-  for (const name of ['rpt_UNKNOWN-ab.pdf', `${report}-ab.pdf`]) writeFileSync(join(folder, name), CONTENT);
-  const away = async () => {
-    throw new Error('out of reach');
-  };
-  const sweepsWith = (remove = services.jobFiles.remove) =>
-    retention({ ...services, jobFiles: { ...services.jobFiles, is_shared: true, remove } }, SILENT);
-  await runOut(t.context, [exported]);
-  await sweepForADay(t.context, sweepsWith(away));
-  t.deepEqual(await kept(t.context), [report]);
-  const files = () => readdirSync(join(services.files_root, 'exports')).filter((name) => name !== '.making');
-  t.is(files().length, 1);
-  const sweeps = sweepsWith();
-  for (const monotonic_ms of [0, MS_PER_DAY]) await sweeps.sweep(monotonic_ms);
-  t.deepEqual(files(), []);
-  t.deepEqual(reportsIn(t.context).files, [own, 'rpt_UNKNOWN-ab.pdf'].sort());
-});
-
 testJobs('no clock that is set wrong, while the service runs or before it starts, deletes a report', async (t) => {
   t.context.work(smallJobHandlers());
   const { services, clock } = t.context;

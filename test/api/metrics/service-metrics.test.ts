@@ -95,37 +95,6 @@ test('what is not known has no series: no scan, no feed, no worker of deliveries
   t.is(series.get('hail_feed_stale{feed="MESH"}'), 1);
 });
 
-test('a service over a store shows its requests, its cache and its bound, and another one none of these', async (t) => {
-  const { pageOf } = await measured(t);
-  const counts = { hits: 7, misses: 3, downloads: 2, downloaded_bytes: 500, failed_downloads: 1, evictions: 4 };
-  const store_use = {
-    cache: { load: () => ({ bytes: 900, held_bytes: 300 }), bytes_max: 1000, counts },
-    requests: { done: 5, slow_down: 1, failed: 0, refused: 0, unanswered: 2 },
-    onRequest: () => {},
-  };
-  const page = pageOf({ store_use });
-  await page();
-  const ofStore = (series: ReadonlyMap<string, number>) =>
-    Object.fromEntries([...series].filter(([name]) => /^hail_(cache_|store_requests)/.test(name)));
-  t.deepEqual(ofStore(seriesOf(await page())), {
-    hail_cache_bytes: 900,
-    hail_cache_held_bytes: 300,
-    hail_cache_bytes_max: 1000,
-    'hail_cache_files_total{outcome="hit"}': 7,
-    'hail_cache_files_total{outcome="miss"}': 3,
-    hail_cache_downloads_total: 2,
-    hail_cache_downloaded_bytes_total: 500,
-    hail_cache_failed_downloads_total: 1,
-    hail_cache_evictions_total: 4,
-    'hail_store_requests_total{outcome="done"}': 5,
-    'hail_store_requests_total{outcome="slow_down"}': 1,
-    'hail_store_requests_total{outcome="failed"}': 0,
-    'hail_store_requests_total{outcome="refused"}': 0,
-    'hail_store_requests_total{outcome="unanswered"}': 2,
-  });
-  t.deepEqual(ofStore(seriesOf(await (await measured(t)).pageOf()())), {});
-});
-
 test('a clock that is behind the newest scan shows no negative age', async (t) => {
   const { service, pageOf } = await measured(t, await preparedRoot(await midnight()));
   const newest_ms = service.services.catalog.edition().newest_scan_ms ?? 0;

@@ -2,13 +2,7 @@ import test from 'ava';
 import { scratch } from '../../support/data/world.ts';
 import { command } from '../../support/kill/killed.ts';
 
-const STORE = {
-  HAIL_STORE_URL: 'http://127.0.0.1:9/hail',
-  HAIL_STORE_ACCESS_KEY_ID: 'a',
-  HAIL_STORE_SECRET_ACCESS_KEY: 'b',
-};
-
-for (const [args, fault, environment = {}] of [
+for (const [args, fault] of [
   [
     ['backfill', '--from', '2026-04-02', '--to', '2026-04-01', '--source', 'noaa'],
     /--to is 2026-04-01, expected 2026-04-02 \(--from\) or a later date/,
@@ -22,19 +16,9 @@ for (const [args, fault, environment = {}] of [
     ['backfill', '--from', '2026-04-01', '--to', '2026-04-01', '--source', 'noaa', '--folder', 'raw'],
     /--folder goes with --source dir, found --source noaa/,
   ],
-  [
-    ['backfill', '--from', '2026-04-01', '--to', '2026-04-01', '--source', 'noaa', '--again'],
-    /--again goes with HAIL_STORE_URL/,
-  ],
-  [
-    ['backfill', '--from', '2026-04-01', '--to', '2026-04-01', '--source', 'noaa'],
-    /HAIL_STORE_URL is set, expected HAIL_DATABASE_URL with it/,
-    STORE,
-  ],
-  [['work'], /HAIL_STORE_URL is not set, expected the address of a store/],
 ] as const)
-  test(`${args.join(' ')}${'HAIL_STORE_URL' in environment ? ' with a store alone' : ''} is refused with what was expected`, async (t) => {
-    const { code, stderr } = await command(await scratch(t), args, { environment });
+  test(`${args.join(' ')} is refused with what was expected`, async (t) => {
+    const { code, stderr } = await command(await scratch(t), args);
     t.is(code, 2);
     t.regex(stderr, fault);
   });

@@ -5,11 +5,9 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { newClusterStatus } from '../../../pipeline/cluster/status.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { UsageError } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
-import { watchCluster } from '../../../pipeline/metrics/cluster-state.ts';
 import { leaveMetrics } from '../../../pipeline/metrics/leave-metrics.ts';
 import { createPipelineMetrics, observedLog } from '../../../pipeline/metrics/registry.ts';
 import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
@@ -209,45 +207,4 @@ test('a folder that cannot be written is a warning, and the command ends as it w
   const log = { ...silent, warn: (event: string) => warnings.push(event) };
   t.is(await leaveMetrics(config, { command: 'feeds', log }, async () => 7), 7);
   t.deepEqual(warnings, ['Metrics:Write:Failed']);
-});
-
-test('a process that shares a store says whether it leads, and what the store answers; one without a store says nothing', async (t) => {
-  const alone = createPipelineMetrics('1', false);
-  watchCluster(alone, null)();
-  t.is(seriesValue(await alone.registry.metrics(), 'hail_pipeline_leader'), null);
-
-  const metrics = createPipelineMetrics('1', false);
-  const status = newClusterStatus();
-  const refresh = watchCluster(metrics, status);
-  const values = async () => {
-    refresh();
-    const text = await metrics.registry.metrics();
-    const names = [
-      'leader',
-      'lease_fence',
-      'lease_heartbeat_age_seconds',
-      'replica_lag_bytes',
-      'store_requests_total{outcome="slow_down"}',
-    ];
-    return names.map((name) => seriesValue(text, `hail_pipeline_${name}`));
-  };
-  t.deepEqual(await values(), [0, null, null, null, 0]);
-  let age_ms: number | null = 1_500;
-  const never = new AbortController().signal;
-  status.lease = {
-    name: 'live',
-    fence: 7,
-    heartbeat_ms: () => age_ms,
-    check: () => 1,
-    lost: never,
-    release: async () => {},
-  };
-  status.lag = () => ({ partitions: 1, files: 3, bytes: 900 });
-  status.requests.slow_down = 3;
-  t.deepEqual(await values(), [1, 7, 1.5, 900, 3]);
-  age_ms = 6_000;
-  t.deepEqual(await values(), [0, 7, 6, 900, 3]);
-  age_ms = null;
-  status.lag = null;
-  t.deepEqual(await values(), [0, null, null, null, 3]);
 });

@@ -27,11 +27,6 @@ const settings = (data_root: string, mrms_url = 'https://mrms.example', now_ms =
   model: { name: 'hrrr', url: '' },
   storm_day_start_hour: 0,
   raw_keep_days: null,
-  database_url: null,
-  store: null,
-  storeAt: (url) => {
-    throw new Error(`${url} was asked for, expected no store`);
-  },
   reflectivity_keep_hours: 0,
   catalogues: [],
   clock_is_fixed: true,

@@ -8,7 +8,6 @@ import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
 import type { Catalogue } from '../../../pipeline/publish/catalogues.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
-import type { RootReplica } from '../../../pipeline/publish/root-replica.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
@@ -140,7 +139,6 @@ export interface OpenSettings {
   readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
   readonly catalogues?: readonly Catalogue[];
-  readonly replica?: RootReplica;
 }
 
 /** A pool without threads. */
@@ -156,7 +154,6 @@ export async function onRoot<Result>(
   const log = settings.log ?? silent;
   const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, {
     catalogues: settings.catalogues ?? [],
-    replica: settings.replica ?? null,
     log,
   });
   try {

@@ -1,6 +1,5 @@
 import { createMetrics } from '../../../api/http/metrics.ts';
 import { createGauges } from '../../../api/metrics/service-metrics.ts';
-import { watchCluster } from '../../../pipeline/metrics/cluster-state.ts';
 import { addRunGauges } from '../../../pipeline/metrics/leave-metrics.ts';
 import { createPipelineMetrics } from '../../../pipeline/metrics/registry.ts';
 import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
@@ -23,7 +22,6 @@ interface Registered {
 export function pipelineMetrics(): KnownMetric[] {
   const metrics = createPipelineMetrics('1');
   watchRoot(metrics, { data_root: '.', catalogues: [], now: Date.now });
-  watchCluster(metrics, null);
   addRunGauges(metrics.registry);
   return knownIn(metrics.registry.getMetricsAsArray());
 }

@@ -9,7 +9,7 @@ import { openEarlierVariant } from '../../../api/legacy/variant.ts';
 import type { Records } from '../../../api/metering/records.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Telemetry } from '../../../api/middleware/telemetry.ts';
-import { openServices, type Services, type ServicesConfig } from '../../../api/services.ts';
+import { openServices, type Services } from '../../../api/services.ts';
 import { OTHER_FORMATS } from '../../../api/variants.ts';
 import type { WebhookClient } from '../../../api/webhooks/client.ts';
 import { SCRATCH } from '../data/world.ts';
@@ -22,8 +22,7 @@ export interface ServiceOptions {
   readonly endpoints: readonly Endpoint[];
   /** Published data; an empty root when left out. */
   readonly data_root?: string;
-  /** Store of the published data; they are in the root when left out. */
-  readonly published?: Pick<ServicesConfig, 'store' | 'cache_bytes' | 'tiles_url'>;
+  readonly tiles_url?: string;
   /** Another service, whose records this one shares. */
   readonly beside?: Pick<RunningService, 'services' | 'live_key' | 'test_key'>;
   readonly now_ms?: number;
@@ -74,7 +73,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     base_url: 'http://127.0.0.1:8080/v1',
     now,
     formats: OTHER_FORMATS,
-    ...options.published,
+    ...(options.tiles_url === undefined ? {} : { tiles_url: options.tiles_url }),
   });
   const keys =
     beside === undefined
