@@ -17,16 +17,16 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
-    /^pipeline\/(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//,
+    /^pipeline\/(sources|read|simulate|detect|track|swath|tiles)\//,
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [
-    /^pipeline\/(publish|train)\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/publish\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],
   [
-    /^pipeline\/(scans|feeds|model-runs|climatology|catalogues)\//,
+    /^pipeline\/(scans|feeds|forecast|catalogues)\//,
     /^api\/(routes|legacy)\//,
     /^api\/(openapi(-\w+)?|workers|variants|app)\.ts$/,
   ],
@@ -36,13 +36,12 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 ];
 
 /**
- * Stages of the pipeline: none imports another, so that each can be read and tested alone. `train` is none: it fits and
- * measures what the others make. `read/grib2` is a package that any stage may import.
+ * Stages of the pipeline: none imports another, so that each can be read and tested alone. `read/grib2` is a package that any stage may import.
  */
-const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|forecast|derive|tiles)\//;
+const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|tiles)\//;
 
 /** Rooms of the pipeline on one floor, each for one flow of files; what two of them need stands below. */
-const ROOM = /^pipeline\/(scans|feeds|model-runs|climatology|catalogues)\//;
+const ROOM = /^pipeline\/(scans|feeds|forecast|catalogues)\//;
 
 /** Rings between folders that are known and still to be opened: folders in order of their names. */
 const KNOWN_RINGS: readonly string[] = [];
@@ -110,7 +109,7 @@ test('imports only go down the floors', (t) => {
 
 for (const [title, pattern] of [
   ['no stage of the pipeline imports another stage', STAGE],
-  ['scans, feeds, model runs and climatology do not import each other', ROOM],
+  ['scans, feeds and forecast do not import each other', ROOM],
 ] as const)
   test(title, (t) => {
     const roomOf = (file: string) => pattern.exec(file)?.[1] ?? null;

@@ -40,7 +40,7 @@ const constants = tables(DOCUMENT)
 
 test('the page lists the constants of every stage', (t) => {
   const folders = new Set(constants.map(({ path }) => dirname(path)));
-  for (const stage of ['detect', 'track', 'swath', 'derive', 'read', 'sources'])
+  for (const stage of ['detect', 'track', 'swath', 'forecast', 'read', 'sources'])
     t.true(folders.has(`pipeline/${stage}`));
   t.true(constants.length > 100);
 });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
-import type { ClimatologyReport } from '../climatology/derive-climatology.ts';
 import type { Config } from '../config.ts';
+import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
 import { openLog } from '../log.ts';
 import { type BlockageReport, deriveBlockage, deriveClimatology, type RadarSummary } from '../run/derive-tables.ts';
 

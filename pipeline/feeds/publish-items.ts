@@ -8,13 +8,13 @@ import type { Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { type CollectedReports, type CollectedSpan, collectedReports } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
-import { collectedRows } from '../derive/collected-spans.ts';
 import { PipelineError } from '../error.ts';
 import { sha256 } from '../files.ts';
 import { readNewest, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import type { UndatedSegment } from '../publish/undated.ts';
+import { collectedRows } from './collected-spans.ts';
 import type { Collection, FeedFile, FeedItems, ReceivedItem } from './define-feed.ts';
 
 /** Items this near to the turn of a month decide about rows of the other month: corrections, products of a watch. */

@@ -1,11 +1,11 @@
 import { type FileReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { addDays, MS_PER_DAY, MS_PER_HOUR, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
-import { uniqueReports } from '../derive/unique-reports.ts';
 import { BadInput } from '../error.ts';
 import { readLsrGeoJson } from '../read/lsr-geojson.ts';
 import { readLsrText } from '../read/lsr-text.ts';
 import { convectiveDateOf, readSpcReports } from '../read/spc-reports.ts';
 import { type Collection, type FeedFile, feed, hasAwipsLine, isJsonWith } from './define-feed.ts';
+import { uniqueReports } from './unique-reports.ts';
 import { fetchPages } from './web-pages.ts';
 
 /** Daily lists of the Storm Prediction Center, filtered and raw. */

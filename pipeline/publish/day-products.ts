@@ -1,12 +1,14 @@
+import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
+import type { PixelSet } from '../../schemas/geo/rings.ts';
+import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
 import { type EventDay, eventDays, type Swath, swaths } from '../../schemas/tables/derived.ts';
 import { type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { scanTime } from '../../schemas/time.ts';
-import { type EventFacts, eventDay } from '../derive/event-days.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { drawDailyTiles } from '../tiles/daily-tiles.ts';
@@ -129,4 +131,28 @@ async function gridBounds(engine: Engine, paths: readonly string[], lattice: Lat
      FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,
   );
   return [west, south, east, north];
+}
+
+/** Aggregates of the detections >= 19 mm of a storm date; instants in epoch milliseconds. */
+type EventFacts = Pick<
+  EventDay,
+  'storm_date' | 'cell_count' | 'max_size_mm' | 'n_detections' | 'first_detected' | 'last_detected'
+>;
+
+/**
+ * The event day of a storm date from its detections >= 19 mm: their pixels, each at least once and in any order, and their
+ * aggregates. `affected_area_km2` is the geodesic area of the hull of the pixels' corners; two distant storms make it huge.
+ * Throws RangeError without any pixel.
+ */
+export function eventDay(pixels: PixelSet, facts: EventFacts): EventDay {
+  if (pixels.rows.length === 0) throw new RangeError('no pixels were given, expected at least one');
+  const hull = pixelHull(pixels);
+  const centroid = ringCentroid(hull);
+  return {
+    ...facts,
+    affected_area_km2: geodesicAreaKm2(hull),
+    centroid_lat: centroid.lat,
+    centroid_lon: centroid.lon,
+    hull: polygonToWkt([hull]),
+  };
 }

@@ -1,14 +1,27 @@
+import { ROW_STRIDE } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { CommittedScan } from '../../schemas/manifest.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
-import type { Cell, DayMax, Detection, Frame, ProbSevereObject, TrackPoint } from '../../schemas/tables/radar.ts';
+import type {
+  Cell,
+  DayMax,
+  Detection,
+  Frame,
+  ProbSevereObject,
+  TrackPoint,
+  Uncovered,
+} from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
-import type { FrameShape } from '../derive/frame-row.ts';
-import { type UncoveredPatch, uncoveredRows } from '../derive/uncovered-rows.ts';
 import type { Engine } from '../duckdb.ts';
 import type { StagedFile } from './commit.ts';
 import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
 import { stageState, stageTable, stageTiles } from './stage.ts';
+
+/** Row of the frames table, without the path and size of the scan tiles. */
+export type FrameShape = Omit<Frame, 'tile_path' | 'tile_bytes'>;
+
+/** A run of blocks that no radar covered in one scan, as a rectangle of the lattice. */
+export type UncoveredPatch = Pick<Uncovered, 'row_first' | 'row_last' | 'col_first' | 'col_last'>;
 
 /** Products of one scan. */
 export interface ScanProducts {
@@ -100,4 +113,34 @@ function stageScanTiles(staging: string, scan: ScanProducts, segment: string): P
   const destination = { folder: layout.scanTiles(scan.storm_date), stem: id };
   const covers = { segment, first_scan: id, last_scan: id };
   return stageTiles(staging, 'scan-tiles', scan.archive, destination, covers, scan.frame.max_size_mm);
+}
+
+/** Coverage of a scan. */
+interface ScanOfPatches {
+  readonly scan_time: number;
+  readonly storm_date: string;
+  readonly uncovered: readonly UncoveredPatch[] | null;
+}
+
+/** Rows of the scans of one storm date, given in order of time. A block that stays uncovered from scan to scan is one row. */
+export function uncoveredRows(scans: readonly ScanOfPatches[]): Uncovered[] {
+  const rows: Uncovered[] = [];
+  let open = new Map<number, Uncovered>();
+  for (const { scan_time, storm_date, uncovered } of scans) {
+    const next = new Map<number, Uncovered>();
+    for (const patch of uncovered ?? []) {
+      const known = open.get(keyOf(patch));
+      const row = known ?? { storm_date, ...patch, first_scan: scan_time, last_scan: scan_time, scans: 0 };
+      if (known === undefined) rows.push(row);
+      row.last_scan = scan_time;
+      row.scans += 1;
+      next.set(keyOf(patch), row);
+    }
+    open = next;
+  }
+  return rows;
+}
+
+function keyOf({ row_first, row_last, col_first, col_last }: UncoveredPatch): number {
+  return ((row_first * ROW_STRIDE + col_first) * ROW_STRIDE + col_last) * ROW_STRIDE + (row_last - row_first);
 }

@@ -3,12 +3,14 @@ import type { Manifest } from '../../schemas/manifest.ts';
 import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
-import { contradiction } from '../forecast/coherence.ts';
 import { tablePaths } from './manifests.ts';
 
 /** Version of the forecast from which its hours are shifted to agree with their day. */
 const SHIFTED_FROM = 2;
 const HOURS = 24;
+
+/** Hours of a day, from 12 UTC on, as probabilities from 0 to 1; null for an hour that is not known. */
+export type DayHours = readonly (number | null)[];
 
 /** A published day of a cell and the hours of the forecast in it; `hours` counts from 12 UTC. */
 interface CellDay {
@@ -74,4 +76,35 @@ function endOf(start_ms: number, hour: number): number {
 
 function shown(probability: number): string {
   return String(Math.round(1000 * probability) / 1000);
+}
+
+/** How published hours contradict their day. */
+type Contradiction =
+  | { readonly kind: 'hour_above_day'; readonly hour: number; readonly probability: number }
+  | { readonly kind: 'day_above_hours'; readonly together: number };
+
+/**
+ * How hours contradict the probability of their day (0 to 1), null when they agree with it: no hour is likelier than the day, and
+ * the day is no likelier than all of its hours if they were independent. The second applies only where all hours are known: hail
+ * may come in the others.
+ */
+export function contradiction(day: number, hours: DayHours): Contradiction | null {
+  let likeliest = -1;
+  let none = 1;
+  let is_whole = true;
+  for (const [k, p] of hours.entries()) {
+    if (p === null) is_whole = false;
+    else {
+      none *= 1 - p;
+      if (p > (hours[likeliest] ?? -1)) likeliest = k;
+    }
+  }
+  const most = hours[likeliest] ?? null;
+  if (most !== null && exceeds(most, day)) return { kind: 'hour_above_day', hour: likeliest, probability: most };
+  return is_whole && exceeds(day, 1 - none) ? { kind: 'day_above_hours', together: 1 - none } : null;
+}
+
+/** True when one probability is larger than another by more than errors of floating point. */
+function exceeds(a: number, b: number): boolean {
+  return a > b + 1e-9;
 }

@@ -1,14 +1,14 @@
 import { feedsOff } from '../../schemas/collections.ts';
 import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
-import { refreshClimatology } from '../climatology/derive-climatology.ts';
-import { datesToCount } from '../climatology/hail-dates.ts';
 import type { Config } from '../config.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
 import { openWebFeed, WEB_FEEDS } from '../feeds/web-feeds.ts';
+import { refreshClimatology } from '../forecast/derive-climatology.ts';
+import { datesToCount } from '../forecast/hail-dates.ts';
+import { modelFeed } from '../forecast/model-feed.ts';
+import { publishOutlook } from '../forecast/publish-outlook.ts';
 import type { Log } from '../log.ts';
-import { modelFeed } from '../model-runs/model-feed.ts';
-import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import type { HttpOptions } from '../sources/http.ts';
 import { openWeb } from '../sources/http.ts';
 

@@ -1,8 +1,8 @@
 import { LATTICES } from '../../schemas/geo/lattice.ts';
-import { refreshClimatology } from '../climatology/derive-climatology.ts';
 import { isIsolated } from '../error.ts';
+import { refreshClimatology } from '../forecast/derive-climatology.ts';
+import { publishOutlook } from '../forecast/publish-outlook.ts';
 import type { Log } from '../log.ts';
-import { publishOutlook } from '../model-runs/publish-outlook.ts';
 import { DERIVED_CLIMATOLOGY, DERIVED_OUTLOOK, type DerivedTable, readOutdated } from '../publish/derived.ts';
 import type { Root } from '../publish/root.ts';
 

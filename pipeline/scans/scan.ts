@@ -1,8 +1,6 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { frameRow } from '../derive/frame-row.ts';
-import { uncoveredPatches } from '../derive/uncovered-rows.ts';
 import { findCells, trackedCells } from '../detect/cells.ts';
 import { findDetections } from '../detect/detections.ts';
 import { labelHail } from '../detect/label.ts';
@@ -19,6 +17,7 @@ import { advanceTracks } from '../track/advance.ts';
 import { cutCells } from '../track/edge.ts';
 import { motionsSince } from '../track/live-tracks.ts';
 import { patternMotion } from '../track/pattern-motion.ts';
+import { frameRow, uncoveredPatches } from './frame-row.ts';
 import { previousField, type TrackingState, toPreviousScan } from './tracking-state.ts';
 
 /** Inputs of a scan besides its files and the scans before it. */

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { getHailRisk } from '../../api/routes/hail-risk.ts';
 import { cellOf, hailRisk as riskAt } from '../../api/rules/hail-risk.ts';
-import { refreshClimatology } from '../../pipeline/climatology/derive-climatology.ts';
+import { refreshClimatology } from '../../pipeline/forecast/derive-climatology.ts';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { Position } from '../../schemas/geo/position.ts';

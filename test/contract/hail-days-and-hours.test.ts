@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
-import { contradiction } from '../../pipeline/forecast/coherence.ts';
 import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
-import { publishForecast } from '../../pipeline/model-runs/publish-forecast.ts';
-import { publishOutlook } from '../../pipeline/model-runs/publish-outlook.ts';
+import { publishForecast } from '../../pipeline/forecast/publish-forecast.ts';
+import { publishOutlook } from '../../pipeline/forecast/publish-outlook.ts';
+import { contradiction } from '../../pipeline/publish/verify-hours.ts';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
 import { HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';

@@ -8,7 +8,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { z } from 'zod';
 import { editionName, shownHead } from '../../pipeline/catalogues/views-sql.ts';
-import { refreshClimatology } from '../../pipeline/climatology/derive-climatology.ts';
+import { refreshClimatology } from '../../pipeline/forecast/derive-climatology.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readCurrent, readHead, readManifest } from '../../pipeline/publish/manifests.ts';
 import type { Table } from '../../schemas/columns.ts';

@@ -23,7 +23,7 @@ import {
 } from '../../../api/queries/verification.ts';
 import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { openTerrain } from '../../../api/terrain.ts';
-import { uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
+import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';

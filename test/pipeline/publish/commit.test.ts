@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/derive/uncovered-rows.ts';
+import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import test from 'ava';
-import { refreshClimatology } from '../../../pipeline/climatology/derive-climatology.ts';
-import { datesToCount, readHail, yearsOfData } from '../../../pipeline/climatology/hail-dates.ts';
-import { conusCells } from '../../../pipeline/climatology/risk-grid.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
 import { pollFeed, publishPoll, waitAfter } from '../../../pipeline/feeds/schedule.ts';
+import { refreshClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
+import { datesToCount, readHail, yearsOfData } from '../../../pipeline/forecast/hail-dates.ts';
+import { conusCells } from '../../../pipeline/forecast/risk-grid.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import type { DateHead } from '../../../pipeline/publish/published-dates.ts';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ModelServer } from '../../../pipeline/model-runs/model-download.ts';
+import type { ModelServer } from '../../../pipeline/forecast/model-download.ts';
 
 /** A request that the server received. */
 export interface SeenRequest {

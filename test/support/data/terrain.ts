@@ -1,4 +1,4 @@
-import type { RayStep } from '../../../pipeline/derive/blockage.ts';
+import type { RayStep } from '../../../pipeline/read/beam-blockage.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import { blockage } from '../../../schemas/tables/derived.ts';
 import type { DemFile } from './dem.ts';

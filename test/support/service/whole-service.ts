@@ -4,7 +4,7 @@ import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/public-pages.ts';
 import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/variants.ts';
-import { refreshClimatology } from '../../../pipeline/climatology/derive-climatology.ts';
+import { refreshClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
 import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../data/model-rows.ts';

@@ -1,8 +1,12 @@
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
-import { type CellHour, cellHour } from '../forecast/model-cells.ts';
+import { MS_PER_HOUR } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
+import type { Log } from '../log.ts';
 import { type ModelClaim, type ModelFile, readModelHour } from '../read/model-hour.ts';
 import type { RejectedItem } from '../read/rejected-item.ts';
 import { answerRequests, startWorkers } from '../worker-pool.ts';
+import type { ModelHourName } from './model-bucket.ts';
+import { type CellHour, cellHour } from './model-cells.ts';
 
 /** An hour takes a second or two; on a machine that is busy with scans many times that. */
 const DECODE_ALLOWED_MS = 120_000;
@@ -31,6 +35,25 @@ export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS) {
     limit: { ms: allowed_ms, reason: `no model hour decoded within ${allowed_ms} ms` },
   });
   return { decode: run, close };
+}
+
+/** An hour of a run decoded from its files, or the reason why they cannot be used. */
+export async function decodeHour(
+  decoder: ModelDecoder,
+  files: readonly ModelFile[],
+  { model, run_time, lead_h }: ModelHourName,
+  log: Log,
+): Promise<CellHour | BadInput> {
+  try {
+    const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
+    const { hour, set_aside } = await decoder.decode({ files, claim });
+    for (const { item, reason } of set_aside) log.warn('Model:Field:Rejected', { file: item, reason });
+    return hour;
+  } catch (error) {
+    if (!(error instanceof BadInput)) throw error;
+    log.warn('Model:Hour:Refused', { file: error.subject, reason: error.reason });
+    return error;
+  }
 }
 
 answerRequests(import.meta.url, ({ files, claim }: DecodeRequest): DecodedHour => {

@@ -7,8 +7,6 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { BadInput, NotFound, Unreadable } from '../../../pipeline/error.ts';
 import { pollFeed, publishPoll } from '../../../pipeline/feeds/schedule.ts';
-import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
-import { type Log, openLog, silent } from '../../../pipeline/log.ts';
 import {
   type FieldSelector,
   horizonHours,
@@ -17,14 +15,16 @@ import {
   parseModelKey,
   selectRanges,
   usefulRuns,
-} from '../../../pipeline/model-runs/model-bucket.ts';
-import { openModelDecoder } from '../../../pipeline/model-runs/model-decoder.ts';
-import { fetchModelHour } from '../../../pipeline/model-runs/model-download.ts';
-import { modelFeed } from '../../../pipeline/model-runs/model-feed.ts';
-import { listModelFolder, readModelFolder } from '../../../pipeline/model-runs/model-folder.ts';
-import { hourName, readModelHourCache, writeModelHourCache } from '../../../pipeline/model-runs/model-hour-cache.ts';
-import { publishedReach, publishForecast } from '../../../pipeline/model-runs/publish-forecast.ts';
-import { publishOutlook } from '../../../pipeline/model-runs/publish-outlook.ts';
+} from '../../../pipeline/forecast/model-bucket.ts';
+import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
+import { openModelDecoder } from '../../../pipeline/forecast/model-decoder.ts';
+import { fetchModelHour } from '../../../pipeline/forecast/model-download.ts';
+import { modelFeed } from '../../../pipeline/forecast/model-feed.ts';
+import { listModelFolder, readModelFolder } from '../../../pipeline/forecast/model-folder.ts';
+import { hourName, readModelHourCache, writeModelHourCache } from '../../../pipeline/forecast/model-hour-cache.ts';
+import { publishedReach, publishForecast } from '../../../pipeline/forecast/publish-forecast.ts';
+import { publishOutlook } from '../../../pipeline/forecast/publish-outlook.ts';
+import { type Log, openLog, silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { BadInput, NotFound, Unreadable } from '../error.ts';
 import { readable } from '../files.ts';
-import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { ModelFile } from '../read/model-hour.ts';
 import { type ModelHourName, modelKeys, parseModelKey } from './model-bucket.ts';
-import { openModelDecoder } from './model-decoder.ts';
-import { decodeHour } from './model-feed.ts';
+import type { CellHour } from './model-cells.ts';
+import { decodeHour, openModelDecoder } from './model-decoder.ts';
 
 /** Bound on the files of an hour: 150 MB in HRRR, more in RRFS. */
 const MAX_WHOLE_BYTES = 1024 * 2 ** 20;

@@ -8,10 +8,10 @@ import { layout } from '../../schemas/layout.ts';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { namesIn, replaceFile } from '../files.ts';
-import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
+import type { CellHour } from './model-cells.ts';
 
 /** Version of the file format. Hours of another version are fetched again. */
 const VERSION = 1;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import fc from 'fast-check';
-import { collectedRows } from '../../../pipeline/derive/collected-spans.ts';
-import { type EventFacts, eventDay } from '../../../pipeline/derive/event-days.ts';
-import { uniqueReports } from '../../../pipeline/derive/unique-reports.ts';
+import { collectedRows } from '../../../pipeline/feeds/collected-spans.ts';
+import { uniqueReports } from '../../../pipeline/feeds/unique-reports.ts';
+import { eventDay } from '../../../pipeline/publish/day-products.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
 import { LATTICES, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import { EventDay } from '../../../schemas/tables/derived.ts';
@@ -14,7 +14,7 @@ import { drawPixels } from '../../support/data/pixels.ts';
 import { DAY, DAY_MS } from '../../support/data/rows.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
-const FACTS: EventFacts = {
+const FACTS: Parameters<typeof eventDay>[1] = {
   storm_date: DAY,
   cell_count: 2,
   max_size_mm: 22,

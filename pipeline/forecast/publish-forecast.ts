@@ -1,13 +1,13 @@
 import { layout } from '../../schemas/layout.ts';
 import { type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
 import { sqlList } from '../duckdb.ts';
-import { hourProbability } from '../forecast/diurnal-climatology.ts';
-import { hourColumns } from '../forecast/hour-columns.ts';
-import { type HourlyClimatology, hourlyForecast } from '../forecast/hourly.ts';
-import type { CellHour } from '../forecast/model-cells.ts';
-import type { Climatology } from '../forecast/outlook.ts';
 import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
+import { hourProbability } from './diurnal-climatology.ts';
+import { hourColumns } from './hour-columns.ts';
+import { type HourlyClimatology, hourlyForecast } from './hourly.ts';
+import type { CellHour } from './model-cells.ts';
+import type { Climatology } from './outlook.ts';
 import { publishDays, readClimatology } from './publish-outlook.ts';
 
 /** Hours of the interface. */

@@ -2,12 +2,11 @@ import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { BadInput, PipelineError } from '../error.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
-import type { CellHour } from '../forecast/model-cells.ts';
 import type { Log } from '../log.ts';
-import type { ModelFile } from '../read/model-hour.ts';
 import { Unavailable } from '../sources/http.ts';
 import { horizonHours, type ModelHourName, usefulRuns } from './model-bucket.ts';
-import { type ModelDecoder, openModelDecoder } from './model-decoder.ts';
+import type { CellHour } from './model-cells.ts';
+import { decodeHour, type ModelDecoder, openModelDecoder } from './model-decoder.ts';
 import { fetchModelHour, type ModelServer } from './model-download.ts';
 import { hourName, readModelHourCache, writeModelHourCache } from './model-hour-cache.ts';
 import { publishedReach, publishForecast } from './publish-forecast.ts';
@@ -153,24 +152,5 @@ async function fetchHour(name: ModelHourName, server: ModelServer) {
   } catch (error) {
     if (error instanceof Unavailable || error instanceof BadInput) return error;
     throw error;
-  }
-}
-
-/** An hour of a run decoded from its files, or the reason why they cannot be used. */
-export async function decodeHour(
-  decoder: ModelDecoder,
-  files: readonly ModelFile[],
-  { model, run_time, lead_h }: ModelHourName,
-  log: Log,
-): Promise<CellHour | BadInput> {
-  try {
-    const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
-    const { hour, set_aside } = await decoder.decode({ files, claim });
-    for (const { item, reason } of set_aside) log.warn('Model:Field:Rejected', { file: item, reason });
-    return hour;
-  } catch (error) {
-    if (!(error instanceof BadInput)) throw error;
-    log.warn('Model:Hour:Refused', { file: error.subject, reason: error.reason });
-    return error;
   }
 }

@@ -1,17 +1,22 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { usStates } from '../../../api/rules/geo/us-states.ts';
-import { climatologyRows, percentileRanks } from '../../../pipeline/climatology/climatology-rows.ts';
-import { ANY, countHail, type HailDay, SEVERE, SIGNIFICANT } from '../../../pipeline/climatology/hail-counts.ts';
-import { type HailRates, hailRates, makeNested, priorRates } from '../../../pipeline/climatology/hail-rates.ts';
-import { hailSeason } from '../../../pipeline/climatology/hail-season.ts';
+import { climatologyRows, percentileRanks } from '../../../pipeline/forecast/climatology-rows.ts';
+import { ANY, countHail, type HailDay, SEVERE, SIGNIFICANT } from '../../../pipeline/forecast/hail-counts.ts';
+import {
+  type HailRates,
+  hailRates,
+  hailSeason,
+  makeNested,
+  priorRates,
+} from '../../../pipeline/forecast/hail-rates.ts';
 import {
   availableCells,
   cellReaches,
   conusCells,
   type RiskCell,
   type RiskGrid,
-} from '../../../pipeline/climatology/risk-grid.ts';
+} from '../../../pipeline/forecast/risk-grid.ts';
 import {
   dayOfYear,
   daysOfMonth,
@@ -21,7 +26,7 @@ import {
   sumsAround,
   weightSums,
   YEAR_DAYS,
-} from '../../../pipeline/climatology/smoothing.ts';
+} from '../../../pipeline/forecast/smoothing.ts';
 import { detectionQuality } from '../../../schemas/geo/beam.ts';
 import { destination, distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';

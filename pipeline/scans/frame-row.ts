@@ -1,11 +1,9 @@
 import { windowBbox } from '../../schemas/geo/lattice.ts';
 import { SIZE_CAP_MM } from '../../schemas/size.ts';
-import type { Cell, Detection, Frame, TrackPoint } from '../../schemas/tables/radar.ts';
+import type { Cell, Detection, TrackPoint } from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
 import type { ScanInput } from '../grid.ts';
-
-/** Row of the frames table, without the path and size of the scan tiles. */
-export type FrameShape = Omit<Frame, 'tile_path' | 'tile_bytes'>;
+import type { FrameShape, UncoveredPatch } from '../publish/segment.ts';
 
 /** Summary of a scan in one row: coverage, counts, and storms, largest first. */
 export function frameRow(
@@ -58,4 +56,18 @@ function storms(tracks: readonly TrackPoint[]) {
 
 function round(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
+}
+
+/** Blocks of the grid of a scan without radar coverage; null when unknown. */
+export function uncoveredPatches({ mesh: { window }, uncovered }: ScanInput): UncoveredPatch[] | null {
+  if (uncovered === null) return null;
+  const block_px = Math.round(uncovered.step_deg / window.lattice.step);
+  const [last_row, last_col] = [window.row0 + window.rows - 1, window.col0 + window.cols - 1];
+  return uncovered.runs.map(([row, start, end]) => ({
+    row_first: window.row0 + row * block_px,
+    // The last block of a grid may be partial.
+    row_last: Math.min(last_row, window.row0 + (row + 1) * block_px - 1),
+    col_first: window.col0 + start * block_px,
+    col_last: Math.min(last_col, window.col0 + end * block_px - 1),
+  }));
 }

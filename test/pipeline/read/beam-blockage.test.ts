@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import type { HeightGrid } from '../../../pipeline/grid.ts';
 import {
   type ExaminedRadar,
   examineRadars,
+  heightWindow,
   type RadarBlockage,
   radarBlockage,
-} from '../../../pipeline/derive/blockage.ts';
-import { type HeightAt, heightWindow } from '../../../pipeline/derive/height-window.ts';
-import type { HeightGrid } from '../../../pipeline/grid.ts';
+} from '../../../pipeline/read/beam-blockage.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import type { Antenna } from '../../../schemas/geo/beam.ts';
 import { distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
@@ -17,6 +17,8 @@ import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { demFile } from '../../support/data/dem.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { scratch } from '../../support/data/world.ts';
+
+type HeightAt = Parameters<typeof radarBlockage>[1];
 
 const SITE: Antenna = { id: 'KAAA', lat: 40, lon: -95, antenna_m: 300, ground_m: 270 };
 const CELL_KM = 0.25;

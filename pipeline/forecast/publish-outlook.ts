@@ -9,19 +9,13 @@ import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { type Forecast, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
-import {
-  type HourColumns,
-  type HourFacts,
-  hourColumns,
-  type ModelRow,
-  modelProbability,
-} from '../forecast/hour-columns.ts';
-import { type CellOutlook, type Climatology, firstOutlookDate, outlookMaker } from '../forecast/outlook.ts';
 import { DERIVED_OUTLOOK, readInputVersions } from '../publish/derived.ts';
 import { publishedPaths, readHead, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import type { UndatedPart } from '../publish/undated.ts';
+import { type HourColumns, type HourFacts, hourColumns, type ModelRow, modelProbability } from './hour-columns.ts';
+import { type CellOutlook, type Climatology, firstOutlookDate, outlookMaker } from './outlook.ts';
 
 /** Days from the first date for which outlooks of the Storm Prediction Center are read: they reach day 8. */
 const SPC_DAYS = 8;
