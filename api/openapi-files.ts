@@ -42,7 +42,7 @@ export function filePaths(): Readonly<Record<string, ZodOpenApiOperationObject>>
         'A PMTiles archive, free and without a key: readers ask for ranges of it. `/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.',
       params: { path, header: RANGE_HEADERS },
       media_types: [PMTILES_TYPE],
-      refusals: ['not_found', 'overloaded', 'data_unavailable'],
+      refusals: ['not_found', 'overloaded'],
     });
   const scan = z.object({ date, file });
   return {
@@ -59,7 +59,7 @@ export function filePaths(): Readonly<Record<string, ZodOpenApiOperationObject>>
         header: RANGE_HEADERS,
       },
       media_types: ['application/pdf', ...Object.values(FILE_KINDS).map(({ media_type }) => mediaType(media_type))],
-      refusals: ['forbidden', 'not_found', 'overloaded', 'data_unavailable', 'metering_unavailable'],
+      refusals: ['forbidden', 'not_found', 'overloaded', 'metering_unavailable'],
     }),
     '/tiles/scan/{date}/{file}': tileArchive('Scan', scan),
     '/tiles/reflectivity/{date}/{file}': tileArchive('Reflectivity', scan),

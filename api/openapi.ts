@@ -308,7 +308,7 @@ function errorCodes(endpoint: Endpoint): readonly ErrorCode[] {
     ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
     ...(examplePrice(endpoint) === null
       ? []
-      : (['spend_cap_exceeded', 'upstream_write_failed', 'overloaded', 'data_unavailable'] as const)),
+      : (['spend_cap_exceeded', 'upstream_write_failed', 'overloaded'] as const)),
   ];
 }
 

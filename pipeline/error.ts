@@ -34,6 +34,11 @@ export class Conflict extends PipelineError {
   override name = 'Conflict';
 }
 
+/** Another process holds the lock of the data root. */
+export class RootHeld extends Conflict {
+  override name = 'RootHeld';
+}
+
 /** The requested thing does not exist: exit code 3. */
 export class NotFound extends PipelineError {
   override name = 'NotFound';

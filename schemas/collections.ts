@@ -31,7 +31,6 @@ export type FeedState = z.infer<typeof FeedState>;
 export const FeedStates = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   feeds: z.array(FeedState),
-  fence: z.int().positive().optional().meta({ description: 'In a store: number of the lease of its writer.' }),
 });
 
 /** Feeds whose content ends with CONUS: outlooks and reports of the Storm Prediction Center, models, and what is made of them. */

@@ -41,11 +41,6 @@ export const ERRORS = {
   range_not_satisfiable: { status: 416, meaning: 'the range lies behind the end of the file' },
   headers_too_large: { status: 431, meaning: 'request headers too large' },
   overloaded: { status: 503, meaning: 'more is asked at once than is served; nothing was charged' },
-  data_unavailable: {
-    status: 503,
-    meaning:
-      'the store of the published data is out of reach, and the answer needs more than is here; nothing was charged',
-  },
 } as const;
 
 export type ErrorCode = keyof typeof ERRORS;
@@ -91,8 +86,6 @@ export const ERROR_ADVICE: Readonly<Record<ErrorCode, string>> = {
   range_not_satisfiable: 'Read the size of the file from `Content-Range` and ask for a range within it.',
   headers_too_large: 'Send fewer or shorter headers, cookies in particular. The message names the largest size.',
   overloaded: 'Wait as many seconds as `Retry-After` says, then repeat with fewer calls at a time.',
-  data_unavailable:
-    'Wait as many seconds as `Retry-After` says, then repeat. Answers whose data the service has are given all the same.',
 };
 
 /** Message of each code whose message does not depend on the endpoint; figures in it are examples. */
@@ -113,7 +106,6 @@ export const ERROR_MESSAGES = {
   unsupported_media_type: 'Content-Type is not application/json',
   headers_too_large: 'headers are 20480 bytes, expected at most 16384',
   overloaded: 'too many questions wait to be answered',
-  data_unavailable: 'the published data are out of reach now, nothing was charged',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 export const ErrorBody = z

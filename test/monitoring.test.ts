@@ -69,7 +69,7 @@ test('the rows of the dashboard are the parts that an operator asks for', (t) =>
   const rows = dashboardPanels().filter(({ type }) => type === 'row');
   t.deepEqual(
     rows.map(({ title }) => title),
-    ['At a glance', 'Pipeline', 'Data', 'Store', 'Service', 'Deliveries', 'Jobs', 'Machine'],
+    ['At a glance', 'Pipeline', 'Data', 'Service', 'Deliveries', 'Jobs', 'Machine'],
   );
 });
 

@@ -21,6 +21,7 @@ interface Options {
   readonly seed?: number;
   readonly hours?: number;
   readonly feeds?: readonly string[] | false;
+  readonly wait?: true;
 }
 
 /** `hail-pipeline stream`: follows a source and publishes each scan as it comes, until it is stopped. */
@@ -58,9 +59,10 @@ export function streamCommand(config: () => Config): Command {
       ).argParser(feedList),
     )
     .option('--no-feeds', 'scans only')
+    .option('--wait', 'stand by while another process holds the data root, and go on from it once that ends')
     .addHelpText(
       'after',
-      '\nExamples:\n  hail-pipeline stream                                 follow the public bucket\n  hail-pipeline stream --source dir --from ~/incoming  watch a folder\n  hail-pipeline stream --source simulate               storms that are not real, as a live demo',
+      '\nExamples:\n  hail-pipeline stream                                 follow the public bucket\n  hail-pipeline stream --source dir --from ~/incoming  watch a folder\n  hail-pipeline stream --source simulate               storms that are not real, as a live demo\n  hail-pipeline stream --wait                          a second stream that stands by',
     )
     .action(async (options: Options) => {
       const source = sourceOf(options);
@@ -79,6 +81,7 @@ export function streamCommand(config: () => Config): Command {
         every_ms: source.kind === 'simulate' ? SIMULATED_POLL_MS : (options.every ?? 5) * 1000,
         threads: readerThreads(),
         print,
+        wait: options.wait === true,
         signal: stop.signal,
       };
       const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);

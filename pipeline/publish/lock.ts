@@ -1,11 +1,11 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { systemFault } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { Conflict, PipelineError, RootLost } from '../error.ts';
+import { PipelineError, RootHeld, RootLost } from '../error.ts';
 
 /** Result codes of SQLite. */
 const BUSY = 5;
@@ -13,19 +13,19 @@ const NOT_A_DATABASE = 26;
 
 export interface Lock {
   /**
-   * Throws RootLost unless root and lock file are still the ones that were locked. A lock holds a file, not a path: after the
-   * root was moved away or the file deleted, another pipeline may have locked a new file at that path.
+   * Throws RootLost unless root, lock file and name of the holder are the ones of this process. A lock holds a file, not a path:
+   * after the root was moved away or the file deleted, another pipeline may have locked a new file at that path.
    */
   readonly check: () => void;
   readonly release: () => void;
 }
 
 /**
- * Takes the writer's lock of a data root. Throws Conflict that names the holder when another process has the lock, and
+ * Takes the writer's lock of a data root. Throws RootHeld that names the holder when another process has the lock, and
  * PipelineError when the root cannot be used at all.
  *
- * The lock is an exclusive transaction on a small SQLite file, because the operating system releases such a lock however its
- * holder dies. A process number in a file would not do: another process may get the number of a dead holder.
+ * The lock is an exclusive transaction on a small SQLite file: the operating system releases it however its holder dies.
+ * Each holder puts a new file with its name beside it: a holder whose lock a file server has given to another one sees that.
  */
 export function takeLock(dataRoot: string, command: string, now_ms: number): Lock {
   const database = openLock(dataRoot);
@@ -34,7 +34,7 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
   } catch (error) {
     database.close();
     if ((error as { errcode?: number }).errcode !== BUSY) throw unusable(dataRoot, error);
-    throw new Conflict('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
+    throw new RootHeld('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
   }
   const release = () => {
     try {
@@ -43,14 +43,16 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
       database.close();
     }
   };
+  const name = join(dataRoot, layout.lockHolder);
   const holder = { pid: process.pid, host: hostname(), command, since: timestamp(now_ms) };
   try {
-    writeFileSync(join(dataRoot, layout.lockHolder), `${JSON.stringify(holder)}\n`);
+    writeFileSync(`${name}.${process.pid}`, `${JSON.stringify(holder)}\n`);
+    renameSync(`${name}.${process.pid}`, name);
   } catch (error) {
     release();
     throw error;
   }
-  const places = [join(dataRoot, layout.lock), dataRoot].map((path) => ({ path, locked: identityOf(path) }));
+  const places = [join(dataRoot, layout.lock), name, dataRoot].map((path) => ({ path, locked: identityOf(path) }));
   const check = () => {
     for (const { path, locked } of places) {
       const found = identityOf(path);

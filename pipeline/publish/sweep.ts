@@ -192,7 +192,6 @@ async function manifestsInUse(
     .filter((name) => /^\d{6,}\.json$/.test(name))
     .map((name) => Number.parseInt(name, 10))
     .filter((commit) => commit <= newest)
-    // By number, not by name: with a fence they have more digits.
     .sort((a, b) => a - b);
   const inUse: number[] = [];
   for (const [index, commit] of commits.entries()) {

@@ -1,10 +1,9 @@
 import { cataloguesOf } from '../catalogues/catalogues.ts';
 import type { Config } from '../config.ts';
-import { isTransient } from '../error.ts';
+import { isTransient, RootHeld } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { readLattice } from '../publish/root-name.ts';
 import { type ReadPool, startReadPool } from '../scans/read-ahead.ts';
 import { secondsSince } from '../scans/seconds-since.ts';
 import { openSession, type Session } from '../scans/session.ts';
@@ -28,6 +27,8 @@ const FINISH_EVERY_MS = 5 * 60_000;
 const SWEEP_EVERY_MS = 60 * 60_000;
 /** After a transient fault the next try comes after the time between two polls, then after twice as long each time, up to this. */
 const LONGEST_WAIT_MS = 30_000;
+/** A stream that waits for the lock of the data root tries it this often. */
+const LOCK_EVERY_MS = 1_000;
 
 /** Where a stream finds raw files. */
 export type StreamSource =
@@ -45,6 +46,8 @@ export interface StreamRequest {
   readonly log: Log;
   /** Prints a line about each wait at a terminal. */
   readonly print: (line: string) => void;
+  /** Waits while another process holds the data root, instead of ending with RootHeld. */
+  readonly wait: boolean;
   /** Its abort ends the stream between two commits. */
   readonly signal: AbortSignal;
 }
@@ -73,9 +76,11 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
   const ended = new AbortController();
   const signal = AbortSignal.any([request.signal, ended.signal]);
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
-  const open = async (): Promise<OpenedRoot> => {
-    const opening = { catalogues, lattice, log };
-    const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), opening);
+  const open = async (): Promise<OpenedRoot | null> => {
+    const root = await openInTurn(request, () =>
+      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { catalogues, lattice, log }),
+    );
+    if (root === null) return null;
     log.info('Root:Open:Done', {});
     const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
     return { root, session: openSession(root, readPool, settings) };
@@ -90,11 +95,16 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
           : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };
-  const opened = openFeeds(config, lattice ?? (await readLattice(data_root)), feeds, log, { signal });
-  const schedule =
+  const schedule = (root: Root) =>
     source.kind === 'simulate'
       ? simulatedSchedule(config, source, log)
-      : startSchedule({ feeds: opened, now, log, signal, refreshDerived });
+      : startSchedule({
+          feeds: openFeeds(config, root.lattice, feeds, log, { signal }),
+          now,
+          log,
+          signal,
+          refreshDerived,
+        });
   try {
     await follow({ ...request, signal }, open, arrivals, schedule);
   } finally {
@@ -102,22 +112,44 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
   }
 }
 
+/** The data root, once no other process holds it; null when the signal aborts before. */
+async function openInTurn(
+  { wait, log, print, signal }: StreamRequest,
+  open: () => Promise<Root>,
+): Promise<Root | null> {
+  for (let tries = 0; !signal.aborted; tries++) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!(wait && error instanceof RootHeld)) throw error;
+      if (tries === 0) {
+        log.info('Stream:Lock:Wait', { reason: error.reason });
+        print(`waits for the data root: ${error.reason}`);
+      }
+      await pause(LOCK_EVERY_MS, signal);
+    }
+  }
+  return null;
+}
+
 /**
  * Publishes the files of a source until it ends or the signal aborts. After a transient fault (a full disk, a file that
  * cannot be read) the root is opened again as after a crash, and the same files are tried again. Any other error is thrown.
- * `arrivals` begins the source once the root is open; its argument returns the root that was opened last.
+ * `arrivals` begins the source once the root is open, `schedule` the feeds; the argument of `arrivals` returns the root that
+ * was opened last.
  */
 async function follow(
   { log, print, every_ms, signal }: StreamRequest,
-  open: () => Promise<OpenedRoot>,
+  open: () => Promise<OpenedRoot | null>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
-  schedule: Schedule,
+  schedule: (root: Root) => Schedule,
 ): Promise<void> {
   const backlog = openBacklog(log, every_ms);
   const doDueChores = openChores();
   let queue: ArrivalQueue | null = null;
   let opened: OpenedRoot | null = null;
   let last: Root | null = null;
+  let feeds: Schedule | null = null;
   let faults = 0;
   const close = async () => {
     const root = opened?.root;
@@ -130,6 +162,7 @@ async function follow(
     while (!signal.aborted && queue?.isOver() !== true) {
       try {
         opened ??= await open();
+        if (opened === null) return;
         const { root } = opened;
         last = root;
         queue ??= openArrivalQueue(
@@ -138,9 +171,10 @@ async function follow(
         );
         root.check();
         // Feeds are registered before the scans: catching up with the scans may take hours.
-        await schedule.register(root);
+        feeds ??= schedule(root);
+        await feeds.register(root);
         await backlog.workOff(queue, opened);
-        await schedule.workOff(root);
+        await feeds.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });

@@ -54,6 +54,8 @@ function follow(t: ExecutionContext, root: string, args: readonly string[], sett
   return { event, stop, events, end };
 }
 
+type Following = ReturnType<typeof follow>;
+
 /** Puts a scan's files into a folder as a careful sender would: under another name first, and MESH, which makes the scan, last. */
 async function arrive(folder: string, scan: RawScan): Promise<void> {
   for (const file of scan.files.toReversed()) {
@@ -135,6 +137,32 @@ test('takes up where a killed stream left off', async (t) => {
   for (let commit = 1; (await second.event('Scan:Commit:Done', commit)).newest !== scans[3]?.scan_id; ) commit += 1;
   t.is((await second.stop()).code, 0);
   sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 4)));
+});
+
+test('a second stream with --wait goes on when the first one is killed, with the same rows', async (t) => {
+  const scans = await evening();
+  const [root, from] = [await scratch(t), await scratch(t, 'from')];
+  await deliver(from, filesOf(scans.slice(0, 2)));
+  const first = follow(t, root, ['--from', from]);
+  await first.event('Stream:Publish:Done');
+  const refused = await follow(t, root, ['--from', from]).end;
+  t.is(refused.code, 4);
+  t.regex(refused.stderr, /held by process \d+ on .+ \(hail-pipeline stream\) since .+, expected no other pipeline/);
+  const [second, third] = [1, 2].map(() => follow(t, root, ['--from', from, '--wait'])) as [Following, Following];
+  for (const standby of [second, third])
+    t.regex(
+      String((await standby.event('Stream:Lock:Wait')).reason),
+      /held by process \d+ on .+ \(hail-pipeline stream\)/,
+    );
+  t.is((await third.stop()).code, 0, 'a signal ends the wait');
+  await first.stop('SIGKILL');
+  await second.event('Root:Open:Done');
+  for (const [index, scan] of scans.slice(2).entries()) {
+    await arrive(from, scan);
+    await second.event('Stream:Publish:Done', index + 1);
+  }
+  t.is((await second.stop()).code, 0);
+  sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
 test('follows the public bucket: what is there first, then what is new, late files too', async (t) => {

@@ -45,18 +45,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     fires: { 'hail_pipeline_waiting{instance="a"}': ALWAYS(1) },
     quiet: { 'hail_pipeline_waiting{instance="a"}': '0x387 1x10' },
   },
-  HailNoLeader: {
-    fires: { 'hail_pipeline_leader{instance="a"}': ALWAYS(0), 'hail_pipeline_leader{instance="b"}': ALWAYS(0) },
-    quiet: { 'hail_pipeline_leader{instance="a"}': ALWAYS(0), 'hail_pipeline_leader{instance="b"}': ALWAYS(1) },
-  },
-  HailLeaseUnconfirmed: {
-    fires: { 'hail_pipeline_lease_heartbeat_age_seconds{instance="a"}': '1x384 3.5 1x10' },
-    quiet: { 'hail_pipeline_lease_heartbeat_age_seconds{instance="a"}': ALWAYS(2) },
-  },
-  HailReplicaBehind: {
-    fires: { 'hail_pipeline_replica_lag_partitions{instance="a"}': ALWAYS(1) },
-    quiet: { 'hail_pipeline_replica_lag_partitions{instance="a"}': '0x387 1x10' },
-  },
   HailRunFailed: {
     fires: { 'hail_pipeline_run_success{command="compact"}': ALWAYS(0) },
     quiet: { 'hail_pipeline_run_success{command="compact"}': ALWAYS(1) },
@@ -79,23 +67,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   HailRootNotReady: {
     fires: { 'hail_ready{instance="a",part="data"}': ALWAYS(0), 'hail_ready{instance="a",part="records"}': ALWAYS(1) },
     quiet: { 'hail_ready{instance="a",part="data"}': ALWAYS(1), 'hail_ready{instance="a",part="records"}': ALWAYS(1) },
-  },
-  HailStoreUnreachable: {
-    fires: { 'hail_store_outage_seconds{instance="a"}': '0x300 0+60x100' },
-    quiet: { 'hail_store_outage_seconds{instance="a"}': ALWAYS(0) },
-  },
-  HailCacheTooSmall: {
-    fires: {
-      'hail_cache_evictions_total{instance="a"}': '0+12x400',
-      'hail_cache_files_total{instance="a",outcome="hit"}': '0+30x400',
-      'hail_cache_files_total{instance="a",outcome="miss"}': '0+12x400',
-    },
-    // Full, and the misses are those of new scans.
-    quiet: {
-      'hail_cache_evictions_total{instance="a"}': '0+12x400',
-      'hail_cache_files_total{instance="a",outcome="hit"}': '0+90x400',
-      'hail_cache_files_total{instance="a",outcome="miss"}': '0+12x400',
-    },
   },
   HailServerErrors: {
     fires: { 'hail_failures_total{instance="a"}': '0+6x400' },
