@@ -8,7 +8,6 @@ import type { IngestedFile } from '../feed.ts';
 import type { FeedFile } from '../feeds/define-feed.ts';
 import { writeSimulatedStates } from '../feeds/feed-states.ts';
 import { type IngestedFiles, type IngestOptions, ingestFeedFiles } from '../feeds/ingest-feed-files.ts';
-import { writeSimulatedFeeds } from '../feeds/simulated-feeds.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import { parseModelKey } from '../forecast/model-bucket.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
@@ -17,10 +16,10 @@ import { type FolderHours, readModelFolder } from '../forecast/model-folder.ts';
 import { publishForecast } from '../forecast/publish-forecast.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { EVENING_NOTES } from '../simulate/evening.ts';
 import { listFolder } from '../sources/folder.ts';
 import { OUTLOOK_FEED } from './open-feeds.ts';
 import { type FeedsReport, publishReport } from './refresh-feeds.ts';
+import { writeSimulatedFeeds } from './simulated-weather.ts';
 
 const NO_MODELS: FolderHours = { hours: new Map(), refused: [] };
 /** Files next to scans that may be of a feed; name and content decide which. */
@@ -32,8 +31,7 @@ const BATCH_FILES = 200;
 
 /** Publishes the files of feeds in a folder, at any depth, by their names. Radar files are passed over. */
 export async function ingestFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
-  const { files: radar, unknown, unreadable } = await listFolder(folder, 'any');
-  const all = unknown.filter((name) => !EVENING_NOTES.includes(name));
+  const { files: radar, unknown: all, unreadable } = await listFolder(folder, 'any');
   if (all.length + unreadable.length === 0)
     throw new NotFound(
       'feeds',
@@ -112,11 +110,7 @@ export async function ingestFeedsOfScanFolder(
     await ingestFeedFiles(root, WEB_FEEDS, [], { now_ms, provenance, is_complete: true });
     await writeSimulatedFeeds(root, now_ms);
   }
-  const known = new Set([
-    ...EVENING_NOTES,
-    ...files.map(({ name }) => name),
-    ...model_names.map((name) => basename(name)),
-  ]);
+  const known = new Set([...files.map(({ name }) => name), ...model_names.map((name) => basename(name))]);
   const unknown = names.filter((name) => !known.has(basename(name)));
   return { files, hours: models.hours, unknown, failed };
 }

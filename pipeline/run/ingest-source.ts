@@ -1,27 +1,20 @@
-import { join } from 'node:path';
-import { layout } from '../../schemas/layout.ts';
-import { WSR88D } from '../../schemas/reference/wsr88d.ts';
-import { MS_PER_HOUR, stormDate } from '../../schemas/time.ts';
+import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
-import { ingestSimulatedFeeds, simulatedScanTimes } from '../feeds/simulated-feeds.ts';
 import { type ClimatologyReport, refreshClimatology } from '../forecast/derive-climatology.ts';
 import type { Log } from '../log.ts';
-import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
 import type { RunSummary } from '../scans/ingest-run.ts';
-import { writeEvening } from '../simulate/evening.ts';
-import { defaultScenario } from '../simulate/scenario.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from './bucket-span.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { CLIMATOLOGY_FEED } from './open-feeds.ts';
 import { type LeftAlone, leftAlone } from './other-lattices.ts';
-import { publishSimulatedForecast } from './simulated-forecast.ts';
+import { publishSimulatedFeeds, publishSimulatedForecast, simulateHours } from './simulated-weather.ts';
 import { withSession } from './with-root.ts';
 
 /** Where an ingest takes raw files from. */
@@ -31,8 +24,6 @@ export type IngestSource =
   | { readonly kind: 'dir'; readonly folder: string }
   /** A UTC date of the public bucket. */
   | { readonly kind: 'noaa'; readonly date: string; readonly products: readonly string[] };
-
-type SimulatedSource = Extract<IngestSource, { kind: 'simulate' }>;
 
 export interface IngestRequest {
   readonly source: IngestSource;
@@ -142,16 +133,6 @@ export async function writeSimulatedClimatologyState(
   await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
 }
 
-/** Publishes simulated reports, warnings, watches and outlooks of the simulated hours, at the times of the published scans. */
-export async function publishSimulatedFeeds(
-  root: Root,
-  { seed, hours }: Pick<SimulatedSource, 'seed' | 'hours'>,
-  now_ms: number,
-) {
-  const scan_times = await simulatedScanTimes(root, now_ms, hours);
-  return ingestSimulatedFeeds(root, { seed, hours, scan_times }, now_ms);
-}
-
 function itemsOf(files: readonly IngestedFile[]): Record<string, number> {
   const items: Record<string, number> = {};
   for (const { collection, items: count } of files)
@@ -169,22 +150,6 @@ async function gatherFiles(config: Config, source: IngestSource, root: Root, log
     const span = utcSpan(source);
     return fetchSpan(span, await listSpan(config, span, root.lattice), root, log);
   }
-  if (source.kind === 'simulate') return simulateHours(config, source, root, log);
+  if (source.kind === 'simulate') return { ...(await simulateHours(root, source, config.now(), log)), missing: [] };
   return { ...(await listFolder(source.folder, root.lattice)), missing: [] };
-}
-
-/** Files of the hours up to now; missing ones are simulated. A later run continues the same evening. */
-async function simulateHours(
-  config: Config,
-  { seed, hours }: SimulatedSource,
-  root: Root,
-  log: Log,
-): Promise<GatheredFiles> {
-  const to_ms = config.now();
-  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.provenance === 'simulated')) ?? 0;
-  const from_ms = Math.max(to_ms - hours * MS_PER_HOUR, Math.min(newest_ms + 1000, to_ms));
-  const out = join(root.path, layout.inbox('simulated'));
-  for await (const scan of writeEvening(defaultScenario(seed, WSR88D), { from_ms, to_ms, out, feeds: false }))
-    log.progress('simulated', scan.number, scan.of);
-  return { ...(await listFolder(out)), unknown: [], missing: [] };
 }

@@ -10,32 +10,28 @@ import type { Schedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
-import { writeEvening } from '../simulate/evening.ts';
-import { SCAN_INTERVAL_MS, scanTimes } from '../simulate/scan-times.ts';
-import { defaultScenario } from '../simulate/scenario.ts';
+import { SCAN_INTERVAL_MS, scanTimes, writeScans } from '../simulate/evening.ts';
+import { plainsScenario } from '../simulate/weather.ts';
 import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import { forgetOldDates } from './forget-dates.ts';
-import { publishSimulatedFeeds, renewClimatology, writeSimulatedClimatologyState } from './ingest-source.ts';
-import { publishSimulatedForecast } from './simulated-forecast.ts';
+import { renewClimatology, writeSimulatedClimatologyState } from './ingest-source.ts';
+import { publishSimulatedFeeds, publishSimulatedForecast, type SimulatedHours } from './simulated-weather.ts';
 
-/** Simulated weather that goes on with the clock. */
-export interface SimulatedWeather {
+/** Simulated weather that goes on with the clock. Its hours before the start are made first; after a pause, at most these are. */
+export interface SimulatedWeather extends SimulatedHours {
   readonly kind: 'simulate';
-  readonly seed: number;
-  /** Hours before the start that are made first; after a pause no more than these are made up for. */
-  readonly hours: number;
   /** Time between two scans, milliseconds. */
   readonly interval_ms: number;
 }
 
-/** Raw files of a simulated stream are kept for so many days where no setting says otherwise: the disk stays bounded. */
+/** Days that raw files of a simulated stream stay without HAIL_RAW_KEEP_DAYS. */
 export const SIMULATED_RAW_KEEP_DAYS = 2;
-/** Storm dates that a simulated stream keeps: older ones are unpublished, and swept. */
+/** Storm dates of a simulated stream that stay published. */
 const SIMULATED_KEEP_DATES = 7;
 
-/** Reports, warnings, watches and outlooks are made again as often as real ones are polled. */
+/** Reports, warnings and outlooks are made again as often as real ones are polled. */
 const FEEDS_EVERY_MS = 2 * MS_PER_MIN;
 /** Climatology and forecast are made again this often. */
 const FORECAST_EVERY_MS = MS_PER_HOUR;
@@ -43,9 +39,8 @@ const FORECAST_EVERY_MS = MS_PER_HOUR;
 const LONGEST_WAIT_MS = 1000;
 
 /**
- * Scans of simulated weather, each once the clock has reached its time, until the signal aborts. The weather is a function of the
- * seed and the time: a stream that starts again goes on with the storms that are there now. Throws Conflict where the root holds
- * observed data.
+ * Scans of simulated weather, each once the clock has reached its time, until the signal aborts. A stream that starts again goes on
+ * with the same storms. Throws Conflict where the root holds observed data.
  */
 export async function* simulateArrivals(
   config: Config,
@@ -54,9 +49,9 @@ export async function* simulateArrivals(
   signal: AbortSignal,
 ): AsyncGenerator<Arrival, void, undefined> {
   await refuseObserved(opened());
-  const scenario = defaultScenario(seed, WSR88D);
+  const scenario = plainsScenario(seed, WSR88D);
   const out = join(opened().path, layout.inbox('simulated'));
-  // Files that a killed run had written without publishing them come first.
+  // A killed run leaves files without publishing them.
   const left = existsSync(out) ? await listFolder(out) : null;
   if (left !== null && left.files.length > 0) yield { ...left, unknown: [] };
   let done_ms = newestScan(opened().heads.values()) ?? 0;
@@ -71,7 +66,7 @@ export async function* simulateArrivals(
     const { scan_time } = next;
     opened().check();
     const span = { from_ms: scan_time, to_ms: scan_time + 1, interval_ms: next.interval_ms };
-    for await (const _ of writeEvening(scenario, { ...span, out, feeds: false }));
+    for await (const _ of writeScans(scenario, { ...span, out }));
     done_ms = scan_time;
     const { files, unreadable } = await listFolder(out);
     yield { files: files.filter((file) => file.time_ms === scan_time), unknown: [], unreadable };
@@ -79,8 +74,8 @@ export async function* simulateArrivals(
 }
 
 /**
- * The first simulated scan from an instant up to now, and the time between scans that it belongs to; null: none is due yet. What
- * lies further back than a real scan is made up for at the pace of real scans, so that a quick stream is soon at the present.
+ * The first simulated scan from an instant up to now, and its time between scans; null: none is due yet. A backlog is made up for
+ * at the pace of real scans, so that a quick stream is soon at the present.
  */
 function nextScan(seed: number, from_ms: number, now_ms: number, interval_ms: number) {
   const intervals_ms = now_ms - from_ms > SCAN_INTERVAL_MS ? [SCAN_INTERVAL_MS, interval_ms] : [interval_ms];
@@ -106,7 +101,7 @@ async function refuseObserved(root: Root): Promise<void> {
   );
 }
 
-/** Feeds, climatology and forecast of the simulated weather, made again from time to time, and the end of its oldest dates. */
+/** Publishes feeds, climatology and forecast of the simulated weather in turns, and unpublishes its oldest dates. */
 export function simulatedSchedule(config: Config, weather: SimulatedWeather, log: Log): Schedule {
   let feeds_ms: number | null = null;
   let forecast_ms: number | null = null;

@@ -18,7 +18,7 @@ const CORE_STEP_DBZ = 0.1;
 const CORE_STEPS = 600;
 
 /** Reflectivity that is constant up to a height and falls above it. */
-export interface Profile {
+interface Profile {
   readonly dbz: number;
   /** Top of the constant part, km above the ground. */
   readonly plateau_km: number;
@@ -49,23 +49,19 @@ function dbzAt(profile: Profile, height_km: number): number {
  * Severe hail index of a profile, J m-1 s-1.
  * Source: Witt et al. 1998: 0.1 x integral of W_T x 5e-6 x 10^(0.084 Z) x W(Z) from the 0 C level up.
  */
-export function shiOfProfile(
-  profile: Profile,
-  freezing_level_km: number,
-  minus_20_above_km: number = MINUS_20_ABOVE_KM,
-): number {
+function shiOfProfile(profile: Profile, freezing_level_km: number): number {
   let shi = 0;
   for (let height_km = freezing_level_km + STEP_KM / 2; height_km < HIGHEST_KM; height_km += STEP_KM) {
     const dbz = dbzAt(profile, height_km);
     if (dbz <= 40) break;
-    const warm = Math.min(1, (height_km - freezing_level_km) / minus_20_above_km);
+    const warm = Math.min(1, (height_km - freezing_level_km) / MINUS_20_ABOVE_KM);
     shi += 0.1 * warm * 5e-6 * 10 ** (0.084 * dbz) * Math.min(1, (dbz - 40) / 10) * STEP_KM * 1000;
   }
   return shi;
 }
 
 /** Vertically integrated liquid, kg/m2: 3.44e-6 x integral of Z^(4/7), hail capped at 56 dBZ (Greene and Clark 1972). */
-export function vilOfProfile(profile: Profile): number {
+function vilOfProfile(profile: Profile): number {
   let vil = 0;
   for (let height_km = STEP_KM / 2; height_km < HIGHEST_KM; height_km += STEP_KM) {
     const dbz = Math.min(VIL_CAP_DBZ, dbzAt(profile, height_km));
@@ -76,23 +72,23 @@ export function vilOfProfile(profile: Profile): number {
 }
 
 /** Height at which a profile falls to a reflectivity, metres; -1 when it is weaker everywhere. */
-export function echoTopM(profile: Profile, dbz: number): number {
+function echoTopM(profile: Profile, dbz: number): number {
   if (profile.dbz < dbz) return -1;
   const top_km = profile.plateau_km + (profile.dbz - dbz) / profile.slope_db_km;
   return Math.min(ECHO_TOP_CAP_M, Math.round(1000 * top_km));
 }
 
 /** Profile of a hail column whose constant part reaches `depth_km` (2..4) above the 0 C level: deep ones fall off faster. */
-export function coreProfile(dbz: number, freezing_level_km: number, depth_km: number): Profile {
+function coreProfile(dbz: number, freezing_level_km: number, depth_km: number): Profile {
   return { dbz, plateau_km: freezing_level_km + depth_km, slope_db_km: 4.5 + 0.75 * (depth_km - 2) };
 }
 
 /** Profile of a column without hail: it decreases from 1 km below the 0 C level, so that its hail index stays below 0.1. */
-export function skirtProfile(dbz: number, freezing_level_km: number): Profile {
+function skirtProfile(dbz: number, freezing_level_km: number): Profile {
   return { dbz, plateau_km: Math.max(0, freezing_level_km - 1), slope_db_km: 6 };
 }
 
-const cache = new Map<string, ColumnTables>();
+const tablesByLevel = new Map<string, ColumnTables>();
 
 /**
  * All products by MESH, for one 0 C level and one depth: those of the tabulated profile whose hail index gives that MESH.
@@ -102,10 +98,10 @@ export function columnTables(freezing_level_km: number, depth_km: number): Colum
   const level = Math.round(freezing_level_km * 5) / 5;
   const depth = Math.round(depth_km * 2) / 2;
   const name = `${level} ${depth}`;
-  const known = cache.get(name);
+  const known = tablesByLevel.get(name);
   if (known) return known;
   const tables = { core: coreTables(level, depth), skirt: skirtTables(level) };
-  cache.set(name, tables);
+  tablesByLevel.set(name, tables);
   return tables;
 }
 

@@ -1,12 +1,20 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, LATTICES, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICES, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
-import { coverageOf } from './coverage.ts';
-import type { Scenario } from './scenario.ts';
-import { boxAround, coreFall, coreReach, distanceFrom, SKEW, type StormCore, seenCoresOf } from './storm-core.ts';
+import {
+  boxAround,
+  coreFall,
+  coreReach,
+  coverageOf,
+  distanceFrom,
+  SKEW,
+  type StormCore,
+  seenCoresOf,
+} from './storm-core.ts';
 import { type Storm, type StormState, stormAt, stormsBetween } from './storms.ts';
 import { type Texture, textureAt, textureValue } from './texture.ts';
+import type { Scenario } from './weather.ts';
 
 export const SIMULATED_PRODUCTS = [
   'MESH',
@@ -91,8 +99,7 @@ interface Brush {
   readonly edge_dbz: number;
   /** Decrease of the echo beyond the edge, dB per core length. */
   readonly fall_db: number;
-  /** Distance of the farthest echo: in core lengths before the skew, and km. */
-  readonly reach: number;
+  /** Distance of the farthest echo. */
   readonly reach_km: number;
 }
 
@@ -103,8 +110,7 @@ function brushOf(core: StormCore, storm: Storm, tables: ColumnTables): Brush {
     tables.core.dbz_tenths[SMALLEST_TENTHS] / 10 - 1 + Math.min(0, 8 * Math.log(core.peak_mm / smallest_mm));
   const fall_db = (storm.kind === 'ordinary' ? 3.5 : 3) * core.core_km;
   const farthest = edge + Math.max(0, edge_dbz + TEXTURE_DB * TEXTURE_MOST - SKIRT_MIN_DBZ) / fall_db;
-  const reach = (1 + SKEW) * farthest;
-  return { core, edge, edge_dbz, fall_db, reach, reach_km: core.along_km * reach };
+  return { core, edge, edge_dbz, fall_db, reach_km: core.along_km * ((1 + SKEW) * farthest) };
 }
 
 /** One storm on its way onto the canvas: its cores, and the texture around its centre. */
@@ -137,12 +143,9 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
   const first_tile = Math.floor(r / TILE) * tilesAcross(window);
   // The echo of other cores does not reach the row.
   const near = brushes.filter(({ core, reach_km }) => Math.abs(lat - core.lat) * KM_PER_DEG <= reach_km);
-  const [west, east] = echoLongitudes(near, lat, km_per_degree);
-  const first = Math.max(left, lonCol(LATTICES.conus, west) - window.col0 - 1);
-  const last = Math.min(right, lonCol(LATTICES.conus, east) - window.col0 + 1);
   let tile: Tile | undefined;
   let tile_number = -1;
-  for (let c = first; c <= last; c += 1) {
+  for (let c = left; c <= right; c += 1) {
     const lon = colLon(LATTICES.conus, window.col0 + c);
     let echo = Number.NEGATIVE_INFINITY;
     let smooth_mm = 0;
@@ -166,37 +169,13 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
       tile_number = number;
     }
     const at = (r & 63) * TILE + (c & 63);
-    keepStrongest(tile as Tile, at, mesh_mm, dbz, owner);
+    const { mesh_mm: hail, dbz: strongest, owner: owners } = tile as Tile;
+    if (mesh_mm > hail[at]) {
+      hail[at] = mesh_mm;
+      owners[at] = owner;
+    }
+    if (dbz > strongest[at]) strongest[at] = dbz;
   }
-}
-
-/** First and last longitude of a parallel at which a core may have an echo: where it cuts the ellipses of their reach. */
-function echoLongitudes(brushes: readonly Brush[], lat: number, km_per_degree: number): [west: number, east: number] {
-  let west = Number.POSITIVE_INFINITY;
-  let east = Number.NEGATIVE_INFINITY;
-  for (const { core, reach } of brushes) {
-    const { forward_east, forward_north, along_km, across_km } = core;
-    const north_km = (lat - core.lat) * KM_PER_DEG;
-    // Coefficients of the ellipse: of the squared way east, of east times north, and of the squared way north.
-    const square = (forward_east / along_km) ** 2 + (forward_north / across_km) ** 2;
-    const slant = forward_east * forward_north * (1 / along_km ** 2 - 1 / across_km ** 2);
-    const rest = (forward_north / along_km) ** 2 + (forward_east / across_km) ** 2;
-    const inside = (slant * north_km) ** 2 - square * (rest * north_km ** 2 - reach ** 2);
-    if (inside < 0) continue;
-    const middle_km = (-slant * north_km) / square;
-    const half_km = Math.sqrt(inside) / square;
-    west = Math.min(west, core.lon + (middle_km - half_km) / km_per_degree);
-    east = Math.max(east, core.lon + (middle_km + half_km) / km_per_degree);
-  }
-  return [west, east];
-}
-
-function keepStrongest(tile: Tile, at: number, mesh_mm: number, dbz: number, owner: number): void {
-  if (mesh_mm > tile.mesh_mm[at]) {
-    tile.mesh_mm[at] = mesh_mm;
-    tile.owner[at] = owner;
-  }
-  if (dbz > tile.dbz[at]) tile.dbz[at] = dbz;
 }
 
 /** Products under construction. */

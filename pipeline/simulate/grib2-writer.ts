@@ -1,6 +1,6 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { constants, crc32, deflateSync } from 'node:zlib';
+import { LATTICES, type Window } from '../../schemas/geo/lattice.ts';
 import { MISSING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
-import { writePng } from './png-writer.ts';
 
 /** Encoding of a product in its GRIB2 file: value = (reference + X) / 10^decimal_scale. */
 interface ProductFile {
@@ -8,7 +8,7 @@ interface ProductFile {
   readonly number: number;
   readonly generating_process: number;
   readonly decimal_scale: number;
-  /** Values of a pixel that no radar covers and of one that is covered and dry, in steps of 10^-decimal_scale. */
+  /** Values of a pixel that no radar covers and of a covered, dry one, in steps of 10^-decimal_scale. */
   readonly no_coverage: number;
   readonly missing: number;
 }
@@ -26,180 +26,113 @@ const PRODUCT_FILES: Readonly<Record<SimulatedProduct, ProductFile>> = {
 };
 
 /**
- * Production status of the data (section 1, octet 20). MRMS writes 2, research. 192 is the first value for local use and marks
- * simulated data, so that no copy of a file, whatever its name, can pass for an observation.
+ * Sections as in the real files, with zeros for the octets that a scan fills in. In section 1 the production status is 192, the
+ * first value for local use, instead of 2, research: it marks simulated data in any copy of a file.
  */
-export const SIMULATED_STATUS = 192;
-
-const EARTH_IAU_1965 = 2;
-const PNG_PACKING = 41;
-/** Value of an octet that does not apply. */
-export const MISSING_OCTET = 255;
-const HEIGHT_ABOVE_SEA_M = 500;
-
-/** Time and pixels of a scan. */
-type Geometry = Omit<SimulatedScan, 'values'>;
+const IDENTIFICATION = '00a1 0000 ff 01 03 0000 00 00 00 00 00 c0 07';
+/** Spheroid of IAU 1965, grid template 3.0, both increments given. */
+const GRID =
+  '00 00000000 00 00 0000 02 01 006128ee 01 006152b0 01 0060ff27 00000000 00000000 00000001 000f4240' +
+  '00000000 00000000 30 00000000 00000000 00002710 00002710 00';
+/** Product template 4.0, an observation 500 m above the sea. */
+const DEFINITION = '0000 0000 00 00 08 00 00 0000 00 00 00000000 66 00 000001f4 ff 01 00000000';
+/** Packing 5.41, PNG. */
+const REPRESENTATION = '00000000 0029 00000000 0000 0000 00 00';
 
 /**
- * One product of a scan as a GRIB2 message in the form of the MRMS files: discipline 209, grid template 3.0, product
- * template 4.0, packing 5.41 without bitmap; only the production status differs.
+ * One product of a scan as a GRIB2 message in the form of the MRMS files: discipline 209, no bitmap.
  * `covered`: 1 for each pixel of the scan's window that a radar sees, else 0.
  */
 export function writeGrib2<Product extends SimulatedProduct>(
-  scan: Geometry & { readonly values: Readonly<Record<Product, Int16Array>> },
+  scan: Omit<SimulatedScan, 'values'> & { readonly values: Readonly<Record<Product, Int16Array>> },
   product: Product,
   covered: Uint8Array,
 ): Uint8Array {
+  const { window } = scan;
   const file = PRODUCT_FILES[product];
-  const everywhere = !covered.includes(0);
   // The reference is the smallest value; echo tops of a fully covered window start at `missing`, as real ones do.
-  const reference = everywhere && file.decimal_scale === 3 ? file.missing : file.no_coverage;
+  const reference = !covered.includes(0) && file.decimal_scale === 3 ? file.missing : file.no_coverage;
   const values = scan.values[product];
-  const packed = new Uint16Array(values.length);
-  let largest = file.missing - reference;
-  for (let i = 0; i < values.length; i += 1) {
-    const value = values[i];
-    const x = (value === MISSING ? file.missing : value) - reference;
-    packed[i] = x;
-    if (x > largest) largest = x;
-  }
+  const largest = values.reduce((most, value) => Math.max(most, value), file.missing) - reference;
   const bits = largest < 256 ? 8 : 16;
-  const image = {
-    rows: scan.window.rows,
-    cols: scan.window.cols,
-    bits,
-    mask: covered,
-    inside: file.missing - reference,
-    outside: everywhere ? 0 : file.no_coverage - reference,
-    ...dropBackground(scan.index, packed, file.missing - reference),
-  } as const;
-  return grib2Message(209, [
-    identification(scan.scan_time, MRMS),
-    grid(scan),
-    definition(file),
-    representation(scan, file, reference, bits),
-    grib2Section(6, Buffer.from([MISSING_OCTET])),
-    grib2Section(7, writePng(image)),
+  const inside = file.missing - reference;
+  const packed = new Uint16Array(covered.length).fill(file.no_coverage - reference);
+  for (let pixel = 0; pixel < covered.length; pixel += 1) if (covered[pixel] === 1) packed[pixel] = inside;
+  for (const [i, pixel] of scan.index.entries()) if (values[i] !== MISSING) packed[pixel] = values[i] - reference;
+  return message([
+    [1, identification(scan.scan_time)],
+    [3, grid(window)],
+    [4, filled(DEFINITION, [4, 1, file.category], [5, 1, file.number], [8, 1, file.generating_process])],
+    [5, representation(covered.length, file.decimal_scale, reference, bits)],
+    [6, Buffer.from([0xff])],
+    [7, png(window, bits, packed)],
   ]);
 }
 
-/** Pixels with a value in this product; without the others, empty bands of the image are plain background. */
-function dropBackground(
-  index: Uint32Array,
-  packed: Uint16Array,
-  background: number,
-): { index: Uint32Array; value: Uint16Array } {
-  const kept = new Uint32Array(index.length);
-  const value = new Uint16Array(index.length);
-  let count = 0;
-  for (let i = 0; i < index.length; i += 1) {
-    if (packed[i] === background) continue;
-    kept[count] = index[i];
-    value[count] = packed[i];
-    count += 1;
-  }
-  return { index: kept.subarray(0, count), value: value.subarray(0, count) };
-}
-
-/** Values of section 1 that depend on the source: codes of tables 0, 1.0, 1.2 and 1.4. */
-interface Origin {
-  readonly centre: number;
-  readonly master_tables: number;
-  readonly time_meaning: number;
-  readonly data_type: number;
-}
-
-/** US NOAA, Office of Oceanic and Atmospheric Research; local tables; time of an observation; local type. */
-const MRMS: Origin = { centre: 161, master_tables: MISSING_OCTET, time_meaning: 3, data_type: 7 };
-
-export function identification(time_ms: number, { centre, master_tables, time_meaning, data_type }: Origin): Buffer {
-  const content = Buffer.alloc(16);
-  content.writeUInt16BE(centre, 0);
-  content[4] = master_tables;
-  content[5] = 1; // local tables version
-  content[6] = time_meaning;
-  writeTime(content, 7, time_ms);
-  content[14] = SIMULATED_STATUS;
-  content[15] = data_type;
-  return grib2Section(1, content);
-}
-
-/** Writes the seven octets of an instant, UTC. */
-export function writeTime(bytes: Buffer, at: number, time_ms: number): void {
-  const time = new Date(time_ms);
-  bytes.writeUInt16BE(time.getUTCFullYear(), at);
-  bytes[at + 2] = time.getUTCMonth() + 1;
-  bytes[at + 3] = time.getUTCDate();
-  bytes[at + 4] = time.getUTCHours();
-  bytes[at + 5] = time.getUTCMinutes();
-  bytes[at + 6] = time.getUTCSeconds();
-}
-
-function grid({ window }: Geometry): Buffer {
-  const content = Buffer.alloc(67);
-  const north = Math.round((LATTICES.conus.north - LATTICES.conus.step / 2) * 1e6) - window.row0 * 10_000;
-  const west = Math.round((360 + LATTICES.conus.west + LATTICES.conus.step / 2) * 1e6) + window.col0 * 10_000;
-  content.writeUInt32BE(window.rows * window.cols, 1);
-  content[9] = EARTH_IAU_1965;
-  content[10] = 1;
-  content.writeUInt32BE(6_367_470, 11);
-  content[15] = 1;
-  content.writeUInt32BE(6_378_160, 16);
-  content[20] = 1;
-  content.writeUInt32BE(6_356_775, 21);
-  content.writeUInt32BE(window.cols, 25);
-  content.writeUInt32BE(window.rows, 29);
-  content.writeUInt32BE(1, 33);
-  content.writeUInt32BE(1_000_000, 37);
-  content.writeUInt32BE(north, 41);
-  content.writeUInt32BE(west, 45);
-  content[49] = 0x30; // both increments are given
-  content.writeUInt32BE(north - (window.rows - 1) * 10_000, 50);
-  content.writeUInt32BE(west + (window.cols - 1) * 10_000, 54);
-  content.writeUInt32BE(10_000, 58);
-  content.writeUInt32BE(10_000, 62);
-  return grib2Section(3, content);
-}
-
-function definition({ category, number, generating_process }: ProductFile): Buffer {
-  const content = Buffer.alloc(29);
-  content[4] = category;
-  content[5] = number;
-  content[6] = 8; // generating process: observation
-  content[8] = generating_process;
-  content[17] = 102; // height above mean sea level
-  content.writeUInt32BE(HEIGHT_ABOVE_SEA_M, 19);
-  content[23] = MISSING_OCTET;
-  content[24] = 1;
-  return grib2Section(4, content);
-}
-
-function representation(scan: Geometry, file: ProductFile, reference: number, bits: number): Buffer {
-  const content = Buffer.alloc(16);
-  content.writeUInt32BE(scan.window.rows * scan.window.cols, 0);
-  content.writeUInt16BE(PNG_PACKING, 4);
-  content.writeFloatBE(reference, 6);
-  content.writeInt16BE(0, 10);
-  content.writeInt16BE(file.decimal_scale, 12);
-  content[14] = bits;
-  return grib2Section(5, content);
-}
-
-/** A whole GRIB2 message of a discipline from its sections. */
-export function grib2Message(discipline: number, sections: readonly Uint8Array[]): Buffer {
-  const indicator = Buffer.alloc(16);
-  indicator.write('GRIB', 0, 'latin1');
-  indicator[6] = discipline;
-  indicator[7] = 2;
-  indicator.writeBigUInt64BE(BigInt(20 + sections.reduce((sum, part) => sum + part.length, 0)), 8);
-  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
-}
-
-/** A numbered section: its length, its number, its content. */
-export function grib2Section(number: number, content: Uint8Array): Buffer {
-  const bytes = Buffer.alloc(5 + content.length);
-  bytes.writeUInt32BE(bytes.length, 0);
-  bytes[4] = number;
-  bytes.set(content, 5);
+/** Octets of a section in hex, with unsigned big-endian numbers written into it: offset, length, value. */
+function filled(hex: string, ...fields: readonly (readonly [at: number, length: number, value: number])[]): Buffer {
+  const bytes = Buffer.from(hex.replaceAll(' ', ''), 'hex');
+  for (const [at, length, value] of fields) bytes.writeUIntBE(value, at, length);
   return bytes;
+}
+
+function identification(time_ms: number): Buffer {
+  const time = new Date(time_ms);
+  const clock = [
+    time.getUTCMonth() + 1,
+    time.getUTCDate(),
+    time.getUTCHours(),
+    time.getUTCMinutes(),
+    time.getUTCSeconds(),
+  ];
+  return filled(IDENTIFICATION, [7, 2, time.getUTCFullYear()], ...clock.map((value, i) => [9 + i, 1, value] as const));
+}
+
+function grid({ rows, cols, row0, col0 }: Window): Buffer {
+  const { north, west, step } = LATTICES.conus;
+  const first_lat_udeg = Math.round((north - step / 2) * 1e6) - row0 * 10_000;
+  const first_lon_udeg = Math.round((360 + west + step / 2) * 1e6) + col0 * 10_000;
+  return filled(
+    GRID,
+    [1, 4, rows * cols],
+    [25, 4, cols],
+    [29, 4, rows],
+    [41, 4, first_lat_udeg],
+    [45, 4, first_lon_udeg],
+    [50, 4, first_lat_udeg - (rows - 1) * 10_000],
+    [54, 4, first_lon_udeg + (cols - 1) * 10_000],
+  );
+}
+
+function representation(points: number, decimal_scale: number, reference: number, bits: number): Buffer {
+  const bytes = filled(REPRESENTATION, [0, 4, points], [12, 2, decimal_scale], [14, 1, bits]);
+  bytes.writeFloatBE(reference, 6);
+  return bytes;
+}
+
+function message(sections: readonly (readonly [number: number, content: Uint8Array])[]): Buffer {
+  const parts = sections.flatMap(([number, content]) => [
+    filled('0000000000', [0, 4, 5 + content.length], [4, 1, number]),
+    content,
+  ]);
+  const length = 20 + parts.reduce((sum, part) => sum + part.length, 0);
+  const indicator = filled('47524942 0000 d1 02 0000000000000000', [12, 4, length]);
+  return Buffer.concat([indicator, ...parts, Buffer.from('7777', 'latin1')]);
+}
+
+/** A grey PNG file of 8 or 16 bits, its rows not filtered. */
+function png({ rows, cols }: Window, bits: 8 | 16, packed: Uint16Array<ArrayBuffer>): Buffer {
+  const header = filled('00000000 00000000 00 00 00 00 00', [0, 4, cols], [4, 4, rows], [8, 1, bits]);
+  const samples = bits === 8 ? Buffer.from(packed) : Buffer.from(packed.buffer).swap16();
+  const row_bytes = (cols * bits) / 8;
+  const filtered = Buffer.alloc(rows * (1 + row_bytes));
+  for (let r = 0; r < rows; r += 1) samples.copy(filtered, r * (1 + row_bytes) + 1, r * row_bytes, (r + 1) * row_bytes);
+  const pixels = deflateSync(filtered, { level: constants.Z_BEST_SPEED });
+  const chunks = [chunk('IHDR', header), chunk('IDAT', pixels), chunk('IEND', Buffer.alloc(0))];
+  return Buffer.concat([filled('89504e47 0d0a1a0a'), ...chunks]);
+}
+
+function chunk(type: string, content: Uint8Array): Buffer {
+  const named = Buffer.concat([Buffer.from(type, 'latin1'), content]);
+  return Buffer.concat([filled('00000000', [0, 4, content.length]), named, filled('00000000', [0, 4, crc32(named)])]);
 }

@@ -1,14 +1,16 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { MS_PER_MIN } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
-import { windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
-import { isInWindow, type Scenario } from './scenario.ts';
 import { coreFall, coreReach, coresOf, distanceFrom, type StormCore } from './storm-core.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { offsetPosition } from './weather.ts';
+import { isInWindow, offsetPosition, type Scenario, windTowards } from './weather.ts';
 
+/** Longest interval between scans that counts as observed. */
+const MAX_SCAN_GAP_MS = 10 * MS_PER_MIN;
+/** Smallest hail of the SPC list, inches: severe. */
+const SPC_SMALLEST_IN = 1;
 /** Time step of the hail on the ground. */
 const STEP_MS = 2 * MS_PER_MIN;
 /** Squares with at most one report per storm: about 25 km2. */
@@ -24,7 +26,7 @@ const SMALLEST_REPORT_MM = 19;
 const OBJECTS_IN = [0.75, 0.88, 1, 1.25, 1.5, 1.75, 2, 2.5, 2.75, 3, 4, 4.5];
 
 /** A ground report of hail. */
-export interface HailReport extends Position {
+interface HailReport extends Position {
   /** Time as reported, epoch milliseconds at a whole minute. */
   readonly valid_ms: number;
   /** Issue time of the product that carries it. */
@@ -44,12 +46,7 @@ export interface HailReport extends Position {
  * Size on the ground: ln D = 1.18 + 0.62 ln MESH + 0.28 N. Hail falls for 5-8 minutes and drifts 1-4 km with the wind. The chance
  * of a report depends on the population. Errors: 1.5 km, 6 minutes, sizes rounded to known objects.
  */
-export function hailReports(
-  scenario: Scenario,
-  from_ms: number,
-  to_ms: number,
-  issued_before_ms: number,
-): HailReport[] {
+function hailReports(scenario: Scenario, from_ms: number, to_ms: number, issued_before_ms: number): HailReport[] {
   const reports = stormsBetween(scenario, from_ms - 60 * MS_PER_MIN, to_ms).flatMap((storm) =>
     reportsOfStorm(scenario, storm),
   );
@@ -69,7 +66,10 @@ interface Hit {
 
 function reportsOfStorm(scenario: Scenario, storm: Storm): HailReport[] {
   if (storm.peak_mm < SMALLEST_MESH_MM) return [];
-  return hitsOf(storm).flatMap((hit) => {
+  const hits = new Map<number, Hit>();
+  for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS)
+    for (const core of coresOf(stormAt(storm, time_ms), time_ms)) hitAround(core, time_ms, hits);
+  return [...hits.values()].flatMap((hit) => {
     const draw = drawsOf(scenario.seed, storm.key, hit.square_row, hit.square_col);
     const size_mm = Math.exp(1.18 + 0.62 * Math.log(hit.mesh_mm) + 0.28 * normal(draw));
     if (size_mm < SMALLEST_REPORT_MM || draw() >= reportChance(hit)) return [];
@@ -82,18 +82,7 @@ function reportChance({ square_row, square_col }: Hit): number {
   return 0.02 + 0.38 * uniformOf(0x9e091e, square_row, square_col) ** 3;
 }
 
-function hitsOf(storm: Storm): Hit[] {
-  const hits = new Map<number, Hit>();
-  for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS)
-    hitSquares(storm, time_ms, hits);
-  return [...hits.values()];
-}
-
-/** Raises the squares around the cores of a storm to the MESH at their centres. */
-function hitSquares(storm: Storm, time_ms: number, hits: Map<number, Hit>): void {
-  for (const core of coresOf(stormAt(storm, time_ms), time_ms)) hitAround(core, time_ms, hits);
-}
-
+/** Raises the squares around a core to the MESH at their centres. */
 function hitAround(core: StormCore, time_ms: number, hits: Map<number, Hit>): void {
   const reach_km = 1.4 * core.along_km * coreReach(LARGEST_OF_SQUARE * core.peak_mm, SMALLEST_MESH_MM);
   if (reach_km === 0) return;
@@ -174,4 +163,107 @@ function locationOf({ lat, lon }: Position): string {
   if (miles === 0) return name;
   const sector = Math.round(((Math.atan2(east, north) / (2 * Math.PI)) * 16 + 16) % 16) % 16;
   return `${miles} ${WINDS[sector]} ${name}`;
+}
+
+/** A text file below the output folder. */
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * Ground reports at `to_ms`: the SPC hail list of each convective day that [from_ms, to_ms) touches, and the local storm reports of
+ * each UTC date in the form of the Iowa archive. Only hail at observed times is reported. `scan_times`: all scans of those days,
+ * ascending. Each file holds its whole day so far, so that a later run replaces it by a longer one.
+ */
+export function reportFiles(
+  scenario: Scenario,
+  from_ms: number,
+  to_ms: number,
+  scan_times: readonly number[],
+): TextFile[] {
+  const reportsOf = (start_ms: number) =>
+    hailReports(scenario, start_ms, start_ms + MS_PER_DAY, to_ms).filter(({ valid_ms }) =>
+      isSeen(valid_ms, scan_times),
+    );
+  return [
+    ...daysOf(from_ms, to_ms, 12).map(({ date, start_ms }) => ({
+      path: `reports/spc/${date.slice(2).replaceAll('-', '')}_rpts_hail.csv`,
+      text: spcCsv(reportsOf(start_ms)),
+    })),
+    ...daysOf(from_ms, to_ms, 0).map(({ date, start_ms }) => ({
+      path: `reports/lsr/lsr_${date.replaceAll('-', '')}.geojson`,
+      text: lsrGeoJson(reportsOf(start_ms)),
+    })),
+  ];
+}
+
+/** True for an instant between two scans that follow one another without a gap. */
+function isSeen(time_ms: number, scan_times: readonly number[]): boolean {
+  const next = scan_times.findIndex((scan_time) => scan_time >= time_ms);
+  const after = scan_times[next];
+  if (after === undefined) return false;
+  const before = scan_times[next - 1];
+  return after === time_ms || (before !== undefined && after - before <= MAX_SCAN_GAP_MS);
+}
+
+function daysOf(from_ms: number, to_ms: number, start_hour: number): { date: string; start_ms: number }[] {
+  const days = [];
+  let date = utcDate(from_ms - start_hour * MS_PER_HOUR);
+  for (let start_ms = stormDateStart(date, start_hour); start_ms < to_ms; start_ms += MS_PER_DAY) {
+    date = utcDate(start_ms);
+    days.push({ date, start_ms });
+  }
+  return days;
+}
+
+/** SPC hail list: the last report of each event with hail >= 1 inch; times are HHMM UTC, sizes hundredths of an inch. */
+function spcCsv(reports: readonly HailReport[]): string {
+  const corrected = new Set(reports.filter(({ kind }) => kind === 'corrects').map(eventOf));
+  const rows = reports
+    .filter((report) => report.size_in >= SPC_SMALLEST_IN)
+    .filter((report) => report.kind !== 'first' || !corrected.has(eventOf(report)))
+    .map((report) =>
+      [
+        timestamp(report.valid_ms).slice(11, 16).replace(':', ''),
+        Math.round(100 * report.size_in),
+        report.location,
+        'SIMULATED',
+        'XX',
+        report.lat.toFixed(2),
+        report.lon.toFixed(2),
+        'SIMULATED REPORT. (SIM)',
+      ].join(','),
+    );
+  return `${['Time,Size,Location,County,State,Lat,Lon,Comments', ...rows].join('\n')}\n`;
+}
+
+function eventOf({ valid_ms, lat, lon, storm_id }: HailReport): string {
+  return `${storm_id} ${valid_ms} ${lat} ${lon}`;
+}
+
+function lsrGeoJson(reports: readonly HailReport[]): string {
+  const features = reports.map((report) => ({
+    type: 'Feature',
+    properties: {
+      valid: timestamp(report.valid_ms),
+      magnitude: report.size_in,
+      city: report.location,
+      county: 'SIMULATED',
+      state: 'XX',
+      remark: remarkOf(report),
+      wfo: 'SIM',
+      typetext: 'HAIL',
+      product_id: `${timestamp(report.issued_ms).slice(0, 16).replaceAll(/[-:T]/g, '')}-KSIM-NWUS54-LSRSIM`,
+      unit: 'Inch',
+      qualifier: report.measured ? 'M' : 'E',
+    },
+    geometry: { type: 'Point', coordinates: [report.lon, report.lat] },
+  }));
+  return `${JSON.stringify({ type: 'FeatureCollection', features })}\n`;
+}
+
+function remarkOf({ kind, location }: HailReport): string {
+  if (kind === 'corrects') return `Corrects previous hail report from ${location}. Simulated.`;
+  return 'Simulated report.';
 }

@@ -1,12 +1,93 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { LATTICES, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICES, latRow, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { nearestSiteKm } from './coverage.ts';
-import { windTowards } from './hodograph.ts';
-import { PULSE_WIDTH, pulsesAt } from './pulses.ts';
-import type { Scenario } from './scenario.ts';
+import { MS_PER_MIN } from '../../schemas/time.ts';
+import { between, drawsOf, normal } from './random.ts';
 import type { StormState } from './storms.ts';
-import { offsetPosition } from './weather.ts';
+import { offsetPosition, type Scenario, windTowards } from './weather.ts';
+
+/** Interval at which a storm forms a new core, minutes. */
+const PULSE_MIN = 8;
+/** Shortest and longest life of a core, minutes: an ordinary cell has two or three, one after another. */
+const PULSE_LIFE_MIN = { ordinary: [18, 26], organised: [18, 30] } as const;
+const LOOKBACK = Math.ceil(PULSE_LIFE_MIN.organised[1] / PULSE_MIN);
+/** Way of a core through its storm, from the right rear to the left front, in widths of the storm's core. */
+const CROSSING = { along: 0.4, across: 0.6 } as const;
+/** Standard deviation of its place about that way, in the same unit. */
+const SCATTER = { along: 0.35, across: 0.6 } as const;
+/** Factor on both for an ordinary cell, whose cores have no flank of their own. */
+const ORDINARY_UNREST = 0.4;
+/** Standard deviation of its strength, natural logarithm. */
+const PULSE_LN = 0.1;
+/** Its width over that of the storm's core. */
+const PULSE_WIDTH = 0.82;
+
+/** One core of a storm: position, orientation, axes and MESH. */
+export interface StormCore extends Position {
+  readonly forward_east: number;
+  readonly forward_north: number;
+  /** Scale of the core along and across the motion, km, and the mean of both. */
+  readonly along_km: number;
+  readonly across_km: number;
+  readonly core_km: number;
+  /** MESH in the middle, before texture. */
+  readonly peak_mm: number;
+}
+
+/**
+ * Cores of a storm at an instant as they are, before the radar sees them. In organised storms they form on the right rear flank,
+ * drift to the left front while the storm goes straight on, and decay: streaks within the swath. In ordinary cells they follow each
+ * other on nearly the same line, and make it ragged.
+ */
+export function coresOf(state: StormState, time_ms: number): StormCore[] {
+  const cores: StormCore[] = [];
+  const last = Math.floor((time_ms - state.storm.birth_ms) / MS_PER_MIN / PULSE_MIN);
+  for (let number = last - LOOKBACK; number <= last; number += 1) {
+    const core = coreAt(state, number, time_ms);
+    if (core !== null) cores.push(core);
+  }
+  return cores;
+}
+
+function coreAt(state: StormState, number: number, time_ms: number): StormCore | null {
+  const { storm } = state;
+  const draw = drawsOf(storm.key, 0x9015e, number);
+  const birth_ms = storm.birth_ms + (number + draw()) * PULSE_MIN * MS_PER_MIN;
+  const isOrdinary = storm.kind === 'ordinary';
+  const [shortest_min, longest_min] = PULSE_LIFE_MIN[isOrdinary ? 'ordinary' : 'organised'];
+  const life_ms = between(draw, shortest_min, longest_min) * MS_PER_MIN;
+  const age = (time_ms - birth_ms) / life_ms;
+  if (age <= 0 || age >= 1) return null;
+  const unit_km = storm.core_km * (isOrdinary ? ORDINARY_UNREST : 1);
+  const along_km = unit_km * (CROSSING.along * (2 * age - 1) + SCATTER.along * normal(draw));
+  const left_km = unit_km * (CROSSING.across * (2 * age - 1) + SCATTER.across * normal(draw));
+  const core_km = storm.core_km * PULSE_WIDTH;
+  const { east, north } = windTowards(state.direction_deg, 1);
+  return {
+    ...offsetPosition(state, along_km * east - left_km * north, along_km * north + left_km * east),
+    forward_east: east,
+    forward_north: north,
+    along_km: core_km * Math.sqrt(storm.aspect),
+    across_km: core_km / Math.sqrt(storm.aspect),
+    core_km,
+    peak_mm: state.peak_mm * (Math.sin(Math.PI * age) ** 0.7 * Math.exp(PULSE_LN * normal(draw))),
+  };
+}
+
+/** Cores of a storm at an instant after beam broadening: with distance from the radar they become weaker and wider. */
+export function seenCoresOf({ sites }: Scenario, state: StormState, time_ms: number): StormCore[] {
+  return coresOf(state, time_ms).map((core) => {
+    const beam_km = Math.min(4, (nearestSiteKm(sites, core) * Math.PI) / 180);
+    const wider = Math.hypot(core.core_km, 0.3 * beam_km) / core.core_km;
+    return {
+      ...core,
+      along_km: wider * core.along_km,
+      across_km: wider * core.across_km,
+      core_km: wider * core.core_km,
+      peak_mm: core.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2),
+    };
+  });
+}
 
 /** Exponent of the decay of the core with distance: exp(-(r / core)^1.3). */
 const STEEPNESS = 1.3;
@@ -20,16 +101,6 @@ const STEPS = 512;
 const REACH = 8;
 const FALL = Float32Array.from({ length: REACH * STEPS + 1 }, (_, i) => Math.exp(-((i / STEPS) ** STEEPNESS)));
 
-/**
- * Distance from a storm's centre in core lengths, for a place `along` and `across` (to the left) the motion, each in units of
- * its own axis. The right rear is steep, the left front has a tail.
- */
-function coreDistance(along: number, across: number): number {
-  const plain = Math.sqrt(along * along + across * across);
-  if (plain === 0) return 0;
-  return (plain * plain) / (plain + SKEW * (along * SKEW_FORWARD + across * SKEW_LEFT));
-}
-
 /** Share of the largest MESH at a distance in core lengths; 0 from 8 on. */
 export function coreFall(distance: number): number {
   return distance < REACH ? FALL[(distance * STEPS) | 0] : 0;
@@ -40,64 +111,13 @@ export function coreReach(peak_mm: number, to_mm: number): number {
   return peak_mm > to_mm ? Math.log(peak_mm / to_mm) ** (1 / STEEPNESS) : 0;
 }
 
-/** One core of a storm: position, orientation, axes and MESH. */
-export interface StormCore {
-  readonly lat: number;
-  readonly lon: number;
-  readonly forward_east: number;
-  readonly forward_north: number;
-  /** Scale of the core along and across the motion, km, and the mean of both. */
-  readonly along_km: number;
-  readonly across_km: number;
-  readonly core_km: number;
-  /** MESH in the middle, before texture. */
-  readonly peak_mm: number;
-}
-
-/** Cores of a storm at an instant as they are, before the radar sees them. */
-export function coresOf(state: StormState, time_ms: number): StormCore[] {
-  const { storm } = state;
-  const core_km = storm.core_km * PULSE_WIDTH;
-  const { east, north } = windTowards(state.direction_deg, 1);
-  return pulsesAt(storm, time_ms).map(({ along_km, left_km, share }) => ({
-    ...offsetPosition(state, along_km * east - left_km * north, along_km * north + left_km * east),
-    forward_east: east,
-    forward_north: north,
-    along_km: core_km * Math.sqrt(storm.aspect),
-    across_km: core_km / Math.sqrt(storm.aspect),
-    core_km,
-    peak_mm: state.peak_mm * share,
-  }));
-}
-
-/** Cores of a storm at an instant as the radar sees them. */
-export function seenCoresOf(scenario: Scenario, state: StormState, time_ms: number): StormCore[] {
-  return coresOf(state, time_ms).map((core) => seenByRadar(scenario, core));
-}
-
-/** A core after beam broadening: with distance from the radar it becomes weaker and wider. */
-function seenByRadar({ sites }: Scenario, core: StormCore): StormCore {
-  const beam_km = Math.min(4, (nearestSiteKm(sites, core) * Math.PI) / 180);
-  const wider = Math.hypot(core.core_km, 0.3 * beam_km) / core.core_km;
-  return {
-    ...core,
-    along_km: wider * core.along_km,
-    across_km: wider * core.across_km,
-    core_km: wider * core.core_km,
-    peak_mm: core.peak_mm * (1 - 0.1 * (beam_km / 4) ** 2),
-  };
-}
-
-/** Distance of a place from the middle of a core, in its lengths. */
+/** Distance of a place from the middle of a core, in its lengths. The right rear is steep, the left front has a tail. */
 export function distanceFrom(core: StormCore, east_km: number, north_km: number): number {
   const along = (east_km * core.forward_east + north_km * core.forward_north) / core.along_km;
   const across = (north_km * core.forward_east - east_km * core.forward_north) / core.across_km;
-  return coreDistance(along, across);
-}
-
-/** First and last row and column where a core may have `min_mm`, its values raised by a factor; null without any. */
-export function hailBox(core: StormCore, raised: number, min_mm: number, window: Window) {
-  return boxAround(core, (1 + SKEW) * core.along_km * coreReach(core.peak_mm * raised, min_mm), window);
+  const plain = Math.sqrt(along * along + across * across);
+  if (plain === 0) return 0;
+  return (plain * plain) / (plain + SKEW * (along * SKEW_FORWARD + across * SKEW_LEFT));
 }
 
 /** First and last row and column within a distance of a place, counted within the window; null without any. */
@@ -109,4 +129,43 @@ export function boxAround(place: Position, reach_km: number, window: Window) {
   const left = Math.max(0, lonCol(LATTICES.conus, place.lon - cols_reach) - window.col0);
   const right = Math.min(window.cols - 1, lonCol(LATTICES.conus, place.lon + cols_reach) - window.col0);
   return top > bottom || left > right ? null : { top, bottom, left, right };
+}
+
+/** Range of a weather radar for hail, km. */
+const RADAR_RANGE_KM = 230;
+
+const coverages = new WeakMap<Scenario, Uint8Array>();
+
+/** 1 for each pixel of the scenario's window that lies within 230 km of a radar, else 0; row-major from north. */
+export function coverageOf(scenario: Scenario): Uint8Array {
+  const known = coverages.get(scenario);
+  if (known) return known;
+  const covered = new Uint8Array(scenario.window.rows * scenario.window.cols);
+  for (const site of scenario.sites) cover(covered, scenario.window, site);
+  coverages.set(scenario, covered);
+  return covered;
+}
+
+/** Sets the disk around a site, row by row: half a chord to each side. */
+function cover(covered: Uint8Array, window: Window, site: Position): void {
+  const reach_deg = RADAR_RANGE_KM / KM_PER_DEG;
+  const west = colLon(LATTICES.conus, window.col0);
+  for (let r = 0; r < window.rows; r += 1) {
+    const lat = rowLat(LATTICES.conus, window.row0 + r);
+    const away_deg = lat - site.lat;
+    if (Math.abs(away_deg) > reach_deg) continue;
+    const chord_deg = Math.sqrt(reach_deg ** 2 - away_deg ** 2) / Math.cos((lat * Math.PI) / 180);
+    const from = Math.max(0, Math.ceil((site.lon - chord_deg - west) * 100));
+    const to = Math.min(window.cols, Math.floor((site.lon + chord_deg - west) * 100) + 1);
+    if (to > from) covered.fill(1, r * window.cols + from, r * window.cols + to);
+  }
+}
+
+/** Distance to the nearest site on a flat map around the position, km; Infinity without sites. */
+function nearestSiteKm(sites: readonly Position[], at: Position): number {
+  const scale = Math.cos((at.lat * Math.PI) / 180);
+  let nearest = Number.POSITIVE_INFINITY;
+  for (const site of sites)
+    nearest = Math.min(nearest, Math.hypot(site.lat - at.lat, (site.lon - at.lon) * scale) * KM_PER_DEG);
+  return nearest;
 }

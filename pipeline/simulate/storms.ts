@@ -1,20 +1,20 @@
 import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { bearingOf, type Wind } from './hodograph.ts';
 import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from './random.ts';
-import type { Scenario } from './scenario.ts';
-import { motionAt, originThrough, positionAt, type StormPath } from './storm-path.ts';
-import { strengthAt } from './strength.ts';
 import {
   type Boundary,
+  bearingOf,
   boundariesAt,
-  DAY_TYPE_PARAMETERS,
   type DayTypeParameters,
   dailyCycle,
-  dayTypeAt,
   freezingLevelKm,
+  offsetPosition,
+  parametersAt,
+  type Scenario,
   shifted,
+  type Wind,
+  windTowards,
 } from './weather.ts';
 
 /** Storms are drawn in slots of absolute time, so that every time span has the same storms. */
@@ -41,6 +41,9 @@ const STRENGTH_MM = { small: 18, large: 32 } as const;
 const STRENGTH_MOST = 1;
 /** Typical intensity below the peak intensity, standard deviations. */
 const STRENGTH_USUAL = 0.3;
+/** Interval of the knots of the intensity walk, and time in which a deviation falls to 1/e, minutes. */
+const KNOT_MS = 4 * MS_PER_MIN;
+const STRENGTH_MEMORY_MIN = 9;
 /** Standard deviation of the intensity walk of ordinary cells: they do not live long enough to reintensify. */
 const ORDINARY_STRENGTH_LN = 0.1;
 /** Factor on the life of organised storms, linear in `peak_mm` between these bounds, mm. */
@@ -59,7 +62,16 @@ const LEADING_SHARE = 0.5;
 /** Least life of other supercells, minutes. */
 const SHORTEST_SUPERCELL = { life_min: 40, peak_mm: 0 } as const;
 
-export type StormKind = 'ordinary' | 'multicell' | 'supercell';
+/** Path of a storm: a gentle arc of constant turn and speed. */
+interface StormPath {
+  readonly birth_ms: number;
+  readonly life_ms: number;
+  readonly origin: Position;
+  /** Direction at birth, and its turn to the right over the life of the storm. */
+  readonly direction_deg: number;
+  readonly turn_deg: number;
+  readonly speed_ms: number;
+}
 
 /** The whole life of one storm. */
 export interface Storm extends StormPath {
@@ -67,11 +79,7 @@ export interface Storm extends StormPath {
   readonly storm_id: string;
   /** Hash that seeds the storm's texture and pulsation. */
   readonly key: number;
-  readonly kind: StormKind;
-  /** Storm that this one split from. */
-  readonly split_from: string | null;
-  /** Storm that this one merges into. */
-  readonly merges_into: string | null;
+  readonly kind: 'ordinary' | 'multicell' | 'supercell';
   /** Largest MESH before the walk of its strength and texture, mm. */
   readonly peak_mm: number;
   /** Standard deviation of its strength, natural logarithm. */
@@ -91,10 +99,9 @@ export interface StormState extends Position {
   readonly speed_ms: number;
   /** MESH in the core before texture, mm. */
   readonly peak_mm: number;
-  readonly age_min: number;
 }
 
-const cache = new WeakMap<Scenario, Map<number, readonly Storm[]>>();
+const slotsByScenario = new WeakMap<Scenario, Map<number, readonly Storm[]>>();
 
 /** Storms that exist at some time in [from_ms, to_ms], ordered by birth slot and number. */
 export function stormsBetween(scenario: Scenario, from_ms: number, to_ms: number): Storm[] {
@@ -109,19 +116,32 @@ export function stormsBetween(scenario: Scenario, from_ms: number, to_ms: number
 /** State of a storm at an instant from its birth to its end. */
 export function stormAt(storm: Storm, time_ms: number): StormState {
   const age = (time_ms - storm.birth_ms) / storm.life_ms;
-  const motion = motionAt(storm, time_ms);
+  const motion = windTowards(storm.direction_deg + storm.turn_deg * age, storm.speed_ms);
   return {
     storm,
     ...positionAt(storm, time_ms),
     direction_deg: bearingOf(motion),
     speed_ms: Math.hypot(motion.east, motion.north),
     peak_mm: storm.peak_mm * lifeCurve(age) * pulsation(storm, time_ms),
-    age_min: (time_ms - storm.birth_ms) / MS_PER_MIN,
   };
 }
 
+/** Position on the path. */
+function positionAt(path: StormPath, time_ms: number): Position {
+  const { east, north } = displacementKm(path, time_ms);
+  return offsetPosition(path.origin, east, north);
+}
+
+/** Displacement since birth, km: the chord of the arc. */
+function displacementKm(path: Omit<StormPath, 'origin'>, time_ms: number): Wind {
+  const turn = (((path.turn_deg * Math.PI) / 180) * (time_ms - path.birth_ms)) / path.life_ms;
+  const straight_km = (path.speed_ms * (time_ms - path.birth_ms)) / 1e6;
+  const chord_km = Math.abs(turn) < 1e-9 ? straight_km : (straight_km * Math.sin(turn / 2)) / (turn / 2);
+  return windTowards(path.direction_deg + (turn * 90) / Math.PI, chord_km);
+}
+
 /** Rise over 25 % of the life, plateau over 45 %, decay over 30 %; both flanks follow the beta(2, 2) distribution. */
-export function lifeCurve(age: number): number {
+function lifeCurve(age: number): number {
   if (age <= 0 || age >= 1) return 0;
   const part = Math.min(1, age / 0.25, (1 - age) / 0.3);
   return part * part * (3 - 2 * part);
@@ -134,9 +154,35 @@ function pulsation(storm: Storm, time_ms: number): number {
   return Math.exp(storm.strength_ln * (bounded - STRENGTH_USUAL));
 }
 
+const strengths = new WeakMap<Storm, Float64Array>();
+
+/** Strength of a storm at an instant of its life, in standard deviations from its mean; linear between the knots. */
+function strengthAt(storm: Storm, time_ms: number): number {
+  const known = strengths.get(storm);
+  const knots = known ?? strengthKnots(storm);
+  if (known === undefined) strengths.set(storm, knots);
+  const turns = Math.min(knots.length - 1, Math.max(0, (time_ms - storm.birth_ms) / KNOT_MS));
+  const knot = Math.min(knots.length - 2, Math.floor(turns));
+  return knots[knot] + (turns - knot) * (knots[knot + 1] - knots[knot]);
+}
+
+/**
+ * First-order autoregressive process with standard normal values at the knots, drawn for the whole life at once: a value does not
+ * depend on the order of the calls.
+ */
+function strengthKnots({ key, life_ms }: Storm): Float64Array {
+  const draw = drawsOf(key, 0x3a1c);
+  const knots = new Float64Array(2 + Math.ceil(life_ms / KNOT_MS));
+  const kept = Math.exp(-KNOT_MS / MS_PER_MIN / STRENGTH_MEMORY_MIN);
+  const fresh = Math.sqrt(1 - kept * kept);
+  knots[0] = normal(draw);
+  for (let i = 1; i < knots.length; i += 1) knots[i] = kept * knots[i - 1] + fresh * normal(draw);
+  return knots;
+}
+
 function stormsOfSlot(scenario: Scenario, slot: number): readonly Storm[] {
-  const slots = cache.get(scenario) ?? new Map<number, readonly Storm[]>();
-  cache.set(scenario, slots);
+  const slots = slotsByScenario.get(scenario) ?? new Map<number, readonly Storm[]>();
+  slotsByScenario.set(scenario, slots);
   const known = slots.get(slot);
   if (known) return known;
   const storms = drawSlot(scenario, slot);
@@ -156,13 +202,13 @@ interface Slot {
 
 function drawSlot(scenario: Scenario, number: number): Storm[] {
   const start_ms = number * SLOT_MS;
-  const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, start_ms)];
+  const character = parametersAt(scenario, start_ms);
   const slot: Slot = { scenario, number, draw: drawsOf(scenario.seed, 0x510, number), character, storms: [] };
   const boundaries = boundariesAt(scenario, start_ms);
   const cycle = dailyCycle(start_ms + SLOT_MS / 2) / 24;
-  const { organised, ordinary } = scenario.steady
-    ? character.steady_per_hour
-    : { organised: character.organised_per_day * cycle, ordinary: character.ordinary_per_day * cycle };
+  const [organised, ordinary] = scenario.steady
+    ? [character.steady_organised_per_hour, character.steady_ordinary_per_hour]
+    : [character.organised_per_day * cycle, character.ordinary_per_day * cycle];
   drawClusters(slot, boundaries, organised, 2, bearOrganised);
   drawClusters(slot, boundaries, ordinary, 4, bearOrdinary);
   if (scenario.steady && character.supercell_share > LEADING_SHARE && number % LEADING.every_slots === 0) {
@@ -227,7 +273,6 @@ function bearLeftMover(slot: Slot, line: Boundary, parent: Storm, split_min: num
   const birth_ms = parent.birth_ms + split_min * MS_PER_MIN;
   bear(slot, {
     kind: 'supercell',
-    split_from: parent.storm_id,
     birth_ms,
     life_ms: Math.min(240, lognormal(draw, 70, 0.35)) * MS_PER_MIN,
     origin: shifted(positionAt(parent, birth_ms), parent.direction_deg - 70, 1.3 * parent.core_km),
@@ -243,11 +288,11 @@ function bearFeeder(slot: Slot, line: Boundary, target: Storm): void {
   const life_ms = between(draw, 26, 44) * MS_PER_MIN;
   const birth_ms = meeting_ms - 0.85 * life_ms;
   const path = { birth_ms, life_ms, ...near(draw, line.mean, 4, 0) };
+  const way = displacementKm(path, meeting_ms);
   bear(slot, {
     kind: 'multicell',
-    merges_into: target.storm_id,
     ...path,
-    origin: originThrough(positionAt(target, meeting_ms), path, meeting_ms),
+    origin: offsetPosition(positionAt(target, meeting_ms), -way.east, -way.north),
     peak_mm: target.peak_mm * between(draw, 0.4, 0.75),
   });
 }
@@ -291,10 +336,12 @@ function lifeShare(peak_mm: number): number {
   return bySize(LIFE_SHARE, LIFE_MM, peak_mm);
 }
 
-type SmallAndLarge = Readonly<Record<'small' | 'large', number>>;
-
 /** Value interpolated linearly between small and large hail. */
-function bySize(value: SmallAndLarge, size_mm: SmallAndLarge, peak_mm: number): number {
+function bySize(
+  value: typeof LIFE_SHARE | typeof STRENGTH_LN,
+  size_mm: typeof LIFE_MM | typeof STRENGTH_MM,
+  peak_mm: number,
+): number {
   const part = Math.min(1, Math.max(0, (peak_mm - size_mm.small) / (size_mm.large - size_mm.small)));
   return value.small + part * (value.large - value.small);
 }
@@ -303,22 +350,14 @@ function observedPeak({ draw }: Slot, median_mm: number, ln_sd: number): number 
   return lognormal(draw, median_mm / OBSERVED_OVER_PEAK.organised, ln_sd);
 }
 
-type Birth = Pick<
-  Storm,
-  'kind' | 'birth_ms' | 'life_ms' | 'origin' | 'direction_deg' | 'turn_deg' | 'speed_ms' | 'peak_mm'
-> &
-  Partial<Pick<Storm, 'split_from' | 'merges_into'>>;
-
 /** Completes a storm with id, key and shape, and adds it to the slot. */
-function bear(slot: Slot, birth: Birth): Storm {
+function bear(slot: Slot, birth: StormPath & Pick<Storm, 'kind' | 'peak_mm'>): Storm {
   const { draw, scenario } = slot;
   const number = slot.storms.length;
   const peak_mm = Math.min(105, birth.peak_mm);
   const isOrdinary = birth.kind === 'ordinary';
   const key = hashOf(scenario.seed, 0x5707, slot.number, number);
   const storm: Storm = {
-    split_from: null,
-    merges_into: null,
     ...birth,
     storm_id: `${slot.number.toString(36)}-${number}`,
     key,

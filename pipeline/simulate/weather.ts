@@ -1,93 +1,89 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICES, type Window, wholeWindow } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { type Level, type SupercellMotion, supercellMotion, type Wind, windTowards } from './hodograph.ts';
 import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
-import { DAY_TYPES, type DayType, type Scenario } from './scenario.ts';
 
-/** Parameters of a day type. Counts are storms per day over the CONUS. */
+type Range = readonly [low: number, high: number];
+
+/** Storms and winds of one type of day. */
 export interface DayTypeParameters {
+  /** Births per day over the CONUS: organised storms as in SCIENCE.md, "Simulated weather", and ordinary cells. */
   readonly organised_per_day: number;
   readonly ordinary_per_day: number;
   /** Births per hour in the window of a steady scenario. */
-  readonly steady_per_hour: { readonly organised: number; readonly ordinary: number };
+  readonly steady_organised_per_hour: number;
+  readonly steady_ordinary_per_hour: number;
   readonly supercell_share: number;
   /** Factor on the median largest hail of organised storms. */
   readonly size_factor: number;
   readonly boundaries: number;
-  readonly shear_ms: readonly [low: number, high: number];
-  readonly mean_wind_ms: readonly [low: number, high: number];
+  readonly shear_ms: Range;
+  readonly mean_wind_ms: Range;
 }
 
-/**
- * Organised storms per day as in SCIENCE.md, "Simulated weather". The ratio of ordinary cells to them is that of weak to strong
- * objects in the real 24 h grid of 28 Feb 2024, a marginal day.
- */
-export const DAY_TYPE_PARAMETERS: Readonly<Record<DayType, DayTypeParameters>> = {
-  quiet: {
-    organised_per_day: 0.5,
-    ordinary_per_day: 80,
-    steady_per_hour: { organised: 0.2, ordinary: 4 },
-    supercell_share: 0.1,
-    size_factor: 0.6,
-    boundaries: 1,
-    shear_ms: [5, 12],
-    mean_wind_ms: [5, 12],
-  },
-  pulse: {
-    organised_per_day: 3,
-    ordinary_per_day: 900,
-    steady_per_hour: { organised: 0.5, ordinary: 24 },
-    supercell_share: 0.05,
-    size_factor: 0.7,
-    boundaries: 3,
-    shear_ms: [5, 12],
-    mean_wind_ms: [6, 12],
-  },
-  marginal: {
-    organised_per_day: 12,
-    ordinary_per_day: 1000,
-    steady_per_hour: { organised: 1.5, ordinary: 20 },
-    supercell_share: 0.2,
-    size_factor: 0.8,
-    boundaries: 3,
-    shear_ms: [12, 22],
-    mean_wind_ms: [9, 16],
-  },
-  supercell: {
-    organised_per_day: 20,
-    ordinary_per_day: 500,
-    steady_per_hour: { organised: 6, ordinary: 24 },
-    supercell_share: 0.7,
-    size_factor: 0.88,
-    boundaries: 3,
-    shear_ms: [20, 32],
-    mean_wind_ms: [11, 17],
-  },
-  qlcs: {
-    organised_per_day: 20,
-    ordinary_per_day: 900,
-    steady_per_hour: { organised: 5, ordinary: 28 },
-    supercell_share: 0.15,
-    size_factor: 0.9,
-    boundaries: 2,
-    shear_ms: [15, 25],
-    mean_wind_ms: [13, 20],
-  },
-  outbreak: {
-    organised_per_day: 60,
-    ordinary_per_day: 900,
-    steady_per_hour: { organised: 8, ordinary: 24 },
-    supercell_share: 0.7,
-    size_factor: 0.9,
-    boundaries: 3,
-    shear_ms: [24, 35],
-    mean_wind_ms: [11, 19],
-  },
-};
+/** Parameters by type of day: births per day, births per steady hour, supercell share, size factor, boundaries, shear, mean wind. */
+export const DAY_TYPE_PARAMETERS = {
+  quiet: parameters([0.5, 80], [0.2, 4], 0.1, 0.6, 1, [5, 12], [5, 12]),
+  pulse: parameters([3, 900], [0.5, 24], 0.05, 0.7, 3, [5, 12], [6, 12]),
+  marginal: parameters([12, 1000], [1.5, 20], 0.2, 0.8, 3, [12, 22], [9, 16]),
+  supercell: parameters([20, 500], [6, 24], 0.7, 0.88, 3, [20, 32], [11, 17]),
+  qlcs: parameters([20, 900], [5, 28], 0.15, 0.9, 2, [15, 25], [13, 20]),
+  outbreak: parameters([60, 900], [8, 24], 0.7, 0.9, 3, [24, 35], [11, 19]),
+} as const;
 
-/** Chance of each day type, in the order of DAY_TYPES, January to December: severe days peak from April to June. */
+type DayType = keyof typeof DAY_TYPE_PARAMETERS;
+
+function parameters(
+  [organised_per_day, ordinary_per_day]: Range,
+  [steady_organised_per_hour, steady_ordinary_per_hour]: Range,
+  supercell_share: number,
+  size_factor: number,
+  boundaries: number,
+  shear_ms: Range,
+  mean_wind_ms: Range,
+): DayTypeParameters {
+  const per_day = { organised_per_day, ordinary_per_day };
+  const per_hour = { steady_organised_per_hour, steady_ordinary_per_hour };
+  return { ...per_day, ...per_hour, supercell_share, size_factor, boundaries, shear_ms, mean_wind_ms };
+}
+
+/** Parameters of the weather and its observation; with the time they determine every value. */
+export interface Scenario {
+  /** Any whole number; another seed gives other weather. */
+  readonly seed: number;
+  /** Observed window. The weather depends on it only if `steady` places the storms in it. */
+  readonly window: Window;
+  /** Type of every day; `climate` draws one per convective day by season. */
+  readonly day_type: DayType | 'climate';
+  /**
+   * True: storms form in the window at every hour in May conditions, so that any three hours have some.
+   * False: storms over the whole CONUS, with the diurnal cycle and the season.
+   */
+  readonly steady: boolean;
+  /** Radar sites; beyond 230 km of all of them there is no coverage. */
+  readonly sites: readonly Position[];
+}
+
+/** Supercells at any hour over the southern and central Plains, 32-40 N, 103-93 W. */
+export function plainsScenario(seed: number, sites: readonly Position[]): Scenario {
+  const window = { lattice: LATTICES.conus, row0: 1500, col0: 2700, rows: 800, cols: 1000 };
+  return { seed, window, day_type: 'supercell', steady: true, sites };
+}
+
+/** The full CONUS grid with the seasons of the climate. */
+export function climateScenario(seed: number, sites: readonly Position[]): Scenario {
+  return { seed, window: wholeWindow(LATTICES.conus), day_type: 'climate', steady: false, sites };
+}
+
+/** True for a position in the window of a scenario. */
+export function isInWindow({ window }: Scenario, { lat, lon }: Position): boolean {
+  const row = (55 - lat) * 100 - window.row0;
+  const col = (lon + 130) * 100 - window.col0;
+  return row >= 0 && col >= 0 && row < window.rows && col < window.cols;
+}
+
+/** Chance of each day type, in the order of DAY_TYPE_PARAMETERS, January to December: severe days peak from April to June. */
 const SEASON: readonly (readonly number[])[] = [
   [0.8, 0.02, 0.13, 0.02, 0.03, 0.0],
   [0.72, 0.02, 0.18, 0.03, 0.04, 0.01],
@@ -103,7 +99,7 @@ const SEASON: readonly (readonly number[])[] = [
   [0.82, 0.02, 0.11, 0.02, 0.03, 0.0],
 ];
 
-/** Regions of storm formation: centre, spread, and weight by month. Gulf and S Plains peak in Apr-May, N and High Plains in Jun-Jul. */
+/** Regions of storm formation: centre, spread, and weight by month. The south peaks in April and May, the north in June and July. */
 const HOMELANDS: readonly (Position & { readonly spread_km: number; readonly weight: readonly number[] })[] = [
   { lat: 32.5, lon: -97.5, spread_km: 230, weight: [2, 3, 6, 11, 10, 4, 2, 2, 3, 3, 3, 2] },
   { lat: 31.8, lon: -89.0, spread_km: 260, weight: [5, 6, 7, 7, 4, 2, 2, 2, 2, 2, 4, 5] },
@@ -125,21 +121,31 @@ const STEADY_BLOCK_H = 6;
 const STEADY_MONTH = 4.5;
 
 /** Number of the convective day (12-12 UTC) that contains an instant, counted from 1970. */
-export function convectiveDay(time_ms: number): number {
+function convectiveDay(time_ms: number): number {
   return Math.floor((time_ms / MS_PER_HOUR - 12) / 24);
 }
 
-/** Type of the convective day that contains an instant. */
-export function dayTypeAt(scenario: Scenario, time_ms: number): DayType {
-  if (scenario.day_type !== 'climate') return scenario.day_type;
+/** Parameters of the convective day that contains an instant. */
+export function parametersAt(scenario: Scenario, time_ms: number): DayTypeParameters {
+  if (scenario.day_type !== 'climate') return DAY_TYPE_PARAMETERS[scenario.day_type];
   const number = convectiveDay(time_ms);
-  const chances = SEASON[monthOf(number)];
-  let rest = uniformOf(scenario.seed, 0xda7, number);
-  const chosen = chances.findIndex((chance) => {
-    rest -= chance;
-    return rest < 0;
-  });
-  return DAY_TYPES[chosen] ?? 'marginal';
+  const type = weighted(
+    Object.values(DAY_TYPE_PARAMETERS),
+    SEASON[monthOf(number)],
+    uniformOf(scenario.seed, 0xda7, number),
+  );
+  return type ?? DAY_TYPE_PARAMETERS.marginal;
+}
+
+/** The item that a cumulative weight falls on. */
+function weighted<Item>(items: readonly Item[], weights: readonly number[], at: number): Item | undefined {
+  let rest = at;
+  return items[
+    weights.findIndex((weight) => {
+      rest -= weight;
+      return rest < 0;
+    })
+  ];
 }
 
 function monthOf(convective_day: number): number {
@@ -156,7 +162,6 @@ export function dailyCycle(time_ms: number): number {
 
 /** A boundary along which storms form, with their mean, right-moving and left-moving velocities (m/s). */
 export interface Boundary extends SupercellMotion {
-  readonly key: number;
   readonly centre: Position;
   readonly bearing_deg: number;
   readonly length_km: number;
@@ -164,11 +169,10 @@ export interface Boundary extends SupercellMotion {
 
 /** Boundaries of the scenario at an instant. */
 export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
-  const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : convectiveDay(time_ms);
-  const character = DAY_TYPE_PARAMETERS[dayTypeAt(scenario, time_ms)];
-  return Array.from({ length: character.boundaries }, (_, i) =>
-    boundary(scenario, character, period, convectiveDay(time_ms), i),
-  );
+  const day = convectiveDay(time_ms);
+  const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : day;
+  const character = parametersAt(scenario, time_ms);
+  return Array.from({ length: character.boundaries }, (_, i) => boundary(scenario, character, period, day, i));
 }
 
 function boundary(scenario: Scenario, character: DayTypeParameters, period: number, day: number, i: number): Boundary {
@@ -176,28 +180,18 @@ function boundary(scenario: Scenario, character: DayTypeParameters, period: numb
   const centre = scenario.steady
     ? placeInWindow(scenario, draw, i, character.boundaries)
     : placeInCountry(period, draw);
-  const flow = steeringFlow(scenario, character, day);
-  const towards_deg = flow.towards_deg + flow.veer_deg * (centre.lon - MIDDLE_LON);
-  const shear = windTowards(towards_deg + flow.shear_angle_deg, flow.shear_ms);
+  // The steering wind of a convective day veers evenly from west to east.
+  const flow = drawsOf(scenario.seed, 0xf10, day);
+  const flow_deg = between(flow, ...FLOW_DEG);
+  const towards_deg = flow_deg + between(flow, ...VEER_DEG) * (centre.lon - MIDDLE_LON);
+  const mean = windTowards(towards_deg, between(flow, ...character.mean_wind_ms));
+  const shear_deg = towards_deg + between(flow, 10, 45);
+  const shear = windTowards(shear_deg, between(flow, ...character.shear_ms));
   return {
-    key: i,
     centre,
     bearing_deg: towards_deg + between(draw, -75, 15),
     length_km: between(draw, 220, 480),
-    ...supercellMotion(hodograph(windTowards(towards_deg, flow.speed_ms), shear)),
-  };
-}
-
-/** Wind that steers the storms of a convective day; it veers evenly from west to east, as behind and ahead of a trough. */
-function steeringFlow({ seed }: Scenario, character: DayTypeParameters, day: number) {
-  const draw = drawsOf(seed, 0xf10, day);
-  return {
-    /** Direction towards which the mean wind blows at the middle longitude, and its turn per degree of longitude. */
-    towards_deg: between(draw, ...FLOW_DEG),
-    veer_deg: between(draw, ...VEER_DEG),
-    speed_ms: between(draw, ...character.mean_wind_ms),
-    shear_angle_deg: between(draw, 10, 45),
-    shear_ms: between(draw, ...character.shear_ms),
+    ...supercellMotion(windProfile(mean, shear)),
   };
 }
 
@@ -205,26 +199,41 @@ function steeringFlow({ seed }: Scenario, character: DayTypeParameters, day: num
 function placeInWindow({ window }: Scenario, draw: Draw, i: number, count: number): Position {
   const row = window.row0 + window.rows * (0.15 + 0.7 * ((i + between(draw, 0.2, 0.8)) / count));
   const col = window.col0 + window.cols * between(draw, 0.25, 0.6);
-  return {
-    lat: LATTICES.conus.north - row * LATTICES.conus.step,
-    lon: LATTICES.conus.west + col * LATTICES.conus.step,
-  };
+  const { north, west, step } = LATTICES.conus;
+  return { lat: north - row * step, lon: west + col * step };
 }
 
 function placeInCountry(period: number, draw: Draw): Position {
   const month = monthOf(period);
   const weights = HOMELANDS.map((home) => home.weight[month]);
-  let rest = draw() * weights.reduce((sum, weight) => sum + weight, 0);
-  const chosen = weights.findIndex((weight) => {
-    rest -= weight;
-    return rest < 0;
-  });
-  const home = HOMELANDS[Math.max(0, chosen)];
+  const home = weighted(HOMELANDS, weights, draw() * weights.reduce((sum, weight) => sum + weight, 0)) ?? HOMELANDS[0];
   return shifted(home, between(draw, 0, 360), home.spread_km * Math.abs(normal(draw)));
 }
 
-/** Wind profile with straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the mean wind. */
-function hodograph(mean: Wind, shear: Wind): Level[] {
+/** Horizontal wind in m/s, positive to the east and to the north. */
+export interface Wind {
+  readonly east: number;
+  readonly north: number;
+}
+
+/** Wind towards `towards_deg` (0 north, clockwise). */
+export function windTowards(towards_deg: number, speed: number): Wind {
+  const angle = (towards_deg * Math.PI) / 180;
+  return { east: speed * Math.sin(angle), north: speed * Math.cos(angle) };
+}
+
+/** Direction towards which a wind points, degrees in [0, 360). */
+export function bearingOf(wind: Wind): number {
+  return ((Math.atan2(wind.east, wind.north) * 180) / Math.PI + 360) % 360;
+}
+
+interface Level extends Wind {
+  readonly pressure_hpa: number;
+  readonly height_m: number;
+}
+
+/** Wind every kilometre from 0 to 6 km: straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the mean wind. */
+function windProfile(mean: Wind, shear: Wind): Level[] {
   const profile = [0, 1, 2, 3, 4, 5, 6].map((height_km) => {
     const along = height_km / 6;
     const bow = 0.3 * Math.sin(Math.PI * along);
@@ -235,12 +244,67 @@ function hodograph(mean: Wind, shear: Wind): Level[] {
       north: shear.north * along + bow * shear.east,
     };
   });
-  const own = supercellMotion(profile).mean;
+  const own = layerMean(profile, 0, 6000);
   return profile.map((level) => ({
     ...level,
     east: level.east + mean.east - own.east,
     north: level.north + mean.north - own.north,
   }));
+}
+
+/** Distance of a supercell's motion from the mean wind, m/s (Bunkers et al. 2000). */
+const DEVIATION_MS = 7.5;
+
+type SupercellMotion = Readonly<Record<'mean' | 'right' | 'left', Wind>>;
+
+/**
+ * Motion of right- and left-moving supercells: off the 0-6 km mean wind, perpendicular to the shear between the means of
+ * 5.5-6 km and 0-0.5 km.
+ * Source: Bunkers et al. 2000.
+ */
+function supercellMotion(profile: readonly Level[]): SupercellMotion {
+  const mean = layerMean(profile, 0, 6000);
+  const low = layerMean(profile, 0, 500);
+  const high = layerMean(profile, 5500, 6000);
+  const shear = { east: high.east - low.east, north: high.north - low.north };
+  const length = Math.hypot(shear.east, shear.north);
+  const across = { east: (DEVIATION_MS * shear.north) / length, north: (-DEVIATION_MS * shear.east) / length };
+  return {
+    mean,
+    right: { east: mean.east + across.east, north: mean.north + across.north },
+    left: { east: mean.east - across.east, north: mean.north - across.north },
+  };
+}
+
+/** Wind and pressure at a height; wind linear in ln p, ln p linear in height. */
+function levelAt(profile: readonly Level[], height_m: number): Level {
+  const at = Math.max(
+    1,
+    profile.findIndex((level) => level.height_m >= height_m),
+  );
+  const [lower, upper] = [profile[at - 1], profile[at]];
+  const part = (height_m - lower.height_m) / (upper.height_m - lower.height_m);
+  return {
+    pressure_hpa: lower.pressure_hpa * (upper.pressure_hpa / lower.pressure_hpa) ** part,
+    height_m,
+    east: lower.east + part * (upper.east - lower.east),
+    north: lower.north + part * (upper.north - lower.north),
+  };
+}
+
+/** Mean wind of a layer, weighted by pressure. */
+function layerMean(profile: readonly Level[], bottom_m: number, top_m: number): Wind {
+  const inside = profile.filter(({ height_m }) => height_m > bottom_m && height_m < top_m);
+  const levels = [levelAt(profile, bottom_m), ...inside, levelAt(profile, top_m)];
+  let [east, north, thickness] = [0, 0, 0];
+  for (let i = 1; i < levels.length; i += 1) {
+    const [below, above] = [levels[i - 1], levels[i]];
+    const weight = below.pressure_hpa - above.pressure_hpa;
+    east += (weight * (below.east + above.east)) / 2;
+    north += (weight * (below.north + above.north)) / 2;
+    thickness += weight;
+  }
+  return { east: east / thickness, north: north / thickness };
 }
 
 /** Position at a distance in a direction (0 north, clockwise). */

@@ -1,10 +1,18 @@
 import type { HailField } from '../../pipeline/grid.ts';
 import { MAX_TENTHS } from '../../pipeline/simulate/column.ts';
-import { coverageOf } from '../../pipeline/simulate/coverage.ts';
 import { uniformOf } from '../../pipeline/simulate/random.ts';
-import type { Scenario } from '../../pipeline/simulate/scenario.ts';
-import { coreFall, distanceFrom, hailBox, type StormCore, seenCoresOf } from '../../pipeline/simulate/storm-core.ts';
+import {
+  boxAround,
+  coreFall,
+  coreReach,
+  coverageOf,
+  distanceFrom,
+  SKEW,
+  type StormCore,
+  seenCoresOf,
+} from '../../pipeline/simulate/storm-core.ts';
 import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
+import type { Scenario } from '../../pipeline/simulate/weather.ts';
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { colLon, LATTICES, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 
@@ -52,7 +60,8 @@ function paintCore(
   key: number,
   min_mm: number,
 ): void {
-  const box = hailBox(core, 1 + GRAIN, min_mm, window);
+  const reach = coreReach(core.peak_mm * (1 + GRAIN), min_mm);
+  const box = boxAround(core, (1 + SKEW) * core.along_km * reach, window);
   if (box === null) return;
   const { top, bottom, left, right } = box;
   for (let r = top; r <= bottom; r++) {

@@ -6,8 +6,8 @@ import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import { startReadPool } from '../../pipeline/scans/read-ahead.ts';
 import { openSession } from '../../pipeline/scans/session.ts';
-import { writeEvening } from '../../pipeline/simulate/evening.ts';
-import { conusScenario } from '../../pipeline/simulate/scenario.ts';
+import { writeScans } from '../../pipeline/simulate/evening.ts';
+import { climateScenario } from '../../pipeline/simulate/weather.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 
@@ -31,9 +31,9 @@ export async function day(args: readonly string[]): Promise<void> {
       to_ms: START + scans * SCAN_MS,
       out: raw,
       products: ['MESH'] as const,
-      feeds: false,
     };
-    for await (const _ of writeEvening(conusScenario(11, 'outbreak', WSR88D), span));
+    const outbreak = { ...climateScenario(11, WSR88D), day_type: 'outbreak' } as const;
+    for await (const _ of writeScans(outbreak, span));
     console.log(`day: ${scans} scans simulated in ${seconds(written)} s`);
     const root = await openRoot(join(folder, 'data'), 'bench', 0, START);
     const marks: number[] = [];

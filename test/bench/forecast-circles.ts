@@ -4,9 +4,9 @@ import { hourlyForecast } from '../../pipeline/forecast/hourly.ts';
 import { cellHour } from '../../pipeline/forecast/model-cells.ts';
 import { parseGrib2 } from '../../pipeline/read/grib2/index.ts';
 import { readModelHour } from '../../pipeline/read/model-hour.ts';
-import { modelGridOf, simulatedHours, simulatedModelFile } from '../../pipeline/simulate/model-grid.ts';
-import { defaultScenario, isInWindow } from '../../pipeline/simulate/scenario.ts';
-import { truthAt } from '../../pipeline/simulate/truth.ts';
+import { simulatedModelHours } from '../../pipeline/simulate/model-hours.ts';
+import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
+import { isInWindow, plainsScenario } from '../../pipeline/simulate/weather.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR, MS_PER_MIN, timestamp } from '../../schemas/time.ts';
@@ -93,19 +93,14 @@ const EVENING_HOURS = 6;
 const LOOK_MS = 6 * MS_PER_MIN;
 
 function simulatedEvening(): void {
-  const scenario = defaultScenario(SEED, WSR88D);
-  const grid = modelGridOf(scenario);
-  const hours = simulatedHours(EVENING_MS).map(({ run_time, lead_h }) => {
-    const { path, bytes } = simulatedModelFile(scenario, grid, run_time, lead_h);
-    const claim = { model: 'hrrr', run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
-    return cellHour(readModelHour([{ bytes, subject: path }], claim).hour, CONUS_CELLS);
-  });
+  const scenario = plainsScenario(SEED, WSR88D);
+  const hours = simulatedModelHours(scenario, EVENING_MS);
   const found = hourlyForecast({ model: 'hrrr', hours, after: EVENING_MS, count: EVENING_HOURS, climatology: null });
   for (const rows of found) {
     const { valid_time } = rows[0] ?? { valid_time: Number.NaN };
-    const storms = Array.from({ length: MS_PER_HOUR / LOOK_MS }, (_, k) =>
-      truthAt(scenario, valid_time - k * LOOK_MS),
-    ).flat();
+    const storms = Array.from({ length: MS_PER_HOUR / LOOK_MS }, (_, k) => valid_time - k * LOOK_MS).flatMap(
+      (time_ms) => stormsBetween(scenario, time_ms, time_ms).map((storm) => stormAt(storm, time_ms)),
+    );
     const truth = cellsNear(storms.filter((storm) => storm.peak_mm >= SEVERE_MESH_MM && isInWindow(scenario, storm)));
     const near = rows.filter(({ geohash4 }) => truth.has(geohash4));
     const mean = (of: typeof rows) => sum(of.map(({ hail_probability }) => hail_probability ?? 0)) / of.length;

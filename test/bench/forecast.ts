@@ -1,9 +1,9 @@
 import { hourlyForecast } from '../../pipeline/forecast/hourly.ts';
 import { cellHour } from '../../pipeline/forecast/model-cells.ts';
 import { readModelHour } from '../../pipeline/read/model-hour.ts';
-import { type ModelFieldSpec, writeModelField } from '../../pipeline/simulate/model-grib2.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
+import { type ModelFieldSpec, writeModelField } from '../support/data/model-file.ts';
 import { forecastCircles } from './forecast-circles.ts';
 import { timeOurs } from './peers.ts';
 

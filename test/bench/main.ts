@@ -21,7 +21,6 @@ import { report } from './report.ts';
 import { risk } from './risk.ts';
 import { scan } from './scan.ts';
 import { serve } from './serve.ts';
-import { simulator } from './simulator/acceptance.ts';
 import { swaths } from './swaths.ts';
 import { tracking } from './tracking.ts';
 import { hailModel } from './train/hail-model.ts';
@@ -53,11 +52,10 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   queue,
   push,
   report,
-  simulator,
   export: exports,
 };
 
-/** `npm run bench` runs all but `simulator` and `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
+/** `npm run bench` runs all but `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
 async function run([name, ...args]: string[]): Promise<void> {
   if (name !== undefined) {
     const bench = BENCHES[name];

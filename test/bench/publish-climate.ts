@@ -8,8 +8,8 @@ import { DERIVED_SEGMENT, deriveTables } from '../../pipeline/publish/day-produc
 import { allRows, mergedDayMaxSql } from '../../pipeline/publish/merge.ts';
 import type { Root } from '../../pipeline/publish/root.ts';
 import { type SegmentSpan, stageTable } from '../../pipeline/publish/stage.ts';
-import { scanTimes } from '../../pipeline/simulate/scan-times.ts';
-import { conusScenario, type Scenario } from '../../pipeline/simulate/scenario.ts';
+import { scanTimes } from '../../pipeline/simulate/evening.ts';
+import { climateScenario, type Scenario } from '../../pipeline/simulate/weather.ts';
 import { dayMaxRows, emptyDayMaximum, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { LATTICES } from '../../schemas/geo/lattice.ts';
@@ -71,7 +71,7 @@ export async function* publishClimate(root: Root, climate: Climate, now_ms: numb
 
 /** The weathers of a climate: its own first. */
 function scenariosOf({ seed, density }: Climate): [Scenario, ...Scenario[]] {
-  const scenario = (index: number) => conusScenario((seed + index * SEED_STEP) % 2 ** 32, 'climate', WSR88D);
+  const scenario = (index: number) => climateScenario((seed + index * SEED_STEP) % 2 ** 32, WSR88D);
   return [scenario(0), ...Array.from({ length: density - 1 }, (_, index) => scenario(index + 1))];
 }
 

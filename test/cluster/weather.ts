@@ -1,7 +1,7 @@
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeEvening } from '../../pipeline/simulate/evening.ts';
+import { writeScans } from '../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../pipeline/sources/names.ts';
 import { planScans } from '../../pipeline/sources/plan.ts';
@@ -17,7 +17,7 @@ const PRODUCTS = ['MESH', 'MergedReflectivityQCComposite'] as const;
 
 async function simulate(seed: number, span: { from_ms: number; to_ms: number; interval_ms: number }, out: string) {
   const scenario = { seed, window: WINDOW, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
-  for await (const _ of writeEvening(scenario, { ...span, out, products: PRODUCTS, feeds: false }));
+  for await (const _ of writeScans(scenario, { ...span, out, products: PRODUCTS }));
 }
 
 /** A scan that has not arrived yet. */

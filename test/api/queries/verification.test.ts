@@ -23,8 +23,8 @@ import {
 } from '../../../api/queries/verification.ts';
 import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { openTerrain } from '../../../api/terrain.ts';
-import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
+import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';

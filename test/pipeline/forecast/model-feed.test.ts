@@ -29,28 +29,23 @@ import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
-import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { Unavailable } from '../../../pipeline/sources/http.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
-import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { type Forecast, forecast, type Outlook, outlook } from '../../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
-import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
+import { modelFile } from '../../support/data/model-file.ts';
+import { EVENING_MS } from '../../support/data/small-evening.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
 
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
-const WINDOW = { lattice: LATTICES.conus, row0: 1900, col0: 3100, rows: 200, cols: 200 };
-const SCENARIO = { seed: 7, window: WINDOW, day_type: 'supercell', steady: true, sites: WSR88D } as const;
-const GRID = modelGridOf(SCENARIO);
 
 /** Puts the hours of a run on a server. */
 function serveRun({ answers }: WebServer, run_time: number, leads: readonly number[]): void {
   for (const lead_h of leads) {
-    const { path, bytes, index } = simulatedModelFile(SCENARIO, GRID, run_time, lead_h);
+    const { path, bytes, index } = modelFile(run_time, lead_h);
     answers.set(`/${path}.idx`, index);
     answers.set(`/${path}`, (request, response) => {
       const [, start = '0', end = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
@@ -158,7 +153,7 @@ test('a folder in the layout of the bucket is read like the bucket; one without 
   const folder = mkdtempSync(join(tmpdir(), 'hail-model-folder-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
   await t.throwsAsync(readModelFolder(folder, silent), { instanceOf: NotFound });
-  const { path, bytes } = simulatedModelFile(SCENARIO, GRID, RUN, 1);
+  const { path, bytes } = modelFile(RUN, 1);
   mkdirSync(dirname(join(folder, path)), { recursive: true });
   writeFileSync(join(folder, path), bytes);
   const { hours, refused } = await readModelFolder(folder, silent);
@@ -190,11 +185,10 @@ test('the outlook follows from the forecast alone where nothing else is publishe
 });
 
 const FAULTS_NOW = EVENING_MS + 70 * 60_000;
-const FAULTS_GRID = modelGridOf(SMALL);
 /** The first two hours of a run. */
 const FILES = new Map(
   [1, 2].flatMap((lead_h) => {
-    const { path, bytes, index } = simulatedModelFile(SMALL, FAULTS_GRID, EVENING_MS, lead_h);
+    const { path, bytes, index } = modelFile(EVENING_MS, lead_h);
     return [[path, bytes] as const, [`${path}.idx`, Buffer.from(index)] as const];
   }),
 );
@@ -236,7 +230,7 @@ test('an hour whose index is an error page costs itself only, and is told', asyn
 });
 
 const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;
-const FILE = simulatedModelFile(SMALL, modelGridOf(SMALL), EVENING_MS, 3);
+const FILE = modelFile(EVENING_MS, 3);
 const BYTES = Buffer.from(FILE.bytes);
 /** The file as a server has it: with an unused message before and one between. */
 const UNWANTED = BYTES.subarray(0, BYTES.readUInt32BE(12));
@@ -626,8 +620,8 @@ function startedFeed({ url }: WebServer, { path }: Root) {
 
 /** Puts an hour of a run on a server, under the name of a lead. */
 function serveHour({ answers }: WebServer, run_time: number, lead_h: number, as_lead_h = lead_h): string {
-  const { bytes, index } = simulatedModelFile(SMALL, modelGridOf(SMALL), run_time, lead_h);
-  const { path } = simulatedModelFile(SMALL, modelGridOf(SMALL), run_time, as_lead_h);
+  const { bytes, index } = modelFile(run_time, lead_h);
+  const { path } = modelFile(run_time, as_lead_h);
   answers.set(`/${path}.idx`, index);
   answers.set(`/${path}`, (request, response) => {
     const [, start = '0', end = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];

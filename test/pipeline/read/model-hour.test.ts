@@ -2,15 +2,13 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
-import { type ModelFieldSpec, writeModelField } from '../../../pipeline/simulate/model-grib2.ts';
-import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { seededRandom } from '../../support/data/grib2-files.ts';
+import { type ModelFieldSpec, modelFile, writeModelField } from '../../support/data/model-file.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
+import { EVENING_MS } from '../../support/data/small-evening.ts';
 
-const GRID = modelGridOf(SMALL);
-const FILE = simulatedModelFile(SMALL, GRID, EVENING_MS, 3);
+const FILE = modelFile(EVENING_MS, 3);
 const CLAIM = { model: 'hrrr', run_time: EVENING_MS, valid_time: EVENING_MS + 3 * MS_PER_HOUR };
 const NAM_RUN = Date.parse('2018-09-17T00:00:00Z');
 const NAM = 'cfgrib_nam.t00z.awp21100.tm00.grib2';

@@ -6,7 +6,7 @@ import { openEngine } from '../../../pipeline/duckdb.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { forgetOldDates } from '../../../pipeline/run/forget-dates.ts';
-import { writeEvening } from '../../../pipeline/simulate/evening.ts';
+import { writeScans } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { LATTICES } from '../../../schemas/geo/lattice.ts';
@@ -27,7 +27,7 @@ const WINDOW = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, col
 async function scansAfter(t: ExecutionContext, from_ms: number): Promise<readonly SourceFile[]> {
   const out = await scratch(t, 'scan');
   const scenario = { seed: 41, window: WINDOW, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
-  for await (const _ of writeEvening(scenario, { from_ms, to_ms: from_ms + 5 * MS_PER_MIN, out, feeds: false }));
+  for await (const _ of writeScans(scenario, { from_ms, to_ms: from_ms + 5 * MS_PER_MIN, out }));
   return (await listFolder(out)).files;
 }
 

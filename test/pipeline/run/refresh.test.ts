@@ -13,7 +13,7 @@ import { openRoot } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { ingestFeedFolder } from '../../../pipeline/run/folder-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
-import { writeEvening } from '../../../pipeline/simulate/evening.ts';
+import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { WHOLE_COLLECTION } from '../../../schemas/collections.ts';
 import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -128,7 +128,7 @@ test('a folder that is not there is not found', async (t) => {
 
 test('of an evening of the simulator every file of a feed is used, and nothing else is named', async (t) => {
   const { folder, config } = given(t, {});
-  const span = { from_ms: config.now() - 4 * 60_000, to_ms: config.now() };
+  const span = { from_ms: config.now() - 4 * 60_000, to_ms: config.now(), out: folder };
   const scenario = {
     seed: 1,
     window: { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 60, cols: 60 },
@@ -136,7 +136,8 @@ test('of an evening of the simulator every file of a feed is used, and nothing e
     steady: true,
     sites: WSR88D,
   } as const;
-  for await (const _ of writeEvening(scenario, { ...span, out: folder, truth: true }));
+  for await (const _ of writeScans(scenario, span));
+  await writeFeeds(scenario, span);
   const { files, failed } = await ingestFeedFolder(config, folder, silent);
   t.true(files.length > 10);
   t.deepEqual([files.filter(({ refused, set_aside }) => refused !== null || set_aside.length > 0), failed], [[], []]);

@@ -1,10 +1,10 @@
 import test from 'ava';
 import { findCells } from '../../../pipeline/detect/cells.ts';
 import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
+import { scanTimes } from '../../../pipeline/simulate/evening.ts';
 import { type SimulatedScan, simulateScan } from '../../../pipeline/simulate/fields.ts';
-import { scanTimes } from '../../../pipeline/simulate/scan-times.ts';
-import { defaultScenario } from '../../../pipeline/simulate/scenario.ts';
-import { type StormTruth, truthAt } from '../../../pipeline/simulate/truth.ts';
+import { type StormState, stormAt, stormsBetween } from '../../../pipeline/simulate/storms.ts';
+import { plainsScenario, type Scenario } from '../../../pipeline/simulate/weather.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
@@ -51,13 +51,20 @@ function scanInput(scan_time: number, mesh: HailField): ScanInput {
   return { scan_time, simulated: true, mesh, uncovered: null, companions, probsevere: null, products: ['MESH'] };
 }
 
-function distanceKm(storm: StormTruth, track: LiveTrack): number {
+/** Storms of the scenario at an instant. */
+function truthAt(scenario: Scenario, time_ms: number): StormState[] {
+  return stormsBetween(scenario, time_ms, time_ms)
+    .map((storm) => stormAt(storm, time_ms))
+    .filter(({ peak_mm }) => peak_mm > 0);
+}
+
+function distanceKm(storm: StormState, track: LiveTrack): number {
   const off = offsetKm(storm, { lat: track.centroid_lat, lon: track.centroid_lon });
   return Math.hypot(off.east, off.north);
 }
 
 /** Pairs of storms and tracks that are each other's nearest, within 8 km. */
-function pairs(storms: readonly StormTruth[], tracks: readonly LiveTrack[]) {
+function pairs(storms: readonly StormState[], tracks: readonly LiveTrack[]) {
   const nearest = <A, B>(from: A, all: readonly B[], km: (a: A, b: B) => number): B | undefined =>
     all.toSorted((p, q) => km(from, p) - km(from, q))[0];
   return storms.flatMap((storm) => {
@@ -68,7 +75,7 @@ function pairs(storms: readonly StormTruth[], tracks: readonly LiveTrack[]) {
 }
 
 test('two hours of simulated supercells: hardly an id switch, and velocities that agree with the truth', (t) => {
-  const scenario = defaultScenario(SEED, WSR88D);
+  const scenario = plainsScenario(SEED, WSR88D);
   let live: LiveTracks = noLiveTracks;
   let before: { readonly field: HailField; readonly scan_time: number } | null = null;
   const trackOfStorm = new Map<string, { readonly track_id: string; readonly scan_time: number }>();
@@ -82,15 +89,17 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
     live = advanceTracks(live, { lattice: LATTICES.conus, scan_time, cells, pattern_motion }).live;
     before = { field, scan_time };
     const seen = live.tracks.filter((track) => track.missed_scans === 0);
-    const earlier = new Map(truthAt(scenario, scan_time - PAST_MIN * 60_000).map((storm) => [storm.storm_id, storm]));
+    const earlier = new Map(
+      truthAt(scenario, scan_time - PAST_MIN * 60_000).map((state) => [state.storm.storm_id, state]),
+    );
     for (const { storm, track } of pairs(truthAt(scenario, scan_time), seen)) {
-      const was = trackOfStorm.get(storm.storm_id);
-      trackOfStorm.set(storm.storm_id, { track_id: track.track_id, scan_time });
+      const was = trackOfStorm.get(storm.storm.storm_id);
+      trackOfStorm.set(storm.storm.storm_id, { track_id: track.track_id, scan_time });
       appearances++;
       // A storm of several cores may have several tracks: its id is lost when the one that it had is gone.
       const isLost = was && !live.tracks.some(({ track_id }) => track_id === was.track_id);
       if (was && isLost && scan_time - was.scan_time <= GONE_MS) switches++;
-      const from = earlier.get(storm.storm_id);
+      const from = earlier.get(storm.storm.storm_id);
       if (track.scan_count < 6 || from === undefined) continue;
       const way = offsetKm(from, storm);
       const { east_km_min, north_km_min } = track.motion;

@@ -5,10 +5,10 @@ import test, { type ExecutionContext } from 'ava';
 import { shipField } from '../../../pipeline/forecast/ship.ts';
 import type { ModelHour } from '../../../pipeline/grid.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
-import { modelGridOf, simulatedModelFile } from '../../../pipeline/simulate/model-grid.ts';
 import { askEccodes } from '../../support/data/eccodes.ts';
+import { MODEL_GRID, modelFile } from '../../support/data/model-file.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { EVENING_MS, SMALL } from '../../support/data/small-evening.ts';
+import { EVENING_MS } from '../../support/data/small-evening.ts';
 
 const NAM_RUN = Date.parse('2018-09-17T00:00:00Z');
 
@@ -106,8 +106,7 @@ function checkPlaces(t: ExecutionContext, hour: ModelHour, { lats, lons }: { lat
 eccodesTest('ecCodes reads a simulated hour as we do: every field, every point, every position', false, (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hail-eccodes-'));
   try {
-    const grid = modelGridOf(SMALL);
-    const { bytes } = simulatedModelFile(SMALL, grid, EVENING_MS, 2);
+    const { bytes } = modelFile(EVENING_MS, 2);
     const path = join(folder, 'hour.grib2');
     writeFileSync(path, bytes);
     const answer = ask(
@@ -129,7 +128,7 @@ eccodesTest('ecCodes reads a simulated hour as we do: every field, every point, 
     ] as const) {
       const theirs = answer.fields[key]?.map((value) => value * factor + offset) ?? [];
       const difference = largestDifference(hour.fields[name] ?? [], theirs);
-      t.is(theirs.length, grid.rows * grid.cols, name);
+      t.is(theirs.length, MODEL_GRID.rows * MODEL_GRID.cols, name);
       t.true(difference < 1e-3, `${name} differs by ${difference}`);
     }
     checkPlaces(t, hour, answer);

@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { SIMULATED_STATUS } from '../../../pipeline/read/mrms.ts';
 import { bucketPath } from '../../../pipeline/simulate/evening.ts';
 import { MISSING } from '../../../pipeline/simulate/fields.ts';
-import { SIMULATED_STATUS, writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
+import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { LATTICES, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';

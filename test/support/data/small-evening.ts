@@ -1,4 +1,4 @@
-import type { Scenario } from '../../../pipeline/simulate/scenario.ts';
+import type { Scenario } from '../../../pipeline/simulate/weather.ts';
 import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 

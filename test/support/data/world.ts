@@ -11,7 +11,7 @@ import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
-import { type EveningOptions, writeEvening } from '../../../pipeline/simulate/evening.ts';
+import { type EveningOptions, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
@@ -100,7 +100,7 @@ async function readEvening(window: Window, first: string, second: string): Promi
 
 async function simulate(window: Window, run: Pick<EveningOptions, 'from_ms' | 'to_ms' | 'out'>): Promise<void> {
   const scenario = { seed: 41, window, day_type: 'outbreak', steady: true, sites: WSR88D } as const;
-  for await (const _ of writeEvening(scenario, { ...run, feeds: false }));
+  for await (const _ of writeScans(scenario, run));
 }
 
 /** All raw files of some scans. */

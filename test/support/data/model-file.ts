@@ -1,5 +1,4 @@
-import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { grib2Message, grib2Section, identification, MISSING_OCTET, writeTime } from './grib2-writer.ts';
+import { MS_PER_HOUR } from '../../../schemas/time.ts';
 
 /** Lambert conformal grid with one standard parallel, rows from the south, columns from the west. */
 export interface LambertSpec {
@@ -33,13 +32,95 @@ export interface ModelFieldSpec {
   readonly values: ArrayLike<number>;
 }
 
-/** Standard parallel and central meridian of HRRR's grid, and its earth radius (code table 3.2, shape 6). */
-export const HRRR_MAP = { parallel_deg: 38.5, meridian_deg: 262.5, earth_m: 6_371_229 } as const;
+/** A grid of 480 by 420 km over Oklahoma. */
+export const MODEL_GRID: LambertSpec = {
+  cols: 41,
+  rows: 36,
+  first_lat_udeg: 33_000_000,
+  first_lon_udeg: 260_000_000,
+  step_m: 12_000,
+};
 
-/** US National Weather Service; master tables 2; time of the start of a forecast; forecast. */
-const HRRR = { centre: 7, master_tables: 2, time_meaning: 1, data_type: 1 };
-const HRRR_PROCESS = 83;
-const COMPLEX_PACKING = 3;
+/** One hour of a run on MODEL_GRID in the layout of the public HRRR bucket: one storm that moves east in unstable air. */
+export function modelFile(run_time: number, lead_h: number) {
+  const fields = fieldsOf(run_time, lead_h);
+  const messages = fields.map((field) => writeModelField(MODEL_GRID, run_time, lead_h, field));
+  const compact = new Date(run_time).toISOString().replaceAll(/[-:T]/g, '');
+  const [date, hour] = [compact.slice(0, 8), compact.slice(8, 10)];
+  let offset = 0;
+  const lines = messages.map((message, k) => {
+    const { name, level_words, is_maximum } = fields[k] as ModelFieldSpec;
+    const forecast = is_maximum ? `${lead_h - 1}-${lead_h} hour max fcst` : `${lead_h} hour fcst`;
+    const line = `${k + 1}:${offset}:d=${date}${hour}:${name}:${level_words}:${forecast}:`;
+    offset += message.length;
+    return line;
+  });
+  return {
+    path: `hrrr.${date}/conus/hrrr.t${hour}z.wrfsfcf${String(lead_h).padStart(2, '0')}.grib2`,
+    bytes: Buffer.concat(messages),
+    index: `${lines.join('\n')}\n`,
+  };
+}
+
+function fieldsOf(run_time: number, lead_h: number): ModelFieldSpec[] {
+  const { cols, rows } = MODEL_GRID;
+  const grid = (value: (col: number, row: number) => number) =>
+    Float32Array.from({ length: cols * rows }, (_, k) => value(k % cols, Math.floor(k / cols)));
+  const hours = run_time / MS_PER_HOUR + lead_h;
+  const storm = (low: number, high: number) =>
+    grid((col, row) => low + (high - low) * Math.exp(-(Math.hypot(col - (5 + ((2 * hours) % 30)), row - 18) / 2)));
+  const even = (value: number) => grid(() => value);
+  const level = (level_words: string, type: number, value: number, second?: number) => ({
+    level_words,
+    level: { type, value },
+    ...(second === undefined ? {} : { second_level: { type, value: second } }),
+  });
+  const [surface, deep] = [level('surface', 1, 0), level('0-6000 m above ground', 103, 0, 6000)];
+  const at = (hpa: number) => level(`${hpa} mb`, 100, 100 * hpa);
+  const [temperature, height] = [
+    { name: 'TMP', parameter: [0, 0, 0] },
+    { name: 'HGT', parameter: [0, 3, 5] },
+  ] as const;
+  const most = { is_maximum: true } as const;
+  return [
+    {
+      name: 'REFC',
+      parameter: [0, 16, 196],
+      ...level('entire atmosphere', 10, 0),
+      decimals: 1,
+      values: storm(-20, 68),
+    },
+    {
+      name: 'MXUPHL',
+      parameter: [0, 7, 199],
+      ...level('5000-2000 m above ground', 103, 5000, 2000),
+      ...most,
+      decimals: 1,
+      values: storm(0, 200),
+    },
+    { name: 'HAIL', parameter: [0, 1, 31], ...surface, ...most, decimals: 4, values: storm(0, 0.045) },
+    {
+      name: 'CAPE',
+      parameter: [0, 7, 6],
+      ...level('255-0 mb above ground', 108, 25_500, 0),
+      decimals: 0,
+      values: grid((col) => 1000 + 50 * col),
+    },
+    { ...temperature, ...at(700), decimals: 2, values: even(281.2) },
+    { ...temperature, ...at(500), decimals: 2, values: grid((_, row) => 262 - 0.1 * row) },
+    { ...height, ...at(700), decimals: 1, values: even(3120) },
+    { ...height, ...at(500), decimals: 1, values: even(5780) },
+    { ...height, ...level('0C isotherm', 4, 0), decimals: 0, values: even(4300) },
+    { ...height, ...surface, decimals: 0, values: grid((col) => 800 - 10 * col) },
+    { name: 'VUCSH', parameter: [0, 2, 15], ...deep, decimals: 2, values: even(20) },
+    { name: 'VVCSH', parameter: [0, 2, 16], ...deep, decimals: 2, values: even(-8) },
+    { name: 'SPFH', parameter: [0, 1, 0], ...level('2 m above ground', 103, 2), decimals: 5, values: even(0.0135) },
+  ];
+}
+
+/** Standard parallel and central meridian of HRRR's grid. */
+const PARALLEL_UDEG = 38.5e6;
+const MERIDIAN_UDEG = 262.5e6;
 const GROUP = 32;
 const DESCRIPTOR_OCTETS = 4;
 
@@ -55,19 +136,43 @@ export function writeModelField(
 ): Uint8Array {
   const { representation, data } = complexPacking(field.values, field.decimals);
   const sections = [
-    identification(run_time, HRRR),
+    identification(run_time),
     lambert(grid),
-    field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : grib2Section(4, product(field, 0, lead_h)),
+    field.is_maximum ? hourlyMaximum(field, run_time, lead_h) : section(4, product(field, 0, lead_h)),
     representation,
-    grib2Section(6, Buffer.from([MISSING_OCTET])),
+    section(6, Buffer.from([255])),
     data,
   ];
-  return grib2Message(field.parameter[0], sections);
+  const indicator = Buffer.alloc(16);
+  indicator.write('GRIB', 0, 'latin1');
+  indicator[6] = field.parameter[0];
+  indicator[7] = 2;
+  indicator.writeBigUInt64BE(BigInt(20 + sections.reduce((sum, part) => sum + part.length, 0)), 8);
+  return Buffer.concat([indicator, ...sections, Buffer.from('7777', 'latin1')]);
+}
+
+function section(number: number, content: Uint8Array): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(5 + content.length, 0);
+  head[4] = number;
+  return Buffer.concat([head, content]);
+}
+
+/** US National Weather Service; master tables 2; time of the start of a forecast; status 192; forecast. */
+function identification(run_time: number): Buffer {
+  const content = Buffer.from([0, 7, 0, 0, 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 192, 1]);
+  writeTime(content, 7, run_time);
+  return section(1, content);
+}
+
+function writeTime(bytes: Buffer, at: number, time_ms: number): void {
+  const time = new Date(time_ms);
+  bytes.writeUInt16BE(time.getUTCFullYear(), at);
+  bytes.set([time.getUTCMonth() + 1, time.getUTCDate(), time.getUTCHours(), 0, 0], at + 2);
 }
 
 function lambert({ cols, rows, first_lat_udeg, first_lon_udeg, step_m }: LambertSpec): Buffer {
   const content = Buffer.alloc(76);
-  const parallel_udeg = HRRR_MAP.parallel_deg * 1e6;
   content.writeUInt32BE(cols * rows, 1);
   content[8] = 30;
   content[9] = 6;
@@ -76,15 +181,15 @@ function lambert({ cols, rows, first_lat_udeg, first_lon_udeg, step_m }: Lambert
   content.writeUInt32BE(first_lat_udeg, 33);
   content.writeUInt32BE(first_lon_udeg, 37);
   content[41] = 0x08; // winds follow the grid
-  content.writeUInt32BE(parallel_udeg, 42);
-  content.writeUInt32BE(HRRR_MAP.meridian_deg * 1e6, 46);
+  content.writeUInt32BE(PARALLEL_UDEG, 42);
+  content.writeUInt32BE(MERIDIAN_UDEG, 46);
   content.writeUInt32BE(1000 * step_m, 50);
   content.writeUInt32BE(1000 * step_m, 54);
   content[59] = 0x40; // rows from the south
-  content.writeUInt32BE(parallel_udeg, 60);
-  content.writeUInt32BE(parallel_udeg, 64);
+  content.writeUInt32BE(PARALLEL_UDEG, 60);
+  content.writeUInt32BE(PARALLEL_UDEG, 64);
   content.writeUInt32BE(0x80000000 + 90e6, 68);
-  return grib2Section(3, content);
+  return section(3, content);
 }
 
 /** Octets 6 to 34 of section 4, shared by both templates. */
@@ -94,7 +199,7 @@ function product({ parameter, level, second_level }: ModelFieldSpec, template: n
   content[4] = parameter[1];
   content[5] = parameter[2];
   content[6] = 2; // generating process: forecast
-  content[8] = HRRR_PROCESS;
+  content[8] = 83;
   content[12] = 1; // the lead is in hours
   content.writeUInt32BE(lead_h, 13);
   writeSurface(content, 17, level);
@@ -103,8 +208,8 @@ function product({ parameter, level, second_level }: ModelFieldSpec, template: n
 }
 
 function writeSurface(bytes: Buffer, at: number, surface: SurfaceSpec | undefined): void {
-  bytes[at] = surface?.type ?? MISSING_OCTET;
-  bytes[at + 1] = surface === undefined ? MISSING_OCTET : 0;
+  bytes[at] = surface?.type ?? 255;
+  bytes[at + 1] = surface === undefined ? 255 : 0;
   bytes.writeUInt32BE(surface?.value ?? 0xffffffff, at + 2);
 }
 
@@ -117,7 +222,7 @@ function hourlyMaximum(field: ModelFieldSpec, run_time: number, lead_h: number):
   interval[14] = 1; // of hours
   interval.writeUInt32BE(1, 15);
   interval[19] = 1;
-  return grib2Section(4, Buffer.concat([product(field, 8, lead_h - 1), interval]));
+  return section(4, Buffer.concat([product(field, 8, lead_h - 1), interval]));
 }
 
 /** Sections 5 and 7: whole numbers of 10^-decimals above the smallest, second differences, groups of 32. */
@@ -148,7 +253,7 @@ function complexPacking(values: ArrayLike<number>, decimals: number) {
   }
   const representation = Buffer.alloc(44);
   representation.writeUInt32BE(whole.length, 0);
-  representation.writeUInt16BE(COMPLEX_PACKING, 4);
+  representation.writeUInt16BE(3, 4);
   representation.writeFloatBE(smallest, 6);
   representation.writeUInt16BE(decimals, 12);
   representation[14] = reference_bits;
@@ -161,8 +266,8 @@ function complexPacking(values: ArrayLike<number>, decimals: number) {
   representation[42] = 2; // order of the differences
   representation[43] = DESCRIPTOR_OCTETS;
   return {
-    representation: grib2Section(5, representation),
-    data: grib2Section(7, Buffer.concat([head, references.bytes, widths.bytes, offsets.bytes])),
+    representation: section(5, representation),
+    data: section(7, Buffer.concat([head, references.bytes, widths.bytes, offsets.bytes])),
   };
 }
 

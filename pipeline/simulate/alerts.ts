@@ -1,10 +1,9 @@
 import { MS_PER_MIN, timestamp, utcDate } from '../../schemas/time.ts';
 import { MM_PER_INCH, MS_PER_KNOT } from '../../schemas/units.ts';
-import { LARGEST_OF_CORE } from './hail-area.ts';
-import type { TextFile } from './report-files.ts';
-import { isInWindow, type Scenario } from './scenario.ts';
+import { LARGEST_OF_CORE } from './outlooks.ts';
+import type { TextFile } from './reports.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
-import { shifted } from './weather.ts';
+import { isInWindow, type Scenario, shifted } from './weather.ts';
 
 const STEP_MS = 2 * MS_PER_MIN;
 /** Hail size from which on a warning is issued. */
