@@ -22,7 +22,6 @@ import { errors } from './middleware/errors.ts';
 import { guests } from './middleware/guests.ts';
 import { headLimits } from './middleware/head-limits.ts';
 import { idempotency } from './middleware/idempotency.ts';
-import { requireLattice } from './middleware/lattice.ts';
 import { negotiate } from './middleware/negotiate.ts';
 import type { PublicRoute } from './middleware/public-routes.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
@@ -150,7 +149,6 @@ function chains(options: AppOptions): (endpoint: Endpoint) => CallMiddleware[] {
     const cached = reads && endpoint.cacheable && endpoint.method === 'GET';
     return [
       authorize(endpoint),
-      requireLattice(endpoint, services),
       negotiate(endpoint),
       ...(reads || !endpoint.answers_secret ? [compress] : []), // the length would show guesses of a secret
       ...(reads && endpoint.cacheable ? [conditionalGet] : []),

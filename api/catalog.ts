@@ -10,7 +10,6 @@ import {
 } from '../schemas/collections.ts';
 import { lacksColumns, type Table } from '../schemas/columns.ts';
 import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
-import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -44,8 +43,6 @@ interface RowFilter {
  * `layout.staticPartition`, for tables that belong to no date.
  */
 export interface Edition {
-  /** Lattice that every row and column counts on. */
-  readonly lattice: Lattice;
   /** Provenance of the newest data, which need not be that of other dates; null while nothing is published. */
   readonly newest_provenance: Provenance | null;
   /** Observation time of the newest scan, epoch milliseconds; null while nothing is published. */
@@ -220,13 +217,7 @@ export async function openCatalog(
     await requireFolders(root, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || !('edition' in state)) {
-      const edition = makeEdition(
-        root,
-        current,
-        found,
-        storm_day_start_hour,
-        LATTICES[name?.lattice ?? LATTICES.conus.name],
-      );
+      const edition = makeEdition(root, current, found, storm_day_start_hour);
       for (const prepare of preparations) await prepare(edition);
       state = { edition };
       last = now_held;
@@ -490,7 +481,6 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
 
 /** The edition of an empty root. */
 export const NOTHING_PUBLISHED: Edition = {
-  lattice: LATTICES.conus,
   newest_provenance: null,
   newest_scan_ms: null,
   feeds: new Map(),
@@ -523,7 +513,6 @@ function makeEdition(
   current: Current | null,
   { dates: partitions, months, read_collections, feedStates, staticHead }: Omit<Partitions, 'changed'>,
   storm_day_start_hour: number,
-  lattice: Lattice,
 ): Edition {
   const dates = [...partitions.keys()];
   const named = (name: string) => (name === layout.staticPartition ? (staticHead ?? undefined) : partitions.get(name));
@@ -574,7 +563,6 @@ function makeEdition(
   const joined = new Map([...months].filter(([, month]) => isMonthCurrent(month, dateOf)));
   const datesBetween = (first: string, last: string) => dates.filter((date) => date >= first && date <= last);
   return {
-    lattice,
     newest_provenance,
     newest_scan_ms,
     feeds,

@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { columns, type Table } from '../schemas/columns.ts';
 import { boxAround } from '../schemas/geo/around.ts';
 import { distanceKm, isWithinKm } from '../schemas/geo/distance.ts';
-import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import type { Position } from '../schemas/geo/position.ts';
 import { cells, detections, type TrackPoint, tracks } from '../schemas/tables/radar.ts';
 import type { Catalog, Edition } from './catalog.ts';
@@ -54,7 +53,6 @@ export interface Found<Item> {
 
 /** The half hour before the newest scan, immutable. Look-backs by the clock are the caller's: `since_ms` is the oldest scan wanted. */
 export interface LiveSnapshot {
-  readonly lattice: Lattice;
   readonly newest_scan_ms: number | null;
   /** Changes with every snapshot. */
   readonly version: string;
@@ -90,12 +88,12 @@ export interface Live {
 /** Opens the live snapshot of a data root; it follows the catalog's editions and is replaced before they are. */
 export async function openLive(store: Pick<DataRoot, 'bytes'>, catalog: Catalog): Promise<Live> {
   let files: Edition['live'] = null;
-  let snapshot = await snapshotOf(store, null, null, LATTICES.conus);
+  let snapshot = await snapshotOf(store, null, null);
   const snapshots = new WeakMap<Edition, LiveSnapshot>();
   await catalog.beforeEdition(async (edition) => {
-    const { live, newest_scan_ms, lattice } = edition;
+    const { live, newest_scan_ms } = edition;
     if (JSON.stringify(live) !== JSON.stringify(files) || newest_scan_ms !== snapshot.newest_scan_ms) {
-      snapshot = await snapshotOf(store, live, newest_scan_ms, lattice);
+      snapshot = await snapshotOf(store, live, newest_scan_ms);
       files = live;
     }
     snapshots.set(edition, snapshot);
@@ -113,7 +111,6 @@ async function snapshotOf(
   store: Pick<DataRoot, 'bytes'>,
   files: Edition['live'],
   newest_scan_ms: number | null,
-  lattice: Lattice,
 ): Promise<LiveSnapshot> {
   const detectionRows = await readTable(store, files?.detections, detections);
   const cellRows = await readTable(store, files?.cells, cells);
@@ -134,7 +131,6 @@ async function snapshotOf(
   const nearPlaces = nearby(places, ({ lat, lon, geohash5 }) => ({ lat, lon, name: geohash5 }));
   const nearStorms = nearby(storms, ({ seen: { lat, lon, track_id } }) => ({ lat, lon, name: track_id }));
   return {
-    lattice,
     newest_scan_ms,
     version: files === null ? `none ${newest_scan_ms}` : `${files.detections} ${files.cells} ${files.tracks}`,
     detections: detectionRows,

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { LATTICES, type Lattice } from '../schemas/geo/lattice.ts';
 import { type CatalogueName, parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
@@ -26,8 +25,6 @@ export interface Config {
   /** Forecast model and the base address of its files. */
   readonly model: { readonly name: Settings['HAIL_MODEL']; readonly url: string };
   readonly storm_day_start_hour: number;
-  /** Lattice that a new data root gets and any other must have; null: that of the root. */
-  readonly lattice: Lattice | null;
   /** Days that raw files are kept after they arrived; null: never deleted. Null whenever HAIL_NOW fixes the clock. */
   readonly raw_keep_days: number | null;
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
@@ -57,7 +54,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       user_agent: settings.HAIL_USER_AGENT,
     },
     model: { name: settings.HAIL_MODEL, url: withoutSlash(settings.HAIL_MODEL_URL ?? MODEL_URLS[settings.HAIL_MODEL]) },
-    lattice: settings.HAIL_LATTICE === undefined ? null : LATTICES[settings.HAIL_LATTICE],
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: fixed_ms === null ? (settings.HAIL_RAW_KEEP_DAYS ?? null) : null,
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,

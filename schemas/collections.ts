@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { LATTICES, type Lattice } from './geo/lattice.ts';
 import { MANIFEST_VERSION } from './manifest.ts';
 import { MixedProvenance } from './provenance.ts';
 
@@ -32,14 +31,6 @@ export const FeedStates = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   feeds: z.array(FeedState),
 });
-
-/** Feeds whose content ends with CONUS: outlooks and reports of the Storm Prediction Center, models, and what is made of them. */
-const CONUS_FEEDS = ['spc-reports', 'spc-outlooks', 'climatology', 'hrrr', 'rrfs', 'outlook'] as const;
-
-/** Names of the feeds that do not exist for a lattice; a data root of it follows the others. */
-export function feedsOff({ name }: Lattice): readonly string[] {
-  return name === LATTICES.conus.name ? [] : CONUS_FEEDS;
-}
 
 /** Segment of the reports that lists the times for which each source was collected. */
 export const COLLECTED_TIMES = 'collected';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { LATTICE_NAMES } from './geo/lattice.ts';
 import { MixedProvenance, Provenance } from './provenance.ts';
 
 /** Version of the shapes in this file; readers refuse a newer one. */
@@ -124,9 +123,5 @@ export const RootName = z.object({
     description:
       'Data format, raised by the first commit that readers of the one before cannot read; left out in the first.',
   }),
-  lattice: z
-    .enum(LATTICE_NAMES)
-    .optional()
-    .meta({ description: 'Lattice of MRMS that every `row` and `col` counts on; `conus` when left out.' }),
 });
 export type RootName = z.infer<typeof RootName>;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { LATTICE_NAMES } from './geo/lattice.ts';
 
 const wholeNumber = (low: number, high: number) =>
   z
@@ -59,10 +58,6 @@ export const Settings = z.object({
   HAIL_STORM_DAY_START_HOUR: wholeNumber(0, 23)
     .default(0)
     .meta({ description: '12 makes the storm date the convective day' }),
-  HAIL_LATTICE: z.enum(LATTICE_NAMES).optional().meta({
-    description:
-      'lattice of a new data root: `conus`, `alaska`, `hawaii`, `guam` or `caribbean`; that of the root when left out, `conus` for a new one',
-  }),
   HAIL_MRMS_URL: address('https://noaa-mrms-pds.s3.amazonaws.com', 'base address of the public MRMS bucket'),
   HAIL_SPC_URL: address(
     'https://www.spc.noaa.gov',

@@ -1,7 +1,7 @@
 import Flatbush from 'flatbush';
 import type { Kysely } from 'kysely';
 import { boxAround } from '../../schemas/geo/around.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { forEachInChunks } from '../event-loop.ts';
 import type { Database } from '../store/schema.ts';
@@ -9,7 +9,7 @@ import type { EventFormats } from '../webhooks/formats.ts';
 import { placeVersions, readPlaces, type WatchedPlace } from './places.ts';
 
 /** Half a pixel of the lattice, degrees: a polygon smaller than a pixel is hit by the pixel over it. */
-export const HALF_PIXEL_DEG = LATTICES.conus.step / 2;
+export const HALF_PIXEL_DEG = LATTICE.step / 2;
 
 /** Spatial index of watched places, immutable. Item k of each array is place k. */
 export interface PlaceIndex {

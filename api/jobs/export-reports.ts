@@ -1,4 +1,4 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { CONUS } from '../../schemas/geo/position.ts';
 import { MixedProvenance } from '../../schemas/provenance.ts';
 import { addDays, monthOf } from '../../schemas/time.ts';
@@ -28,8 +28,8 @@ async function datesWithoutData(queries: Queries, question: RowsQuestion): Promi
 }
 
 /** Reports with the pixel that holds each, as `latRow` and `lonCol` find it. */
-const REPORTS = `(SELECT *, floor((${LATTICES.conus.north} - lat) / ${LATTICES.conus.step} + 1e-9)::INTEGER AS "row",
-  floor((lon - ${LATTICES.conus.west}) / ${LATTICES.conus.step} + 1e-9)::INTEGER AS col FROM ${FILES})`;
+const REPORTS = `(SELECT *, floor((${LATTICE.north} - lat) / ${LATTICE.step} + 1e-9)::INTEGER AS "row",
+  floor((lon - ${LATTICE.west}) / ${LATTICE.step} + 1e-9)::INTEGER AS col FROM ${FILES})`;
 
 function files({ edition, first, last }: RowsQuestion): readonly string[] {
   // Files are cut by the month of the time; a storm date that starts at noon ends on the next day.

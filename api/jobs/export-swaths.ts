@@ -1,5 +1,5 @@
 import { geodesicAreaKm2 } from '../../schemas/geo/hull.ts';
-import { LATTICES, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
+import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
 import { dayMax, detections } from '../../schemas/tables/radar.ts';
@@ -77,7 +77,7 @@ async function hullsOf(queries: Queries, { edition, region }: RowsQuestion, date
       category,
       area_km2: rounded(geodesicAreaKm2(ring), 1),
       footprint_km2: rounded(
-        lines.reduce((sum, { row, n }) => sum + n * pixelAreaKm2(LATTICES.conus, row), 0),
+        lines.reduce((sum, { row, n }) => sum + n * pixelAreaKm2(row), 0),
         1,
       ),
       n_detections,

@@ -1,7 +1,7 @@
-import { isOnLattice, LATTICES } from '../../schemas/geo/lattice.ts';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { SIZE_COLORS } from '../../schemas/palette.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
-import { offLattice } from '../rules/detection-quality.ts';
+import { OFF_LATTICE } from '../rules/detection-quality.ts';
 import { edgeColor } from './event-map.ts';
 import { ABSENCE_SENTENCE, hasCollectedReports } from './overview-sentences.ts';
 import { printable } from './printable.ts';
@@ -123,8 +123,7 @@ function sourceSentence(material: ReportMaterial): string {
 
 function qualityInWords({ detection_quality, location }: Verification): string {
   // Geometry alone could call such a place excellent, but radar data there are not searched.
-  if (!isOnLattice(LATTICES.conus, location))
-    return `${offLattice(LATTICES.conus)} What radars near it see is not searched here.`;
+  if (!isOnLattice(location)) return `${OFF_LATTICE} What radars near it see is not searched here.`;
   const { hdqi, detection_word, resolution, nearest_radar, beam_height_m, freezing_level_m } = detection_quality;
   const near =
     nearest_radar === null

@@ -1,4 +1,4 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
@@ -86,7 +86,7 @@ function drawPixels(
   corner: PagePoint,
   spotOf: (position: Position) => PagePoint,
 ): void {
-  const half = LATTICES.conus.step / 2;
+  const half = LATTICE.step / 2;
   const boxes = pixels.flatMap(({ lat, lon, max_mm }) => {
     const nw = spotOf({ lat: lat + half, lon: lon - half });
     const se = spotOf({ lat: lat - half, lon: lon + half });

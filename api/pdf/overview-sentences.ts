@@ -1,4 +1,4 @@
-import { isOnLattice, LATTICES } from '../../schemas/geo/lattice.ts';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import { VERDICTS, VERIFICATION_RADIUS_MI } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween } from '../../schemas/time.ts';
@@ -106,8 +106,7 @@ export function countsSentence(material: ReportMaterial, events: readonly Report
   const days = daysBetween(start, end);
   const range = days === 1 ? 'on this storm date' : `in these ${days} storm dates`;
   if (events.length === 0) {
-    if (!isOnLattice(LATTICES.conus, verification.location))
-      return 'No radar data can exist for this location: nothing can be said.';
+    if (!isOnLattice(verification.location)) return 'No radar data can exist for this location: nothing can be said.';
     if (radar_source === null)
       return `No radar data ${days === 1 ? 'for this storm date' : `for these ${days} storm dates`}: nothing can be said.`;
     const { dates_with_unknown_scans, dates_seen_in_part } = verification.radar_gaps;
@@ -170,12 +169,12 @@ export function noSignalSentences(material: ReportMaterial): string[] {
   const within = `within ${VERIFICATION_RADIUS_MI} miles`;
   const weak = detection_word === 'limited' || detection_word === 'fair';
   return [
-    ...(radar_source === null || !isOnLattice(LATTICES.conus, verification.location) || unseenDays(material) === days
+    ...(radar_source === null || !isOnLattice(verification.location) || unseenDays(material) === days
       ? []
       : [`The radar data that were searched hold no echo of ${sizeInWords(CELL_GROW_MM)} or more ${within}.`]),
     ...(hasCollectedReports(material) ? [`The collected feeds hold no report of hail on the ground ${within}.`] : []),
     `This document does not say that no hail fell. ${ABSENCE_SENTENCE} Hail can be small, brief or narrow, fall where radar sees poorly, or go unreported.`,
-    ...(weak && radar_source !== null && isOnLattice(LATTICES.conus, verification.location)
+    ...(weak && radar_source !== null && isOnLattice(verification.location)
       ? [`Radar detection at this place is ${detection_word}: silence of the radar means less here than elsewhere.`]
       : []),
   ];

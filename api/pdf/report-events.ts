@@ -1,4 +1,4 @@
-import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { DateSeenInPart } from '../../schemas/resources/radar-gaps.ts';
 import { BANDS_MI, type Verdict, type VerificationEvent } from '../../schemas/resources/verification.ts';
@@ -106,7 +106,7 @@ function inPixels(point: Position, pixels: readonly ReportPixel[]): HailPlaces {
   const rings_mm: (number | null)[] = BANDS_MI.map(() => null);
   for (const pixel of pixels) {
     const { max_mm } = pixel;
-    const [row, col] = [latRow(LATTICES.conus, pixel.lat), lonCol(LATTICES.conus, pixel.lon)];
+    const [row, col] = [latRow(pixel.lat), lonCol(pixel.lon)];
     const distance_m = boundedDistanceM(point, row, col, BOUNDS_M);
     const band = bandAt(distance_m);
     if (band === null) continue;

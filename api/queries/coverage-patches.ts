@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { DataRoot } from '../data-root.ts';
 import { memoize } from '../memoize.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
@@ -58,8 +58,8 @@ async function readArchive(files: Pick<DataRoot, 'name' | 'part'>, path: string)
   const said = await readUncovered(files, path);
   if (said === null) return null;
   const { north, west, step_deg, rows, cols, runs } = said;
-  const px = (degrees: number) => Math.round(degrees / LATTICES.conus.step);
-  const [row0, col0] = [px(LATTICES.conus.north - north), px(west - LATTICES.conus.west)];
+  const px = (degrees: number) => Math.round(degrees / LATTICE.step);
+  const [row0, col0] = [px(LATTICE.north - north), px(west - LATTICE.west)];
   const [row_end, col_end] = [row0 + px(rows * step_deg), col0 + px(cols * step_deg)];
   const column = (make: (run: (typeof runs)[number]) => number) => Float64Array.from(runs, make);
   return patchesOf([

@@ -1,5 +1,5 @@
 import { boxAround } from '../../schemas/geo/around.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { companionFields, type DayMax, dayMax } from '../../schemas/tables/radar.ts';
 import type { Edition } from '../catalog.ts';
@@ -141,7 +141,7 @@ export async function readPixelDays(queries: Queries, edition: Edition, question
 
 /** Side of a square, pixels: that of the table's sort order, so that rows are taken in the order of the file. */
 const SQUARE_PX = 50;
-const SQUARES_ACROSS = LATTICES.conus.cols / SQUARE_PX;
+const SQUARES_ACROSS = LATTICE.cols / SQUARE_PX;
 
 const FILE_SQL = `
   SELECT ("row" // ${SQUARE_PX} * ${SQUARES_ACROSS} + col // ${SQUARE_PX})::DOUBLE AS square,

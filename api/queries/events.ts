@@ -1,4 +1,4 @@
-import { LATTICES, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { monthOf } from '../../schemas/time.ts';
@@ -64,7 +64,7 @@ function stretches(dates: readonly string[]): string[][] {
 interface SevereDay extends Omit<RegionDay, 'affected_area_km2' | 'centroid'> {
   /**
    * One number per lattice row with pixels >= 19 mm, as text with blanks between: row, first and last column in the number
-   * system of lattice.cols. A list of numbers would take a hundred times the memory for a year of the whole country.
+   * system of LATTICE.cols. A list of numbers would take a hundred times the memory for a year of the whole country.
    */
   readonly lines: string;
 }
@@ -102,7 +102,7 @@ async function severeDays(engine: Engine, paths: readonly string[], region: Regi
      SELECT storm_date::VARCHAR AS event_date, max(mm) AS max_size_mm, sum(n)::DOUBLE AS n_detections,
        coalesce(len(list_distinct(flatten(list(storms) FILTER (storms IS NOT NULL)))), 0)::DOUBLE AS cell_count,
        epoch_ms(min(since))::DOUBLE AS first_detected, epoch_ms(max(until))::DOUBLE AS last_detected,
-       string_agg((("row"::BIGINT * ${LATTICES.conus.cols} + west) * ${LATTICES.conus.cols} + east)::VARCHAR, ' ') AS lines
+       string_agg((("row"::BIGINT * ${LATTICE.cols} + west) * ${LATTICE.cols} + east)::VARCHAR, ' ') AS lines
      FROM line GROUP BY storm_date ORDER BY storm_date`,
     [paths, ...filter.parameters],
   );
@@ -111,8 +111,8 @@ async function severeDays(engine: Engine, paths: readonly string[], region: Regi
 function unpacked(lines: string): PixelLines {
   const sorted = [...Float64Array.from(lines.split(' '), Number).sort()];
   return {
-    row: sorted.map((line) => Math.floor(line / ROW_STRIDE ** 2)),
-    west: sorted.map((line) => Math.floor(line / ROW_STRIDE) % ROW_STRIDE),
-    east: sorted.map((line) => line % ROW_STRIDE),
+    row: sorted.map((line) => Math.floor(line / LATTICE.cols ** 2)),
+    west: sorted.map((line) => Math.floor(line / LATTICE.cols) % LATTICE.cols),
+    east: sorted.map((line) => line % LATTICE.cols),
   };
 }

@@ -1,4 +1,4 @@
-import { LATTICES, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { Engine } from '../duckdb.ts';
 import { forEachInChunks } from '../event-loop.ts';
@@ -19,11 +19,11 @@ const COL = 'col::INTEGER';
  * detection.
  */
 const PIXELS_SQL = `
-  SELECT ${ROW} * ${LATTICES.conus.cols} + ${COL} AS pixel, max(max_mm) AS max_mm,
+  SELECT ${ROW} * ${LATTICE.cols} + ${COL} AS pixel, max(max_mm) AS max_mm,
     sum(detection_scans) AS detections
   FROM ${FILES}
   WHERE storm_date = $2::DATE AND NOT interpolated AND detection_scans > 0
-    AND ${ROW} // ${SQUARE_PX} * ${LATTICES.conus.cols} + ${COL} // ${SQUARE_PX} IN (SELECT unnest($3::VARCHAR[])::INTEGER)
+    AND ${ROW} // ${SQUARE_PX} * ${LATTICE.cols} + ${COL} // ${SQUARE_PX} IN (SELECT unnest($3::VARCHAR[])::INTEGER)
   GROUP BY pixel`;
 
 /**
@@ -57,7 +57,7 @@ async function squaresAround(positions: readonly Position[]): Promise<string[]> 
     const { row0, row1, col0, col1 } = pixelsAround(position, IMPACT_RADIUS_M);
     for (const row of [row0, row1])
       for (const col of [col0, col1])
-        squares.add(Math.floor(row / SQUARE_PX) * ROW_STRIDE + Math.floor(col / SQUARE_PX));
+        squares.add(Math.floor(row / SQUARE_PX) * LATTICE.cols + Math.floor(col / SQUARE_PX));
   });
   return [...squares].map(String);
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { frames, uncovered } from '../../schemas/tables/radar.ts';
 import { addDays, stormDateStart } from '../../schemas/time.ts';
@@ -134,7 +134,7 @@ interface ScanDate {
 function coverageAt(dates: readonly ScanDate[], first: string): RadarCoverage['at'] {
   const known = new Map<string, DatesCoverage>();
   return (point) => {
-    const [row, col] = [latRow(LATTICES.conus, point.lat), lonCol(LATTICES.conus, point.lon)];
+    const [row, col] = [latRow(point.lat), lonCol(point.lon)];
     const held = dates.map(({ scans: { grids }, patches }) => ({
       inside: grids.map((grid) => isInside(point, grid)),
       patches: patches.map((part) => part.holding(row, col)),

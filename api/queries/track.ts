@@ -1,4 +1,4 @@
-import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { cells, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
 import type { Edition } from '../catalog.ts';
@@ -121,10 +121,7 @@ export async function tracksOfHail(
   if (paths.size === 0) return new Map();
   // Numbers and dates of published rows only: no text of a caller.
   const wanted = days
-    .map(
-      ({ storm_date, lat, lon, max_time }) =>
-        `('${storm_date}'::DATE, ${latRow(LATTICES.conus, lat)}, ${lonCol(LATTICES.conus, lon)}, ${max_time})`,
-    )
+    .map(({ storm_date, lat, lon, max_time }) => `('${storm_date}'::DATE, ${latRow(lat)}, ${lonCol(lon)}, ${max_time})`)
     .join(', ');
   const rows = await engine.rows<{ storm_date: string; track_id: string }>(
     `SELECT storm_date::VARCHAR AS storm_date, track_id FROM ${FILES} WHERE track_id IS NOT NULL

@@ -1,5 +1,5 @@
 import { boxAround } from '../../schemas/geo/around.ts';
-import { colLon, isOnLattice, LATTICES, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, isOnLattice, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resources/verification.ts';
@@ -137,7 +137,7 @@ async function verificationAt(
       without_data: dates_without_data.length,
       storm_day_start_hour,
       without_reports: dates_without_reports.length,
-      isPublished: isOnLattice(LATTICES.conus, point),
+      isPublished: isOnLattice(point),
     }),
     events,
   };
@@ -248,8 +248,7 @@ function materialOf(found: readonly Signs<Report>[], pixels: readonly PixelDay[]
     for (const { row, col, max_mm } of pixelsOf.get(storm_date) ?? []) {
       const key = pixelKey(row, col);
       const known = largest.get(key)?.max_mm ?? 0;
-      if (max_mm > known)
-        largest.set(key, { lat: rowLat(LATTICES.conus, row), lon: colLon(LATTICES.conus, col), max_mm });
+      if (max_mm > known) largest.set(key, { lat: rowLat(row), lon: colLon(col), max_mm });
     }
     return {
       event_date: storm_date,

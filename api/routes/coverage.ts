@@ -22,18 +22,17 @@ export const getCoverage = readEndpoint({
   example: COVERAGE_EXAMPLE,
   price: flatPrice('coverage.get', 5),
   reads_dates: false,
-  plan: ({ now_ms, edition: { lattice }, services: { terrain } }) => {
+  plan: ({ now_ms, services: { terrain } }) => {
     const [month, model] = [monthOfYear(now_ms), terrain.model()];
     return {
       dates: [],
       month,
       model,
-      lattice,
-      version: `month ${month} terrain ${model?.version} lattice ${lattice.name}`,
+      version: `month ${month} terrain ${model?.version}`,
     };
   },
-  answer: async ({ query: { lat, lon }, plan: { month, model, lattice } }) => {
-    const { covered, block } = qualityAt({ lat, lon }, month, model, lattice);
+  answer: async ({ query: { lat, lon }, plan: { month, model } }) => {
+    const { covered, block } = qualityAt({ lat, lon }, month, model);
     const location = roundedPosition({ lat, lon });
     return {
       body: {
@@ -41,7 +40,7 @@ export const getCoverage = readEndpoint({
         covered,
         month,
         detection_quality: block,
-        note: qualityNote(model, block.beam_height_m !== null, isOnLattice(lattice, { lat, lon }) ? null : lattice),
+        note: qualityNote(model, block.beam_height_m !== null, isOnLattice({ lat, lon })),
       },
     };
   },

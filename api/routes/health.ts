@@ -1,4 +1,3 @@
-import { feedsOff } from '../../schemas/collections.ts';
 import { RELEASE } from '../../schemas/release.ts';
 import { HEALTH_EXAMPLE, Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -36,7 +35,6 @@ export const getHealth = readEndpoint({
     const records = stateOf(await services.records.health());
     const readable = services.catalog.failure() === null;
     const edition = readable ? services.catalog.edition() : null;
-    const { lattice } = edition ?? NOTHING_PUBLISHED;
     const ingest = ingestHealth(edition ?? NOTHING_PUBLISHED, now_ms);
     const webhooks = records === 'ok' ? await deliveryHealth(services.records) : null;
     const jobs = records === 'ok' ? await orNull(jobBacklog(services.records.reader)) : null;
@@ -49,7 +47,6 @@ export const getHealth = readEndpoint({
         version: RELEASE,
         api_variant: 'current' as const,
         time: timestamp(now_ms),
-        lattice: { name: lattice.name, bbox: [...lattice.bbox], feeds_off: [...feedsOff(lattice)] },
         components: {
           database: { status: records },
           metering: { status: records },

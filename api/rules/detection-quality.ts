@@ -1,6 +1,6 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { isOnLattice, LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
+import { isOnLattice } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -9,11 +9,8 @@ import type { TerrainModel } from '../terrain.ts';
 import { rounded } from './rounded.ts';
 
 /** Note for a place where no data can exist. */
-export function offLattice({ bbox: [west, south, east, north] }: Lattice): string {
-  const lon = (degrees: number) => `${Math.abs(degrees)} ${degrees < 0 ? 'W' : 'E'}`;
-  const [from, to] = west < 0 === east < 0 ? [String(Math.abs(west)), lon(east)] : [lon(west), lon(east)];
-  return `The point lies outside the published area, ${south} to ${north} N and ${from} to ${to}: no data can exist there.`;
-}
+export const OFF_LATTICE =
+  'The point lies outside the published area, 20 to 55 N and 130 to 60 W: no data can exist there.';
 
 /** The detection-quality block of an answer, and whether the place counts as covered. */
 interface PlaceQuality {
@@ -26,12 +23,7 @@ interface PlaceQuality {
  * Detection quality of a place in a month, 1 to 12, from the WSR-88D sites and the table of freezing levels on days with
  * hail; the pipeline computes its confidence from the same. Without a terrain model no beam is blocked.
  */
-export function qualityAt(
-  position: Position,
-  month: number,
-  terrain: Blockage | null,
-  lattice = LATTICES.conus,
-): PlaceQuality {
+export function qualityAt(position: Position, month: number, terrain: Blockage | null): PlaceQuality {
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
   const { covered, ...block } = detectionQuality(position, {
     sites: WSR88D,
@@ -40,7 +32,7 @@ export function qualityAt(
   });
   const { sample_coverage, beam_blockage, dual_pol_availability } = block.components;
   return {
-    covered: covered && isOnLattice(lattice, position),
+    covered: covered && isOnLattice(position),
     block: {
       ...block,
       components: {
@@ -56,12 +48,9 @@ export function qualityAt(
   };
 }
 
-/**
- * Note that explains the index, its terrain model, and why a place off the lattice is not covered. `off`: the lattice that the place
- * lies off, null where it lies on it.
- */
-export function qualityNote(terrain: TerrainModel | null, isReached = true, off: Lattice | null = null): string {
-  if (off !== null) return `${qualityNote(terrain, isReached)} ${offLattice(off)}`;
+/** Note that explains the index, its terrain model, and why a place off the lattice is not covered. */
+export function qualityNote(terrain: TerrainModel | null, isReached = true, isOn = true): string {
+  if (!isOn) return `${qualityNote(terrain, isReached)} ${OFF_LATTICE}`;
   const prior = 'A prior from radar geometry and the height of the freezing level, not a measured hit rate. ';
   if (!isReached) return `${prior}No radar lies within 230 km: nothing is sampled.`;
   if (terrain === null) return `${prior}No terrain model is loaded: beam_blockage is 1.`;

@@ -1,5 +1,4 @@
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 
@@ -26,7 +25,6 @@ export function hullOf({ row, west, east }: PixelLines): Ring {
   );
   const at = (values: readonly number[], indices: readonly number[]) => indices.map((i) => values[i]);
   return pixelHull({
-    lattice: LATTICES.conus,
     rows: [...at(row, western), ...at(row, eastern)],
     cols: [...at(west, western), ...at(east, eastern)],
   });

@@ -1,5 +1,5 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { type HailCell, type ImpactBlock, LOOKBACK_MIN, type StormBlock } from '../../schemas/resources/hail-cell.ts';
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/radar.ts';
@@ -154,19 +154,15 @@ function impactBlock(
 }
 
 /** Area of the pixels where a track brought hail >= 19 mm since an instant, km2: each pixel once. */
-function severeArea(
-  track_id: string,
-  { lattice, detections, detectionsOfTrack }: LiveSnapshot,
-  since_ms: number,
-): number {
+function severeArea(track_id: string, { detections, detectionsOfTrack }: LiveSnapshot, since_ms: number): number {
   const [rows, cols] = [detections.column('row'), detections.column('col')];
   const [sizes, times] = [detections.column('estimated_size_mm'), detections.column('scan_time')];
   const pixels = new Set<number>();
   for (const index of detectionsOfTrack(track_id)) {
     if (sizes[index] < SEVERE_MM || times[index] < since_ms) continue;
-    pixels.add(rows[index] * ROW_STRIDE + cols[index]);
+    pixels.add(rows[index] * LATTICE.cols + cols[index]);
   }
   let area_km2 = 0;
-  for (const pixel of pixels) area_km2 += pixelAreaKm2(lattice, Math.floor(pixel / ROW_STRIDE));
+  for (const pixel of pixels) area_km2 += pixelAreaKm2(Math.floor(pixel / LATTICE.cols));
   return area_km2;
 }

@@ -1,5 +1,5 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, LATTICES, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { LOCAL_SLACK, localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { addDays, daysBetween, MS_PER_DAY } from '../../schemas/time.ts';
@@ -77,8 +77,7 @@ export function largestPerDate<Rows extends PixelRows>(
   const [inner, outer] = [(radius_km * (1 - LOCAL_SLACK)) ** 2, (radius_km * (1 + LOCAL_SLACK)) ** 2];
   const first_day = Date.parse(first) / MS_PER_DAY;
   const days = Math.max(0, daysBetween(first, question.last));
-  const exactKm = (row: number, col: number) =>
-    distanceKm(question, { lat: rowLat(LATTICES.conus, row), lon: colLon(LATTICES.conus, col) });
+  const exactKm = (row: number, col: number) => distanceKm(question, { lat: rowLat(row), lon: colLon(col) });
   const ranked = ({ rows: { columns }, index, row, col }: Pixel<Rows>) => ({
     max_mm: columns.max_mm.at(index),
     distance: exactKm(row, col),
@@ -97,8 +96,8 @@ export function largestPerDate<Rows extends PixelRows>(
       if (at < 0 || at >= days) return;
       const mm = max_mm.at(index);
       if (mm < size_mm[at]) return;
-      const dy = rowLat(LATTICES.conus, row) - lat;
-      const dx = colLon(LATTICES.conus, col) - lon;
+      const dy = rowLat(row) - lat;
+      const dx = colLon(col) - lon;
       // The geodesic takes a hundred times as long: it decides close calls only.
       const near_km2 = (dx * (east[0] + dy * (east[1] + dy * east[2]))) ** 2 + (dy * (north[0] + dy * north[1])) ** 2;
       if (near_km2 > outer || (near_km2 > inner && exactKm(row, col) > radius_km)) return;
@@ -116,7 +115,7 @@ export function largestPerDate<Rows extends PixelRows>(
     .flatMap((pixel, at) => {
       if (pixel === undefined) return [];
       const { rows, index, row, col } = pixel;
-      const position = { lat: rowLat(LATTICES.conus, row), lon: colLon(LATTICES.conus, col) };
+      const position = { lat: rowLat(row), lon: colLon(col) };
       return [{ storm_date: addDays(first, at), rows, index, ...position, distance_km: exactKm(row, col) }];
     })
     .reverse();

@@ -1,6 +1,6 @@
 import { RAD_PER_DEG, WGS84_A_KM, WGS84_E2 } from '../../schemas/geo/constants.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, LATTICES, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 
 /**
@@ -9,10 +9,10 @@ import type { Position } from '../../schemas/geo/position.ts';
  * by less than 0.1 mm.
  */
 export function nearestInPixel({ lat, lon }: Position, row: number, col: number): Position {
-  const half_deg = LATTICES.conus.step / 2;
+  const half_deg = LATTICE.step / 2;
   return {
-    lat: Math.min(Math.max(lat, rowLat(LATTICES.conus, row) - half_deg), rowLat(LATTICES.conus, row) + half_deg),
-    lon: Math.min(Math.max(lon, colLon(LATTICES.conus, col) - half_deg), colLon(LATTICES.conus, col) + half_deg),
+    lat: Math.min(Math.max(lat, rowLat(row) - half_deg), rowLat(row) + half_deg),
+    lon: Math.min(Math.max(lon, colLon(col) - half_deg), colLon(col) + half_deg),
   };
 }
 
@@ -52,10 +52,10 @@ export function pixelsAround({ lat, lon }: Position, radius_m: number): PixelWin
   const north_deg = radius_m / 110_500;
   const east_deg = radius_m / (111_300 * Math.cos((Math.abs(lat) + north_deg) * RAD_PER_DEG));
   return {
-    row0: Math.max(0, Math.floor((LATTICES.conus.north - lat - north_deg) / LATTICES.conus.step)),
-    row1: Math.min(LATTICES.conus.rows - 1, Math.floor((LATTICES.conus.north - lat + north_deg) / LATTICES.conus.step)),
-    col0: Math.max(0, Math.floor((lon - east_deg - LATTICES.conus.west) / LATTICES.conus.step)),
-    col1: Math.min(LATTICES.conus.cols - 1, Math.floor((lon + east_deg - LATTICES.conus.west) / LATTICES.conus.step)),
+    row0: Math.max(0, Math.floor((LATTICE.north - lat - north_deg) / LATTICE.step)),
+    row1: Math.min(LATTICE.rows - 1, Math.floor((LATTICE.north - lat + north_deg) / LATTICE.step)),
+    col0: Math.max(0, Math.floor((lon - east_deg - LATTICE.west) / LATTICE.step)),
+    col1: Math.min(LATTICE.cols - 1, Math.floor((lon + east_deg - LATTICE.west) / LATTICE.step)),
   };
 }
 
@@ -67,10 +67,10 @@ export function pixelsInside({ lat, lon }: Position, radius_m: number): PixelWin
   const north_deg = half_m / 111_700;
   const east_deg = half_m / (111_400 * Math.cos(Math.max(0, Math.abs(lat) - north_deg) * RAD_PER_DEG));
   return {
-    row0: Math.ceil((rowLat(LATTICES.conus, 0) - lat - north_deg) / LATTICES.conus.step),
-    row1: Math.floor((rowLat(LATTICES.conus, 0) - lat + north_deg) / LATTICES.conus.step),
-    col0: Math.ceil((lon - east_deg - colLon(LATTICES.conus, 0)) / LATTICES.conus.step),
-    col1: Math.floor((lon + east_deg - colLon(LATTICES.conus, 0)) / LATTICES.conus.step),
+    row0: Math.ceil((rowLat(0) - lat - north_deg) / LATTICE.step),
+    row1: Math.floor((rowLat(0) - lat + north_deg) / LATTICE.step),
+    col0: Math.ceil((lon - east_deg - colLon(0)) / LATTICE.step),
+    col1: Math.floor((lon + east_deg - colLon(0)) / LATTICE.step),
   };
 }
 

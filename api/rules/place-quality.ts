@@ -1,6 +1,6 @@
 import { nearestSite } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { LATTICE_NAMES, LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
@@ -14,9 +14,6 @@ const blocks = new WeakMap<object, Map<number, DetectionQualityBlock>>();
 const NO_TERRAIN = {};
 /** Height of the ground of the nearest radar by pixel, m. */
 const grounds = new Map<number, number>();
-
-/** Pixels to a degree of the finest lattice. */
-const FINEST_PER_DEGREE = Math.max(...LATTICE_NAMES.map((name) => LATTICES[name].per_degree));
 
 /** Month of the year, 1 to 12, of an instant. */
 export function monthOfYear(time_ms: number): number {
@@ -37,11 +34,11 @@ export function freezingLevel(position: Position, month: number): { sea_km: numb
   return { sea_km, ground_km: Math.max(0, sea_km - ground_m / 1000) };
 }
 
-/** A number for the place of a pixel, of whichever lattice: two pixels never share one. */
+/** A number for the place of a pixel, on the lattice or not: two pixels never share one. */
 function pixelOf({ lat, lon }: Position): number {
-  const row = Math.floor((lat + 90) * FINEST_PER_DEGREE + 1e-6);
-  const col = Math.floor((lon + 180) * FINEST_PER_DEGREE + 1e-6);
-  return row * 360 * FINEST_PER_DEGREE + col;
+  const row = Math.floor((lat + 90) * LATTICE.per_degree + 1e-6);
+  const col = Math.floor((lon + 180) * LATTICE.per_degree + 1e-6);
+  return row * 360 * LATTICE.per_degree + col;
 }
 
 function remembered<Value>(kept: Map<number, Value>, key: number, make: () => Value): Value {

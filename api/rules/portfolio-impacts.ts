@@ -1,5 +1,5 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import {
   IMPACT_RADIUS_MI,
@@ -50,7 +50,7 @@ interface Impact<Location> {
 
 /** One number for a lattice row and column. */
 export function pixelKey(row: number, col: number): number {
-  return row * ROW_STRIDE + col;
+  return row * LATTICE.cols + col;
 }
 
 /** Impacts of all locations that have one, in the order of the locations. */

@@ -1,5 +1,5 @@
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
-import { LATTICES, type Window } from '../../schemas/geo/lattice.ts';
+import type { Window } from '../../schemas/geo/lattice.ts';
 import { type Bbox, CONUS } from '../../schemas/geo/position.ts';
 import { stateBox, statePixels } from './geo/us-states.ts';
 
@@ -51,9 +51,7 @@ function centresIn([west, south, east, north]: Bbox): Window | null {
   const row1 = Math.floor(tenth(54_995 - thousandths(south)));
   const col0 = Math.ceil(tenth(thousandths(west) + 129_995));
   const col1 = Math.floor(tenth(thousandths(east) + 129_995));
-  return row0 > row1 || col0 > col1
-    ? null
-    : { lattice: LATTICES.conus, row0, col0, rows: row1 - row0 + 1, cols: col1 - col0 + 1 };
+  return row0 > row1 || col0 > col1 ? null : { row0, col0, rows: row1 - row0 + 1, cols: col1 - col0 + 1 };
 }
 
 /** Thousandths of a degree without the error of binary fractions: 41.995 gives exactly 41,995. */

@@ -1,4 +1,4 @@
-import { LATTICES, pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { SIZE_BANDS, type SizeCategory } from '../../schemas/size.ts';
 import { simplifyMultiPolygon } from './geo/simplify.ts';
@@ -34,7 +34,7 @@ export function drawTiers(pixels: MaximumPixels, min_size_mm: number, simplify_m
   for (const { threshold_mm, category } of tierBounds(min_size_mm)) {
     const tier = pixelsFrom(pixels, threshold_mm);
     if (tier.rows.length === 0) break; // larger hail would be in this tier too
-    const area_km2 = tier.rows.reduce((sum, row) => sum + pixelAreaKm2(LATTICES.conus, row), 0);
+    const area_km2 = tier.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0);
     const below = tiers.at(-1)?.geometry ?? null;
     const geometry = simplifyMultiPolygon(traceMultiPolygon(tier), simplify_m, below);
     tiers.push({ threshold_mm, category, area_km2, geometry });
@@ -45,11 +45,10 @@ export function drawTiers(pixels: MaximumPixels, min_size_mm: number, simplify_m
 /** Distinct pixels at or above a size, from north and west. */
 function pixelsFrom({ row, col, mm }: MaximumPixels, threshold_mm: number) {
   const keys = new Set<number>();
-  for (let i = 0; i < mm.length; i++) if (mm[i] >= threshold_mm) keys.add(row[i] * ROW_STRIDE + col[i]);
+  for (let i = 0; i < mm.length; i++) if (mm[i] >= threshold_mm) keys.add(row[i] * LATTICE.cols + col[i]);
   const sorted = Uint32Array.from(keys).sort();
   return {
-    lattice: LATTICES.conus,
-    rows: Uint16Array.from(sorted, (key) => Math.floor(key / ROW_STRIDE)),
-    cols: Uint16Array.from(sorted, (key) => key % ROW_STRIDE),
+    rows: Uint16Array.from(sorted, (key) => Math.floor(key / LATTICE.cols)),
+    cols: Uint16Array.from(sorted, (key) => key % LATTICE.cols),
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import {
   BANDS,
@@ -19,7 +18,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { canonical } from './canonical.ts';
 import { stormDayInWords } from './date-range.ts';
-import { offLattice } from './detection-quality.ts';
+import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';
 import { pixelKey } from './portfolio-impacts.ts';
@@ -326,7 +325,7 @@ export function methodologyOf(
     without_data === 0
       ? ''
       : ` Storm dates of the range for which no radar data are published: ${without_data}. Where they have no event, that says nothing.`;
-  const outside = isPublished ? '' : ` ${offLattice(LATTICES.conus)}`;
+  const outside = isPublished ? '' : ` ${OFF_LATTICE}`;
   const source = data_source === null ? '' : SOURCES[data_source];
   const day = ` ${stormDayInWords(storm_day_start_hour)}${storm_day_start_hour === 0 ? EVENING : ''}`;
   return {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { columns, type Table } from '../../schemas/columns.ts';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
 import { scanTime, timestamp } from '../../schemas/time.ts';
@@ -12,17 +12,18 @@ export const PMTILES = 'application/vnd.pmtiles';
 const SHA256_MULTIHASH = '1220';
 
 /** Affine transform from column and row of the lattice to longitude and latitude, and its shape. */
-function latticeFields({ rows, cols, step, west, north }: Lattice): object {
+function latticeFields(): object {
+  const { rows, cols, step, west, north } = LATTICE;
   return { 'proj:shape': [rows, cols], 'proj:transform': [step, 0, west, 0, -step, north] };
 }
 
 /** Assets of published files, by key: the name of a table alone where it has one file. `up` leads from the item to the data root. */
-export function assetsOf(files: readonly PublishedFile[], up: string, lattice: Lattice): Record<string, object> {
+export function assetsOf(files: readonly PublishedFile[], up: string): Record<string, object> {
   const assets: Record<string, object> = {};
   for (const [key, group] of Map.groupBy(files, keyOf))
     for (const file of group) {
       const stem = posix.basename(file.path, posix.extname(file.path));
-      assets[group.length === 1 ? key : `${key}-${stem}`] = assetOf(file, up, lattice);
+      assets[group.length === 1 ? key : `${key}-${stem}`] = assetOf(file, up);
     }
   return assets;
 }
@@ -33,7 +34,7 @@ function keyOf({ kind, table, path, first_scan }: PublishedFile): string {
   return `${kind === 'scan-tiles' ? 'scan' : 'reflectivity'}-${first_scan ?? posix.basename(path)}`;
 }
 
-function assetOf(file: PublishedFile, up: string, lattice: Lattice): object {
+function assetOf(file: PublishedFile, up: string): object {
   const common = {
     href: `${up}${file.path}`,
     'file:size': file.bytes,
@@ -50,7 +51,7 @@ function assetOf(file: PublishedFile, up: string, lattice: Lattice): object {
     'hail:table': file.table,
     'hail:schema_version': file.schema_version,
     'table:row_count': file.rows,
-    ...(table === undefined ? {} : fieldsOf(table, lattice)),
+    ...(table === undefined ? {} : fieldsOf(table)),
   };
 }
 
@@ -60,7 +61,7 @@ function timeSpan({ first_scan, last_scan }: PublishedFile): string {
 }
 
 /** Fields that follow from the columns of a table: where its geometry and its time are, and the lattice that it counts in. */
-function fieldsOf(table: Table, lattice: Lattice): object {
+function fieldsOf(table: Table): object {
   const all = columns(table);
   const geometry = all.find(({ type }) => type === 'GEOMETRY');
   const time = all.find(({ name }) => name === 'scan_time');
@@ -68,6 +69,6 @@ function fieldsOf(table: Table, lattice: Lattice): object {
   return {
     ...(geometry === undefined ? {} : { 'table:primary_geometry': geometry.name }),
     ...(time === undefined ? {} : { 'table:primary_datetime': time.name }),
-    ...(isOnLattice ? latticeFields(lattice) : {}),
+    ...(isOnLattice ? latticeFields() : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { COLLECTIONS } from '../../schemas/collections.ts';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { type Bbox, enclosing } from '../../schemas/geo/position.ts';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -15,7 +15,6 @@ export interface StacEntry extends StacFolder {
   readonly title: string;
   readonly provenance: MixedProvenance;
   readonly bbox: Bbox;
-  readonly lattice: Lattice;
   /** First and last instant of its data, epoch milliseconds. */
   readonly start_ms: number;
   readonly end_ms: number;
@@ -41,26 +40,26 @@ export function foldersOf(partition: string): StacFolder[] {
   return collection === undefined ? [] : [{ collection, year: null }];
 }
 
-/** The items of a partition of a data root on a lattice; none of one that was cleared. */
-export function entriesOf(head: Head, lattice: Lattice): StacEntry[] {
+/** The items of a partition of a data root; none of one that was cleared. */
+export function entriesOf(head: Head): StacEntry[] {
   const [folder] = foldersOf(head.partition);
   if (folder === undefined || (head.files.length === 0 && head.scans.count === 0)) return [];
   const { collection } = folder;
-  if (collection === HAIL) return dateEntries(head, lattice);
+  if (collection === HAIL) return dateEntries(head);
   if (collection === MONTHS) {
     const month = head.partition.slice(layout.monthPartition('').length);
-    return [entryOf(head, lattice, MONTHS, `${MONTHS}-${month}`, `Hail in ${month}`, spanOfMonth(month), isTable)];
+    return [entryOf(head, MONTHS, `${MONTHS}-${month}`, `Hail in ${month}`, spanOfMonth(month), isTable)];
   }
   return [...new Set(head.files.map(({ segment }) => segment))].map((segment) => {
     const holds = (file: PublishedFile) => isTable(file) && file.segment === segment;
     const id = collection === UNDATED ? segment : `${collection}-${segment}`;
     const words = collection === UNDATED ? segment : `${collection}: ${segment}`;
     const span = /^\d{4}-\d{2}$/.test(segment) ? spanOfMonth(segment) : atCommit(head);
-    return entryOf(head, lattice, collection, id, `${words[0]?.toUpperCase()}${words.slice(1)}`, span, holds);
+    return entryOf(head, collection, id, `${words[0]?.toUpperCase()}${words.slice(1)}`, span, holds);
   });
 }
 
-function dateEntries(head: Head, lattice: Lattice): StacEntry[] {
+function dateEntries(head: Head): StacEntry[] {
   const date = head.partition;
   const span = spanOfDate(head);
   const year = date.slice(0, 4);
@@ -72,16 +71,8 @@ function dateEntries(head: Head, lattice: Lattice): StacEntry[] {
     'hail:closed': head.closed,
     'hail:scans': head.scans.count,
   };
-  const tables = entryOf(head, lattice, HAIL, date, `Hail on ${date}`, span, isDay);
-  const tiles = entryOf(
-    head,
-    lattice,
-    SCAN_ARCHIVES,
-    `${date}-tiles`,
-    `Map tiles of the scans of ${date}`,
-    span,
-    isScan,
-  );
+  const tables = entryOf(head, HAIL, date, `Hail on ${date}`, span, isDay);
+  const tiles = entryOf(head, SCAN_ARCHIVES, `${date}-tiles`, `Map tiles of the scans of ${date}`, span, isScan);
   const both = head.scans.count === 0 ? [tables] : [tables, tiles];
   return both.map((entry) => ({ ...entry, year, properties: { ...properties, ...entry.properties } }));
 }
@@ -97,7 +88,6 @@ interface Span {
 
 function entryOf(
   head: Head,
-  lattice: Lattice,
   collection: string,
   id: string,
   words: string,
@@ -105,7 +95,7 @@ function entryOf(
   holds: StacEntry['holds'],
 ): StacEntry {
   const files = head.files.filter((file) => collection === SCAN_ARCHIVES || holds(file));
-  const rows = boxOfRows(files, lattice);
+  const rows = boxOfRows(files);
   const said = head.source === 'observed' ? '' : ` (${head.source})`;
   return {
     collection,
@@ -113,8 +103,7 @@ function entryOf(
     title: `${words}${said}`,
     year: null,
     provenance: head.source,
-    bbox: rows ?? lattice.bbox,
-    lattice,
+    bbox: rows ?? LATTICE.bbox,
     ...span,
     properties: {
       updated: head.committed_at,
@@ -128,13 +117,13 @@ function entryOf(
 }
 
 /** Box of the pixels that rows lie in; null without positions. What no radar sees is no data. */
-function boxOfRows(files: readonly PublishedFile[], { step }: Lattice): Bbox | null {
+function boxOfRows(files: readonly PublishedFile[]): Bbox | null {
   const boxes = files.flatMap(({ table, bbox }) => (bbox === null || table === uncovered.name ? [] : [bbox]));
   const box = enclosing(boxes);
   if (box === null) return null;
   const [west, south, east, north] = box;
   // Rows have the centres of pixels, and a box of one row is no area.
-  const margin = step / 2;
+  const margin = LATTICE.step / 2;
   return [
     Math.max(-180, rounded(west - margin)),
     Math.max(-90, rounded(south - margin)),

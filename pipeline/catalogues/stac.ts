@@ -40,7 +40,7 @@ export function stacCatalogue(): Catalogue {
       const unknown = [...edition.commits.keys()].filter((partition) => due.has(partition) || !entries.has(partition));
       await inParallel(unknown, AT_A_TIME, async (partition) => {
         const head = await edition.head(partition);
-        entries.set(partition, entriesOf(head, edition.lattice));
+        entries.set(partition, entriesOf(head));
         if (due.has(partition)) await writeItems(top, head, edition);
       });
       const listed = [...entries.values()].flat();
@@ -81,12 +81,12 @@ function itemsIn(entries: readonly StacEntry[], { collection, year }: StacFolder
 }
 
 /** Writes the items of a partition. The head lists the tables; only the manifest lists the archives. */
-async function writeItems(top: string, head: Head, { data_root, lattice }: Edition): Promise<void> {
-  const entries = entriesOf(head, lattice);
+async function writeItems(top: string, head: Head, { data_root }: Edition): Promise<void> {
+  const entries = entriesOf(head);
   if (entries.length === 0) return;
   const { files } = head.scans.count === 0 ? head : await readManifestOf(data_root, head);
   for (const entry of entries) {
-    const assets = assetsOf(files.filter(entry.holds), dataRootFrom(entry), lattice);
+    const assets = assetsOf(files.filter(entry.holds), dataRootFrom(entry));
     await writeIfChanged(join(top, pathOf(entry), `${entry.id}.json`), itemOf(entry, head.partition, assets));
   }
 }

@@ -64,7 +64,6 @@ export function ingestText(report: IngestReport, source: IngestSource, data_root
     report.feed_failures.map(({ name, reason }) => `${name}: ${reason}`),
   );
   if (run.unused > 0) lines.push('', `${counted(run.unused, 'file')} of other products kept, used by no scan.`);
-  list((files) => `${files} of other lattices left alone`, report.other_lattice_files.map(reasonOf));
   if (unknown.length > 0)
     lines.push('', `${counted(unknown.length, 'file')} not recognised by name and left alone, such as ${unknown[0]}.`);
   if (dates.length > 0 && summary.scans > 0) {
@@ -110,7 +109,7 @@ const REASON_INDENT = ' '.repeat(9);
 
 /** Plan of an ingest for people: its scans, then the files that no scan takes; a reason stands below what it explains. */
 export function planText(plan: IngestPlan): string {
-  const { scans, files, to_fetch, other_lattice_files, unknown_files, unreadable_files } = plan;
+  const { scans, files, to_fetch, unknown_files, unreadable_files } = plan;
   const count = (status: IngestPlan['scans'][number]['status']) =>
     scans.filter((scan) => scan.status === status).length;
   const lines = wrapped(
@@ -140,13 +139,6 @@ export function planText(plan: IngestPlan): string {
     lines.push('', 'Cannot be read:');
     lines.push(...unreadable_files.flatMap(({ key, reason }) => [key, ...wrapped(reason, REASON_INDENT)]));
   }
-  for (const [reason, same] of Map.groupBy(other_lattice_files, (one) => one.reason))
-    lines.push(
-      '',
-      ...wrapped(`${counted(same.length, 'file')}, such as`),
-      `${same[0]?.file}:`,
-      ...wrapped(reason, REASON_INDENT),
-    );
   if (unknown_files.length > 0)
     lines.push(
       '',

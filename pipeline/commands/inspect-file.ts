@@ -1,5 +1,4 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
@@ -202,7 +201,7 @@ function countComponents(layer: Layer, threshold: number, pixels: number, mask: 
   }
   const field = {
     // The count knows no places: any lattice will do.
-    window: { lattice: LATTICES.conus, row0: 0, col0: 0, rows, cols: columns },
+    window: { row0: 0, col0: 0, rows, cols: columns },
     rowStart,
     col,
     tenths: new Uint16Array(pixels).fill(1),

@@ -147,7 +147,6 @@ interface ObjectMotion {
 /** Input of the tracker: the cells with their pixels by lattice position, and the motion of their ProbSevere object. */
 export function trackedCells(field: HailField, cells: readonly CellShape[], matches: readonly (ObjectMotion | null)[]) {
   return cells.map((cell, index) => ({
-    lattice: field.window.lattice,
     cell_index: cell.cell_index,
     lat: cell.lat,
     lon: cell.lon,

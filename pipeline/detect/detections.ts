@@ -1,6 +1,6 @@
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
-import { colLon, pixelsAcross, pixelsLike, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import {
   CELL_GROW_MM,
   CELL_PEAK_MIN_MM,
@@ -116,18 +116,17 @@ interface Context {
 function detectionAt({ input, terrain, known, labels, unseen, cellOf, melting_km }: Context, row: number, i: number) {
   const { mesh: field, scan_time, companions } = input;
   const col = field.col[i];
-  const { lattice } = field.window;
-  const lat = rowLat(lattice, row);
-  const lon = colLon(lattice, col);
+  const lat = rowLat(row);
+  const lon = colLon(col);
   const geohash5 = geohash(lat, lon, 5);
   const tenths = field.tenths[i];
   const estimated_size_mm = Math.min(SIZE_CAP_MM, tenths / 10);
   const component = labels.label[i];
   const cell = cellOf[i];
-  const quality = placeQuality(lattice, row, col, scan_time, terrain);
+  const quality = placeQuality(row, col, scan_time, terrain);
   const scan_count = (known.places[geohash5]?.length ?? 0) + 1;
   const companionValues = everyCompanion((name) => companionAt(companions, name, i));
-  const few = labels.pixels[component] < pixelsLike(lattice, SMALL_PIXELS);
+  const few = labels.pixels[component] < SMALL_PIXELS;
   const flag_small = few && labels.max_tenths[component] < CELL_PEAK_MIN_MM * 10;
   const believed = labels.max_tenths[component] >= BELIEVED_MM * 10;
   const melting = (cell < 0 ? null : melting_km[cell]) ?? quality.freezing_above_ground_km;
@@ -172,7 +171,6 @@ function unseenComponents(field: HailField, labels: Labels, known: DetectionHist
   const unseen = new Uint8Array(labels.count);
   if (known.scans.length === 0) return unseen;
   unseen.fill(1);
-  const reach_px = pixelsAcross(field.window.lattice, LASTING_REACH_PX);
   for (let r = 0; r < field.window.rows; r++) {
     const end = field.rowStart[r + 1];
     for (let i = field.rowStart[r]; i < end; i++) {
@@ -180,7 +178,7 @@ function unseenComponents(field: HailField, labels: Labels, known: DetectionHist
       if (component < 0 || unseen[component] === 0) continue;
       const row = field.window.row0 + r;
       const col = field.col[i];
-      if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, reach_px))) unseen[component] = 0;
+      if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, LASTING_REACH_PX))) unseen[component] = 0;
     }
   }
   return unseen;

@@ -1,4 +1,4 @@
-import { ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
 
@@ -21,7 +21,7 @@ export const emptyDetectionHistory: DetectionHistory = { scans: [], places: {} }
 
 /** Lattice row and column as one number. */
 function latticePlace(row: number, col: number): number {
-  return row * ROW_STRIDE + col;
+  return row * LATTICE.cols + col;
 }
 
 /** History without the scans and detections that are too old at `scan_time`. */
@@ -67,7 +67,7 @@ function placesOf(field: HailField, min_tenths: number): number[] {
 export function anyNear(places: readonly number[], row: number, col: number, reach: number): boolean {
   for (let r = row - reach; r <= row + reach; r++) {
     const from = latticePlace(r, Math.max(0, col - reach));
-    const to = latticePlace(r, Math.min(ROW_STRIDE - 1, col + reach));
+    const to = latticePlace(r, Math.min(LATTICE.cols - 1, col + reach));
     const at = lowerBound(places, from);
     if (at < places.length && places[at] <= to) return true;
   }

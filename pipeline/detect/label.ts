@@ -97,7 +97,7 @@ export function labelComponents(field: HailField, min_tenths: number, connectivi
   const max_tenths = new Uint16Array(count);
   const area_km2 = new Float64Array(count);
   for (let row = 0; row < field.window.rows; row++) {
-    const pixel_km2 = pixelAreaKm2(field.window.lattice, field.window.row0 + row);
+    const pixel_km2 = pixelAreaKm2(field.window.row0 + row);
     const stop = runs.rowStart[row + 1];
     for (let run = runs.rowStart[row]; run < stop; run++) {
       const component = componentOfRun[run];

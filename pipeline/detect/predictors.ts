@@ -1,4 +1,4 @@
-import { type Lattice, latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { CellShape } from './cells.ts';
 import type { DetectionShape } from './detections.ts';
 import type { Predictors } from './hail-model.ts';
@@ -23,29 +23,23 @@ export function cellHistory(
 }
 
 /** Model inputs of a storm cell. */
-export function cellPredictors(lattice: Lattice, cell: CellShape, scan_time: number, history: CellHistory): Predictors {
+export function cellPredictors(cell: CellShape, scan_time: number, history: CellHistory): Predictors {
   return {
     mesh_mm: cell.estimated_size_mm,
     posh_pct: cell.posh_pct,
-    echo_top_50_above_freezing_km: aboveFreezing(
-      lattice,
-      cell.echo_top_50_km,
-      latRow(lattice, cell.lat),
-      lonCol(lattice, cell.lon),
-      scan_time,
-    ),
+    echo_top_50_above_freezing_km: aboveFreezing(cell.echo_top_50_km, latRow(cell.lat), lonCol(cell.lon), scan_time),
     area_km2: cell.area_km2,
     ...history,
   };
 }
 
 /** Model inputs of a detection outside every cell, in a component of this area; it has no history. */
-export function detectionPredictors(lattice: Lattice, detection: DetectionShape, area_km2: number): Predictors {
+export function detectionPredictors(detection: DetectionShape, area_km2: number): Predictors {
   const { row, col, scan_time } = detection;
   return {
     mesh_mm: detection.estimated_size_mm,
     posh_pct: detection.posh_pct,
-    echo_top_50_above_freezing_km: aboveFreezing(lattice, detection.echo_top_50_km, row, col, scan_time),
+    echo_top_50_above_freezing_km: aboveFreezing(detection.echo_top_50_km, row, col, scan_time),
     area_km2,
     growth_mm_per_min: null,
     duration_min: null,
@@ -53,14 +47,6 @@ export function detectionPredictors(lattice: Lattice, detection: DetectionShape,
 }
 
 /** Height of the 50 dBZ echo top above the 0 C level, km. The level does not depend on terrain: null is passed for it. */
-function aboveFreezing(
-  lattice: Lattice,
-  echo_top_50_km: number | null,
-  row: number,
-  col: number,
-  scan_time: number,
-): number | null {
-  return echo_top_50_km === null
-    ? null
-    : echo_top_50_km - placeQuality(lattice, row, col, scan_time, null).freezing_level_km;
+function aboveFreezing(echo_top_50_km: number | null, row: number, col: number, scan_time: number): number | null {
+  return echo_top_50_km === null ? null : echo_top_50_km - placeQuality(row, col, scan_time, null).freezing_level_km;
 }

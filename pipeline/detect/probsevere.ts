@@ -1,5 +1,5 @@
 import { KM_PER_DEG } from '../../schemas/geo/constants.ts';
-import { colLon, type Lattice, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { HailField } from '../grid.ts';
@@ -87,18 +87,17 @@ function movedRing(object: ProbSevereObject, scan_time: number): Ring {
 
 function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring | null {
   const rows = latticeRows(field, cell.pixelIndex);
-  const { lattice } = field.window;
   let best: Ring | null = null;
   let most = 0;
   let nearest: Ring | null = null;
   let nearest_km = EDGE_MAX_KM;
   for (const ring of rings) {
-    if (!boxesNear(lattice, cell, ring)) continue;
+    if (!boxesNear(cell, ring)) continue;
     let inside = 0;
     let edge_km = Number.POSITIVE_INFINITY;
     cell.pixelIndex.forEach((pixel, k) => {
-      const lat = rowLat(lattice, rows[k]);
-      const lon = colLon(lattice, field.col[pixel]);
+      const lat = rowLat(rows[k]);
+      const lon = colLon(field.col[pixel]);
       const distance_deg = distanceToEdgeDeg(ring, lon, lat);
       if (distance_deg <= DILATION_DEG || contains(ring, lon, lat)) inside++;
       edge_km = Math.min(edge_km, distance_deg * KM_PER_DEG);
@@ -116,14 +115,14 @@ function ringOf(field: HailField, cell: CellShape, rings: readonly Ring[]): Ring
 }
 
 /** False when the bounding boxes show that a cell is farther from a ring than EDGE_MAX_KM. */
-function boxesNear(lattice: Lattice, cell: CellShape, ring: Ring): boolean {
+function boxesNear(cell: CellShape, ring: Ring): boolean {
   const lat_deg = (1.1 * EDGE_MAX_KM) / KM_PER_DEG;
   const lon_deg = lat_deg / Math.cos((ring.north * Math.PI) / 180);
   return (
-    colLon(lattice, cell.col_max) >= ring.west - lon_deg &&
-    colLon(lattice, cell.col_min) <= ring.east + lon_deg &&
-    rowLat(lattice, cell.row_min) >= ring.south - lat_deg &&
-    rowLat(lattice, cell.row_max) <= ring.north + lat_deg
+    colLon(cell.col_max) >= ring.west - lon_deg &&
+    colLon(cell.col_min) <= ring.east + lon_deg &&
+    rowLat(cell.row_min) >= ring.south - lat_deg &&
+    rowLat(cell.row_max) <= ring.north + lat_deg
   );
 }
 

@@ -1,6 +1,6 @@
 import { detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
-import { colLon, LATTICE_NAMES, type Lattice, pixelsAcross, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 
@@ -20,7 +20,7 @@ interface PlaceQuality {
 }
 
 const groundOf = new Map(WSR88D.map(({ id, ground_m }) => [id, ground_m]));
-/** Blocks by terrain, then by lattice, place and month. */
+/** Blocks by terrain, then by place and month. */
 const caches = new WeakMap<object, Map<number, PlaceQuality>>();
 const NO_TERRAIN = {};
 
@@ -28,28 +28,21 @@ const NO_TERRAIN = {};
  * Quality of the 0.1 degree block that contains a lattice pixel, in the UTC month of an instant. `terrain`: beam blockage; null
  * when unknown.
  */
-export function placeQuality(
-  lattice: Lattice,
-  row: number,
-  col: number,
-  time_ms: number,
-  terrain: Blockage | null,
-): PlaceQuality {
-  const block_px = pixelsAcross(lattice, BLOCK_PX);
+export function placeQuality(row: number, col: number, time_ms: number, terrain: Blockage | null): PlaceQuality {
   const cache = caches.get(terrain ?? NO_TERRAIN) ?? new Map<number, PlaceQuality>();
   caches.set(terrain ?? NO_TERRAIN, cache);
   const month = new Date(time_ms).getUTCMonth() + 1;
-  const blockRow = Math.floor(row / block_px);
-  const blockCol = Math.floor(col / block_px);
-  const place = (LATTICE_NAMES.indexOf(lattice.name) * 1000 + blockRow) * 1000 + blockCol;
+  const blockRow = Math.floor(row / BLOCK_PX);
+  const blockCol = Math.floor(col / BLOCK_PX);
+  const place = blockRow * 1000 + blockCol;
   const key = place * 12 + month - 1;
   const known = cache.get(key);
   if (known) return known;
   if (cache.size >= CACHE_MAX) cache.clear();
-  const middle = (block_px - 1) / 2;
+  const middle = (BLOCK_PX - 1) / 2;
   const position = {
-    lat: rowLat(lattice, blockRow * block_px + middle),
-    lon: colLon(lattice, blockCol * block_px + middle),
+    lat: rowLat(blockRow * BLOCK_PX + middle),
+    lon: colLon(blockCol * BLOCK_PX + middle),
   };
   const freezing_level_km = hailDayFreezingLevelKm(position.lat, month);
   const { hdqi, nearest_radar } = detectionQuality(position, {

@@ -1,4 +1,4 @@
-import { colLon, type Lattice, rowAreasKm2, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, ROW_AREAS_KM2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { HailField } from '../grid.ts';
 
@@ -35,10 +35,6 @@ export interface Shape {
  * weight; its axes are 4 sqrt(eigenvalue), so that a uniform ellipse gives its own axes.
  */
 export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16Array): Shape {
-  const { lattice } = field.window;
-  const areas_km2 = rowAreasKm2(lattice);
-  const scale = lattice.per_degree / 100;
-  const height_km = PIXEL_HEIGHT_KM / scale;
   const n = pixels.length;
   const col0 = field.col[pixels[0]];
   const row0 = rows[0];
@@ -60,7 +56,7 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
     const value = field.tenths[pixel];
     const r = rows[k] - row0;
     const c = column - col0;
-    area_km2 += areas_km2[rows[k]];
+    area_km2 += ROW_AREAS_KM2[rows[k]];
     if (value > field.tenths[peakIndex]) peakIndex = pixel;
     weight += value;
     weightedRow += value * r;
@@ -73,8 +69,8 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
     if (column < col_min) col_min = column;
     if (column > col_max) col_max = column;
   }
-  const centroid = position(lattice, row0 + weightedRow / weight, col0 + weightedCol / weight);
-  const width_km = (PIXEL_WIDTH_KM / scale) * Math.cos((centroid.lat * Math.PI) / 180);
+  const centroid = position(row0 + weightedRow / weight, col0 + weightedCol / weight);
+  const width_km = PIXEL_WIDTH_KM * Math.cos((centroid.lat * Math.PI) / 180);
   const variance = (square: number, sum: number) => square / n - (sum / n) ** 2 + 1 / 12;
   const max_tenths = field.tenths[peakIndex];
   return {
@@ -86,8 +82,8 @@ export function measureShape(field: HailField, pixels: Uint32Array, rows: Uint16
     core: coreCentre(field, pixels, rows, max_tenths),
     ...ellipse(
       variance(sumColCol, sumCol) * width_km ** 2,
-      variance(sumRowRow, sumRow) * height_km ** 2,
-      -(sumRowCol / n - (sumRow / n) * (sumCol / n)) * width_km * height_km,
+      variance(sumRowRow, sumRow) * PIXEL_HEIGHT_KM ** 2,
+      -(sumRowCol / n - (sumRow / n) * (sumCol / n)) * width_km * PIXEL_HEIGHT_KM,
     ),
     row_min: row0,
     row_max: rows[n - 1],
@@ -120,12 +116,12 @@ function coreCentre(field: HailField, pixels: Uint32Array, rows: Uint16Array, ma
     weightedRow += value * (rows[k] - row0);
     weightedCol += value * field.col[pixels[k]];
   }
-  return position(field.window.lattice, row0 + weightedRow / weight, weightedCol / weight);
+  return position(row0 + weightedRow / weight, weightedCol / weight);
 }
 
 /** Latitude and longitude of a fractional lattice row and column, to a millionth of a degree (0.1 m). */
-function position(lattice: Lattice, row: number, col: number): Position {
-  return { lat: Math.round(rowLat(lattice, row) * 1e6) / 1e6, lon: Math.round(colLon(lattice, col) * 1e6) / 1e6 };
+function position(row: number, col: number): Position {
+  return { lat: Math.round(rowLat(row) * 1e6) / 1e6, lon: Math.round(colLon(col) * 1e6) / 1e6 };
 }
 
 function values(field: HailField, pixels: Uint32Array): Uint16Array {

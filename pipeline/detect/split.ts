@@ -1,5 +1,5 @@
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, rowAreasKm2, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, ROW_AREAS_KM2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { rootOf } from '../../schemas/geo/union-find.ts';
 import { CELL_PEAK_MIN_MM } from '../../schemas/size.ts';
@@ -154,13 +154,12 @@ function peaksDistant(basins: Basins, a: number, b: number): boolean {
 
 function peakPosition({ peak, patch: { field, pixels, rows } }: Basins, basin: number): Position {
   const place = peak[basin];
-  const { lattice } = field.window;
-  return { lat: rowLat(lattice, rows[place]), lon: colLon(lattice, field.col[pixels[place]]) };
+  return { lat: rowLat(rows[place]), lon: colLon(field.col[pixels[place]]) };
 }
 
 /** Basin of every place after flooding from the highest value down. */
 function flood(patch: Patch, values: Uint32Array): Int32Array {
-  const areas_km2 = rowAreasKm2(patch.field.window.lattice);
+  const areas_km2 = ROW_AREAS_KM2;
   const neighbours = neighbourPlaces(patch);
   const basins: Basins = {
     patch,

@@ -1,4 +1,3 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Cell, Detection } from '../../schemas/tables/radar.ts';
 import type { CellShape } from './cells.ts';
 import type { Detections } from './detections.ts';
@@ -44,11 +43,10 @@ export function detectionRows(
   { detections, component_area_km2 }: Pick<Detections, 'detections' | 'component_area_km2'>,
   cells: readonly Cell[],
   storm_date: string,
-  lattice: Lattice,
 ): Detection[] {
   return detections.map((detection, index) => {
     const cell = detection.cell_index === null ? null : cells[detection.cell_index];
-    const alone = () => hailProbability(detectionPredictors(lattice, detection, component_area_km2[index])).probability;
+    const alone = () => hailProbability(detectionPredictors(detection, component_area_km2[index])).probability;
     return {
       ...detection,
       storm_date,

@@ -1,4 +1,3 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
@@ -41,12 +40,9 @@ export interface ClimatologyReport {
 
 /**
  * Publishes the climatology when it is due: when none is published, when a week of storm dates was added or removed since, when
- * it counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due,
- * and on other lattices than CONUS.
+ * it counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due.
  */
 export async function refreshClimatology(root: Root, now_ms: number, log: Log): Promise<ClimatologyReport | null> {
-  // Its cells, freezing levels and season are those of the 48 states.
-  if (root.lattice.name !== LATTICES.conus.name) return null;
   const dates = datesToCount(root);
   if (dates === null) return null;
   const is_outdated = (await readOutdated(root.path, DERIVED_CLIMATOLOGY)) !== null;

@@ -4,7 +4,7 @@ import { WGS84_A_KM, WGS84_E2_12_DIGITS } from '../../schemas/geo/constants.ts';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
-import { LATTICES, rowLat } from '../../schemas/geo/lattice.ts';
+import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
@@ -78,8 +78,8 @@ export interface Reach {
  */
 export function cellReaches(): Reach[] {
   const reaches: Reach[] = [];
-  for (let row = 0; row < LATTICES.conus.rows; row++) {
-    const lat = rowLat(LATTICES.conus, row);
+  for (let row = 0; row < LATTICE.rows; row++) {
+    const lat = rowLat(row);
     const own = Math.floor((lat + 90) / GEOHASH4_LAT_DEG) - ROWS.first;
     for (const cell_row of [own - 1, own, own + 1]) {
       if (cell_row < 0 || cell_row > ROWS.last - ROWS.first) continue;

@@ -1,7 +1,6 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { CATALOGUES } from '../../schemas/settings.ts';
@@ -40,7 +39,6 @@ export type PartitionCommit = Pick<Head, 'partition' | 'commit'>;
 export interface Edition {
   /** Below which every path of a head lies. */
   readonly data_root: string;
-  readonly lattice: Lattice;
   /** Every published partition and its newest commit. */
   readonly commits: ReadonlyMap<string, number>;
   /** Reads the head of a partition. */
@@ -84,7 +82,6 @@ interface Kept {
  */
 export function openCatalogues(
   dataRoot: string,
-  lattice: Lattice,
   catalogues: readonly Catalogue[],
   log: Log,
   heads: Iterable<PartitionCommit> = [],
@@ -103,7 +100,7 @@ export function openCatalogues(
       const isWhole = shown !== null && [...shown.keys()].every((partition) => commits.has(partition));
       one.shown = isWhole && ((await one.catalogue.stands?.(dataRoot)) ?? true) ? shown : null;
     }
-    edition = { data_root: dataRoot, lattice, commits, head: (partition) => publishedHead(dataRoot, partition) };
+    edition = { data_root: dataRoot, commits, head: (partition) => publishedHead(dataRoot, partition) };
     return edition;
   };
   /** The catalogues that cannot be brought up to date. */

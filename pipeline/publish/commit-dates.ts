@@ -82,9 +82,9 @@ export async function publishFiles(
 
 /** Draws tiers, the event day and the daily archive of a date again. */
 export async function deriveDate(publisher: Publisher, storm_date: string, now_ms: number): Promise<void> {
-  const { engine, path, staging, lattice } = publisher;
+  const { engine, path, staging } = publisher;
   const manifest = await publishedManifest(publisher, storm_date);
-  const add_files = await deriveDay(engine, path, staging, manifest, lattice);
+  const add_files = await deriveDay(engine, path, staging, manifest);
   const edit = editOf(samePartition(manifest), {
     drop_segments: [DERIVED_SEGMENT],
     add_files,

@@ -42,7 +42,7 @@ export async function compactDay(publisher: Publisher, storm_date: string, now_m
   if (manifest.closed) return false;
   const segments = [...new Set(manifest.scans.map((scan) => scan.segment))];
   const day = await compactSegments(publisher, manifest, segments, true);
-  const derived = await deriveDay(engine, path, staging, manifest, publisher.lattice);
+  const derived = await deriveDay(engine, path, staging, manifest);
   const edit = {
     ...day,
     drop_segments: [...segments, DERIVED_SEGMENT],

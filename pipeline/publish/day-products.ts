@@ -1,5 +1,5 @@
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../schemas/geo/hull.ts';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import type { PixelSet } from '../../schemas/geo/rings.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
@@ -30,20 +30,18 @@ export async function deriveDay(
   dataRoot: string,
   staging: string,
   manifest: Manifest,
-  lattice: Lattice,
 ): Promise<StagedFile[]> {
   const storm_date = manifest.partition;
   const paths = (table: string) => tablePaths(dataRoot, manifest, table);
-  const { files, tiers } = await deriveTables(engine, dataRoot, staging, manifest, lattice);
+  const { files, tiers } = await deriveTables(engine, dataRoot, staging, manifest);
   const covers = coverOf(manifest);
   const archive = drawDailyTiles({
     storm_date,
-    lattice,
     swaths: tiers,
     tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),
     data_time: covers.last_scan === null ? null : scanTime(covers.last_scan),
     provenance: manifest.source,
-    bounds: await gridBounds(engine, paths('frames'), lattice),
+    bounds: await gridBounds(engine, paths('frames')),
   });
   const destination = { folder: layout.dailyTiles(storm_date), stem: 'day' };
   return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, covers, null)];
@@ -55,13 +53,12 @@ export async function deriveTables(
   dataRoot: string,
   staging: string,
   manifest: Manifest,
-  lattice: Lattice,
 ): Promise<{ readonly files: StagedFile[]; readonly tiers: readonly Swath[] }> {
   const storm_date = manifest.partition;
   const paths = (table: string) => tablePaths(dataRoot, manifest, table);
   const rows = await readDayMax(engine, paths('day-max'));
-  const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')), lattice);
-  const event = await readEventDay(engine, paths('detections'), storm_date, lattice);
+  const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')));
+  const event = await readEventDay(engine, paths('detections'), storm_date);
   const files: StagedFile[] = [];
   const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
     if (tableRows.length === 0) return;
@@ -101,12 +98,7 @@ async function pixelScans(engine: Engine, paths: readonly string[]): Promise<Pix
 }
 
 /** The event day of the detections of a storm date; null when none reaches the size of one. */
-async function readEventDay(
-  engine: Engine,
-  paths: readonly string[],
-  storm_date: string,
-  lattice: Lattice,
-): Promise<EventDay | null> {
+async function readEventDay(engine: Engine, paths: readonly string[], storm_date: string): Promise<EventDay | null> {
   if (paths.length === 0) return null;
   const severe = `FROM read_parquet(${sqlList(paths)}, hive_partitioning = false) WHERE estimated_size_mm >= ${EVENT_MIN_MM}`;
   const [facts] = await engine.rows<Omit<EventFacts, 'storm_date'>>(
@@ -120,12 +112,12 @@ async function readEventDay(
     `SELECT "row", col ${severe} GROUP BY "row", col ORDER BY "row", col`,
   );
   const [rows, cols] = [pixels.map(({ row }) => row), pixels.map(({ col }) => col)];
-  return eventDay({ lattice, rows, cols }, { storm_date, ...facts });
+  return eventDay({ rows, cols }, { storm_date, ...facts });
 }
 
 /** Bounds of the grids of a date; those of the whole lattice without frames. */
-async function gridBounds(engine: Engine, paths: readonly string[], lattice: Lattice): Promise<Bbox> {
-  if (paths.length === 0) return lattice.bbox;
+async function gridBounds(engine: Engine, paths: readonly string[]): Promise<Bbox> {
+  if (paths.length === 0) return LATTICE.bbox;
   const [{ west, south, east, north }] = await engine.rows<Record<'west' | 'south' | 'east' | 'north', number>>(
     `SELECT min(grid_west) AS west, min(grid_south) AS south, max(grid_east) AS east, max(grid_north) AS north
      FROM read_parquet(${sqlList(paths)}, hive_partitioning = false)`,

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import type { Engine } from '../duckdb.ts';
@@ -20,7 +19,6 @@ export interface Publisher {
   readonly path: string;
   readonly staging: string;
   readonly storm_day_start_hour: number;
-  readonly lattice: Lattice;
   readonly lock: Lock;
   readonly engine: Engine;
   readonly dates: PublishedDates;

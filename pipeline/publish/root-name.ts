@@ -1,14 +1,12 @@
 import { join } from 'node:path';
 import { formatFault, formatOfFiles, READ_MANIFESTS, versionFault, WRITTEN_FORMAT } from '../../schemas/data-format.ts';
-import { isOnLattice, LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { newId } from '../../schemas/ids.ts';
 import { layout } from '../../schemas/layout.ts';
 import { MANIFEST_VERSION, type PublishedFile, RootName } from '../../schemas/manifest.ts';
-import { detections } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile } from '../files.ts';
-import { listPartitions, readCurrent, readHead } from './manifests.ts';
+import { listPartitions, readHead } from './manifests.ts';
 
 const PROGRAM = 'hail-pipeline';
 
@@ -31,49 +29,15 @@ export async function requireReadableRoot(dataRoot: string): Promise<void> {
   await readName(dataRoot);
 }
 
-/**
- * Gives a data root its name, once: by it readers distinguish a root that vanished from one that was never written. Returns the
- * root's lattice: that of its name, for a new root `wanted`, or else CONUS. A root in which nothing is published yet takes another
- * one; otherwise it throws PipelineError for another one than `wanted`, and where a root that lost its name holds hail that does
- * not lie on the lattice.
- */
-export async function nameRoot(dataRoot: string, wanted: Lattice | null, now_ms: number): Promise<Lattice> {
-  const name = await readName(dataRoot);
-  const own = latticeOf(name);
-  if (name !== null && (wanted === null || wanted === own)) return own;
-  if (name !== null && (await readCurrent(dataRoot)) !== null)
-    throw new PipelineError(
-      'publish',
-      dataRoot,
-      `holds data on the ${own.title} lattice (${own.name}), expected HAIL_LATTICE=${own.name} or none, found ${wanted?.name}`,
-    );
-  const lattice = wanted ?? own;
-  const outside = name === null ? await fileOutside(dataRoot, lattice) : null;
-  if (outside !== null)
-    throw new PipelineError(
-      'publish',
-      join(dataRoot, layout.root),
-      `is missing, and ${outside} does not lie on the ${lattice.title} lattice (${lattice.name}): restore the file from a backup, or set HAIL_LATTICE to the lattice that the root had`,
-    );
-  const basics = name?.content ?? {
+/** Gives a new data root its name, once: by it readers distinguish a root that vanished from one that was never written. */
+export async function nameRoot(dataRoot: string, now_ms: number): Promise<void> {
+  if ((await readName(dataRoot)) !== null) return;
+  await writeName(dataRoot, {
     manifest_version: MANIFEST_VERSION,
     root_id: newId('root', now_ms),
     created_at: timestamp(now_ms),
-  };
-  // Absent stands for CONUS, as in roots from before there were others, which releases of the first format take for all.
-  const isUsual = lattice === LATTICES.conus;
-  const format = isUsual && name !== null ? name.known.format : await formatOfUnnamed(dataRoot);
-  await writeName(dataRoot, { ...basics, format, lattice: isUsual ? undefined : lattice.name });
-  return lattice;
-}
-
-/** Lattice of a data root that is only read; CONUS where the root has no name yet. Throws PipelineError for a name that is none. */
-export async function readLattice(dataRoot: string): Promise<Lattice> {
-  return latticeOf(await readName(dataRoot));
-}
-
-function latticeOf(name: { readonly known: RootName } | null): Lattice {
-  return LATTICES[name?.known.lattice ?? LATTICES.conus.name];
+    format: await formatOfUnnamed(dataRoot),
+  });
 }
 
 /**
@@ -105,21 +69,6 @@ async function formatOfUnnamed(dataRoot: string): Promise<number> {
     format = Math.max(format, formatOfFiles(head?.files ?? []));
   }
   return format;
-}
-
-/** A published file with hail that does not lie on a lattice: rows and columns would be read as other places; null without one. */
-async function fileOutside(dataRoot: string, lattice: Lattice): Promise<string | null> {
-  const { all } = await listPartitions(dataRoot);
-  for (const partition of all) {
-    const head = await readHead(dataRoot, partition);
-    const outside = head?.files.find(({ table, bbox }) => {
-      if (table !== detections.name || bbox === null) return false;
-      const [west, south, east, north] = bbox;
-      return !isOnLattice(lattice, { lat: south, lon: west }) || !isOnLattice(lattice, { lat: north, lon: east });
-    });
-    if (outside !== undefined) return outside.path;
-  }
-  return null;
 }
 
 async function writeName(dataRoot: string, name: RootName | Readonly<Record<string, unknown>>): Promise<void> {

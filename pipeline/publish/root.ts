@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { foreignFolders, layout } from '../../schemas/layout.ts';
 import type { DayMax } from '../../schemas/tables/radar.ts';
 import { type Engine, openEngine } from '../duckdb.ts';
@@ -33,8 +32,6 @@ export interface Root {
   readonly path: string;
   readonly engine: Engine;
   readonly storm_day_start_hour: number;
-  /** Lattice of every grid in it. */
-  readonly lattice: Lattice;
   /** Folder for files that are being written; emptied when the root is closed. */
   readonly staging: string;
   /** Heads of the published storm dates. */
@@ -62,8 +59,6 @@ export interface Root {
 export interface RootSettings {
   readonly catalogues?: readonly Catalogue[];
   readonly log?: Log;
-  /** The lattice that the root is expected to have, or, when it is new, gets; null for any. */
-  readonly lattice?: Lattice | null;
 }
 
 /**
@@ -76,7 +71,7 @@ export async function openRoot(
   command: string,
   storm_day_start_hour: number,
   now_ms: number,
-  { catalogues = [], log = silent, lattice: wanted = null }: RootSettings = {},
+  { catalogues = [], log = silent }: RootSettings = {},
 ): Promise<Root> {
   await requireReadableRoot(path);
   let lock: Lock | undefined;
@@ -84,7 +79,7 @@ export async function openRoot(
     lock = takeLock(path, command, now_ms);
     const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
     if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
-    const lattice = await nameRoot(path, wanted, now_ms);
+    await nameRoot(path, now_ms);
     await clearStaging(path);
     await finishHeads(path);
     const dates = await openPublishedDates(path, storm_day_start_hour);
@@ -93,12 +88,11 @@ export async function openRoot(
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
     const sweep = await openSweep(path, dates.heads, catalogues, log);
-    const opened = openCatalogues(path, lattice, catalogues, log, dates.heads.values());
+    const opened = openCatalogues(path, catalogues, log, dates.heads.values());
     const publisher = {
       path,
       staging,
       storm_day_start_hour,
-      lattice,
       lock,
       engine,
       dates,
@@ -117,7 +111,7 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour, lattice } = publisher;
+  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour } = publisher;
   /**
    * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
    * follow what the operation has committed.
@@ -140,7 +134,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     path,
     engine,
     storm_day_start_hour,
-    lattice,
     staging,
     heads: dates.heads,
     manifest: dates.manifest,

@@ -1,4 +1,4 @@
-import { ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { CommittedScan } from '../../schemas/manifest.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
@@ -142,5 +142,5 @@ export function uncoveredRows(scans: readonly ScanOfPatches[]): Uncovered[] {
 }
 
 function keyOf({ row_first, row_last, col_first, col_last }: UncoveredPatch): number {
-  return ((row_first * ROW_STRIDE + col_first) * ROW_STRIDE + col_last) * ROW_STRIDE + (row_last - row_first);
+  return ((row_first * LATTICE.cols + col_first) * LATTICE.cols + col_last) * LATTICE.cols + (row_last - row_first);
 }

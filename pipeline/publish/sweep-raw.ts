@@ -83,7 +83,7 @@ async function factsOf(folder: string): Promise<readonly RawFile[]> {
 
 /** True for a companion file that a scan at or after an instant may use. */
 function reaches(name: string, from_ms: number): boolean {
-  const named = parseName(name, 'any');
+  const named = parseName(name);
   return named !== null && lookBack(named.product) > 0 && named.time_ms >= from_ms - lookBack(named.product);
 }
 

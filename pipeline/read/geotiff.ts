@@ -1,8 +1,7 @@
 import type { GeoTIFFImage } from 'geotiff';
-import { LATTICES, type Lattice, latticeOf, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { BadInput } from '../error.ts';
 import type { Grid } from '../grid.ts';
-import { otherLattice } from './other-lattice.ts';
 import { isProductValue, PRODUCTS, type Product, productValueWords } from './products.ts';
 import { badFile } from './rejected-item.ts';
 import { checkSides, DEFLATE, tiffLibrary } from './tiff.ts';
@@ -20,25 +19,20 @@ const MAX_ROW_OF_BLOCKS_BYTES = 32 * 1024 * 1024;
 const UNCOMPRESSED = 1;
 
 /**
- * One product on a window of a lattice of MRMS, of `lattice` unless null, from a GeoTIFF made of an MRMS grid: first
+ * One product on a window of the lattice, from a GeoTIFF made of an MRMS grid: first
  * band, values in tenths after rounding, sentinels in the data; NaN and the file's own nodata value become "no coverage".
  *
  * Throws BadInput when the product is unknown, the file is no GeoTIFF without or with deflate compression, its pixels
  * do not lie on the lattice, or its values are no tenths.
  */
-export async function readGeotiff(
-  bytes: Uint8Array,
-  subject: string,
-  origin: GeotiffOrigin,
-  lattice: Lattice | null = null,
-): Promise<Grid> {
+export async function readGeotiff(bytes: Uint8Array, subject: string, origin: GeotiffOrigin): Promise<Grid> {
   const product = PRODUCTS.find(({ name }) => name === origin.product);
   if (!product) throw badFile(subject, `product '${origin.product}' is unknown, expected an MRMS product`);
   checkDirectory(bytes, subject);
   try {
     const image = await openImage(bytes);
     checkSides(image, subject);
-    const window = latticeWindow(image, subject, lattice);
+    const window = latticeWindow(image, subject);
     checkBlocks(image, subject);
     return {
       product: product.name,
@@ -92,30 +86,27 @@ async function openImage(bytes: Uint8Array): Promise<GeoTIFFImage> {
 /** Edges of real files are off by 1e-8 degrees at the far corner; a hundredth of a pixel is plenty. */
 const TOLERANCE_PX = 0.01;
 
-function latticeWindow(image: GeoTIFFImage, subject: string, wanted: Lattice | null): Window {
+function latticeWindow(image: GeoTIFFImage, subject: string): Window {
   const edges = image.getBoundingBox() as [number, number, number, number];
   const [west, south, east, north] = edges;
   const rows = image.getHeight();
   const cols = image.getWidth();
-  const found = latticeOf(edges, (east - west) / cols, wanted);
-  const lattice = found ?? wanted ?? LATTICES.conus;
-  const { step } = lattice;
-  const row0 = Math.round((lattice.north - north) / step);
-  const col0 = Math.round((west - lattice.west) / step);
+  const { step } = LATTICE;
+  const row0 = Math.round((LATTICE.north - north) / step);
+  const col0 = Math.round((west - LATTICE.west) / step);
   const off = [
-    north - (lattice.north - row0 * step),
-    south - (lattice.north - (row0 + rows) * step),
-    west - (lattice.west + col0 * step),
-    east - (lattice.west + (col0 + cols) * step),
+    north - (LATTICE.north - row0 * step),
+    south - (LATTICE.north - (row0 + rows) * step),
+    west - (LATTICE.west + col0 * step),
+    east - (LATTICE.west + (col0 + cols) * step),
   ];
-  const inside = row0 >= 0 && col0 >= 0 && row0 + rows <= lattice.rows && col0 + cols <= lattice.cols;
+  const inside = row0 >= 0 && col0 >= 0 && row0 + rows <= LATTICE.rows && col0 + cols <= LATTICE.cols;
   if (!inside || off.some((degrees) => !(Math.abs(degrees) <= TOLERANCE_PX * step)))
     throw badFile(
       subject,
-      `${rows} x ${cols} pixels over ${west},${south},${east},${north}, expected a window of the ${step} degree lattice`,
+      `${rows} x ${cols} pixels over ${west},${south},${east},${north}, expected a window of the CONUS lattice of ${LATTICE.rows} x ${LATTICE.cols} pixels of ${step} degree`,
     );
-  if (wanted !== null && found !== wanted) throw badFile(subject, otherLattice(lattice, wanted));
-  return { lattice, row0, col0, rows, cols };
+  return { row0, col0, rows, cols };
 }
 
 function checkBlocks(image: GeoTIFFImage, subject: string): void {

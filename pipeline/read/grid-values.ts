@@ -1,4 +1,4 @@
-import { LATTICES, pixelsLike } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 
 import { type Grid, gridValue } from '../grid.ts';
 import { forEachRun } from './packed-runs.ts';
@@ -34,7 +34,6 @@ const MAX_SAME_RAIN_SHARE = 0.5;
  */
 export function checkGridValues(grid: Grid, product: Product, subject: string): void {
   const { window, packed } = grid;
-  const { lattice } = window;
   const bad = (reason: string) => badFile(subject, reason);
   const quiet = quietValue(product);
   let isCovered = false;
@@ -50,8 +49,7 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
     if (value !== product.no_coverage) isCovered = true;
   };
   forEachDistinct(packed, check);
-  // The corners of other lattices may be covered by radars of the next country.
-  if (lattice.name === LATTICES.conus.name && window.rows === lattice.rows && window.cols === lattice.cols) {
+  if (window.rows === LATTICE.rows && window.cols === LATTICE.cols) {
     const last = packed.length - 1;
     for (const at of [0, window.cols - 1, last - window.cols + 1, last]) {
       const value = gridValue(grid, packed[at]);
@@ -60,13 +58,10 @@ export function checkGridValues(grid: Grid, product: Product, subject: string): 
     }
   }
   const quiet_px = HAIL_OF_ONE_SCAN.includes(product.name) ? QUIET_HAIL_WINDOW_PX : QUIET_WINDOW_PX;
-  const isWide = packed.length >= pixelsLike(lattice, quiet_px);
+  const isWide = packed.length >= quiet_px;
   if (isCovered && !isQuiet && isWide)
     throw bad(`no pixel of ${packed.length} has the value ${quiet}, expected some with nothing to see`);
-  const background =
-    isCovered && !isQuiet && packed.length >= pixelsLike(lattice, WEATHER_WINDOW_PX)
-      ? backgroundOf(grid, product)
-      : null;
+  const background = isCovered && !isQuiet && packed.length >= WEATHER_WINDOW_PX ? backgroundOf(grid, product) : null;
   if (background !== null)
     throw bad(`the value ${background} has the pixels of a background and ${quiet} has none, expected the reverse`);
 }

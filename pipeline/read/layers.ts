@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { cellAreaKm2 } from '../../schemas/geo/area.ts';
-import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
@@ -199,8 +199,7 @@ function rowCellArea(lat: number, width: number, height: number): number {
 
 function geotiffLayer(grid: Grid): Layer {
   const { rows, cols: columns, row0, col0 } = grid.window;
-  const { lattice } = grid.window;
-  const { step } = lattice;
+  const { step } = LATTICE;
   const time = timestamp(grid.scan_time);
   return {
     head: {
@@ -220,12 +219,12 @@ function geotiffLayer(grid: Grid): Layer {
     value: valueReader({ ...grid, missing: null }),
     no_coverage: grid.no_coverage,
     nothing: grid.missing,
-    position: (row, col) => ({ lat: rowLat(lattice, row0 + row), lon: colLon(lattice, col0 + col) }),
+    position: (row, col) => ({ lat: rowLat(row0 + row), lon: colLon(col0 + col) }),
     nearest: ({ lat, lon }) => {
-      const row = Math.round((rowLat(lattice, row0) - lat) / step);
-      const col = Math.round((lon - colLon(lattice, col0)) / step);
+      const row = Math.round((rowLat(row0) - lat) / step);
+      const col = Math.round((lon - colLon(col0)) / step);
       return row >= 0 && row < rows && col >= 0 && col < columns ? { row, col } : null;
     },
-    cell_area_km2: (row) => rowCellArea(rowLat(lattice, row0 + row), step, step),
+    cell_area_km2: (row) => rowCellArea(rowLat(row0 + row), step, step),
   };
 }

@@ -1,4 +1,4 @@
-import { LATTICES, type Lattice, latticeOf, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
 import { gunzip } from './file.ts';
@@ -12,7 +12,6 @@ import {
   sectionError,
 } from './grib2/index.ts';
 import { checkGridValues } from './grid-values.ts';
-import { otherLattice } from './other-lattice.ts';
 import { forEachRun } from './packed-runs.ts';
 import { type Product, productOf } from './products.ts';
 import { badFile } from './rejected-item.ts';
@@ -42,16 +41,15 @@ export interface GridClaim {
 }
 
 /**
- * One MRMS product on a window of a lattice, from the bytes of a GRIB2 file, gzipped or not. Of azimuthal shear, which
+ * One MRMS product on a window of the lattice, from the bytes of a GRIB2 file, gzipped or not. Of azimuthal shear, which
  * comes twice as fine, each pixel has the largest of its points.
  *
  * Rows run from north, columns from west, whether the file begins in the north or south, west or east; values stay packed.
  * Throws BadInput, with the values found and expected, when the file holds another number of fields, an unknown
- * product, a forecast, a grid off the lattice, values that are not packed integers, points without a value (MRMS marks those
- * by sentinels), or values that a grid of the product cannot have. With `lattice` the grid must lie on it;
- * without, it may lie on any. With `claim` the header must name the same product and time.
+ * product, a forecast, a grid off the CONUS lattice, values that are not packed integers, points without a value (MRMS marks those
+ * by sentinels), or values that a grid of the product cannot have. With `claim` the header must name the same product and time.
  */
-export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim, lattice: Lattice | null = null): Grid {
+export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim): Grid {
   const fields = parseGrib2(gunzip(bytes, subject), subject);
   const [field] = fields;
   if (!field || fields.length > 1) throw badFile(subject, `${fields.length} fields, expected 1`);
@@ -69,7 +67,7 @@ export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim, 
       { ...field.data, number: 4 },
       'valid at another time than the reference time, expected an observation',
     );
-  const { window, fold } = latticeWindow(field, product, lattice);
+  const { window, fold } = latticeWindow(field, product);
   if (field.packed_count !== field.grid.points) throw sectionError(field.data, GAPS);
   const decoded = decodeField(field, { max_points: MAX_POINTS * fold ** 2 });
   const packed = northWestFirst(packedIntegers(field, decoded), field);
@@ -95,8 +93,6 @@ const GAPS = 'points without a value, expected a sentinel at each of them';
 
 /** Header positions are whole microdegrees, and real ones are off by one. */
 const TOLERANCE_MICRODEG = 2;
-/** The same of the islands' grids, whose centres end in 25 or 75 ten-thousandths: NOAA rounds them to thousandths. */
-const ROUNDED_MICRODEG = 600;
 
 /** Scanning modes by which rows follow one another in one direction, and begin in any corner. */
 const PLAIN_ROWS = [0x00, 0x40, 0x80, 0xc0];
@@ -113,73 +109,48 @@ const FINE_PACKING = 41;
  * The window of the lattice that a field covers; BadInput when it is not one, or when its numbers contradict each other.
  * `fold` is the number of points of the file to a pixel of the lattice, in each direction: 1 or 2.
  */
-function latticeWindow(
-  { grid, packing, data }: Field,
-  { name }: Product,
-  wanted: Lattice | null,
-): { window: Window; fold: number } {
+function latticeWindow({ grid, packing, data }: Field, { name }: Product): { window: Window; fold: number } {
   const { projection, columns, rows } = grid;
   const bad = (reason: string) => sectionError(grid.section, reason);
-  if (projection?.template !== 0)
-    throw bad(`grid template 3.${grid.template}, expected 3.0 on the ${(wanted ?? LATTICES.conus).title} lattice`);
+  if (projection?.template !== 0) throw bad(`grid template 3.${grid.template}, expected 3.0 on the CONUS lattice`);
   if (!PLAIN_ROWS.includes(grid.scanning_mode))
     throw bad(`scanning mode ${grid.scanning_mode}, expected ${PLAIN_ROWS.join(', ')}`);
   if (!projection.is_step_given) throw bad('resolution flags without steps, expected steps in both directions');
   const micro = (degrees: number) => Math.round(degrees * 1e6);
   const withinCircle = (degrees: number) => (degrees > 180 ? degrees - 360 : degrees);
-  const isFine = name === FINE_PRODUCT;
-  const held = isFine
-    ? (holder(projection, 2, wanted) ?? holder(projection, 1, wanted))
-    : holder(projection, 1, wanted);
-  if (held !== null && wanted !== null && held !== wanted) throw bad(otherLattice(held, wanted));
-  const lattice = held ?? wanted ?? LATTICES.conus;
-  const lattice_microdeg = micro(lattice.step);
-  const fold = isFine && 2 * micro(projection.di) === lattice_microdeg ? 2 : 1;
+  const lattice_microdeg = micro(LATTICE.step);
+  const fold = name === FINE_PRODUCT && 2 * micro(projection.di) === lattice_microdeg ? 2 : 1;
   const step_microdeg = lattice_microdeg / fold;
   if (fold === 2 && packing.template !== FINE_PACKING)
     throw sectionError(data, `packing template 5.${packing.template} of a grid this fine, expected 5.${FINE_PACKING}`);
   if (micro(projection.di) !== step_microdeg || micro(projection.dj) !== step_microdeg)
-    throw bad(`step ${projection.di} x ${projection.dj} degrees, expected ${lattice.step} x ${lattice.step}`);
+    throw bad(`step ${projection.di} x ${projection.dj} degrees, expected ${LATTICE.step} x ${LATTICE.step}`);
   // Unlike Math.round it never gives -0.
   const nearest = (value: number) => Math.floor(value + 0.5);
   const flipped = isFlipped(grid);
   const lon = withinCircle(projection.lo1);
-  const north_microdeg = micro(lattice.north) - step_microdeg / 2;
-  const west_microdeg = micro(lattice.west) + step_microdeg / 2;
+  const north_microdeg = micro(LATTICE.north) - step_microdeg / 2;
+  const west_microdeg = micro(LATTICE.west) + step_microdeg / 2;
   const firstRow = (north_microdeg - micro(projection.la1)) / step_microdeg;
   const firstCol = (micro(lon) - west_microdeg) / step_microdeg;
   const row0 = nearest(firstRow) - (flipped.rows ? rows - 1 : 0);
   const col0 = nearest(firstCol) - (flipped.columns ? columns - 1 : 0);
   const off = Math.max(Math.abs(firstRow - nearest(firstRow)), Math.abs(firstCol - nearest(firstCol)));
   const first = `first point ${projection.la1} ${lon}`;
-  const tolerance_microdeg = lattice.per_degree === 200 ? ROUNDED_MICRODEG : TOLERANCE_MICRODEG;
-  if (off * step_microdeg > tolerance_microdeg)
-    throw bad(`${first} is off the lattice, expected centres that end in ${CENTRES[lattice.per_degree]}`);
+  if (off * step_microdeg > TOLERANCE_MICRODEG)
+    throw bad(`${first} is off the lattice, expected centres that end in 5 thousandths`);
   const last = [
     north_microdeg - (row0 + (flipped.rows ? 0 : rows - 1)) * step_microdeg - micro(projection.la2),
     west_microdeg + (col0 + (flipped.columns ? 0 : columns - 1)) * step_microdeg - micro(withinCircle(projection.lo2)),
   ];
   const size = `${rows} x ${columns} points`;
-  if (last.some((off) => Math.abs(off) > tolerance_microdeg))
+  if (last.some((off) => Math.abs(off) > TOLERANCE_MICRODEG))
     throw bad(`last point ${projection.la2} ${withinCircle(projection.lo2)} contradicts ${first} with ${size}`);
-  if (row0 < 0 || col0 < 0 || row0 + rows > fold * lattice.rows || col0 + columns > fold * lattice.cols)
-    throw bad(`${first} with ${size} leaves the ${lattice.rows} x ${lattice.cols} lattice`);
+  if (row0 < 0 || col0 < 0 || row0 + rows > fold * LATTICE.rows || col0 + columns > fold * LATTICE.cols)
+    throw bad(`${first} with ${size}, expected a window of the CONUS lattice of ${LATTICE.rows} x ${LATTICE.cols}`);
   if ([row0, col0, rows, columns].some((value) => value % fold !== 0))
     throw bad(`${first} with ${size} holds parts of pixels, expected 2 x 2 points each`);
-  return { window: { lattice, row0: row0 / fold, col0: col0 / fold, rows: rows / fold, cols: columns / fold }, fold };
-}
-
-/** Last digits of the centres of pixels, by pixels to a degree. */
-const CENTRES: Readonly<Record<number, string>> = { 100: '5 thousandths', 200: '25 or 75 ten-thousandths' };
-
-type LatLonGrid = NonNullable<Extract<Field['grid']['projection'], { readonly template: 0 }>>;
-
-/** The lattice that holds a grid whose points lie `fold` to the side of a pixel; null for none. */
-function holder({ di, la1, la2, lo1, lo2 }: LatLonGrid, fold: number, wanted: Lattice | null): Lattice | null {
-  const [west, east] = [lo1, lo2].map((lon) => (lon > 180 ? lon - 360 : lon)).toSorted((a, b) => a - b);
-  const half = di / 2;
-  const box = [west - half, Math.min(la1, la2) - half, east + half, Math.max(la1, la2) + half] as const;
-  return latticeOf(box, fold * di, wanted);
+  return { window: { row0: row0 / fold, col0: col0 / fold, rows: rows / fold, cols: columns / fold }, fold };
 }
 
 /** Largest number of 2 x 2 points in each pixel of a window, in place; `missing`, which is no measurement, only where all four are. */

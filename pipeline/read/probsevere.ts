@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
@@ -63,7 +63,7 @@ const HIGHEST: Readonly<Record<string, number>> = {
 const NO_VALUE = ['', 'N/A', 'NAN'];
 
 const Text = z.union([z.string(), z.number()]).nullish();
-const [west, south, east, north] = LATTICES.conus.bbox;
+const [west, south, east, north] = LATTICE.bbox;
 const RingSchema = z.array(z.tuple([z.number().min(west).max(east), z.number().min(south).max(north)])).min(4);
 const Feature = z.object({
   geometry: z.object({ type: z.literal('Polygon'), coordinates: z.array(RingSchema).min(1) }),

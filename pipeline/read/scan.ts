@@ -1,4 +1,3 @@
-import { LATTICES, type Lattice, pixelsLike } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { stormDate } from '../../schemas/time.ts';
@@ -44,8 +43,6 @@ export interface ScanFiles {
   readonly probsevere: NamedFile | null;
   /** The ProbSevere file before that one: objects that it repeats unchanged are stale. */
   readonly previous_probsevere: NamedFile | null;
-  /** Lattice of the data root. */
-  readonly lattice: Lattice;
   /** Hour at which a storm date begins; 0 unless given. */
   readonly storm_day_start_hour?: number;
 }
@@ -61,16 +58,15 @@ export async function readScan(
   files: ScanFiles,
   onCompanion: (companion: Companion, grid: Grid, path: string) => void = () => {},
 ): Promise<ScanInput> {
-  const { lattice } = files;
-  const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH', lattice);
-  const field = hailField(mesh, files.mesh, pixelsLike(lattice, MAX_ECHO_PX));
+  const mesh = await readProduct({ location: files.mesh, time_ms: files.scan_time }, 'MESH');
+  const field = hailField(mesh, files.mesh, MAX_ECHO_PX);
   rejectTooMuchHail(field, files.mesh);
   const companions: Partial<Record<Companion, Float32Array>> = {};
   const products = [mesh.product];
   for (const companion of COMPANIONS) {
     const file = files.companions[companion];
     if (file === undefined) continue;
-    const grid = await readProduct(file, COMPANION_PRODUCTS[companion], lattice);
+    const grid = await readProduct(file, COMPANION_PRODUCTS[companion]);
     rejectMixture(file.location, grid.simulated, mesh.simulated);
     companions[companion] = sampleAtPixels(grid, field);
     onCompanion(companion, grid, file.location);
@@ -89,22 +85,19 @@ export async function readScan(
   };
 }
 
-async function readProduct({ location, time_ms }: NamedFile, product: string, lattice: Lattice): Promise<Grid> {
-  // A lattice that was sent between threads is a copy.
-  const own = LATTICES[lattice.name];
-  return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms }, own);
+async function readProduct({ location, time_ms }: NamedFile, product: string): Promise<Grid> {
+  return readGrid(await readBounded(location, MAX_UNZIPPED_BYTES), location, { product, time_ms });
 }
 
-function rejectTooMuchHail({ window, tenths }: HailField, path: string): void {
+function rejectTooMuchHail({ tenths }: HailField, path: string): void {
   for (const [threshold_mm, most] of [
     [CELL_GROW_MM, MAX_GROWN_PX],
     [DETECTION_MIN_MM, MAX_DETECTION_PX],
   ] as const) {
-    const bound = pixelsLike(window.lattice, most);
     let pixels = 0;
     for (const value of tenths) if (value >= threshold_mm * 10) pixels++;
-    if (pixels > bound)
-      throw badFile(path, `${pixels} pixels of ${threshold_mm} mm and more, expected at most ${bound} in one scan`);
+    if (pixels > most)
+      throw badFile(path, `${pixels} pixels of ${threshold_mm} mm and more, expected at most ${most} in one scan`);
   }
 }
 
@@ -120,8 +113,7 @@ async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSev
 
 /** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */
 async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
-  // ProbSevere exists for CONUS alone.
-  if (files.probsevere === null || files.lattice.name !== LATTICES.conus.name) return null;
+  if (files.probsevere === null) return null;
   const file = await readObjectFile(files.probsevere);
   rejectMixture(files.probsevere.location, file.simulated, simulated);
   const before = files.previous_probsevere === null ? [] : (await readObjectFile(files.previous_probsevere)).objects;

@@ -1,3 +1,4 @@
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/radar.ts';
 import type { Grid, UncoveredBlocks } from '../grid.ts';
 
@@ -7,7 +8,6 @@ import type { Grid, UncoveredBlocks } from '../grid.ts';
  * coverage". A product without a no-coverage value is covered throughout.
  */
 export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlocks {
-  const { lattice } = window;
   const rows = Math.ceil(window.rows / BLOCK_PX);
   const cols = Math.ceil(window.cols / BLOCK_PX);
   const none =
@@ -27,9 +27,9 @@ export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlo
     }
   }
   return {
-    north: thousandths(lattice.north - window.row0 * lattice.step),
-    west: thousandths(lattice.west + window.col0 * lattice.step),
-    step_deg: BLOCK_PX * lattice.step,
+    north: thousandths(LATTICE.north - window.row0 * LATTICE.step),
+    west: thousandths(LATTICE.west + window.col0 * LATTICE.step),
+    step_deg: BLOCK_PX * LATTICE.step,
     rows,
     cols,
     runs,

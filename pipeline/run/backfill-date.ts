@@ -35,7 +35,7 @@ export async function backfillDate(
   { root, session, log }: OpenSession,
 ): Promise<DateOutcome> {
   const begun_ms = performance.now();
-  const listed = await listStormDate(config, source, storm_date, root.lattice);
+  const listed = await listStormDate(config, source, storm_date);
   const outcome = (status: DateOutcome['status'], counts: Partial<DateOutcome> = {}): DateOutcome => ({
     ...{ storm_date, status, scans: 0, rejected: 0, missing: 0, reason: null },
     ...counts,

@@ -1,6 +1,5 @@
 import { datesThrough } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { readLattice } from '../publish/root-name.ts';
 import { planScans } from '../sources/plan.ts';
 import { type BackfillSource, listStormDate } from './storm-date-files.ts';
 
@@ -82,11 +81,10 @@ export interface PlanRequest {
 /** Estimates a backfill from listings of some of its dates; writes nothing. */
 export async function planBackfill(config: Config, request: PlanRequest): Promise<BackfillPlan> {
   const { source, from, to } = request;
-  const lattice = config.lattice ?? (await readLattice(config.data_root));
   const dates = datesThrough(from, to);
   const samples: DateSample[] = [];
   for (const storm_date of sampled(dates)) {
-    const { files } = await listStormDate(config, source, storm_date, lattice);
+    const { files } = await listStormDate(config, source, storm_date);
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     samples.push({ storm_date, scans: planScans(files).scans.length, files: files.length, bytes });
   }

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import { addDays, datesThrough, MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
@@ -51,7 +50,7 @@ export async function fetchSpan(span: BucketSpan, listing: SpanListing, root: Ro
   });
   for (const { file, error } of failed) log.warn('File:Fetch:Failed', { file: file.key, reason: error.message });
   // Files that a killed run had fetched or archived without publishing them are part of the span, too.
-  const fetched = await listFolder(folder, root.lattice);
+  const fetched = await listFolder(folder);
   const here = [...fetched.files, ...archived].filter(belongs);
   if (here.length === 0 && failed.length > 0)
     throw new PipelineError(
@@ -67,9 +66,9 @@ export async function fetchSpan(span: BucketSpan, listing: SpanListing, root: Ro
 export type SpanListing = Awaited<ReturnType<typeof listSpan>>;
 
 /** Listing of a span of the public bucket: all its files, those still to be fetched, and those archived before. */
-export async function listSpan({ mrms_url, data_root }: Config, span: BucketSpan, lattice: Lattice) {
+export async function listSpan({ mrms_url, data_root }: Config, span: BucketSpan) {
   const { from_ms, to_ms, products } = span;
-  const { files, unknown } = await listBucket({ base_url: mrms_url, lattice, products, from_ms, to_ms });
+  const { files, unknown } = await listBucket({ base_url: mrms_url, products, from_ms, to_ms });
   const dates = datesThrough(addDays(utcDate(from_ms), -1), utcDate(to_ms));
   const archived = await listArchive(data_root, 'observed', dates);
   // A file rejected for the provenance of its date is wanted again: --replace may give the date to its provenance.

@@ -1,4 +1,3 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type BlockageStep, blockage } from '../../schemas/tables/derived.ts';
@@ -38,12 +37,6 @@ export function deriveClimatology(config: Config, log: Log): Promise<Climatology
     config,
     'derive',
     async (root) => {
-      if (root.lattice.name !== LATTICES.conus.name)
-        throw new NotFound(
-          'derive',
-          root.path,
-          `holds the ${root.lattice.title} lattice, expected CONUS: there is no climatology of another`,
-        );
       const dates = datesToCount(root);
       if (dates === null)
         throw new NotFound('derive', root.path, 'holds no storm date, expected some to make a climatology of');

@@ -31,7 +31,7 @@ const BATCH_FILES = 200;
 
 /** Publishes the files of feeds in a folder, at any depth, by their names. Radar files are passed over. */
 export async function ingestFeedFolder(config: Config, folder: string, log: Log): Promise<FeedsReport> {
-  const { files: radar, unknown: all, unreadable } = await listFolder(folder, 'any');
+  const { files: radar, unknown: all, unreadable } = await listFolder(folder);
   if (all.length + unreadable.length === 0)
     throw new NotFound(
       'feeds',

@@ -13,7 +13,6 @@ import type { SourceFile } from '../sources/names.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from './bucket-span.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { CLIMATOLOGY_FEED } from './open-feeds.ts';
-import { type LeftAlone, leftAlone } from './other-lattices.ts';
 import { publishSimulatedFeeds, publishSimulatedForecast, simulateHours } from './simulated-weather.ts';
 import { withSession } from './with-root.ts';
 
@@ -34,7 +33,9 @@ export interface IngestRequest {
 }
 
 /** Result of an ingest; `ingest --json` prints it. */
-export interface IngestReport extends LeftAlone {
+export interface IngestReport {
+  /** Names that are no raw file of a scan or feed. */
+  readonly unknown_files: readonly string[];
   /** Provenance of the data on these dates; null when nothing is published on them. */
   readonly source: string | null;
   /** Storm dates that the files belong to and that hold scans. */
@@ -93,7 +94,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       run,
       published: await summarize(root, dates),
       replaced,
-      ...leftAlone(found?.unknown ?? unknown, root.lattice),
+      unknown_files: found?.unknown ?? unknown,
       missing_files: missing,
       unreadable_files: unreadable,
       feed_items: itemsOf((simulated ?? found)?.files ?? []),
@@ -148,8 +149,8 @@ function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): st
 async function gatherFiles(config: Config, source: IngestSource, root: Root, log: Log): Promise<GatheredFiles> {
   if (source.kind === 'noaa') {
     const span = utcSpan(source);
-    return fetchSpan(span, await listSpan(config, span, root.lattice), root, log);
+    return fetchSpan(span, await listSpan(config, span), root, log);
   }
   if (source.kind === 'simulate') return { ...(await simulateHours(root, source, config.now(), log)), missing: [] };
-  return { ...(await listFolder(source.folder, root.lattice)), missing: [] };
+  return { ...(await listFolder(source.folder)), missing: [] };
 }

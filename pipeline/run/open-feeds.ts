@@ -1,5 +1,3 @@
-import { feedsOff } from '../../schemas/collections.ts';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import type { Config } from '../config.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
@@ -25,14 +23,8 @@ export function feedNames(model: ForecastModel): string[] {
 /** Names of all feeds but the scans, with every forecast model. */
 export const FEED_NAMES: readonly string[] = [...new Set(FORECAST_MODELS.flatMap(feedNames))];
 
-/** The feeds with the given names that exist for a lattice, in the order of `feedNames`. */
-export function openFeeds(
-  config: Config,
-  lattice: Lattice,
-  names: readonly string[],
-  log: Log,
-  network: HttpOptions = {},
-): Feed[] {
+/** The feeds with the given names, in the order of `feedNames`. */
+export function openFeeds(config: Config, names: readonly string[], log: Log, network: HttpOptions = {}): Feed[] {
   const { web: addresses, model } = config;
   const web = openWeb(addresses.user_agent, network);
   const server = { base_url: model.url, user_agent: addresses.user_agent, network };
@@ -42,9 +34,7 @@ export function openFeeds(
     modelFeed(model.name, server, config.data_root, log),
     outlookFeed(),
   ];
-  const off = feedsOff(lattice);
-  for (const name of names) if (off.includes(name)) log.info('Feed:Off', { feed: name, lattice: lattice.name });
-  return all.filter(({ name }) => names.includes(name) && !off.includes(name));
+  return all.filter(({ name }) => names.includes(name));
 }
 
 /** The climatology, made from all published storm dates when it is due. */

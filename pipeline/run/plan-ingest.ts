@@ -1,12 +1,10 @@
 import { join } from 'node:path';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import { silent } from '../log.ts';
 import { openPublishedDates } from '../publish/published-dates.ts';
-import { readLattice } from '../publish/root-name.ts';
 import { committedSince, contradictionReason } from '../scans/ingest-run.ts';
 import { type Deferred, isArchived, type PlanContext, planningFiles, selectWorthwhile } from '../scans/raw-archive.ts';
 import { isExpired, lateReason } from '../scans/run.ts';
@@ -16,7 +14,6 @@ import type { SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import { listSpan, utcSpan } from './bucket-span.ts';
 import type { IngestSource } from './ingest-source.ts';
-import { type LeftAlone, leftAlone } from './other-lattices.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 export type PlanSource = Exclude<IngestSource, { kind: 'simulate' }>;
@@ -43,13 +40,15 @@ export interface FileOfPlan {
 }
 
 /** Work of an ingest that has not begun; `ingest --plan --json` prints it. */
-export interface IngestPlan extends LeftAlone {
+export interface IngestPlan {
   readonly source: PlanSource['kind'];
   /** By time. */
   readonly scans: readonly ScanOfPlan[];
   readonly files: readonly FileOfPlan[];
   /** Files that the run would fetch from the bucket. */
   readonly to_fetch: number;
+  /** Names that are no raw file of a scan. */
+  readonly unknown_files: readonly string[];
   readonly unreadable_files: readonly UnreadableEntry[];
 }
 
@@ -59,16 +58,15 @@ export interface IngestPlan extends LeftAlone {
  */
 export async function planIngest(config: Config, source: PlanSource): Promise<IngestPlan> {
   const { data_root: path, storm_day_start_hour, now, raw_keep_days } = config;
-  const lattice = await plannedLattice(config);
   const context: PlanContext = {
-    root: { path, lattice, ...(await openPublishedDates(path, storm_day_start_hour)) },
+    root: { path, ...(await openPublishedDates(path, storm_day_start_hour)) },
     settings: { storm_day_start_hour, now, raw_keep_days, log: silent },
     dry_run: true,
     archived: new Map(),
     provenances: new Map(),
     reported: new Set(),
   };
-  const { local, remote, unknown, unreadable } = await listSource(config, source, lattice);
+  const { local, remote, unknown, unreadable } = await listSource(config, source);
   const deferred: Deferred[] = [];
   const worthwhile = await selectWorthwhile(context, local, deferred);
   const { accepted, archived } = await planningFiles(context, [...worthwhile, ...remote]);
@@ -108,7 +106,7 @@ export async function planIngest(config: Config, source: PlanSource): Promise<In
     scans: scans.sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
     files,
     to_fetch: remote.length,
-    ...leftAlone(unknown, lattice),
+    unknown_files: unknown,
     unreadable_files: unreadable,
   };
 }
@@ -119,18 +117,13 @@ interface SourceListing extends Pick<FolderListing, 'unknown' | 'unreadable'> {
   readonly remote: readonly SourceFile[];
 }
 
-/** Lattice that a run would have: that of the root, or of the setting. */
-async function plannedLattice({ data_root, lattice }: Config): Promise<Lattice> {
-  return lattice ?? readLattice(data_root);
-}
-
-async function listSource(config: Config, source: PlanSource, lattice: Lattice): Promise<SourceListing> {
+async function listSource(config: Config, source: PlanSource): Promise<SourceListing> {
   if (source.kind === 'dir') {
-    const { files, unknown, unreadable } = await listFolder(source.folder, lattice);
+    const { files, unknown, unreadable } = await listFolder(source.folder);
     return { local: files, remote: [], unknown, unreadable };
   }
-  const { wanted, unknown, archived, belongs } = await listSpan(config, utcSpan(source), lattice);
-  const inbox = await listInbox(join(config.data_root, layout.inbox('noaa')), lattice);
+  const { wanted, unknown, archived, belongs } = await listSpan(config, utcSpan(source));
+  const inbox = await listInbox(join(config.data_root, layout.inbox('noaa')));
   const fetched = new Set(inbox.files.map(({ key, bytes }) => `${bytes} ${key}`));
   return {
     local: [...inbox.files, ...archived].filter(belongs),
@@ -141,9 +134,9 @@ async function listSource(config: Config, source: PlanSource, lattice: Lattice):
 }
 
 /** Files of the inbox; none when it does not exist yet. */
-async function listInbox(folder: string, lattice: Lattice): Promise<FolderListing> {
+async function listInbox(folder: string): Promise<FolderListing> {
   try {
-    return await listFolder(folder, lattice);
+    return await listFolder(folder);
   } catch (error) {
     if (error instanceof NotFound) return { files: [], unknown: [], unreadable: [] };
     throw error;

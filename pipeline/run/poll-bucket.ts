@@ -44,7 +44,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       // Files that a killed run had fetched or archived without publishing them come first.
       if (left === null) {
         const archived = await archivedSince(root, listedFrom(config.now(), root));
-        left = [...(await listFolder(folder, root.lattice)).files, ...archived];
+        left = [...(await listFolder(folder)).files, ...archived];
         if (left.length > 0) yield { files: left, unknown: [], unreadable: [] };
       }
       const now_ms = config.now();
@@ -52,7 +52,6 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
       const from_ms = polls === 1 ? await hourFrom(listedFrom(now_ms, root), root) : listedFrom(now_ms, root);
       const listing = await listBucket({
         base_url: config.mrms_url,
-        lattice: root.lattice,
         products,
         from_ms,
         to_ms: now_ms,

@@ -1,4 +1,3 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { isIsolated } from '../error.ts';
 import { refreshClimatology } from '../forecast/derive-climatology.ts';
 import { publishOutlook } from '../forecast/publish-outlook.ts';
@@ -32,8 +31,6 @@ const MAKERS: readonly (readonly [DerivedTable, Make])[] = [
  * that of a table derived from it. Every command that writes ends with this.
  */
 export async function refreshDerived(root: Root, now_ms: number, log: Log): Promise<RefreshedTables> {
-  // Both are made for the cells of CONUS alone.
-  if (root.lattice.name !== LATTICES.conus.name) return { changed: [], failed: [] };
   const changed: string[] = [];
   const failed: { table: string; reason: string }[] = [];
   for (const [derived, make] of MAKERS) {

@@ -3,7 +3,6 @@ import type { IngestedFile } from '../feed.ts';
 import { pollFeed, publishPoll } from '../feeds/schedule.ts';
 import { type Log, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { readLattice } from '../publish/root-name.ts';
 import { openFeeds } from './open-feeds.ts';
 import { refreshDerived } from './refresh-derived.ts';
 import { withRoot } from './with-root.ts';
@@ -20,8 +19,7 @@ export interface FeedsReport {
 /** Polls feeds once and publishes new items. A feed that cannot be read does not hold up the others. */
 export async function refreshFeeds(config: Config, names: readonly string[], log: Log): Promise<FeedsReport> {
   // Servers are polled before the data root is locked: a slow answer keeps no other process waiting.
-  const lattice = config.lattice ?? (await readLattice(config.data_root));
-  const polls = await Promise.all(openFeeds(config, lattice, names, log).map((feed) => pollFeed(feed, config.now())));
+  const polls = await Promise.all(openFeeds(config, names, log).map((feed) => pollFeed(feed, config.now())));
   return publishReport(config, log, async (root) => {
     const files: IngestedFile[] = [];
     const changed: string[] = [];

@@ -1,4 +1,3 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { addDays, datesThrough, stormDateStart, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
@@ -25,19 +24,18 @@ export async function listStormDate(
   config: Config,
   source: BackfillSource,
   storm_date: string,
-  lattice: Lattice,
   lead_ms = 0,
 ): Promise<StormDateFiles> {
   const start_ms = (date: string) => stormDateStart(date, config.storm_day_start_hour);
   const span = { from_ms: start_ms(storm_date) - lead_ms, to_ms: start_ms(addDays(storm_date, 1)) - 1 };
   if (source.kind === 'noaa') {
     const wanted = { ...span, products: source.products };
-    const listing = await listSpan(config, wanted, lattice);
+    const listing = await listSpan(config, wanted);
     return { files: listing.listed, gather: (root, log) => fetchSpan(wanted, listing, root, log) };
   }
   // Companions of the first scans may lie in the folder of the date before.
   const dates = datesThrough(addDays(utcDate(span.from_ms), -1), utcDate(span.to_ms));
-  const { files: all, unreadable } = await listFolder(source.folder, lattice, dates);
+  const { files: all, unreadable } = await listFolder(source.folder, dates);
   const files = all.filter((file) => isInSpan(span, file));
   return { files, gather: async () => ({ files, unknown: [], unreadable, missing: [] }) };
 }

@@ -12,7 +12,6 @@ import { pause } from '../sources/http.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { openFeeds } from './open-feeds.ts';
-import { leftAlone } from './other-lattices.ts';
 import { pollBucket } from './poll-bucket.ts';
 import { refreshDerived } from './refresh-derived.ts';
 import {
@@ -71,14 +70,14 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
 /** Follows a source until it ends or the signal aborts; the source and the feeds are then no longer polled. */
 async function publishSource(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
   const { source, feeds, every_ms, log } = request;
-  const { data_root, storm_day_start_hour, lattice, now } = config;
+  const { data_root, storm_day_start_hour, now } = config;
   const catalogues = cataloguesOf(config.catalogues);
   const ended = new AbortController();
   const signal = AbortSignal.any([request.signal, ended.signal]);
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const open = async (): Promise<OpenedRoot | null> => {
     const root = await openInTurn(request, () =>
-      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { catalogues, lattice, log }),
+      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { catalogues, log }),
     );
     if (root === null) return null;
     log.info('Root:Open:Done', {});
@@ -89,17 +88,17 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
     log.info('Stream:Start', { source: source.kind, data: data_root });
     const found =
       source.kind === 'dir'
-        ? watch({ folder: source.folder, lattice: opened().lattice, poll_ms: every_ms, signal })
+        ? watch({ folder: source.folder, poll_ms: every_ms, signal })
         : source.kind === 'simulate'
           ? simulateArrivals(config, source, opened, signal)
           : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
     return batchArrivals(found);
   };
-  const schedule = (root: Root) =>
+  const schedule = () =>
     source.kind === 'simulate'
       ? simulatedSchedule(config, source, log)
       : startSchedule({
-          feeds: openFeeds(config, root.lattice, feeds, log, { signal }),
+          feeds: openFeeds(config, feeds, log, { signal }),
           now,
           log,
           signal,
@@ -142,7 +141,7 @@ async function follow(
   { log, print, every_ms, signal }: StreamRequest,
   open: () => Promise<OpenedRoot | null>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
-  schedule: (root: Root) => Schedule,
+  schedule: () => Schedule,
 ): Promise<void> {
   const backlog = openBacklog(log, every_ms);
   const doDueChores = openChores();
@@ -171,7 +170,7 @@ async function follow(
         );
         root.check();
         // Feeds are registered before the scans: catching up with the scans may take hours.
-        feeds ??= schedule(root);
+        feeds ??= schedule();
         await feeds.register(root);
         await backlog.workOff(queue, opened);
         await feeds.workOff(root);
@@ -207,12 +206,10 @@ function openBacklog(log: Log, every_ms: number) {
   let retry_ms = every_ms;
   let retryAt_ms = 0;
   let hasWorked = false;
-  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>, { lattice }: Root): readonly SourceFile[] => {
+  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>): readonly SourceFile[] => {
     const arrival = queue.take();
     if (arrival === null) return [];
-    const { other_lattice_files, unknown_files } = leftAlone(arrival.unknown, lattice);
-    for (const { file, reason } of other_lattice_files) log.info('File:Name:OtherLattice', { file, reason });
-    for (const file of unknown_files) log.info('File:Name:Unknown', { file });
+    for (const file of arrival.unknown) log.info('File:Name:Unknown', { file });
     for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
     for (const file of arrival.files) {
       undone.set(file.location, file);
@@ -220,9 +217,9 @@ function openBacklog(log: Log, every_ms: number) {
     }
     return arrival.files;
   };
-  const workOff = async (queue: ArrivalQueue, { root, session }: OpenedRoot): Promise<void> => {
+  const workOff = async (queue: ArrivalQueue, { session }: OpenedRoot): Promise<void> => {
     const inWork = new Set<string>();
-    const fresh = takeArrivals(queue, inWork, root);
+    const fresh = takeArrivals(queue, inWork);
     const isRetry = undone.size > fresh.length && performance.now() >= retryAt_ms;
     if (isRetry) for (const location of undone.keys()) inWork.add(location);
     const files = [...undone.values()].filter((file) => inWork.has(file.location));
@@ -230,7 +227,7 @@ function openBacklog(log: Log, every_ms: number) {
     // Stays 0 when the run throws: the next turn then tries every undone file.
     retryAt_ms = 0;
     const begun_ms = performance.now();
-    const run = await session.ingest(files, () => takeArrivals(queue, inWork, root));
+    const run = await session.ingest(files, () => takeArrivals(queue, inWork));
     const { scans, redone } = run;
     const seconds = secondsSince(begun_ms);
     if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });

@@ -14,8 +14,8 @@ export async function withRoot<T>(
   work: (root: Root) => Promise<T>,
   log: Log = openLog(config.log_level, false),
 ): Promise<T> {
-  const { data_root, storm_day_start_hour, lattice, catalogues, now } = config;
-  const settings = { catalogues: cataloguesOf(catalogues), lattice, log };
+  const { data_root, storm_day_start_hour, catalogues, now } = config;
+  const settings = { catalogues: cataloguesOf(catalogues), log };
   const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), settings);
   try {
     return await work(root);

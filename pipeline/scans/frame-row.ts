@@ -1,4 +1,4 @@
-import { windowBbox } from '../../schemas/geo/lattice.ts';
+import { LATTICE, windowBbox } from '../../schemas/geo/lattice.ts';
 import { SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { Cell, Detection, TrackPoint } from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
@@ -61,7 +61,7 @@ function round(value: number, decimals: number): number {
 /** Blocks of the grid of a scan without radar coverage; null when unknown. */
 export function uncoveredPatches({ mesh: { window }, uncovered }: ScanInput): UncoveredPatch[] | null {
   if (uncovered === null) return null;
-  const block_px = Math.round(uncovered.step_deg / window.lattice.step);
+  const block_px = Math.round(uncovered.step_deg / LATTICE.step);
   const [last_row, last_col] = [window.row0 + window.rows - 1, window.col0 + window.cols - 1];
   return uncovered.runs.map(([row, start, end]) => ({
     row_first: window.row0 + row * block_px,

@@ -68,11 +68,7 @@ export async function processSegment(
   const first = products[0];
   if (first === undefined) return { segments: [], state };
   const { storm_date, simulated } = first;
-  const segment = await context.root.stage(
-    products,
-    dayMaxRows(maximum, storm_date, context.root.lattice),
-    encodeTrackingState(state),
-  );
+  const segment = await context.root.stage(products, dayMaxRows(maximum, storm_date), encodeTrackingState(state));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
   const processed = {
     storm_date,

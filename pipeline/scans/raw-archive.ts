@@ -1,6 +1,5 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { contains, layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
@@ -11,7 +10,6 @@ import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { MAX_UNZIPPED_BYTES, readBounded } from '../read/file.ts';
 import { readGrid } from '../read/mrms.ts';
-import { isNoReasonOn } from '../read/other-lattice.ts';
 import { readProbSevere } from '../read/probsevere.ts';
 import {
   archiveRaw,
@@ -48,7 +46,7 @@ export interface SessionSettings
 
 /** Everything that planning reads; it needs no lock and writes nothing. */
 export interface PlanContext {
-  readonly root: Pick<Root, 'path' | 'lattice' | 'heads' | 'manifest'>;
+  readonly root: Pick<Root, 'path' | 'heads' | 'manifest'>;
   readonly settings: Pick<SessionSettings, 'storm_day_start_hour' | 'now' | 'log' | 'raw_keep_days'>;
   /** True: the times of archived files are left unchanged. */
   readonly dry_run: boolean;
@@ -94,9 +92,7 @@ export async function selectWorthwhile(
     ...(await readRejections(root.path, 'observed', files)),
     ...(await readRejections(root.path, 'simulated', files)),
   ].filter(
-    ({ other_kind, reason }) =>
-      !isNoReasonOn(root.lattice, reason) &&
-      (other_kind === undefined || provenanceOn(context, other_kind.storm_date) === other_kind.source),
+    ({ other_kind }) => other_kind === undefined || provenanceOn(context, other_kind.storm_date) === other_kind.source,
   );
   const latest_ms = settings.now() + FUTURE_MAX_MS;
   const worthwhile: SourceFile[] = [];
@@ -326,14 +322,10 @@ export function scansByDate(context: RawArchive, files: readonly SourceFile[]): 
 }
 
 /** Provenance of the first of these scans that can be read; null when none can. */
-export async function provenanceOfScans(
-  readPool: ReadPool,
-  lattice: Lattice,
-  scans: readonly ScanPlan[],
-): Promise<Provenance | null> {
+export async function provenanceOfScans(readPool: ReadPool, scans: readonly ScanPlan[]): Promise<Provenance | null> {
   for (const { scan_time, mesh } of scans) {
     try {
-      const { simulated } = await readPool.read({ ...NO_COMPANIONS, lattice, scan_time, mesh: mesh.location });
+      const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
       return simulated ? 'simulated' : 'observed';
     } catch (error) {
       // The fault is reported when that scan is processed.
@@ -351,12 +343,12 @@ export async function provenanceOfScans(
 export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, scans] of scansByDate(context, files)) {
     if (context.provenances.has(date)) continue;
-    const first = await provenanceOfScans(context.readPool, context.root.lattice, scans);
+    const first = await provenanceOfScans(context.readPool, scans);
     if (first === null) continue;
     const expected = provenanceOn(context, date);
     context.provenances.set(date, expected ?? first);
     if (expected === undefined || expected === first || context.settings.each_scan) continue;
-    if ((await provenanceOfScans(context.readPool, context.root.lattice, scans.toReversed())) === expected) continue;
+    if ((await provenanceOfScans(context.readPool, scans.toReversed())) === expected) continue;
     throw new Conflict(
       'publish',
       date,

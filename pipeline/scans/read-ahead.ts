@@ -40,14 +40,14 @@ export interface ReadAhead {
 export function openReadAhead(
   readPool: ReadPool,
   index: FileIndex,
-  { storm_day_start_hour, lattice }: Pick<Root, 'storm_day_start_hour' | 'lattice'>,
+  { storm_day_start_hour }: Pick<Root, 'storm_day_start_hour'>,
   paints: (plan: ScanPlan) => Promise<boolean> = async () => false,
 ): ReadAhead {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (plan: ScanPlan): Promise<ScanInput> => {
     const key = keyOf(plan);
     const begin = async () =>
-      readPool.read({ ...scanFiles(plan), storm_day_start_hour, lattice, paints_reflectivity: await paints(plan) });
+      readPool.read({ ...scanFiles(plan), storm_day_start_hour, paints_reflectivity: await paints(plan) });
     const read = running.get(key) ?? begin();
     running.set(key, read);
     // A failure of a scan read ahead is handled when that scan is asked for; until then it must not count as unhandled.
@@ -80,7 +80,7 @@ function keyOf(plan: ScanPlan): string {
   return [plan.scan_id, ...filesOf(plan).map(({ location }) => location)].join(' ');
 }
 
-function scanFiles(plan: ScanPlan): Omit<ScanFiles, 'lattice'> {
+function scanFiles(plan: ScanPlan): ScanFiles {
   return {
     scan_time: plan.scan_time,
     mesh: plan.mesh.location,

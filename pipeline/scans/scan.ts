@@ -62,7 +62,6 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
   const unseen = uncoveredPatches(input);
   const step = advanceTracks(before.tracks, {
     scan_time,
-    lattice: mesh.window.lattice,
     cells: tracked,
     cut: cutCells(tracked, mesh.window, unseen ?? []),
     pattern_motion: previous && patternMotion(previous.mesh, mesh, (scan_time - previous.scan_time) / MS_PER_MIN),
@@ -72,7 +71,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
   const points = new Map(step.points.map((point) => [point.track_id, point]));
   const hail = shapes.map((shape, index) => {
     const history = cellHistory(points.get(step.trackOfCell[index] ?? ''));
-    return cellProbability(cellPredictors(mesh.window.lattice, shape, scan_time, history), matches[index] ?? null);
+    return cellProbability(cellPredictors(shape, scan_time, history), matches[index] ?? null);
   });
   const probabilities = trackProbabilities(step.points, before.probabilities, hail, found.cellConfidence);
 
@@ -83,7 +82,7 @@ export function processScan(input: ScanInput, before: TrackingState, context: Sc
     scan_time,
     storm_date,
   );
-  const detections = detectionRows(found, cells, storm_date, mesh.window.lattice);
+  const detections = detectionRows(found, cells, storm_date);
   const tracks = step.points.map((point) => ({ ...point, storm_date, ...probabilities[point.track_id] }));
   const probsevere = (input.probsevere ?? []).map((object) => ({ ...object, storm_date, scan_time }));
 

@@ -71,7 +71,7 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
   const { root, settings } = context;
   const cleared: string[] = [];
   for (const [date, scans] of scansByDate(context, files)) {
-    const provenance = await provenanceOfScans(context.readPool, root.lattice, scans);
+    const provenance = await provenanceOfScans(context.readPool, scans);
     const head = root.heads.get(date);
     if (provenance === null || head === undefined || head.scan_count === 0 || head.provenance === provenance) continue;
     await root.clear(date, settings.now());

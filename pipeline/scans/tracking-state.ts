@@ -1,5 +1,4 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { LATTICES, type LatticeName, type Window } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { type DetectionHistory, emptyDetectionHistory } from '../detect/history.ts';
 import type { TrackProbability } from '../detect/table-rows.ts';
@@ -45,23 +44,12 @@ export function stateAt(state: TrackingState, time_ms: number): TrackingState {
 /** The checkpoint as bytes: the same state gives the same bytes. Its names are those of version 1 of the file. */
 export function encodeTrackingState(state: TrackingState): Uint8Array {
   const { scan_time, detect, tracks, probabilities: judged, previousScan } = state;
-  const echo = previousScan && { ...previousScan, window: storedWindow(previousScan.window) };
-  return gzipSync(JSON.stringify({ scan_time, detect, tracks, judged, echo }), { level: 1 });
-}
-
-/** A window as checkpoints store it: that of CONUS names no lattice, as before there were others. */
-function storedWindow({ lattice: { name }, ...edges }: Window) {
-  return name === LATTICES.conus.name ? edges : { ...edges, lattice: name };
-}
-
-function windowLattice({ lattice }: { readonly lattice?: LatticeName }): LatticeName {
-  return lattice ?? LATTICES.conus.name;
+  return gzipSync(JSON.stringify({ scan_time, detect, tracks, judged, echo: previousScan }), { level: 1 });
 }
 
 /** The state of a checkpoint. Older ones hold no trails: the motions of their tracks are judged from the next scan on. */
 export function decodeTrackingState(bytes: Uint8Array): TrackingState {
-  const { judged: probabilities, echo, tracks, ...rest } = JSON.parse(gunzipSync(bytes).toString('utf8'));
-  const previousScan = echo && { ...echo, window: { ...echo.window, lattice: LATTICES[windowLattice(echo.window)] } };
+  const { judged: probabilities, echo: previousScan, tracks, ...rest } = JSON.parse(gunzipSync(bytes).toString('utf8'));
   const withTrails = tracks.tracks.map((track: LiveTrack) => ({ ...track, trail: track.trail ?? [] }));
   return { ...rest, tracks: { ...tracks, tracks: withTrails }, probabilities, previousScan };
 }

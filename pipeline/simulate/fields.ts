@@ -1,6 +1,6 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, LATTICES, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
 import {
   boxAround,
@@ -138,7 +138,7 @@ function paintStorm(canvas: Canvas, scenario: Scenario, state: StormState, time_
 function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: number, left: number, right: number): void {
   const { window } = canvas;
   const owner = canvas.columns.length - 1;
-  const lat = rowLat(LATTICES.conus, window.row0 + r);
+  const lat = rowLat(window.row0 + r);
   const km_per_degree = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
   const first_tile = Math.floor(r / TILE) * tilesAcross(window);
   // The echo of other cores does not reach the row.
@@ -146,7 +146,7 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
   let tile: Tile | undefined;
   let tile_number = -1;
   for (let c = left; c <= right; c += 1) {
-    const lon = colLon(LATTICES.conus, window.col0 + c);
+    const lon = colLon(window.col0 + c);
     let echo = Number.NEGATIVE_INFINITY;
     let smooth_mm = 0;
     let middle = 0;

@@ -1,5 +1,5 @@
 import { constants, crc32, deflateSync } from 'node:zlib';
-import { LATTICES, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { MISSING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 
 /** Encoding of a product in its GRIB2 file: value = (reference + X) / 10^decimal_scale. */
@@ -89,7 +89,7 @@ function identification(time_ms: number): Buffer {
 }
 
 function grid({ rows, cols, row0, col0 }: Window): Buffer {
-  const { north, west, step } = LATTICES.conus;
+  const { north, west, step } = LATTICE;
   const first_lat_udeg = Math.round((north - step / 2) * 1e6) - row0 * 10_000;
   const first_lon_udeg = Math.round((360 + west + step / 2) * 1e6) + col0 * 10_000;
   return filled(

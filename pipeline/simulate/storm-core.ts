@@ -1,5 +1,5 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { colLon, LATTICES, latRow, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, latRow, lonCol, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { between, drawsOf, normal } from './random.ts';
@@ -124,10 +124,10 @@ export function distanceFrom(core: StormCore, east_km: number, north_km: number)
 export function boxAround(place: Position, reach_km: number, window: Window) {
   const rows_reach = reach_km / KM_PER_DEG;
   const cols_reach = reach_km / (KM_PER_DEG_EQUATOR * Math.cos(((place.lat + rows_reach) * Math.PI) / 180));
-  const top = Math.max(0, latRow(LATTICES.conus, place.lat + rows_reach) - window.row0);
-  const bottom = Math.min(window.rows - 1, latRow(LATTICES.conus, place.lat - rows_reach) - window.row0);
-  const left = Math.max(0, lonCol(LATTICES.conus, place.lon - cols_reach) - window.col0);
-  const right = Math.min(window.cols - 1, lonCol(LATTICES.conus, place.lon + cols_reach) - window.col0);
+  const top = Math.max(0, latRow(place.lat + rows_reach) - window.row0);
+  const bottom = Math.min(window.rows - 1, latRow(place.lat - rows_reach) - window.row0);
+  const left = Math.max(0, lonCol(place.lon - cols_reach) - window.col0);
+  const right = Math.min(window.cols - 1, lonCol(place.lon + cols_reach) - window.col0);
   return top > bottom || left > right ? null : { top, bottom, left, right };
 }
 
@@ -149,9 +149,9 @@ export function coverageOf(scenario: Scenario): Uint8Array {
 /** Sets the disk around a site, row by row: half a chord to each side. */
 function cover(covered: Uint8Array, window: Window, site: Position): void {
   const reach_deg = RADAR_RANGE_KM / KM_PER_DEG;
-  const west = colLon(LATTICES.conus, window.col0);
+  const west = colLon(window.col0);
   for (let r = 0; r < window.rows; r += 1) {
-    const lat = rowLat(LATTICES.conus, window.row0 + r);
+    const lat = rowLat(window.row0 + r);
     const away_deg = lat - site.lat;
     if (Math.abs(away_deg) > reach_deg) continue;
     const chord_deg = Math.sqrt(reach_deg ** 2 - away_deg ** 2) / Math.cos((lat * Math.PI) / 180);

@@ -1,4 +1,4 @@
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { between, type Draw, drawsOf, gamma2, hashOf, lognormal, normal, poisson } from './random.ts';
@@ -369,7 +369,7 @@ function bear(slot: Slot, birth: StormPath & Pick<Storm, 'kind' | 'peak_mm'>): S
       WIDTH[isOrdinary ? 'ordinary' : 'organised'] *
       Math.exp(0.12 * normal(draw)),
     aspect: isOrdinary ? between(draw, 1.5, 2.4) : between(draw, 1.3, 2),
-    freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICES.conus.north, birth.origin.lat)),
+    freezing_level_km: freezingLevelKm(scenario, birth.birth_ms, Math.min(LATTICE.north, birth.origin.lat)),
   };
   slot.storms.push(storm);
   return storm;

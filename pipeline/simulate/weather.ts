@@ -1,5 +1,5 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { LATTICES, type Window, wholeWindow } from '../../schemas/geo/lattice.ts';
+import { LATTICE, WHOLE_LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
@@ -67,13 +67,13 @@ export interface Scenario {
 
 /** Supercells at any hour over the southern and central Plains, 32-40 N, 103-93 W. */
 export function plainsScenario(seed: number, sites: readonly Position[]): Scenario {
-  const window = { lattice: LATTICES.conus, row0: 1500, col0: 2700, rows: 800, cols: 1000 };
+  const window = { row0: 1500, col0: 2700, rows: 800, cols: 1000 };
   return { seed, window, day_type: 'supercell', steady: true, sites };
 }
 
 /** The full CONUS grid with the seasons of the climate. */
 export function climateScenario(seed: number, sites: readonly Position[]): Scenario {
-  return { seed, window: wholeWindow(LATTICES.conus), day_type: 'climate', steady: false, sites };
+  return { seed, window: WHOLE_LATTICE, day_type: 'climate', steady: false, sites };
 }
 
 /** True for a position in the window of a scenario. */
@@ -199,7 +199,7 @@ function boundary(scenario: Scenario, character: DayTypeParameters, period: numb
 function placeInWindow({ window }: Scenario, draw: Draw, i: number, count: number): Position {
   const row = window.row0 + window.rows * (0.15 + 0.7 * ((i + between(draw, 0.2, 0.8)) / count));
   const col = window.col0 + window.cols * between(draw, 0.25, 0.6);
-  const { north, west, step } = LATTICES.conus;
+  const { north, west, step } = LATTICE;
   return { lat: north - row * step, lon: west + col * step };
 }
 

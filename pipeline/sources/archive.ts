@@ -100,7 +100,7 @@ export async function listArchive(
   const wanted = folders.filter((name) => !dates || dates.includes(name.slice('date='.length)));
   const files: SourceFile[] = [];
   for (const folder of wanted) {
-    const listing = await listFolder(join(root, folder), 'any');
+    const listing = await listFolder(join(root, folder));
     // A scan made without one of its archived files would differ: an incomplete listing is an error.
     const [lost] = listing.unreadable;
     if (lost !== undefined) throw new Unreadable(join(root, folder, lost.key), lost.reason);

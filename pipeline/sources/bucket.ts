@@ -1,12 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { datesThrough, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, moveDurably, sizeOf, writeSynced } from '../files.ts';
 import { fetchOnce, type HttpOptions, Transient, Unavailable, withRetries } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
-import { baseName, bucketPrefix, bucketStem, PROBSEVERE_PRODUCT, parseName, type SourceFile } from './names.ts';
+import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
 import { lookBack } from './plan.ts';
 import { writeFault } from './write-fault.ts';
@@ -20,8 +19,6 @@ export interface BucketFile extends SourceFile {
 export interface ListBucket {
   /** Address of the bucket, without a closing slash. */
   readonly base_url: string;
-  /** Its folder is listed; CONUS unless given. */
-  readonly lattice?: Lattice;
   readonly products: readonly string[];
   /** First and last observation time, inclusive, epoch milliseconds. */
   readonly from_ms: number;
@@ -51,16 +48,13 @@ const SLOWEST_BYTES_PER_S = 50_000;
  * Throws Unavailable when the bucket cannot be listed.
  */
 export async function listBucket(ask: ListBucket): Promise<BucketListing> {
-  const { lattice = LATTICES.conus } = ask;
-  // ProbSevere exists for CONUS alone.
-  const products = ask.products.filter((product) => product !== PROBSEVERE_PRODUCT || lattice === LATTICES.conus);
-  const folders = products.flatMap((product) => {
+  const folders = ask.products.flatMap((product) => {
     const from_ms = ask.from_ms - lookBack(product);
     return datesThrough(utcDate(from_ms), utcDate(ask.to_ms)).map((date) => ({ product, date, from_ms }));
   });
   const pages = await inParallel(folders, LISTINGS_AT_ONCE, async ({ product, date, from_ms }) => {
-    const prefix = bucketPrefix(product, date, lattice);
-    const begin = bucketStem(product, from_ms, lattice);
+    const prefix = bucketPrefix(product, date);
+    const begin = bucketStem(product, from_ms);
     const objects = await listPrefix(ask.base_url, prefix, begin.startsWith(prefix) ? begin : null, ask.network ?? {});
     return objects.map((object) => ({ object, product, prefix, from_ms }));
   });
@@ -68,7 +62,7 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
   const unknown: string[] = [];
   for (const { object, product, prefix, from_ms } of pages.flat()) {
     const { key, bytes, etag, modified_ms } = object;
-    const named = parseName(key, lattice);
+    const named = parseName(key);
     // The key becomes a path of ours: only a plain name directly below its own folder is taken.
     if (named?.product !== product || key !== `${prefix}${baseName(key)}`) unknown.push(key);
     else if (named.time_ms >= from_ms && named.time_ms <= ask.to_ms)

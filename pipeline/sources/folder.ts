@@ -1,7 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { asUnreadable, NotFound, PipelineError, Unreadable } from '../error.ts';
 import { DRAFT_SUFFIX, isMissing } from '../files.ts';
 import { baseName, parseName, type SourceFile } from './names.ts';
@@ -31,17 +30,13 @@ export interface UnreadableEntry {
 }
 
 /**
- * All raw files below a folder, at any depth; those in the folders of other lattices count as unknown.
+ * All raw files below a folder, at any depth; those of regions beside CONUS count as unknown.
  * Hidden entries and unfinished `.part` files are skipped. A link to a file counts as the file;
  * a link to a folder is reported as unknown, because it may lead in a circle. Entries that cannot be read are reported.
  * Folders named after a UTC date (`20260501`) that is not among `dates` are not entered.
  * Throws NotFound when `root` is not there, PipelineError when it is not a folder that can be read.
  */
-export async function listFolder(
-  root: string,
-  lattice: Lattice | 'any' = LATTICES.conus,
-  dates?: readonly string[],
-): Promise<FolderListing> {
+export async function listFolder(root: string, dates?: readonly string[]): Promise<FolderListing> {
   const absolute = resolve(root);
   const files: FolderFile[] = [];
   const unknown: string[] = [];
@@ -49,7 +44,7 @@ export async function listFolder(
   const days = dates && new Set(dates.map((date) => date.replaceAll('-', '')));
   const isEntered = (name: string) => days === undefined || !DATE_FOLDER.test(name) || days.has(name);
   for (const key of await keysBelow(absolute, isEntered, unreadable)) {
-    const file = await describe(absolute, key, lattice);
+    const file = await describe(absolute, key);
     if (file instanceof Unreadable) unreadable.push({ key, reason: file.reason });
     else if (file) files.push(file);
     else unknown.push(key);
@@ -95,8 +90,8 @@ async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unrea
   }
 }
 
-async function describe(root: string, key: string, lattice: Lattice | 'any'): Promise<FolderFile | Unreadable | null> {
-  const named = parseName(key, lattice);
+async function describe(root: string, key: string): Promise<FolderFile | Unreadable | null> {
+  const named = parseName(key);
   if (!named) return null;
   const location = join(root, key);
   try {

@@ -1,5 +1,4 @@
 import { watch as watchFolder } from 'node:fs';
-import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
 import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
 import { pause as pauseFor } from './http.ts';
@@ -18,8 +17,6 @@ export interface Arrival {
 
 export interface WatchOptions {
   readonly folder: string;
-  /** Lattice of the data root; CONUS unless given. */
-  readonly lattice?: Lattice;
   /** Time between two polls; a change in the folder ends the wait early. */
   readonly poll_ms?: number;
   /** An incomplete file counts as arrived once it has not changed for this long: its reader reports the fault. */
@@ -44,20 +41,13 @@ const AFTER_HINT_MS = 100;
  * the files.
  */
 export async function* watch(given: WatchOptions): AsyncGenerator<Arrival, void, undefined> {
-  const {
-    folder,
-    lattice = LATTICES.conus,
-    poll_ms = POLL_MS,
-    unchanged_ms = UNCHANGED_MS,
-    signal,
-    now = () => performance.now(),
-  } = given;
+  const { folder, poll_ms = POLL_MS, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
   const hints = given.pause ? null : watchHints(folder, signal);
   const pause = given.pause ?? hints?.pause ?? (async () => {});
   let seen: SeenFolder | null = null;
   try {
     while (!signal?.aborted) {
-      const result: Poll = await poll({ folder, lattice }, seen, now(), unchanged_ms);
+      const result: Poll = await poll(folder, seen, now(), unchanged_ms);
       seen = result.seen;
       const { files, unknown, unreadable } = result.arrival;
       if (files.length + unknown.length + unreadable.length > 0) yield result.arrival;
@@ -91,14 +81,9 @@ interface Poll {
 }
 
 /** Lists the folder and compares it with earlier polls; `known` is null at the first. */
-async function poll(
-  { folder, lattice }: { readonly folder: string; readonly lattice: Lattice },
-  known: SeenFolder | null,
-  now_ms: number,
-  unchanged_ms: number,
-): Promise<Poll> {
+async function poll(folder: string, known: SeenFolder | null, now_ms: number, unchanged_ms: number): Promise<Poll> {
   const seen = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
-  const listing = await listed(folder, lattice, known === null);
+  const listing = await listed(folder, known === null);
   // Files of a folder that is out of reach for now are not new when it comes back.
   if (listing === null) return outOfReach(seen, folder);
   const files: SourceFile[] = [];
@@ -130,9 +115,9 @@ async function poll(
 }
 
 /** Listing of the folder; null when it is out of reach after it was there once. */
-async function listed(folder: string, lattice: Lattice, isFirst: boolean): Promise<FolderListing | null> {
+async function listed(folder: string, isFirst: boolean): Promise<FolderListing | null> {
   try {
-    return await listFolder(folder, lattice);
+    return await listFolder(folder);
   } catch (error) {
     if (isFirst || !(error instanceof PipelineError)) throw error;
     return null;

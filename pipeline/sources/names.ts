@@ -1,4 +1,3 @@
-import { LATTICES, type Lattice } from '../../schemas/geo/lattice.ts';
 import { utcDate } from '../../schemas/time.ts';
 
 /** One raw file of a known product, wherever it lies. */
@@ -38,23 +37,18 @@ export const PROBSEVERE_PRODUCT = 'ProbSevere';
 const LEVELS: Readonly<Record<string, string>> = { PrecipRate: '00.00', PrecipFlag: '00.00' };
 const USUAL_LEVEL = '00.50';
 
-const GRID_NAME =
-  /^(?:(?:(?:ALASKA|CARIB|GUAM|HAWAII)_)?MRMS_)?([A-Za-z][\w-]*?)_\d{2}\.\d{2}_(\d{8})-(\d{6})\.grib2(?:\.gz)?$/;
+const GRID_NAME = /^(?:MRMS_)?([A-Za-z][\w-]*?)_\d{2}\.\d{2}_(\d{8})-(\d{6})\.grib2(?:\.gz)?$/;
 const PROBSEVERE_NAME = /^MRMS_PROBSEVERE_(\d{8})[_-](\d{6})\.json$/i;
-/** Regions of the bucket, each with a lattice of its own: the same product and second there is another grid. */
-const REGION = /(?:^|\/)(CONUS|ALASKA|CARIB|GUAM|HAWAII)(?:\/|_MRMS_)/i;
+/** Regions of the bucket beside CONUS: the same product and second there is another grid. */
+const OTHER_REGION = /(?:^|\/)(?:ALASKA|CARIB|GUAM|HAWAII)(?:\/|_MRMS_)/i;
 
 /**
  * Product and observation time (epoch milliseconds) that a file name states; null for any other name,
- * for a date or time that does not exist, and for the region of another lattice than this one. A name without a region fits any.
- * Folders play no part, so a flat folder reads like the bucket's layout.
+ * for a date or time that does not exist, and for a region beside CONUS.
+ * Other folders play no part: a flat folder reads like the bucket's layout.
  */
-export function parseName(
-  key: string,
-  lattice: Lattice | 'any' = LATTICES.conus,
-): { readonly product: string; readonly time_ms: number } | null {
-  const region = regionIn(key);
-  if (lattice !== 'any' && region !== null && region !== lattice.folder) return null;
+export function parseName(key: string): { readonly product: string; readonly time_ms: number } | null {
+  if (OTHER_REGION.test(key)) return null;
   const name = baseName(key);
   const grid = GRID_NAME.exec(name);
   if (grid) return named(grid[1] as string, grid[2] as string, grid[3] as string);
@@ -62,37 +56,26 @@ export function parseName(
   return objects ? named(PROBSEVERE_PRODUCT, objects[1] as string, objects[2] as string) : null;
 }
 
-/** Lattice of the region that the name of a raw file states; null for a name without a region, and for any other file. */
-export function namedLattice(key: string): Lattice | null {
-  const region = regionIn(key);
-  if (region === null || parseName(key, 'any') === null) return null;
-  return Object.values(LATTICES).find(({ folder }) => folder === region) ?? null;
-}
-
-function regionIn(key: string): string | null {
-  return REGION.exec(key)?.[1]?.toUpperCase() ?? null;
-}
-
 export function baseName(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);
 }
 
 /** Folder of the bucket that holds a product's files of one UTC date `YYYY-MM-DD`, with its closing slash. */
-export function bucketPrefix(product: string, date: string, lattice = LATTICES.conus): string {
+export function bucketPrefix(product: string, date: string): string {
   const day = date.replaceAll('-', '');
-  return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `${lattice.folder}/${productLevel(product)}/${day}/`;
+  return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `CONUS/${productLevel(product)}/${day}/`;
 }
 
 /** Key of a product at a time (whole seconds count) in the layout of the public bucket. */
-export function bucketKey(product: string, time_ms: number, lattice = LATTICES.conus): string {
+export function bucketKey(product: string, time_ms: number): string {
   const extension = product === PROBSEVERE_PRODUCT ? '.json' : '.grib2.gz';
-  return `${bucketStem(product, time_ms, lattice)}${extension}`;
+  return `${bucketStem(product, time_ms)}${extension}`;
 }
 
 /** `bucketKey` without its extension: sorts directly before every key of that second. */
-export function bucketStem(product: string, time_ms: number, lattice = LATTICES.conus): string {
+export function bucketStem(product: string, time_ms: number): string {
   const [day, clock] = new Date(time_ms).toISOString().replaceAll(/[-:]/g, '').split(/[T.]/) as [string, string];
-  const prefix = bucketPrefix(product, utcDate(time_ms), lattice);
+  const prefix = bucketPrefix(product, utcDate(time_ms));
   return product === PROBSEVERE_PRODUCT
     ? `${prefix}MRMS_PROBSEVERE_${day}_${clock}`
     : `${prefix}MRMS_${productLevel(product)}_${day}-${clock}`;

@@ -1,5 +1,5 @@
 import { geohash } from '../../schemas/geo/geohash.ts';
-import { colLon, type Lattice, ROW_STRIDE, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { DayMax } from '../../schemas/tables/radar.ts';
 import { type CompanionValues, companionAt, everyCompanion, type HailField } from '../grid.ts';
@@ -85,19 +85,19 @@ function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void 
  * Rows of the day-max table, in its order. A pixel has one row of observed values and, where the interpolated maximum is larger,
  * a second row with `interpolated` true. The columns of the place are null until the day is closed.
  */
-export function dayMaxRows(maximum: DayMaximum, storm_date: string, lattice: Lattice): DayMax[] {
+export function dayMaxRows(maximum: DayMaximum, storm_date: string): DayMax[] {
   const rows = [...maximum.seen.values()];
   for (const [key, filled] of maximum.filled) {
     const seen = maximum.seen.get(key);
     if (!seen || seen.max_mm < filled.max_mm) rows.push(filled);
   }
-  return rows.sort(inTableOrder).map((row) => toRow(row, storm_date, lattice));
+  return rows.sort(inTableOrder).map((row) => toRow(row, storm_date));
 }
 
 const UNKNOWN_COMPANIONS = everyCompanion(() => null);
 
 function pixelKey(row: number, col: number): number {
-  return row * ROW_STRIDE + col;
+  return row * LATTICE.cols + col;
 }
 
 function add(pixels: Map<number, Contribution>, pixel: Contribution): void {
@@ -139,9 +139,9 @@ function inTableOrder(a: Contribution, b: Contribution): number {
   );
 }
 
-function toRow(pixel: Contribution, storm_date: string, lattice: Lattice): DayMax {
-  const lat = rowLat(lattice, pixel.row);
-  const lon = colLon(lattice, pixel.col);
+function toRow(pixel: Contribution, storm_date: string): DayMax {
+  const lat = rowLat(pixel.row);
+  const lon = colLon(pixel.col);
   return {
     storm_date,
     row: pixel.row,

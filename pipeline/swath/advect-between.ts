@@ -1,5 +1,5 @@
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { colLon, type Lattice, ROW_STRIDE, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { CELL_GROW_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
 import { type HailField, tenthsAt } from '../grid.ts';
@@ -47,7 +47,6 @@ interface Path {
  * 0.1 mm; of equal values the earliest counts. Ordered by rows from north, then columns from west.
  */
 export function advectBetween(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): FilledPixel[] {
-  const { lattice } = next.mesh.window;
   const gap_ms = next.scan_time - previous.scan_time;
   if (gap_ms <= GAP_MIN_MS || motions.length === 0) return [];
   const paths = [...pathsFrom(previous, next, motions), ...pathsTo(previous, next, motions)];
@@ -59,8 +58,8 @@ export function advectBetween(previous: ScanField, next: ScanField, motions: rea
       const mm = Math.round(10 * (path.startMm + share * (path.endMm - path.startMm))) / 10;
       const row = Math.round(path.row + share * path.rows);
       const col = Math.round(path.col + share * path.cols);
-      if (mm < CELL_GROW_MM || !onLattice(lattice, row, col)) continue;
-      const key = row * ROW_STRIDE + col;
+      if (mm < CELL_GROW_MM || !onLattice(row, col)) continue;
+      const key = row * LATTICE.cols + col;
       if (mm > (filled.get(key)?.mm ?? 0)) filled.set(key, { row, col, mm, time });
     }
   }
@@ -69,22 +68,20 @@ export function advectBetween(previous: ScanField, next: ScanField, motions: rea
 
 /** Paths of the pixels of the earlier scan to their advected positions. */
 function* pathsFrom(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
-  const { lattice } = previous.mesh.window;
   for (const { row, col, mm } of echoes(previous.mesh)) {
-    const motion = nearest(lattice, motions, (storm) => storm.from, row, col);
+    const motion = nearest(motions, (storm) => storm.from, row, col);
     if (!motion) continue;
-    const { rows, cols } = displacement(lattice, motion);
+    const { rows, cols } = displacement(motion);
     yield { row, col, rows, cols, startMm: mm, endMm: mmAt(next.mesh, row + rows, col + cols) };
   }
 }
 
 /** Paths of the pixels of the later scan from their backward-advected positions: echoes that grew in the gap. */
 function* pathsTo(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
-  const { lattice } = next.mesh.window;
   for (const { row, col, mm } of echoes(next.mesh)) {
-    const motion = nearest(lattice, motions, (storm) => storm.to, row, col);
+    const motion = nearest(motions, (storm) => storm.to, row, col);
     if (!motion) continue;
-    const { rows, cols } = displacement(lattice, motion);
+    const { rows, cols } = displacement(motion);
     const start = { row: row - rows, col: col - cols };
     yield { ...start, rows, cols, startMm: mmAt(previous.mesh, start.row, start.col), endMm: mm };
   }
@@ -106,23 +103,22 @@ function toMm(tenths: number): number {
   return Math.min(SIZE_CAP_MM, tenths / 10);
 }
 
-function onLattice(lattice: Lattice, row: number, col: number): boolean {
-  return row >= 0 && row < lattice.rows && col >= 0 && col < lattice.cols;
+function onLattice(row: number, col: number): boolean {
+  return row >= 0 && row < LATTICE.rows && col >= 0 && col < LATTICE.cols;
 }
 
-function displacement(lattice: Lattice, { from, to }: StormMotion): { rows: number; cols: number } {
-  return { rows: (from.lat - to.lat) / lattice.step, cols: (to.lon - from.lon) / lattice.step };
+function displacement({ from, to }: StormMotion): { rows: number; cols: number } {
+  return { rows: (from.lat - to.lat) / LATTICE.step, cols: (to.lon - from.lon) / LATTICE.step };
 }
 
 /** Motion of the storm nearest to a pixel within reach, the first of equals; null without one. */
 function nearest(
-  lattice: Lattice,
   motions: readonly StormMotion[],
   place: (motion: StormMotion) => Position,
   row: number,
   col: number,
 ): StormMotion | null {
-  const pixel = { lat: rowLat(lattice, row), lon: colLon(lattice, col) };
+  const pixel = { lat: rowLat(row), lon: colLon(col) };
   let best: StormMotion | null = null;
   let best_km = REACH_KM;
   for (const motion of motions) {

@@ -1,4 +1,4 @@
-import { type Lattice, pixelAreaKm2, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
@@ -16,12 +16,7 @@ export type PixelScans = ReadonlyMap<number, number>;
  * polygon and its area, not for the largest size, the times and the number of detections. `area_km2` is the sum of the exact pixel
  * areas. A pixel may have two rows, one of them interpolated. Throws RangeError when `pixelScans` lacks a bound.
  */
-export function drawTiers(
-  rows: readonly TierPixel[],
-  storm_date: string,
-  pixelScans: PixelScans,
-  lattice: Lattice,
-): Swath[] {
+export function drawTiers(rows: readonly TierPixel[], storm_date: string, pixelScans: PixelScans): Swath[] {
   const seen = rows.filter((row) => !row.interpolated);
   const max_size_mm = seen.reduce((largest, row) => Math.max(largest, row.max_mm), 0);
   return SIZE_BANDS.flatMap(({ threshold_mm, category }) => {
@@ -29,12 +24,12 @@ export function drawTiers(
     if (tier.length === 0) return [];
     const n_detections = pixelScans.get(threshold_mm);
     if (n_detections === undefined) throw new RangeError(`no count of pixel-scans at ${threshold_mm} mm was given`);
-    const pixels = distinctPixels(tier, lattice);
+    const pixels = distinctPixels(tier);
     return {
       storm_date,
       threshold_mm,
       category,
-      area_km2: pixels.rows.reduce((sum, row) => sum + pixelAreaKm2(lattice, row), 0),
+      area_km2: pixels.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0),
       pixels: pixels.rows.length,
       n_detections,
       max_size_mm,
@@ -45,12 +40,11 @@ export function drawTiers(
   });
 }
 
-function distinctPixels(tier: readonly TierPixel[], lattice: Lattice) {
-  const keys = Uint32Array.from(new Set(tier.map((pixel) => pixel.row * ROW_STRIDE + pixel.col))).sort();
+function distinctPixels(tier: readonly TierPixel[]) {
+  const keys = Uint32Array.from(new Set(tier.map((pixel) => pixel.row * LATTICE.cols + pixel.col))).sort();
   return {
-    lattice,
-    rows: Uint16Array.from(keys, (key) => Math.floor(key / ROW_STRIDE)),
-    cols: Uint16Array.from(keys, (key) => key % ROW_STRIDE),
+    rows: Uint16Array.from(keys, (key) => Math.floor(key / LATTICE.cols)),
+    cols: Uint16Array.from(keys, (key) => key % LATTICE.cols),
   };
 }
 

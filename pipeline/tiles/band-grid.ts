@@ -1,4 +1,3 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Grid } from '../grid.ts';
 
 /**
@@ -6,7 +5,6 @@ import type { Grid } from '../grid.ts';
  * side s begins at lattice row s x (row0 + r), lattice column s x (col0 + c).
  */
 export interface BandGrid {
-  readonly lattice: Lattice;
   /** Pixels along a side of a square. */
   readonly side: number;
   readonly row0: number;
@@ -47,7 +45,7 @@ export function bandGrid(grid: Grid, bounds: readonly number[]): BandGrid & { re
 }
 
 /** Grid of squares of twice the side, each with the highest band of its four squares: no echo vanishes and peaks keep their band. */
-export function coarser({ lattice, side, row0, col0, rows, cols, bands }: BandGrid): BandGrid {
+export function coarser({ side, row0, col0, rows, cols, bands }: BandGrid): BandGrid {
   const [top, left] = [row0 >> 1, col0 >> 1];
   const height = ((row0 + rows + 1) >> 1) - top;
   const width = ((col0 + cols + 1) >> 1) - left;
@@ -61,5 +59,5 @@ export function coarser({ lattice, side, row0, col0, rows, cols, bands }: BandGr
       if (merged[to] < band) merged[to] = band;
     }
   }
-  return { lattice, side: 2 * side, row0: top, col0: left, rows: height, cols: width, bands: merged };
+  return { side: 2 * side, row0: top, col0: left, rows: height, cols: width, bands: merged };
 }

@@ -20,8 +20,8 @@ export function* bandTiles(
   { extent, buffer }: { readonly extent: number; readonly buffer: number },
 ): Generator<BandTile> {
   const world = extent * 2 ** zoom;
-  const xs = columnEdges(grid.lattice, { side: grid.side, first: grid.col0, count: grid.cols }, world);
-  const ys = rowEdges(grid.lattice, { side: grid.side, first: grid.row0, count: grid.rows }, world);
+  const xs = columnEdges({ side: grid.side, first: grid.col0, count: grid.cols }, world);
+  const ys = rowEdges({ side: grid.side, first: grid.row0, count: grid.rows }, world);
   const columns = spans(xs, extent, buffer);
   const rows = spans(ys, extent, buffer);
   const widest = (all: typeof rows) => Math.max(...all.map(([, from, to]) => to - from + 2));

@@ -1,5 +1,5 @@
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
-import { type Lattice, wholeWindow } from '../../schemas/geo/lattice.ts';
+import { WHOLE_LATTICE } from '../../schemas/geo/lattice.ts';
 
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
@@ -21,7 +21,6 @@ export interface DailyTilesContent {
   /** Time of the newest scan included; null on a date without scans. */
   readonly data_time: number | null;
   readonly provenance: MixedProvenance;
-  readonly lattice: Lattice;
   /** Bounds of the grid. */
   readonly bounds: Bbox;
 }
@@ -54,7 +53,7 @@ const LAYERS = [
  */
 export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   const paths = stormPaths(content.tracks);
-  const tiers = content.swaths.map((swath) => tierArea(swath, content.lattice));
+  const tiers = content.swaths.map((swath) => tierArea(swath));
   const tiles = pyramid({
     swaths: { areas: tiers },
     tracks: {
@@ -81,9 +80,9 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
 }
 
 /** Pixels and attributes of a tier. Its polygon is the outline of its pixels, so that filling it recovers them. */
-function tierArea(swath: Swath, lattice: Lattice): PixelArea {
+function tierArea(swath: Swath): PixelArea {
   return {
-    pixels: { lattice, ...pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), wholeWindow(lattice))) },
+    pixels: { ...pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), WHOLE_LATTICE)) },
     properties: {
       mm_min: swath.threshold_mm,
       category: swath.category,

@@ -78,8 +78,8 @@ export function boundsOf(areas: readonly PixelSet[], places: readonly Position[]
     east = Math.max(east, e);
     north = Math.max(north, n);
   };
-  for (const { lattice, rows, cols } of areas)
-    for (let i = 0; i < rows.length; i++) take(windowBbox({ lattice, row0: rows[i], col0: cols[i], rows: 1, cols: 1 }));
+  for (const { rows, cols } of areas)
+    for (let i = 0; i < rows.length; i++) take(windowBbox({ row0: rows[i], col0: cols[i], rows: 1, cols: 1 }));
   for (const { lon, lat } of places) take([lon, lat, lon, lat]);
   return west <= east ? [west, south, east, north] : null;
 }

@@ -1,5 +1,5 @@
 import type { LegacyFeature, LegacyTile } from 'geojson-vt';
-import { type Lattice, ROW_STRIDE } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { type PixelSet, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 import { columnEdges, rowEdges } from './web-mercator.ts';
 
@@ -38,12 +38,12 @@ const PIXEL_ZOOM = 5;
 export function areaTiles(areas: readonly PixelArea[], zoom: number, grid: TileGrid): AreaTile[] {
   const tiles = new Map<number, AreaTile>();
   for (const { pixels, properties } of areas) {
-    const squares = squareGrid(pixels.lattice, zoom, grid);
+    const squares = squareGrid(zoom, grid);
     for (const { x, y, rows, cols } of squaresByTile(pixels, squares)) {
       const key = x * 2 ** MAX_ZOOM + y;
       const found = tiles.get(key) ?? { x, y, tile: { features: [] } };
       const origin = { x: x * grid.extent, y: y * grid.extent };
-      found.tile.features.push(feature({ lattice: pixels.lattice, rows, cols }, properties, squares, origin));
+      found.tile.features.push(feature({ rows, cols }, properties, squares, origin));
       tiles.set(key, found);
     }
   }
@@ -65,18 +65,18 @@ interface SquareGrid {
   readonly south: Int32Array;
 }
 
-/** Cache by lattice and zoom: an outbreak has thousands of pixels in every scan. */
+/** Cache by zoom: an outbreak has thousands of pixels in every scan. */
 const squareGrids = new Map<string, SquareGrid>();
 
-function squareGrid(lattice: Lattice, zoom: number, { extent, buffer }: TileGrid): SquareGrid {
-  const key = `${lattice.name} ${zoom} ${extent} ${buffer}`;
+function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
+  const key = `${zoom} ${extent} ${buffer}`;
   const known = squareGrids.get(key);
   if (known !== undefined) return known;
-  const side = 2 ** Math.max(0, PIXEL_ZOOM + Math.log2(lattice.per_degree / 100) - zoom);
+  const side = 2 ** Math.max(0, PIXEL_ZOOM - zoom);
   const world = extent * 2 ** zoom;
   const squares = (pixels: number) => ({ side, first: 0, count: Math.ceil(pixels / side) });
-  const x = columnEdges(lattice, squares(lattice.cols), world);
-  const y = rowEdges(lattice, squares(lattice.rows), world);
+  const x = columnEdges(squares(LATTICE.cols), world);
+  const y = rowEdges(squares(LATTICE.rows), world);
   const tileOf = (unit: number) => Math.floor(unit / extent);
   const first = (units: Int32Array) => units.map((unit) => tileOf(unit - buffer));
   const last = (units: Int32Array) => units.subarray(1).map((unit) => tileOf(unit + buffer));
@@ -98,7 +98,7 @@ function squaresByTile(pixels: PixelSet, { side, west, east, north, south }: Squ
     const row = Math.floor(pixels.rows[i] / side);
     const col = Math.floor(pixels.cols[i] / side);
     if (side > 1) {
-      const square = row * ROW_STRIDE + col;
+      const square = row * LATTICE.cols + col;
       if (seen.has(square)) continue;
       seen.add(square);
     }
@@ -123,10 +123,9 @@ function feature(
   { x, y }: SquareGrid,
   origin: TilePlace,
 ): LegacyFeature {
-  const { lattice } = squares;
   const inTile = ([lon, lat]: readonly number[]): [number, number] => [
-    x[Math.round(((lon as number) - lattice.west) / lattice.step)] - origin.x,
-    y[Math.round((lattice.north - (lat as number)) / lattice.step)] - origin.y,
+    x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - origin.x,
+    y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] - origin.y,
   ];
   // Latitude grows to the north, tile units to the south: reversing gives the winding order of the format.
   const ringOf = (ring: Ring) => ring.map(inTile).reverse();

@@ -94,7 +94,7 @@ function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number
         rows.push(window.row0 + r);
         cols.push(col[i]);
       }
-  return { lattice: window.lattice, rows, cols };
+  return { rows, cols };
 }
 
 function stormPoint(cell: Cell, track: TrackPoint | null): Feature {

@@ -1,4 +1,4 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 
 /** Squares of a lattice along one direction: `count` squares of `side` pixels from index `first` on. */
 interface SquareLine {
@@ -8,13 +8,13 @@ interface SquareLine {
 }
 
 /** Western edge of each column of squares and the eastern edge of the last, in units of a world that is `world` units wide. */
-export function columnEdges(lattice: Lattice, line: SquareLine, world: number): Int32Array {
-  return edges(line, (col) => world * ((lattice.west + col * lattice.step) / 360 + 0.5));
+export function columnEdges(line: SquareLine, world: number): Int32Array {
+  return edges(line, (col) => world * ((LATTICE.west + col * LATTICE.step) / 360 + 0.5));
 }
 
 /** Northern edge of each row of squares and the southern edge of the last, in Web Mercator. */
-export function rowEdges(lattice: Lattice, line: SquareLine, world: number): Int32Array {
-  return edges(line, (row) => world * mercator(lattice.north - row * lattice.step));
+export function rowEdges(line: SquareLine, world: number): Int32Array {
+  return edges(line, (row) => world * mercator(LATTICE.north - row * LATTICE.step));
 }
 
 function edges({ side, first, count }: SquareLine, place: (pixel: number) => number): Int32Array {

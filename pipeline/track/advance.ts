@@ -1,4 +1,4 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 
 import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackState } from '../../schemas/tables/radar.ts';
@@ -30,7 +30,6 @@ const UNKNOWN_VELOCITY_SD_KM_MIN = 60 / 60;
 /** Input of the tracker for one scan. */
 export interface TrackScan {
   readonly scan_time: number;
-  readonly lattice: Lattice;
   readonly cells: readonly TrackCell[];
   /** Motion of the whole field since the previous scan; null while unknown. */
   readonly pattern_motion: Heading | null;
@@ -70,7 +69,7 @@ interface Missed {
  * assignment after Dixon & Wiener 1993 (J. Atmos. Oceanic Technol. 10, 785-797).
  */
 export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
-  const { scan_time, lattice, cells } = scan;
+  const { scan_time, cells } = scan;
   if (known.scan_time !== null && scan_time <= known.scan_time)
     throw new PipelineError(
       'track',
@@ -79,7 +78,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     );
 
   const gap = (scan_time - (known.scan_time ?? scan_time)) / MS_PER_MIN;
-  const all = known.tracks.map((track) => predictTrack(track, scan_time, lattice));
+  const all = known.tracks.map((track) => predictTrack(track, scan_time));
   const isLive = ({ minutes }: Prediction) => gap <= COAST_MAX_MIN && minutes <= UNSEEN_MAX_MIN;
   const live = all.filter(isLive);
   const lost = all.filter((prediction) => !isLive(prediction));
@@ -106,7 +105,7 @@ export function advanceTracks(known: LiveTracks, scan: TrackScan): TrackStep {
     const parent: Prediction | undefined = live[matches.parentOfPart[index]];
     return openTrack(part, scan_time, flowOf(part), parent);
   });
-  const seen = judgeMotions(linked, scan_time, owner, lattice);
+  const seen = judgeMotions(linked, scan_time, owner);
   const missed = live.flatMap((prediction, index) =>
     matches.partOfTrack[index] === -1 ? [coastTrack(prediction, live[matches.mergedInto[index]])] : [],
   );
@@ -154,16 +153,15 @@ function byId(a: { readonly track_id: string }, b: { readonly track_id: string }
 }
 
 /** A track predicted to the time of a scan, at most UNSEEN_MAX_MIN ahead. */
-function predictTrack(track: LiveTrack, scan_time: number, lattice: Lattice): Prediction {
+function predictTrack(track: LiveTrack, scan_time: number): Prediction {
   const minutes = (scan_time - track.last_seen) / MS_PER_MIN;
   const motion = predictMotion(track.motion, Math.min(minutes, UNSEEN_MAX_MIN));
   return {
     track,
     minutes,
     motion,
-    lattice,
-    rows_south: Math.round((track.motion.lat - motion.lat) / lattice.step),
-    cols_east: Math.round((motion.lon - track.motion.lon) / lattice.step),
+    rows_south: Math.round((track.motion.lat - motion.lat) / LATTICE.step),
+    cols_east: Math.round((motion.lon - track.motion.lon) / LATTICE.step),
   };
 }
 
@@ -199,13 +197,8 @@ function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
  * The tracks of a scan with the motions that are published: as much of them as moves the storms of the last half hour onto the
  * cells of this scan at least as well as if they had stayed where they were.
  */
-function judgeMotions(
-  tracks: readonly LiveTrack[],
-  scan_time: number,
-  owner: CellAtPixel,
-  lattice: Lattice,
-): LiveTrack[] {
-  const judged = tracks.map(({ lat, lon, trail }) => ({ lat, lon, past: hindcast(trail, scan_time, owner, lattice) }));
+function judgeMotions(tracks: readonly LiveTrack[], scan_time: number, owner: CellAtPixel): LiveTrack[] {
+  const judged = tracks.map(({ lat, lon, trail }) => ({ lat, lon, past: hindcast(trail, scan_time, owner) }));
   return tracks.map((track, index) => {
     const { speed_kmh, direction_deg, mask } = track;
     if (speed_kmh === null || direction_deg === null) return track;

@@ -1,4 +1,3 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { centroidVariance, type Motion } from './kalman.ts';
 import type { LiveTrack } from './live-tracks.ts';
@@ -28,7 +27,6 @@ export interface Prediction {
   readonly track: LiveTrack;
   readonly minutes: number;
   readonly motion: Motion;
-  readonly lattice: Lattice;
   /** Displacement of the last mask since its scan, whole pixels. */
   readonly rows_south: number;
   readonly cols_east: number;

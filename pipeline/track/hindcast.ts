@@ -1,4 +1,4 @@
-import { type Lattice, rowLat } from '../../schemas/geo/lattice.ts';
+import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './mask.ts';
@@ -34,18 +34,13 @@ export function extendTrail(trail: readonly TrailStep[], step: TrailStep): Trail
 }
 
 /** What the motions of a trail would have forecast for a scan, `owner` being its cells by pixel. */
-export function hindcast(
-  trail: readonly TrailStep[],
-  scan_time: number,
-  owner: CellAtPixel,
-  lattice: Lattice,
-): Hindcast {
+export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: CellAtPixel): Hindcast {
   const steps = trail
     .map((step) => ({ ...step, minutes: (scan_time - step.scan_time) / MS_PER_MIN }))
     .filter(({ minutes }) => minutes >= TRAIL_STEP_MIN && minutes <= TRAIL_MAX_MIN);
   const covered = (share: number) =>
     steps.reduce((sum, { mask, velocity, minutes }) => {
-      const { rows_south, cols_east } = pixelsMoved(lattice, mask, velocity, share * minutes);
+      const { rows_south, cols_east } = pixelsMoved(mask, velocity, share * minutes);
       return sum + coveredPixels(mask, rows_south, cols_east, owner) / maskPixels(mask);
     }, 0);
   const known: number[] = [];
@@ -74,12 +69,12 @@ export function motionShare(own: Hindcast, around: readonly Hindcast[]): number 
 }
 
 /** Displacement of an object in whole rows and columns, at its latitude. */
-export function pixelsMoved(lattice: Lattice, mask: Mask, velocity: Vector | null, minutes: number) {
+export function pixelsMoved(mask: Mask, velocity: Vector | null, minutes: number) {
   if (velocity === null || minutes === 0 || mask.length === 0) return { rows_south: 0, cols_east: 0 };
   const middle_row = Math.round((mask[0] + mask[mask.length - 3]) / 2);
-  const km = kmPerDegree(rowLat(lattice, middle_row));
+  const km = kmPerDegree(rowLat(middle_row));
   return {
-    rows_south: Math.round((-velocity.north * minutes) / (km.north * lattice.step)),
-    cols_east: Math.round((velocity.east * minutes) / (km.east * lattice.step)),
+    rows_south: Math.round((-velocity.north * minutes) / (km.north * LATTICE.step)),
+    cols_east: Math.round((velocity.east * minutes) / (km.east * LATTICE.step)),
   };
 }

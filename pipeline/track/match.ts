@@ -1,4 +1,3 @@
-import { pixelsAcross } from '../../schemas/geo/lattice.ts';
 import { rootOf } from '../../schemas/geo/union-find.ts';
 import { assign } from './assignment.ts';
 import { type Body, centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
@@ -81,7 +80,7 @@ export function matchParts(
     reached: predictions.map((p, track) => {
       if (p.track.missed_scans > 0 || p.minutes <= BRANCHES_STAY_MIN) return shared[track];
       // A pixel of 0.01 degrees stands for a kilometre.
-      const reach_px = Math.round(pixelsAcross(p.lattice, PARTING_VELOCITY_SD_KM_MIN * p.minutes));
+      const reach_px = Math.round(PARTING_VELOCITY_SD_KM_MIN * p.minutes);
       return sharedPixels(p.track.mask, p.rows_south, p.cols_east, owner, reach_px);
     }),
     pixels: predictions.map((p) => maskPixels(p.track.mask)),

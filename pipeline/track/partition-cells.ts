@@ -134,8 +134,8 @@ function claimMasks(cell: TrackCell, holders: readonly Prediction[], indexAt: Re
       const i = indexAt.get(key);
       if (i === undefined) return;
       const off = offsetKm(motion, {
-        lat: rowLat(cell.lattice, cell.rows[i]),
-        lon: colLon(cell.lattice, cell.cols[i]),
+        lat: rowLat(cell.rows[i]),
+        lon: colLon(cell.cols[i]),
       });
       const radii = Math.hypot(off.east, off.north) / radius_km;
       if (radii >= distance[i]) return;
@@ -173,9 +173,9 @@ function partOf(whole: CellPart, pixels: readonly number[], part: number): CellP
   for (const i of pixels) {
     const tenths = whole.tenths[i];
     weight += tenths;
-    lat += tenths * rowLat(whole.lattice, whole.rows[i]);
-    lon += tenths * colLon(whole.lattice, whole.cols[i]);
-    area_km2 += pixelAreaKm2(whole.lattice, whole.rows[i]);
+    lat += tenths * rowLat(whole.rows[i]);
+    lon += tenths * colLon(whole.cols[i]);
+    area_km2 += pixelAreaKm2(whole.rows[i]);
     max_tenths = Math.max(max_tenths, tenths);
   }
   const centroid = { lat: lat / weight, lon: lon / weight };

@@ -1,10 +1,12 @@
-import { colLon, type Lattice, pixelsAcross, pixelsLike, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { type HailField, lowerBound } from '../grid.ts';
 import { kmPerDegree, type Vector } from './local-plane.ts';
 import { type Heading, headingOf, type Mover, medianVelocity } from './motion.ts';
 
 /** Side of the blocks that are matched independently, pixels of 0.01 degrees. */
 const BLOCK_PX = 100;
+/** Width of a pixel at 50 N, the northernmost that are served, rounded down, km. */
+const NARROWEST_PIXEL_KM = 0.7;
 /** A block counts from this number of such pixels on, and from this similarity of its best shift. */
 const BLOCK_PIXELS_MIN = 30;
 const SIMILARITY_MIN = 0.5;
@@ -33,51 +35,40 @@ export function patternMotion(before: HailField, after: HailField, minutes: numb
  */
 export function blockMotions(before: HailField, after: HailField, minutes: number): Mover[] {
   if (minutes <= 0 || minutes > INTERVAL_MAX_MIN) return [];
-  const { lattice } = after.window;
-  const side = pixelsAcross(lattice, BLOCK_PX);
-  const reach = Math.ceil((SPEED_MAX_KM_MIN * minutes) / narrowestPixelKm(lattice));
-  return busyBlocks(after, side).flatMap(({ row, col }) => {
-    const velocity = blockVelocity(before, after, { row, col, side }, reach, minutes);
-    return velocity ? [{ lat: rowLat(lattice, row + side / 2), lon: colLon(lattice, col + side / 2), velocity }] : [];
+  const reach = Math.ceil((SPEED_MAX_KM_MIN * minutes) / NARROWEST_PIXEL_KM);
+  return busyBlocks(after).flatMap(({ row, col }) => {
+    const velocity = blockVelocity(before, after, { row, col }, reach, minutes);
+    return velocity ? [{ lat: rowLat(row + BLOCK_PX / 2), lon: colLon(col + BLOCK_PX / 2), velocity }] : [];
   });
 }
 
-/** Width of the northernmost pixels that are served, tenths of a kilometre, rounded down: 0.7 km at 50 N on CONUS. */
-function narrowestPixelKm({ served: [, , , north], step }: Lattice): number {
-  return Math.floor(10 * kmPerDegree(north).east * step) / 10;
-}
-
 /** North-west corners of the blocks with enough pixels, from north, then from west. */
-function busyBlocks(
-  { window, rowStart, col }: HailField,
-  side: number,
-): { readonly row: number; readonly col: number }[] {
-  const across = Math.ceil(window.cols / side);
-  const pixels = new Uint32Array(across * Math.ceil(window.rows / side));
+function busyBlocks({ window, rowStart, col }: HailField): { readonly row: number; readonly col: number }[] {
+  const across = Math.ceil(window.cols / BLOCK_PX);
+  const pixels = new Uint32Array(across * Math.ceil(window.rows / BLOCK_PX));
   for (let r = 0; r < window.rows; r++)
     for (let i = rowStart[r]; i < rowStart[r + 1]; i++) {
-      const block = Math.floor(r / side) * across + Math.floor((col[i] - window.col0) / side);
+      const block = Math.floor(r / BLOCK_PX) * across + Math.floor((col[i] - window.col0) / BLOCK_PX);
       pixels[block] = pixels[block] + 1;
     }
-  const least = pixelsLike(window.lattice, BLOCK_PIXELS_MIN);
   return [...pixels.keys()]
-    .filter((block) => pixels[block] >= least)
+    .filter((block) => pixels[block] >= BLOCK_PIXELS_MIN)
     .map((block) => ({
-      row: window.row0 + Math.floor(block / across) * side,
-      col: window.col0 + (block % across) * side,
+      row: window.row0 + Math.floor(block / across) * BLOCK_PX,
+      col: window.col0 + (block % across) * BLOCK_PX,
     }));
 }
 
 function blockVelocity(
   before: HailField,
   after: HailField,
-  { row, col, side: block_px }: { readonly row: number; readonly col: number; readonly side: number },
+  { row, col }: { readonly row: number; readonly col: number },
   reach: number,
   minutes: number,
 ): Vector | null {
-  const block = patch(after, row, col, block_px);
+  const block = patch(after, row, col, BLOCK_PX);
   const pixels = [...block.values.keys()].filter((i) => block.values[i] > 0);
-  const around = patch(before, row - reach, col - reach, block_px + 2 * reach);
+  const around = patch(before, row - reach, col - reach, BLOCK_PX + 2 * reach);
   const similarity = similarities(block, pixels, around, reach);
   const side = 2 * reach + 1;
   const best = similarity.indexOf(Math.max(...similarity));
@@ -89,9 +80,8 @@ function blockVelocity(
   // The block came from `reach - index` pixels further south and east: its own motion is the opposite.
   const pixelsSouth = reach - (south + vertex(at(best - side), at(best), at(best + side)));
   const pixelsEast = reach - (east + vertex(at(best - 1), at(best), at(best + 1)));
-  const { lattice } = after.window;
-  const km = kmPerDegree(rowLat(lattice, row + block_px / 2));
-  const scale = lattice.step / minutes;
+  const km = kmPerDegree(rowLat(row + BLOCK_PX / 2));
+  const scale = LATTICE.step / minutes;
   return { east: pixelsEast * scale * km.east, north: -pixelsSouth * scale * km.north };
 }
 

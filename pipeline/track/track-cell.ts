@@ -1,4 +1,3 @@
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import type { Cell } from '../../schemas/tables/radar.ts';
 import type { Heading } from './motion.ts';
 
@@ -7,7 +6,6 @@ type CellColumn = 'cell_index' | 'lat' | 'lon' | `centroid_${'lat' | 'lon'}` | '
 
 /** A cell of one scan, input of the tracker. */
 export interface TrackCell extends Readonly<Pick<Cell, CellColumn>> {
-  readonly lattice: Lattice;
   /** Lattice pixels of the cell, in rows from north, columns from west. */
   readonly rows: Uint16Array;
   readonly cols: Uint16Array;

@@ -1,4 +1,4 @@
-import { colLon, type Lattice, rowLat, type Window } from './lattice.ts';
+import { colLon, LATTICE, rowLat, type Window } from './lattice.ts';
 import type { MultiPolygon } from './rings.ts';
 
 /**
@@ -39,29 +39,29 @@ export function fillPolygons(polygons: MultiPolygon, window: Window): PixelRuns 
 }
 
 /** Records, for every row whose line of centres an edge crosses, the first column with its centre at or east of the crossing. */
-function cross(from: number[], to: number[], { lattice, row0, rows }: Window, crossings: number[][]): void {
+function cross(from: number[], to: number[], { row0, rows }: Window, crossings: number[][]): void {
   const [low, high] = from[1] < to[1] ? [from, to] : [to, from];
   const [x0, y0, x1, y1] = [low[0], low[1], high[0], high[1]] as [number, number, number, number];
-  const first = Math.max(row0, firstRowBelow(lattice, y1));
-  const end = Math.min(row0 + rows, firstRowBelow(lattice, y0));
+  const first = Math.max(row0, firstRowBelow(y1));
+  const end = Math.min(row0 + rows, firstRowBelow(y0));
   for (let row = first; row < end; row++) {
-    const x = x0 + ((rowLat(lattice, row) - y0) / (y1 - y0)) * (x1 - x0);
-    (crossings[row - row0] as number[]).push(firstColFrom(lattice, x));
+    const x = x0 + ((rowLat(row) - y0) / (y1 - y0)) * (x1 - x0);
+    (crossings[row - row0] as number[]).push(firstColFrom(x));
   }
 }
 
 /** First row, from north, whose centres lie south of a latitude. */
-function firstRowBelow(lattice: Lattice, lat: number): number {
-  let row = Math.min(lattice.rows, Math.max(0, Math.round((rowLat(lattice, 0) - lat) / lattice.step)));
-  while (row > 0 && rowLat(lattice, row - 1) < lat) row--;
-  while (row < lattice.rows && rowLat(lattice, row) >= lat) row++;
+function firstRowBelow(lat: number): number {
+  let row = Math.min(LATTICE.rows, Math.max(0, Math.round((rowLat(0) - lat) / LATTICE.step)));
+  while (row > 0 && rowLat(row - 1) < lat) row--;
+  while (row < LATTICE.rows && rowLat(row) >= lat) row++;
   return row;
 }
 
 /** First column, from west, whose centres lie at or east of a longitude. */
-function firstColFrom(lattice: Lattice, lon: number): number {
-  let col = Math.min(lattice.cols, Math.max(0, Math.round((lon - colLon(lattice, 0)) / lattice.step)));
-  while (col > 0 && colLon(lattice, col - 1) >= lon) col--;
-  while (col < lattice.cols && colLon(lattice, col) < lon) col++;
+function firstColFrom(lon: number): number {
+  let col = Math.min(LATTICE.cols, Math.max(0, Math.round((lon - colLon(0)) / LATTICE.step)));
+  while (col > 0 && colLon(col - 1) >= lon) col--;
+  while (col < LATTICE.cols && colLon(col) < lon) col++;
   return col;
 }

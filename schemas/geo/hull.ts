@@ -1,4 +1,5 @@
 import geodesic from 'geographiclib-geodesic';
+import { LATTICE } from './lattice.ts';
 import type { Position } from './position.ts';
 import type { PixelSet, Ring } from './rings.ts';
 
@@ -33,7 +34,8 @@ function turn([ax, ay]: readonly number[], [bx, by]: readonly number[], [cx, cy]
  * Convex hull of the corners of pixels, `[lon, lat]` in exact edges of the lattice, straight between longitude and latitude
  * as GeoJSON has it: every pixel lies inside. Empty for no pixels; the pixel's own box for one.
  */
-export function pixelHull({ rows, cols, lattice: { per_degree, west: edge, north } }: PixelSet): Ring {
+export function pixelHull({ rows, cols }: PixelSet): Ring {
+  const { per_degree, west: edge, north } = LATTICE;
   const west = new Map<number, number>();
   const east = new Map<number, number>();
   for (let i = 0; i < rows.length; i++) {

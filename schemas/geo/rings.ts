@@ -1,4 +1,4 @@
-import { type Lattice, ROW_STRIDE } from './lattice.ts';
+import { LATTICE } from './lattice.ts';
 import { rootOf } from './union-find.ts';
 
 /** A position as GeoJSON writes it, `[lon, lat]`; a ring, first position = last; a shell with its holes; several of them. */
@@ -19,7 +19,6 @@ export function signedArea(ring: Ring): number {
 
 /** Pixels of a lattice: row and column of each, in any order; a pixel named twice counts once. */
 export interface PixelSet {
-  readonly lattice: Lattice;
   readonly rows: ArrayLike<number>;
   readonly cols: ArrayLike<number>;
 }
@@ -54,7 +53,7 @@ interface Corners {
 export function traceMultiPolygon(pixels: PixelSet): MultiPolygon {
   const runs = runsOf(sortedKeys(pixels));
   const component = Int32Array.from({ length: runs.count }, (_, run) => run);
-  return assemble(linkCorners(runs, component), component, pixels.lattice);
+  return assemble(linkCorners(runs, component), component);
 }
 
 /** row x columns + column of every pixel, ascending. */
@@ -62,7 +61,7 @@ function sortedKeys({ rows, cols }: PixelSet): Uint32Array {
   const keys = new Uint32Array(rows.length);
   let sorted = true;
   for (let i = 0; i < keys.length; i++) {
-    keys[i] = rows[i] * ROW_STRIDE + cols[i];
+    keys[i] = rows[i] * LATTICE.cols + cols[i];
     if (i > 0 && keys[i] < keys[i - 1]) sorted = false;
   }
   return sorted ? keys : keys.sort();
@@ -75,8 +74,8 @@ function runsOf(keys: Uint32Array): Runs {
   let count = 0;
   let open = -1;
   for (const key of keys) {
-    const r = Math.floor(key / ROW_STRIDE);
-    const c = key - r * ROW_STRIDE;
+    const r = Math.floor(key / LATTICE.cols);
+    const c = key - r * LATTICE.cols;
     if (open >= 0 && row[open] === r && c <= end[open]) {
       end[open] = c + 1;
       continue;
@@ -99,7 +98,7 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
   const next = new Int32Array(4 * runs.count);
   const run = new Int32Array(4 * runs.count);
   /** Upper end of the open vertical edge of each column at the current line. */
-  const hanging = new Int32Array(ROW_STRIDE + 1);
+  const hanging = new Int32Array(LATTICE.cols + 1);
   let count = 0;
 
   const corner = (line: number, column: number): number => {
@@ -127,8 +126,8 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
     let below = false;
     let open = -1;
     while (a < aTo || b < bTo) {
-      const nextA = a < aTo ? ((above ? runs.end[a] : runs.start[a]) as number) : ROW_STRIDE + 1;
-      const nextB = b < bTo ? ((below ? runs.end[b] : runs.start[b]) as number) : ROW_STRIDE + 1;
+      const nextA = a < aTo ? ((above ? runs.end[a] : runs.start[a]) as number) : LATTICE.cols + 1;
+      const nextB = b < bTo ? ((below ? runs.end[b] : runs.start[b]) as number) : LATTICE.cols + 1;
       const column = Math.min(nextA, nextB);
       const turnsAbove = nextA === column;
       const turnsBelow = nextB === column;
@@ -176,12 +175,12 @@ function linkCorners(runs: Runs, component: Int32Array): Corners {
 }
 
 /** Chains the corners into rings and assigns each hole to the shell of its 4-connected component. */
-function assemble(corners: Corners, component: Int32Array, lattice: Lattice): MultiPolygon {
+function assemble(corners: Corners, component: Int32Array): MultiPolygon {
   const polygons: MultiPolygon = [];
   const polygonOf = new Map<number, Polygon>();
   const holes: { owner: number; ring: Ring }[] = [];
   for (const path of simplePaths(corners)) {
-    const ring = ringOf(corners, path, lattice);
+    const ring = ringOf(corners, path);
     const owner = rootOf(component, corners.run[path[0]]);
     if (signedArea(ring) < 0) holes.push({ owner, ring });
     else {
@@ -226,7 +225,8 @@ function simplePaths(corners: Corners): number[][] {
   return paths;
 }
 
-function ringOf({ row, col }: Corners, path: readonly number[], { per_degree, west, north }: Lattice): Ring {
+function ringOf({ row, col }: Corners, path: readonly number[]): Ring {
+  const { per_degree, west, north } = LATTICE;
   const ring = path.map((i) => [(per_degree * west + col[i]) / per_degree, (per_degree * north - row[i]) / per_degree]);
   ring.push([...(ring[0] as number[])]);
   return ring;

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { LATTICE_NAMES } from '../geo/lattice.ts';
 import { Provenance } from '../provenance.ts';
 import type { Example } from './example.ts';
 
@@ -14,18 +13,6 @@ export const Health = z
     version: z.string().meta({ description: 'Release that answers.' }),
     api_variant: z.literal('current').meta({ description: 'Variant of the interface that answers.' }),
     time: z.string().meta({ description: 'The data clock.', format: 'date-time' }),
-    lattice: z
-      .object({
-        name: z.enum(LATTICE_NAMES).meta({ description: 'Name of the lattice of MRMS.' }),
-        bbox: z
-          .array(z.number())
-          .length(4)
-          .meta({ description: 'Its outer edges: minLon, minLat, maxLon, maxLat.', unit: 'deg' }),
-        feeds_off: z
-          .array(z.string())
-          .meta({ description: 'Feeds that do not exist for this lattice, and are neither followed nor late.' }),
-      })
-      .meta({ description: 'Lattice that the service answers for; no data exist beyond its edges.' }),
     components: z.object({
       database: z.object({ status: state }).meta({ description: 'The businesses’ records.' }),
       metering: z.object({ status: state }).meta({ description: 'Whether calls can be charged.' }),
@@ -91,7 +78,6 @@ export const HEALTH_EXAMPLE: Example<typeof Health> = {
     version: '0.2.0',
     api_variant: 'current',
     time: '2026-05-01T20:14:07Z',
-    lattice: { name: 'conus', bbox: [-130, 20, -60, 55], feeds_off: [] },
     components: {
       database: { status: 'ok' },
       metering: { status: 'ok' },

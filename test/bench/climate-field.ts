@@ -14,7 +14,7 @@ import {
 import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';
 import type { Scenario } from '../../pipeline/simulate/weather.ts';
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
-import { colLon, LATTICES, rowLat, type Window } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 
 /** Amplitude of the pixel noise of hail, as a share of the core's value. */
 const GRAIN = 0.15;
@@ -65,11 +65,11 @@ function paintCore(
   if (box === null) return;
   const { top, bottom, left, right } = box;
   for (let r = top; r <= bottom; r++) {
-    const lat = rowLat(LATTICES.conus, window.row0 + r);
+    const lat = rowLat(window.row0 + r);
     const north_km = (lat - core.lat) * KM_PER_DEG;
     const km_per_degree = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
     for (let c = left; c <= right; c++) {
-      const east_km = (colLon(LATTICES.conus, window.col0 + c) - core.lon) * km_per_degree;
+      const east_km = (colLon(window.col0 + c) - core.lon) * km_per_degree;
       const smooth_mm = core.peak_mm * coreFall(distanceFrom(core, east_km, north_km));
       if (smooth_mm * (1 + GRAIN) < min_mm) continue;
       const pixel = r * window.cols + c;

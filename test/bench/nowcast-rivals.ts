@@ -5,7 +5,7 @@ import { type Mover, medianVelocity, velocityOf } from '../../pipeline/track/mot
 import { blockMotions } from '../../pipeline/track/pattern-motion.ts';
 import { boxAround } from '../../schemas/geo/around.ts';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type HailSource, STRIKE_KM } from '../../schemas/nowcast/probability.ts';
 import { type LeadKey, NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
@@ -149,7 +149,7 @@ export function passingShare(
   const radius_km = (min: number) => DISC_KM + DISC_KM_PER_MIN * min;
   const reach_km = radius_km(age_min + longest_min) + fastest_km_min * (age_min + longest_min);
   const km = kmPerDegree(point.lat);
-  const pixel_km2 = km.east * km.north * LATTICES.conus.step ** 2;
+  const pixel_km2 = km.east * km.north * LATTICE.step ** 2;
   const pixels = new Float64Array(steps.length);
   for (const n of index?.range(...boxAround(point, reach_km)) ?? []) {
     const [{ lat, lon }, { east, north }] = [hail[n] as Position, velocities[n] as Vector];

@@ -8,7 +8,6 @@ import {
   simulateScan,
 } from '../../pipeline/simulate/fields.ts';
 import { plainsScenario, type Scenario } from '../../pipeline/simulate/weather.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 import { type BenchCase, casesOf } from './nowcast-cases.ts';
@@ -34,7 +33,7 @@ function eveningCases(seed: number, evening: number): BenchCase[] {
   const scenario = {
     ...plainsScenario(seed, WSR88D),
     day_type: DAY_TYPES[evening % DAY_TYPES.length],
-    window: { lattice: LATTICES.conus, row0: 1800, col0: 2900, rows: 400, cols: 500 },
+    window: { row0: 1800, col0: 2900, rows: 400, cols: 500 },
   };
   const start_ms = FIRST_EVENING_MS + evening * 24 * 60 * MS_PER_MIN;
   const last_ms = start_ms + (PAST_MIN + CASES_MIN) * MS_PER_MIN;

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { UsageError } from '../../pipeline/error.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { weighed } from '../../schemas/nowcast/probability.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { sharedTest } from '../support/data/shared-data.ts';
@@ -191,7 +190,7 @@ test('each evening says of each lead that its frames reach how its weights did a
 });
 
 const RATES = {
-  window: { lattice: LATTICES.conus, row0: 0, col0: 0, rows: 0, cols: 0 },
+  window: { row0: 0, col0: 0, rows: 0, cols: 0 },
   rowStart: new Uint32Array(1),
   col: new Uint16Array(0),
   tenths: new Uint16Array(0),

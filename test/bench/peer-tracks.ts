@@ -4,7 +4,6 @@ import { kmPerDegree, offsetKm, type Vector } from '../../pipeline/track/local-p
 import { maskOf } from '../../pipeline/track/mask.ts';
 import { medianVelocity } from '../../pipeline/track/motion.ts';
 import type { TrackCell } from '../../pipeline/track/track-cell.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { ObjectFrame, ScoredPoint } from './track-scores.ts';
 
 /** What the two trackers call the columns that are needed: TINT, tobac, ours. */
@@ -66,7 +65,6 @@ export function peerFrames(
     const velocities = here.map(({ track_id }) => straightVelocity(tracks.get(track_id) as ScoredPoint[], scan_time));
     const usual = medianVelocity(velocities.filter((velocity) => velocity !== null));
     return {
-      lattice: LATTICES.conus,
       scan_time,
       objects: cells.map((cell) => {
         const nearest = nearestTo(cell, here);

@@ -12,7 +12,6 @@ import { scanTimes } from '../../pipeline/simulate/evening.ts';
 import { climateScenario, type Scenario } from '../../pipeline/simulate/weather.ts';
 import { dayMaxRows, emptyDayMaximum, updateDayMaximum } from '../../pipeline/swath/accumulate.ts';
 import type { Table } from '../../schemas/columns.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
@@ -87,7 +86,7 @@ async function publishDate(
   const rows = files.find(({ entry }) => entry.table === detections.name)?.entry.rows ?? 0;
   const manifest = await root.manifest(storm_date);
   if (manifest !== null && rows > 0) {
-    const derived = await deriveTables(root.engine, root.path, root.staging, manifest, LATTICES.conus);
+    const derived = await deriveTables(root.engine, root.path, root.staging, manifest);
     await root.publishFiles(storm_date, 'simulated', [DERIVED_SEGMENT], derived.files, true, now_ms);
   }
   return rows;
@@ -115,11 +114,11 @@ async function stageDate(
     history = found.history;
     if (time_ms < from_ms) continue;
     updateDayMaximum(maximum, { ...input, detections: found.detections, filled: [] });
-    waiting.push(...detectionRows(found, [], storm_date, LATTICES.conus));
+    waiting.push(...detectionRows(found, [], storm_date));
     if (waiting.length >= PART_ROWS) await putDown();
   }
   if (waiting.length > 0) await putDown();
-  const days = dayMaxRows(maximum, storm_date, LATTICES.conus);
+  const days = dayMaxRows(maximum, storm_date);
   if (days.length === 0) return [];
   const paths = parts.map(({ staged }) => staged);
   const dayPart = await stagePart(root, storm_date, dayMax, days, 0);

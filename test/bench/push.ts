@@ -6,7 +6,7 @@ import { Command } from 'commander';
 import { wholeNumber } from '../../pipeline/commands/arguments.ts';
 import { PipelineError } from '../../pipeline/error.ts';
 import { readScan } from '../../pipeline/read/scan.ts';
-import { colLon, LATTICES, rowLat } from '../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { layout } from '../../schemas/layout.ts';
 import { onRoot, type RawScan, rawScans } from '../support/data/world.ts';
@@ -126,7 +126,6 @@ function arrivals(receiver: Receiver): (path: string) => Promise<number> {
 /** A pixel with hail that is told, another one for each k; null: the scan has none. */
 async function hailOf({ time_ms, files: [file] }: RawScan, k: number): Promise<Position | null> {
   const { mesh: field } = await readScan({
-    lattice: LATTICES.conus,
     ...{ scan_time: time_ms, mesh: file?.location ?? '', companions: {} },
     ...{ probsevere: null, previous_probsevere: null },
   });
@@ -135,7 +134,7 @@ async function hailOf({ time_ms, files: [file] }: RawScan, k: number): Promise<P
   const at = large[(k * 7919) % large.length];
   if (at === undefined) return null;
   const row = rowStart.findLastIndex((begin) => begin <= at);
-  return { lat: rowLat(LATTICES.conus, window.row0 + row), lon: colLon(LATTICES.conus, col[at] as number) };
+  return { lat: rowLat(window.row0 + row), lon: colLon(col[at] as number) };
 }
 
 async function subscribe(server: ServeChild, receiver: Receiver, place: Position, path: string): Promise<void> {

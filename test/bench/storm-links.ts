@@ -1,6 +1,5 @@
 import { advanceTracks } from '../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../pipeline/track/live-tracks.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { ObjectScan } from '../support/data/storm-objects.ts';
 
 /** How our tracks of NOAA's storm objects agree with NOAA's own numbers, from one file to the next. */
@@ -20,7 +19,7 @@ export function stormLinks(scans: readonly ObjectScan[]): StormLinks {
   let live: LiveTracks = noLiveTracks;
   let trackOf = new Map<string, string>();
   for (const { scan_time, cells } of scans) {
-    const step = advanceTracks(live, { lattice: LATTICES.conus, scan_time, cells, pattern_motion: null });
+    const step = advanceTracks(live, { scan_time, cells, pattern_motion: null });
     const now = new Map(cells.map(({ probsevere_id }, k) => [probsevere_id, step.trackOfCell[k] as string]));
     const numberOf = new Map([...trackOf].map(([number, track]) => [track, number]));
     for (const [number, track] of now) {

@@ -2,7 +2,6 @@ import { pixelsMoved } from '../../pipeline/track/hindcast.ts';
 import { kmPerDegree, offsetKm, type Vector } from '../../pipeline/track/local-plane.ts';
 import { eachPixel, type Mask } from '../../pipeline/track/mask.ts';
 import { median } from '../../pipeline/track/median.ts';
-import type { Lattice } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 
 /** Shortest track in the duration score. */
@@ -131,7 +130,6 @@ interface MovingObject {
 /** The objects of one time. */
 export interface ObjectFrame {
   readonly scan_time: number;
-  readonly lattice: Lattice;
   readonly objects: readonly MovingObject[];
 }
 
@@ -180,10 +178,10 @@ function frameAt(frames: readonly ObjectFrame[], time_ms: number): ObjectFrame |
 }
 
 /** Lattice positions of the objects of a frame, extrapolated by `minutes`. */
-function pixelsOf({ lattice, objects }: ObjectFrame, minutes: number): Set<number> {
+function pixelsOf({ objects }: ObjectFrame, minutes: number): Set<number> {
   const pixels = new Set<number>();
   for (const { mask, velocity } of objects) {
-    const { rows_south, cols_east } = pixelsMoved(lattice, mask, velocity, minutes);
+    const { rows_south, cols_east } = pixelsMoved(mask, velocity, minutes);
     eachPixel(mask, rows_south, cols_east, (pixel) => pixels.add(pixel));
   }
   return pixels;

@@ -7,7 +7,6 @@ import { processScan } from '../../pipeline/scans/scan.ts';
 import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
 import { maskOf } from '../../pipeline/track/mask.ts';
 import { headingOf } from '../../pipeline/track/motion.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { standInField, standInScan } from '../support/data/hail-mask.ts';
 import { START } from '../support/data/parting.ts';
 import { sharedData, sharedTest } from '../support/data/shared-data.ts';
@@ -77,7 +76,6 @@ test('overlaps are of leads that the frames have, and null where no frame lies w
   const { rows, cols } = square(1500, 3500);
   const frames = times(5, 6).map((frame) => ({
     ...frame,
-    lattice: LATTICES.conus,
     objects: [{ mask: maskOf(rows, cols), velocity: null }],
   }));
   t.deepEqual(overlaps(frames), [1, 1, null, null]); // from 12 minutes on: frames at 15, 20 and 25
@@ -133,7 +131,7 @@ test("an object moves by the peer's track on it; one without a track by the medi
 function ratesOf(rows: readonly (readonly number[])[]): HailField {
   const cells = rows.flatMap((row, r) => row.flatMap((rate, c) => (rate > 0 ? [{ r, c, rate }] : [])));
   return {
-    window: { lattice: LATTICES.conus, row0: 1000, col0: 2000, rows: rows.length, cols: rows[0]?.length ?? 0 },
+    window: { row0: 1000, col0: 2000, rows: rows.length, cols: rows[0]?.length ?? 0 },
     rowStart: Uint32Array.from({ length: rows.length + 1 }, (_, row) => cells.filter(({ r }) => r < row).length),
     col: Uint16Array.from(cells, ({ c }) => 2000 + c),
     tenths: Uint16Array.from(cells, ({ rate }) => Math.round(10 * rate)),

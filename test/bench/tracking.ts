@@ -19,7 +19,7 @@ import { median } from '../../pipeline/track/median.ts';
 import { velocityOf } from '../../pipeline/track/motion.ts';
 import { patternMotion } from '../../pipeline/track/pattern-motion.ts';
 import type { TrackCell } from '../../pipeline/track/track-cell.ts';
-import { LATTICES, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
+import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { stormObjects } from '../support/data/storm-objects.ts';
@@ -175,17 +175,16 @@ function number(name: string, text: string): number {
 
 /** Rows and columns whose pixel centres lie in the box; the whole lattice without one. */
 function windowOf(text: string | undefined): Window {
-  if (text === undefined)
-    return { lattice: LATTICES.conus, row0: 0, col0: 0, rows: LATTICES.conus.rows, cols: LATTICES.conus.cols };
+  if (text === undefined) return { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
   const [west = 0, south = 0, east = 0, north = 0, ...more] = text.split(',').map((part) => number('--bbox', part));
   if (more.length > 0 || west >= east || south >= north)
     throw new UsageError(`--bbox is '${text}', expected WEST,SOUTH,EAST,NORTH in degrees`);
-  const row0 = Math.max(0, latRow(LATTICES.conus, north));
-  const col0 = Math.max(0, lonCol(LATTICES.conus, west));
-  const rows = Math.min(LATTICES.conus.rows, latRow(LATTICES.conus, south)) - row0;
-  const cols = Math.min(LATTICES.conus.cols, lonCol(LATTICES.conus, east)) - col0;
+  const row0 = Math.max(0, latRow(north));
+  const col0 = Math.max(0, lonCol(west));
+  const rows = Math.min(LATTICE.rows, latRow(south)) - row0;
+  const cols = Math.min(LATTICE.cols, lonCol(east)) - col0;
   if (rows < 1 || cols < 1) throw new UsageError(`--bbox is '${text}', expected a box that meets 20..55 N, 130..60 W`);
-  return { lattice: LATTICES.conus, row0, col0, rows, cols };
+  return { row0, col0, rows, cols };
 }
 
 /** The folder's files of the product, in order of time. */
@@ -221,7 +220,6 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
     const before = frames[frame - 1];
     const shift = before ? patternMotion(before.field, field, (scan_time - before.scan_time) / 60_000) : null;
     const step: TrackStep = advanceTracks(carried, {
-      lattice: LATTICES.conus,
       scan_time,
       cells,
       pattern_motion: shift,
@@ -244,7 +242,6 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
     rows.push(...step.points.map((point) => rowOf(frame, point, live.get(point.track_id), step.reshaped)));
     objects.push({ scan_time, cells });
     whole.push({
-      lattice: LATTICES.conus,
       scan_time,
       objects: cells.map(({ rows, cols }, k) => ({
         mask: maskOf(rows, cols),
@@ -252,7 +249,6 @@ export function trackFrames(frames: readonly Frame[], min_pixels: number): Track
       })),
     });
     parts.push({
-      lattice: LATTICES.conus,
       scan_time,
       objects: carried.tracks
         .filter((track) => track.last_seen === scan_time)
@@ -326,9 +322,8 @@ function overlapLine(name: string, frames: readonly ObjectFrame[]): string {
 }
 
 function overlapReport({ whole, parts }: TrackingRun, asPeers: boolean): string {
-  const still = whole.map(({ scan_time, lattice, objects }) => ({
+  const still = whole.map(({ scan_time, objects }) => ({
     scan_time,
-    lattice,
     objects: objects.map(({ mask }) => ({ mask, velocity: null })),
   }));
   return [

@@ -5,12 +5,12 @@ import { writeScans } from '../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../pipeline/sources/names.ts';
 import { planScans } from '../../pipeline/sources/plan.ts';
-import { LATTICES, type Window } from '../../schemas/geo/lattice.ts';
+import type { Window } from '../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';
 
 /** A few storms over three by three degrees of Kansas and Oklahoma. */
-const WINDOW: Window = { lattice: LATTICES.conus, row0: 1800, col0: 3000, rows: 300, cols: 300 };
+const WINDOW: Window = { row0: 1800, col0: 3000, rows: 300, cols: 300 };
 /** Storms of the window lie here: longitude and latitude from, to. */
 export const BOX = { west: -100, south: 34, east: -97, north: 37 } as const;
 const PRODUCTS = ['MESH', 'MergedReflectivityQCComposite'] as const;

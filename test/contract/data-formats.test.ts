@@ -8,10 +8,8 @@ import { getHealth, readyz } from '../../api/routes/health.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
 import { type Log, silent } from '../../pipeline/log.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
-import { openRoot } from '../../pipeline/publish/root.ts';
 import { verifyRoot } from '../../pipeline/publish/verify.ts';
 import { WRITTEN_FORMAT } from '../../schemas/data-format.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
@@ -128,16 +126,6 @@ test('a root whose name was lost is named again with the format of its files', a
   await fs.rm(join(root, layout.root));
   await onRoot(root, {}, async () => {});
   t.is((await nameOf(root)).format, 2);
-});
-
-test('a root whose name was lost is not taken for one of another lattice', async (t) => {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  await fs.rm(join(root, layout.root));
-  await t.throwsAsync(openRoot(root, 'test', 0, MONTH_LATER_MS, { lattice: LATTICES.alaska }), {
-    message:
-      /root\.json: is missing, and tables\/detections\S+ does not lie on the Alaska lattice \(alaska\): restore the file from a backup, or set HAIL_LATTICE to the lattice that the root had/,
-  });
-  t.is(await fs.stat(join(root, layout.root)).catch(() => null), null);
 });
 
 test('a kill between the raise and its commit leaves a root that is read and finished', async (t) => {

@@ -4,7 +4,7 @@ import test from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
 import { getHailCurrent, getHailCurrentBatch } from '../../api/routes/hail-current.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
-import { LATTICES, pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
+import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { BatchResult, HailBatch, HailBatchEstimate } from '../../schemas/resources/hail-batch.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
@@ -173,7 +173,7 @@ test.serial(
       const duration = severe.length === 0 ? 0 : 2 + gaps.reduce((sum, gap) => sum + gap, 0);
       t.is(impact?.hail_duration_min, round(duration, 1));
       const swath = rows.filter((row) => row.track_id === newest.track_id && row.estimated_size_mm >= 19);
-      const pixels = new Map(swath.map((row) => [row.row * 7000 + row.col, pixelAreaKm2(LATTICES.conus, row.row)]));
+      const pixels = new Map(swath.map((row) => [row.row * 7000 + row.col, pixelAreaKm2(row.row)]));
       const area = [...pixels.values()].reduce((sum, km2) => sum + km2, 0);
       t.is(impact?.swath_area_km2, newest.track_id === null ? null : round(area, 1));
     }

@@ -8,7 +8,6 @@ import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { listStorms } from '../../api/routes/storms.ts';
 import type { SourceFile } from '../../pipeline/sources/names.ts';
 import { destination } from '../../schemas/geo/distance.ts';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { HailBatchReply } from '../../schemas/resources/hail-batch.ts';
 import { HailCurrent } from '../../schemas/resources/hail-cell.ts';
@@ -22,7 +21,7 @@ import { receivers } from '../support/service/webhooks.ts';
 
 /** The place, in the middle of a covered window of 1.5 by 3.4 degrees. */
 const PLACE = { lat: 35.305, lon: -97.305 } as const;
-const WINDOW = { lattice: LATTICES.conus, row0: 1895, col0: 3100, rows: 150, cols: 340 };
+const WINDOW = { row0: 1895, col0: 3100, rows: 150, cols: 340 };
 const START_MS = Date.parse('2026-05-01T20:00:00Z');
 const MINUTE_MS = 60_000;
 /** From a scan to the question about it. */

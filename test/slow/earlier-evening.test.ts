@@ -10,7 +10,7 @@ import { readDetections } from '../../api/queries/scan-detections.ts';
 import { signatureFault } from '../../api/webhooks/signature.ts';
 import { isWithinKm } from '../../schemas/geo/distance.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
-import { LATTICES, latRow, lonCol } from '../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { EarlierEventBody } from '../../schemas/webhook-events.ts';
@@ -135,8 +135,8 @@ function outbreak(storm_date: string) {
     steps.map((east) => {
       const [lat, lon] = [YARD.lat + north, YARD.lng + east];
       const place = {
-        row: latRow(LATTICES.conus, lat),
-        col: lonCol(LATTICES.conus, lon),
+        row: latRow(lat),
+        col: lonCol(lon),
         lat,
         lon,
         geohash5: geohash(lat, lon, 5),

@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { LATTICES } from '../../schemas/geo/lattice.ts';
 import type { Usage } from '../../schemas/resources/usage.ts';
 import {
   browserOnly,
@@ -26,7 +25,7 @@ const at = (time: string) => Date.parse(`2026-05-0${time}Z`);
 const evening = (from: string, to: string) => async () => preparedRoot(await scansBetween(from, to));
 const [UNTIL_2350, UNTIL_0010] = [evening('23:20', '23:50'), evening('23:20', '00:10')];
 
-const WINDOW = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, cols: 200 };
+const WINDOW = { row0: 1900, col0: 3200, rows: 150, cols: 200 };
 const NOON_SCANS = ['2T11:50', '2T11:54', '2T11:58'];
 const NOON_BLOB = { lat: 35.3, lon: -97.2, mm: 42, radius_px: 6 };
 

@@ -1,7 +1,7 @@
 import { feature } from 'topojson-client';
 import topology from 'us-atlas/states-10m.json' with { type: 'json' };
 import { fillPolygons, type PixelRuns } from '../../../schemas/geo/fill.ts';
-import { LATTICES, wholeWindow } from '../../../schemas/geo/lattice.ts';
+import { WHOLE_LATTICE } from '../../../schemas/geo/lattice.ts';
 import type { Bbox } from '../../../schemas/geo/position.ts';
 import type { MultiPolygon } from '../../../schemas/geo/rings.ts';
 import { USPS_OF_FIPS } from '../../../schemas/reference/state-codes.ts';
@@ -66,7 +66,7 @@ function boxOf(polygons: MultiPolygon): Bbox {
 
 /** Pixels of the lattice that belong to a state: those whose centre its outline holds. Neighbours share no pixel. */
 export function statePixels(usps: string): PixelRuns {
-  const whole = wholeWindow(LATTICES.conus);
+  const whole = WHOLE_LATTICE;
   const runs = filled.get(usps) ?? fillPolygons(usState(usps).polygons, whole);
   filled.set(usps, runs);
   return runs;

@@ -10,7 +10,7 @@ import { reportEvents } from '../../../api/pdf/report-events.ts';
 import type { ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
 import { reportPdf } from '../../../api/pdf/report-pdf.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
-import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import { SIZE_COLORS, type SizeColor } from '../../../schemas/palette.ts';
 import { addDays } from '../../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
@@ -526,8 +526,8 @@ test('wherever the method ends, the hash stands below the limits on a last page 
 /** A pixel so many rows north of the one over the point. */
 function pixel(rows_north: number, max_mm: number): ReportPixel {
   return {
-    lat: rowLat(LATTICES.conus, latRow(LATTICES.conus, REPORT_POINT.lat) - rows_north),
-    lon: colLon(LATTICES.conus, lonCol(LATTICES.conus, REPORT_POINT.lon)),
+    lat: rowLat(latRow(REPORT_POINT.lat) - rows_north),
+    lon: colLon(lonCol(REPORT_POINT.lon)),
     max_mm,
   };
 }

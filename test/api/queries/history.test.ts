@@ -24,7 +24,7 @@ import { drawsOf } from '../../../pipeline/simulate/random.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
-import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
 import { companionFields, type DayMax, type Detection, detections } from '../../../schemas/tables/radar.ts';
@@ -122,8 +122,8 @@ function questions(): HistoryQuestion[] {
     [10, 25].flatMap((min_size_mm) =>
       Array.from({ length: 6 }, (_, index) => ({
         ...WHOLE,
-        lat: rowLat(LATTICES.conus, 1900 + 25 * index) + 0.0037,
-        lon: colLon(LATTICES.conus, 3200 + 40 * ((index * 7) % 5)) - 0.0021,
+        lat: rowLat(1900 + 25 * index) + 0.0037,
+        lon: colLon(3200 + 40 * ((index * 7) % 5)) - 0.0021,
         radius_km,
         min_size_mm,
       })),
@@ -200,7 +200,7 @@ test('a radius that ends exactly at a detection includes it, one a hair shorter 
 
 test('only dates asked for are answered, the newest ones when there is a limit', async (t) => {
   await onPublished(CLOSED, async (ask) => {
-    const question = { ...WHOLE, lat: rowLat(LATTICES.conus, 1975), lon: colLon(LATTICES.conus, 3300), radius_km: 100 };
+    const question = { ...WHOLE, lat: rowLat(1975), lon: colLon(3300), radius_km: 100 };
     const dates = async (fields: Partial<HistoryQuestion>) =>
       (await ask({ ...question, ...fields })).map(({ storm_date }) => storm_date);
     t.deepEqual(await dates({}), ['2026-05-02', '2026-05-01']);
@@ -232,7 +232,7 @@ async function randomMonths(root: string): Promise<DayMax[]> {
     const places = new Set(Array.from({ length: 700 }, () => `${between(1950, 2049)} ${between(3450, 3549)}`));
     const day_max = [...places].map((place) => {
       const [row, col] = place.split(' ').map(Number) as [number, number];
-      const [lat, lon] = [rowLat(LATTICES.conus, row), colLon(LATTICES.conus, col)];
+      const [lat, lon] = [rowLat(row), colLon(col)];
       const max_mm = between(50, 600) / 10;
       return dayMaxRow({
         storm_date,
@@ -266,8 +266,8 @@ test('questions at random are answered alike from rows, from files and from memo
   const rows = (await randomMonths(root)).filter(({ max_mm, interpolated }) => max_mm >= 10 && !interpolated);
   const random = drawsOf(12);
   const asked = Array.from({ length: 60 }, () => ({
-    lat: rowLat(LATTICES.conus, 1940) - random() * 1.2,
-    lon: colLon(LATTICES.conus, 3440) + random() * 1.2,
+    lat: rowLat(1940) - random() * 1.2,
+    lon: colLon(3440) + random() * 1.2,
     radius_km: [1, 5, 25, 100][Math.floor(random() * 4)] as number,
     first: random() < 0.5 ? '2026-04-03' : '2026-04-17',
     last: random() < 0.5 ? '2026-05-02' : '2026-05-01',
@@ -313,7 +313,7 @@ test('what was read ahead answers the first question without a statement', async
     await engine.close();
     await catalog.close();
   });
-  const question = { ...WHOLE, lat: rowLat(LATTICES.conus, 1975), lon: colLon(LATTICES.conus, 3300), radius_km: 100 };
+  const question = { ...WHOLE, lat: rowLat(1975), lon: colLon(3300), radius_km: 100 };
   const expected = await onPublished(CLOSED, (ask) => ask(question), { bytes_max: 0 });
   t.is(expected.length, 2);
   while (files.bytes() === 0) await pause(10);

@@ -27,7 +27,7 @@ import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../../schemas/geo/position.ts';
 import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
 import { type Watch, watches } from '../../../schemas/tables/feeds.ts';
@@ -348,7 +348,7 @@ for (const [minutes, corroborated] of [
     const [row0, col0] = [1979, 3256];
     const rows = standingHail(FIRST, drawTenths([[200]], { row0, col0 }), times);
     await publishDays(root, [{ storm_date: FIRST, rows }], 'observed', MONTH_LATER_MS);
-    const place = { lat: rowLat(LATTICES.conus, row0), lon: colLon(LATTICES.conus, col0) };
+    const place = { lat: rowLat(row0), lon: colLon(col0) };
     const list = reportList(FIRST, [{ time: '1200', inches: 1, ...place, office: 'OUN' }], MONTH_LATER_MS);
     await publishFeeds(root, [list], MONTH_LATER_MS);
     const { verification } = await onPublished(root, (ask) => ask({ ...place, ...RANGE }));
@@ -361,7 +361,7 @@ const DATE = '2026-05-01';
 const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
 /** Four blocks of 0.1 degree from 36 N, 98 W, as in `frameRow`. */
 const GRID = { north: 36, west: -98, step_deg: 0.1, rows: 2, cols: 2 };
-const [ROW, COL] = [latRow(LATTICES.conus, 35.995), lonCol(LATTICES.conus, -97.995)];
+const [ROW, COL] = [latRow(35.995), lonCol(-97.995)];
 /** What scans do not cover, by letter: `x` the eastern column, `?` is not known, `.` nothing. */
 const RUNS: Readonly<Record<string, UncoveredRuns['runs']>> = {
   x: [

@@ -19,7 +19,7 @@ import { ringTree } from '../../../api/rules/ring-tree.ts';
 import { type WatchPlace, watchBox, watchPolygons } from '../../../api/rules/watch-area.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geodesicAreaKm2 } from '../../../schemas/geo/hull.ts';
-import { LATTICES, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
+import { LATTICE, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import { type Bbox, boxRing, type Position } from '../../../schemas/geo/position.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
@@ -466,20 +466,18 @@ const box = (...bbox: [number, number, number, number]) => regionOf({ bbox, stat
 test('without a box or a state the region is CONUS', (t) => {
   const { bbox, window, runs } = regionOf({ bbox: null, state: null });
   t.deepEqual(bbox, [-125, 24, -66, 50]);
-  t.deepEqual(window, { lattice: LATTICES.conus, row0: 500, col0: 500, rows: 2600, cols: 5900 });
+  t.deepEqual(window, { row0: 500, col0: 500, rows: 2600, cols: 5900 });
   t.is(runs, null);
 });
 
 test('a pixel belongs to a box when its centre lies in it, edges included', (t) => {
   t.deepEqual(box(-100, 39.98, -99.98, 40).window, {
-    lattice: LATTICES.conus,
     row0: 1500,
     col0: 3000,
     rows: 2,
     cols: 2,
   });
   t.deepEqual(box(-99.995, 39.995, -99.985, 40).window, {
-    lattice: LATTICES.conus,
     row0: 1500,
     col0: 3000,
     rows: 1,
@@ -494,9 +492,8 @@ test('edges that no binary fraction holds exactly still hit the centres they nam
     const lon = (-124_995 + 10 * k) / 1000;
     const { window } = box(lon, lat, lon + 1e-9, lat + 1e-9);
     t.deepEqual(window, {
-      lattice: LATTICES.conus,
-      row0: latRow(LATTICES.conus, lat),
-      col0: lonCol(LATTICES.conus, lon),
+      row0: latRow(lat),
+      col0: lonCol(lon),
       rows: 1,
       cols: 1,
     });
@@ -548,8 +545,8 @@ test('the decoder admits exactly the codes that are a region', (t) => {
 test('no window leaves the lattice', (t) => {
   for (const { window } of [regionOf({ bbox: null, state: 'ME' }), box(-125, 24, -66, 50)]) {
     if (window === null) throw new Error('no window');
-    t.true(window.row0 >= 0 && window.row0 + window.rows <= LATTICES.conus.rows);
-    t.true(window.col0 >= 0 && window.col0 + window.cols <= LATTICES.conus.cols);
+    t.true(window.row0 >= 0 && window.row0 + window.rows <= LATTICE.rows);
+    t.true(window.col0 >= 0 && window.col0 + window.cols <= LATTICE.cols);
   }
 });
 

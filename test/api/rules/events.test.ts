@@ -6,7 +6,7 @@ import { CLEAR_AFTER_MS, type Episode, LATE_AFTER_MS, nextStep } from '../../../
 import { affectedArea, type PixelLines } from '../../../api/rules/event-hull.ts';
 import { warningSpans, warningsInForce, warningsSince } from '../../../api/rules/warnings-in-force.ts';
 import { geodesicAreaKm2, pixelHull, ringCentroid } from '../../../schemas/geo/hull.ts';
-import { LATTICES, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
+import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import type { Warning } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { pixelsOf, REAL_DAY, realField } from '../../support/data/pixels.ts';
@@ -232,7 +232,6 @@ test('the first and last columns of each row give the hull of all pixels, whatev
         }),
         (pairs) => {
           const pixels = {
-            lattice: LATTICES.conus,
             rows: pairs.map(([row]) => row),
             cols: pairs.map(([, col]) => col),
           };
@@ -247,7 +246,7 @@ test('the first and last columns of each row give the hull of all pixels, whatev
 
 test('one pixel has its own area and centre', (t) => {
   const { area_km2, centroid } = affectedArea({ row: [1500], west: [3000], east: [3000] });
-  t.true(Math.abs(area_km2 / pixelAreaKm2(LATTICES.conus, 1500) - 1) < 1e-6);
+  t.true(Math.abs(area_km2 / pixelAreaKm2(1500) - 1) < 1e-6);
   t.is(centroid.lon.toFixed(5), '-99.99500');
   t.is(centroid.lat.toFixed(5), '39.99500');
 });

@@ -8,7 +8,7 @@ import { qualityAt } from '../../../api/rules/detection-quality.ts';
 import { findImpacts, type HailPixels, impactOf, impactsPage, pixelKey } from '../../../api/rules/portfolio-impacts.ts';
 import { radarCoverageOf } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { REJECTIONS } from '../../../schemas/resources/portfolio-upload.ts';
 import { draw } from '../../support/data/draw.ts';
@@ -274,7 +274,7 @@ function hail(picture: string): HailPixels {
 
 /** Middle of the pixel in a row and column of the picture. */
 function middle(row: number, col: number): Position {
-  return { lat: rowLat(LATTICES.conus, 1500 + row), lon: colLon(LATTICES.conus, 3500 + col) };
+  return { lat: rowLat(1500 + row), lon: colLon(3500 + col) };
 }
 
 test('a location inside a pixel with a detection is 0 m from it', (t) => {
@@ -297,7 +297,7 @@ test('size and detections are of all pixels within the mile, and of none beyond'
 });
 
 test('a pixel reached only at its corner counts', (t) => {
-  const corner = { lat: rowLat(LATTICES.conus, 1500) - 0.005, lon: colLon(LATTICES.conus, 3500) + 0.005 };
+  const corner = { lat: rowLat(1500) - 0.005, lon: colLon(3500) + 0.005 };
   const inside = destination(corner, 135, 1.6093);
   const outside = destination(corner, 135, 1.6094);
   t.like(impactOf(inside, hail('2')), { detections: 1 });
@@ -306,7 +306,7 @@ test('a pixel reached only at its corner counts', (t) => {
 });
 
 test('exactly a mile is within it, a millimetre more is not', (t) => {
-  const edge = { lat: rowLat(LATTICES.conus, 1500) - 0.005, lon: colLon(LATTICES.conus, 3500) };
+  const edge = { lat: rowLat(1500) - 0.005, lon: colLon(3500) };
   const at = (metres: number) => destination(edge, 180, metres / 1000);
   t.true(Math.abs(1000 * distanceKm(edge, at(1609.344)) - 1609.344) < 1e-6);
   t.not(impactOf(at(1609.3439), hail('2')), null);
@@ -315,7 +315,7 @@ test('exactly a mile is within it, a millimetre more is not', (t) => {
 
 test('pixels on the other side of the lattice are never near', (t) => {
   const pixels = new Map([[pixelKey(1500, 0), { max_mm: 30, detections: 2 }]]);
-  t.is(impactOf({ lat: rowLat(LATTICES.conus, 1499), lon: colLon(LATTICES.conus, 6999) }, pixels), null);
+  t.is(impactOf({ lat: rowLat(1499), lon: colLon(6999) }, pixels), null);
 });
 
 test('locations without hail are left out, the others keep their order', async (t) => {

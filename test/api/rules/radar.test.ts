@@ -7,7 +7,7 @@ import { pointConfidence } from '../../../api/rules/point-confidence.ts';
 import { radarBlock } from '../../../api/rules/radar-block.ts';
 import { radarCoverageOf, radarGapsOf, type Span } from '../../../api/rules/radar-coverage.ts';
 import { destination, distanceKm, roughDistanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { type DateSeenInPart, GAPS_LISTED_MAX } from '../../../schemas/resources/radar-gaps.ts';
 import { poshOfShi } from '../../../schemas/size.ts';
@@ -257,12 +257,12 @@ function slowDistanceM(from: Position, row: number, col: number): number {
   const steps = 1000;
   const distances: number[] = [];
   for (let step = 0; step <= steps; step++) {
-    const lat = rowLat(LATTICES.conus, row) - 0.005 + (0.01 * step) / steps;
-    const lon = colLon(LATTICES.conus, col) - 0.005 + (0.01 * step) / steps;
+    const lat = rowLat(row) - 0.005 + (0.01 * step) / steps;
+    const lon = colLon(col) - 0.005 + (0.01 * step) / steps;
     for (const edge of [-0.005, 0.005])
       distances.push(
-        distanceKm(from, { lat, lon: colLon(LATTICES.conus, col) + edge }),
-        distanceKm(from, { lat: rowLat(LATTICES.conus, row) + edge, lon }),
+        distanceKm(from, { lat, lon: colLon(col) + edge }),
+        distanceKm(from, { lat: rowLat(row) + edge, lon }),
       );
   }
   return 1000 * Math.min(...distances);
@@ -283,8 +283,8 @@ test('the distance is that of a fine walk along the edge, in every direction', (
       [1, 2],
       [2, -1],
     ] as const) {
-      const row = latRow(LATTICES.conus, point.lat) + dRow;
-      const col = lonCol(LATTICES.conus, point.lon) + dCol;
+      const row = latRow(point.lat) + dRow;
+      const col = lonCol(point.lon) + dCol;
       const slow_m = slowDistanceM(point, row, col);
       t.true(Math.abs(pixelDistanceM(point, row, col) - slow_m) < 0.1);
       t.true(pixelDistanceM(point, row, col) <= slow_m + 0.0001);
@@ -301,8 +301,8 @@ test('the short distance agrees with the geodesic to a tenth of a millimetre wit
 test('every pixel within the distance is looked at', (t) => {
   for (const point of POINTS) {
     const { row0, row1, col0, col1 } = pixelsAround(point, 1609.344);
-    for (let row = latRow(LATTICES.conus, point.lat) - 4; row <= latRow(LATTICES.conus, point.lat) + 4; row++)
-      for (let col = lonCol(LATTICES.conus, point.lon) - 5; col <= lonCol(LATTICES.conus, point.lon) + 5; col++) {
+    for (let row = latRow(point.lat) - 4; row <= latRow(point.lat) + 4; row++)
+      for (let col = lonCol(point.lon) - 5; col <= lonCol(point.lon) + 5; col++) {
         const inReach = row >= row0 && row <= row1 && col >= col0 && col <= col1;
         if (pixelDistanceM(point, row, col) <= 1609.344) t.true(inReach, `${point.lat}: ${row}, ${col}`);
       }

@@ -2,7 +2,6 @@ import test from 'ava';
 import fc from 'fast-check';
 import { drawTiers, type MaximumPixels } from '../../../api/rules/swath-tiers.ts';
 import { drawTiers as publishedTiers } from '../../../pipeline/swath/tiers.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
@@ -81,12 +80,7 @@ sharedTest(
 sharedTest('unsimplified tiers of the real day are those the pipeline publishes', (t) => {
   const pixels = pixelsOf(realField(REAL_DAY));
   const rows = pixels.mm.map((max_mm, i) => dayMaxRow({ row: pixels.row[i], col: pixels.col[i], max_mm }));
-  const published = publishedTiers(
-    rows,
-    DAY,
-    new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 0])),
-    LATTICES.conus,
-  );
+  const published = publishedTiers(rows, DAY, new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 0])));
   t.deepEqual(
     drawTiers(pixels, 19, 0).map(({ threshold_mm, category, geometry }) => ({ threshold_mm, category, geometry })),
     published.map(({ threshold_mm, category, geometry }) => ({

@@ -11,7 +11,7 @@ import {
   verificationHash,
 } from '../../../api/rules/verification.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
-import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import { METHODOLOGY_VERSION, VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../../schemas/units.ts';
@@ -19,8 +19,8 @@ import { METRES_PER_MILE } from '../../../schemas/units.ts';
 const DAY = '2026-05-01';
 const NOON = Date.parse(`${DAY}T12:00:00Z`);
 /** The centre of a pixel. */
-const POINT = { lat: rowLat(LATTICES.conus, 1979), lon: colLon(LATTICES.conus, 3256) };
-const [ROW, COL] = [latRow(LATTICES.conus, POINT.lat), lonCol(LATTICES.conus, POINT.lon)];
+const POINT = { lat: rowLat(1979), lon: colLon(3256) };
+const [ROW, COL] = [latRow(POINT.lat), lonCol(POINT.lon)];
 /** Rows to the north of the point in each band: a row is 0.69 miles, measured to its edge. */
 const NORTH = { '0-1mi': 0, '1-3mi': 3, '3-5mi': 6 } as const;
 type Band = keyof typeof NORTH;
@@ -94,7 +94,7 @@ for (const [minutes, km, corroborated] of [
   test(`a report ${minutes} minutes and ${km} km from the detection ${corroborated ? 'corroborates' : 'does not'}`, (t) => {
     // The detection lies a little south of the point, the report north of it: both within 5 miles, the two farther apart.
     const south = pixel(20, { row: ROW + 2 });
-    const edge = { lat: rowLat(LATTICES.conus, ROW + 2) + 0.005, lon: POINT.lon };
+    const edge = { lat: rowLat(ROW + 2) + 0.005, lon: POINT.lon };
     const seen = { ...report(25, { time: NOON + minutes * 60_000 }), ...destination(edge, 0, km) };
     t.is(only([south], [seen]).ground_truth.corroborated, corroborated);
   });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { entriesOf, foldersOf } from '../../../pipeline/catalogues/stac-items.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../../schemas/geo/lattice.ts';
 import type { Head } from '../../../schemas/head.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 
@@ -41,7 +41,7 @@ test('a collection has an item for each month, over the whole month in UTC, and 
     file('ground-reports', '2024-02'),
     file('collected-reports', 'collected'),
   ];
-  const entries = entriesOf(head('collection-reports', files), LATTICES.conus);
+  const entries = entriesOf(head('collection-reports', files));
   t.deepEqual(
     entries.map(({ id, start_ms, end_ms }) => [id, new Date(start_ms).toISOString(), new Date(end_ms).toISOString()]),
     [
@@ -57,10 +57,7 @@ test('a collection has an item for each month, over the whole month in UTC, and 
 });
 
 test('tables without a date are items of their own, with the name of the table', (t) => {
-  const entries = entriesOf(
-    head('undated', [file('blockage', 'blockage'), file('climatology', 'climatology')]),
-    LATTICES.conus,
-  );
+  const entries = entriesOf(head('undated', [file('blockage', 'blockage'), file('climatology', 'climatology')]));
   t.deepEqual(
     entries.map(({ collection, id }) => `${collection}/${id}`),
     ['undated/blockage', 'undated/climatology'],
@@ -73,13 +70,13 @@ test('the box holds the pixels of all rows, but for those that tell where no rad
     file('cells', 'day', [-99, 34, -97.5, 34.8]),
     file('uncovered', 'day', [-120, 25, -70, 49]),
   ];
-  const [entry] = entriesOf(head('2026-05-01', files), LATTICES.conus);
+  const [entry] = entriesOf(head('2026-05-01', files));
   t.deepEqual(entry?.bbox, [-99.505, 33.995, -97.495, 35.005]);
 });
 
 test('a date without hail has the box of the lattice, and the whole date as its span where no file names a scan', (t) => {
-  const [entry] = entriesOf(head('2026-05-01', [file('frames', 'day')], { storm_day_start_hour: 12 }), LATTICES.conus);
-  t.deepEqual(entry?.bbox, LATTICES.conus.bbox);
+  const [entry] = entriesOf(head('2026-05-01', [file('frames', 'day')], { storm_day_start_hour: 12 }));
+  t.deepEqual(entry?.bbox, LATTICE.bbox);
   t.is(entry?.properties['hail:bbox_of'], 'lattice');
   t.is(new Date(entry?.start_ms ?? 0).toISOString(), '2026-05-01T12:00:00.000Z');
   t.is(new Date(entry?.end_ms ?? 0).toISOString(), '2026-05-02T12:00:00.000Z');
@@ -87,11 +84,11 @@ test('a date without hail has the box of the lattice, and the whole date as its 
 
 test('what is not observed says so in its title', (t) => {
   const title = (source: Head['source']) =>
-    entriesOf(head('2026-05-01', [file('frames', 'day')], { source }), LATTICES.conus)[0]?.title;
+    entriesOf(head('2026-05-01', [file('frames', 'day')], { source }))[0]?.title;
   t.deepEqual([title('observed'), title('simulated')], ['Hail on 2026-05-01', 'Hail on 2026-05-01 (simulated)']);
 });
 
 test('a partition of a kind that the catalogue does not know is left out of it', (t) => {
   t.deepEqual(foldersOf('collection-balloons'), []);
-  t.deepEqual(entriesOf(head('collection-balloons', [file('balloons', 'newest')]), LATTICES.conus), []);
+  t.deepEqual(entriesOf(head('collection-balloons', [file('balloons', 'newest')])), []);
 });

@@ -10,7 +10,7 @@ import validate from 'stac-node-validator';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { listPartitions, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../../schemas/geo/lattice.ts';
 import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
 import { stacSchema } from '../../support/data/stac-schemas.ts';
 import { assetsOf, type FoundAsset, itemsOf, type StacFile, walkStac } from '../../support/data/stac-walk.ts';
@@ -185,7 +185,7 @@ test('an item says its storm date, its span in UTC, its provenance and the box o
     0, 0, 0, 0,
   ];
   t.true(west < box[0] && south < box[1] && east > box[2] && north > box[3]);
-  t.true(west > LATTICES.conus.bbox[0] && east < LATTICES.conus.bbox[2]);
+  t.true(west > LATTICE.bbox[0] && east < LATTICE.bbox[2]);
 });
 
 test('the extent of a collection is that of its items, and its columns are described', async (t) => {

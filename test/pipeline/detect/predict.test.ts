@@ -13,7 +13,7 @@ import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/pr
 import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
 import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
-import { LATTICES, latRow, lonCol } from '../../../schemas/geo/lattice.ts';
+import { latRow, lonCol } from '../../../schemas/geo/lattice.ts';
 import type { ProbSevereObject } from '../../../schemas/tables/radar.ts';
 import { draw } from '../../support/data/draw.ts';
 import { foundCells } from '../../support/data/found-cells.ts';
@@ -169,7 +169,7 @@ const INPUT: ScanInput = {
 test('predictors of a cell are its companions, its area and what its track knows', (t) => {
   const [cell] = findCells(INPUT);
   if (!cell) return t.fail('no cell');
-  const predictors = cellPredictors(LATTICES.conus, cell, SCAN_TIME, { growth_mm_per_min: 0.5, duration_min: 12 });
+  const predictors = cellPredictors(cell, SCAN_TIME, { growth_mm_per_min: 0.5, duration_min: 12 });
   t.like(predictors, { mesh_mm: 30, posh_pct: 60, growth_mm_per_min: 0.5, duration_min: 12 });
   t.is(predictors.area_km2, cell.area_km2);
   // June at 40 N: 4.2 km, and 0.2 km more on a hail day.
@@ -182,7 +182,7 @@ test('a detection outside every cell has the area of its component and no past',
   const [area_km2] = component_area_km2;
   if (!detection || area_km2 === undefined) return t.fail('no detection');
   t.true(Math.abs(area_km2 - 5 * 0.949) < 0.02, `${area_km2} km2`); // five pixels at 40 N
-  t.like(detectionPredictors(LATTICES.conus, detection, area_km2), {
+  t.like(detectionPredictors(detection, area_km2), {
     mesh_mm: 30,
     posh_pct: 60,
     area_km2,
@@ -195,7 +195,7 @@ test('predictors of missing products are null', (t) => {
   const companions = { ...INPUT.companions, posh_pct: null, echo_top_50_km: null };
   const [cell] = findCells({ ...INPUT, companions });
   if (!cell) return t.fail('no cell');
-  const predictors = cellPredictors(LATTICES.conus, cell, SCAN_TIME, { growth_mm_per_min: null, duration_min: null });
+  const predictors = cellPredictors(cell, SCAN_TIME, { growth_mm_per_min: null, duration_min: null });
   t.deepEqual([predictors.posh_pct, predictors.echo_top_50_above_freezing_km], [null, null]);
 });
 
@@ -224,9 +224,9 @@ test('the probability of a detection outside every cell is that of a cell of the
   const [cell] = findCells(INPUT);
   const [detection] = detections;
   if (!detection || !cell) return t.fail('no detection');
-  const alone = hailProbability(detectionPredictors(LATTICES.conus, detection, component_area_km2[0])).probability;
+  const alone = hailProbability(detectionPredictors(detection, component_area_km2[0])).probability;
   const past = { growth_mm_per_min: null, duration_min: null };
-  t.is(alone, hailProbability(cellPredictors(LATTICES.conus, cell, SCAN_TIME, past)).probability);
+  t.is(alone, hailProbability(cellPredictors(cell, SCAN_TIME, past)).probability);
 });
 
 const PROBSEVERE_SCAN_TIME = Date.UTC(2026, 4, 1, 20, 12);
@@ -342,8 +342,7 @@ test('storm cells match like plain objects', (t) => {
 });
 
 const JUNE = Date.UTC(2026, 5, 15);
-const at = (lat: number, lon: number, time_ms = JUNE) =>
-  placeQuality(LATTICES.conus, latRow(LATTICES.conus, lat), lonCol(LATTICES.conus, lon), time_ms, null);
+const at = (lat: number, lon: number, time_ms = JUNE) => placeQuality(latRow(lat), lonCol(lon), time_ms, null);
 
 test('pixels of one 0.1 degree block share their quality', (t) => {
   t.is(at(35.5, -97.3), at(35.45, -97.25));

@@ -5,7 +5,6 @@ import test, { type ExecutionContext } from 'ava';
 import { cataloguesOf } from '../../../pipeline/catalogues/catalogues.ts';
 import { type Fields, type Log, silent } from '../../../pipeline/log.ts';
 import { type Catalogue, type Edition, openCatalogues } from '../../../pipeline/publish/catalogues.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { CATALOGUES } from '../../../schemas/settings.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
@@ -178,7 +177,7 @@ test('a partition whose head cannot be read fails the catalogues, which is said 
   const head = await fs.readFile(path, 'utf8');
   await fs.writeFile(path, '{');
   const { catalogue, calls } = lines();
-  const catalogues = openCatalogues(root, LATTICES.conus, [catalogue], log);
+  const catalogues = openCatalogues(root, [catalogue], log);
   await catalogues.update();
   await catalogues.update();
   t.deepEqual(said, ['Catalogue:Update:Failed stac']);
@@ -191,7 +190,7 @@ test('a partition whose head cannot be read fails the catalogues, which is said 
 test('after a commit that failed, the heads are read again: some of them may have moved', async (t) => {
   const root = await published(t);
   const { catalogue, calls } = lines();
-  const catalogues = openCatalogues(root, LATTICES.conus, [catalogue], silent);
+  const catalogues = openCatalogues(root, [catalogue], silent);
   await catalogues.update();
   const path = join(root, layout.head(DATE));
   const head = JSON.parse(await fs.readFile(path, 'utf8'));

@@ -16,7 +16,6 @@ import { summarize } from '../../../pipeline/publish/summary.ts';
 import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../../../pipeline/publish/tables.ts';
 import { dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { columns, type Table } from '../../../schemas/columns.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type Current, ingestedAt, type Manifest, type PublishedFile } from '../../../schemas/manifest.ts';
 import { type Watch, watches } from '../../../schemas/tables/feeds.ts';
@@ -139,7 +138,7 @@ function scanAt(minute: number, tenths: readonly number[], filled: ScanOfDay['fi
 function maximumOf(scans: readonly ScanOfDay[]): DayMax[] {
   const maximum = emptyDayMaximum();
   for (const scan of scans) updateDayMaximum(maximum, scan);
-  return dayMaxRows(maximum, DAY, LATTICES.conus);
+  return dayMaxRows(maximum, DAY);
 }
 
 test('files of any split of the scans, merged in any order, give the rows of the whole day', async (t) => {

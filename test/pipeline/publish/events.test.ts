@@ -5,7 +5,7 @@ import { collectedRows } from '../../../pipeline/feeds/collected-spans.ts';
 import { uniqueReports } from '../../../pipeline/feeds/unique-reports.ts';
 import { eventDay } from '../../../pipeline/publish/day-products.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
-import { LATTICES, pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
+import { pixelAreaKm2 } from '../../../schemas/geo/lattice.ts';
 import { EventDay } from '../../../schemas/tables/derived.ts';
 import type { CollectedReports, CollectedSpan, FileReport } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
@@ -24,9 +24,9 @@ const FACTS: Parameters<typeof eventDay>[1] = {
 };
 
 test('one pixel is its own box', (t) => {
-  const event = eventDay({ lattice: LATTICES.conus, rows: [1500], cols: [3000] }, FACTS);
+  const event = eventDay({ rows: [1500], cols: [3000] }, FACTS);
   t.is(event.hull, 'POLYGON ((-100 39.99, -99.99 39.99, -99.99 40, -100 40, -100 39.99))');
-  t.true(Math.abs(event.affected_area_km2 / pixelAreaKm2(LATTICES.conus, 1500) - 1) < 1e-6);
+  t.true(Math.abs(event.affected_area_km2 / pixelAreaKm2(1500) - 1) < 1e-6);
 });
 
 test('an event day is what its detections add up to, with the hull of their pixels and its centre inside', (t) => {
@@ -48,17 +48,14 @@ test('the order of the pixels changes nothing, nor does one that is named twice'
   const { rows, cols } = drawPixels(`
     1 . 1 1
     1 1 . 1`);
-  const day = eventDay({ lattice: LATTICES.conus, rows, cols }, FACTS);
-  const turned = { lattice: LATTICES.conus, rows: [...rows].reverse(), cols: [...cols].reverse() };
+  const day = eventDay({ rows, cols }, FACTS);
+  const turned = { rows: [...rows].reverse(), cols: [...cols].reverse() };
   t.deepEqual(eventDay(turned, FACTS), day);
-  t.deepEqual(
-    eventDay({ lattice: LATTICES.conus, rows: [...rows, ...turned.rows], cols: [...cols, ...turned.cols] }, FACTS),
-    day,
-  );
+  t.deepEqual(eventDay({ rows: [...rows, ...turned.rows], cols: [...cols, ...turned.cols] }, FACTS), day);
 });
 
 test('an event day without a pixel is refused', (t) => {
-  t.throws(() => eventDay({ lattice: LATTICES.conus, rows: [], cols: [] }, FACTS), {
+  t.throws(() => eventDay({ rows: [], cols: [] }, FACTS), {
     instanceOf: RangeError,
     message: /no pixels were given/,
   });

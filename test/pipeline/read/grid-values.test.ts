@@ -5,7 +5,6 @@ import type { Grid } from '../../../pipeline/grid.ts';
 import { checkGridValues } from '../../../pipeline/read/grid-values.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { PRODUCTS, type Product } from '../../../pipeline/read/products.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
 const SIDE = 120;
@@ -23,7 +22,7 @@ function windowOf(product: Product, values: readonly number[], step_tenths = 1):
     product: product.name,
     scan_time: 0,
     simulated: false,
-    window: { lattice: LATTICES.conus, row0: 1500, col0: 3000, rows: packed.length / SIDE, cols: SIDE },
+    window: { row0: 1500, col0: 3000, rows: packed.length / SIDE, cols: SIDE },
     packed,
     reference,
     binary_scale: Math.log2(step_tenths),
@@ -95,7 +94,7 @@ for (const [name, file] of [
           const packed = grid.packed.slice(0, 10_000);
           for (let r = 0; r < 100; r++)
             packed.set(grid.packed.subarray((row0 + r) * cols + col0, (row0 + r) * cols + col0 + 100), 100 * r);
-          const cut = { ...grid, packed, window: { lattice: LATTICES.conus, row0, col0, rows: 100, cols: 100 } };
+          const cut = { ...grid, packed, window: { row0, col0, rows: 100, cols: 100 } };
           checkGridValues(cut, product, `row ${row0}, column ${col0}`);
           taken += 1;
         }

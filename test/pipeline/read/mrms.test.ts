@@ -10,7 +10,6 @@ import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms
 import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { draw } from '../../support/data/draw.ts';
 import {
   complexPacking,
@@ -60,7 +59,7 @@ test('a MESH file becomes a grid on its window of the lattice', (t) => {
     unit: 'mm',
     scan_time: Date.parse('2024-05-01T20:12:34Z'),
     simulated: false,
-    window: { lattice: LATTICES.conus, row0: 100, col0: 200, rows: 3, cols: 6 },
+    window: { row0: 100, col0: 200, rows: 3, cols: 6 },
     reference: -30,
     binary_scale: 0,
     decimal_scale: 1,
@@ -136,12 +135,20 @@ for (const [title, file, reason] of [
     tiny({ columns: 2, rows: 2, la1: 50_000_000 }),
     /first point 50 -129.995 is off the lattice/,
   ],
-  ['rows beyond the lattice', tiny({ columns: 1, rows: 2, la1: 20_005_000 }), /leaves the 3500 x 7000 lattice/],
-  ['columns beyond the lattice', tiny({ columns: 2, rows: 1, lo1: 299_995_000 }), /leaves the 3500 x 7000 lattice/],
+  [
+    'rows beyond the lattice',
+    tiny({ columns: 1, rows: 2, la1: 20_005_000 }),
+    /expected a window of the CONUS lattice of 3500 x 7000$/,
+  ],
+  [
+    'columns beyond the lattice',
+    tiny({ columns: 2, rows: 1, lo1: 299_995_000 }),
+    /expected a window of the CONUS lattice of 3500 x 7000$/,
+  ],
   [
     'a first point north of the lattice',
     tiny({ columns: 1, rows: 1, la1: 72_005_000 }),
-    /leaves the 3500 x 7000 lattice/,
+    /expected a window of the CONUS lattice of 3500 x 7000$/,
   ],
   ['two fields', Buffer.concat([tiny({ columns: 1, rows: 1 }), tiny({ columns: 1, rows: 1 })]), /2 fields, expected 1/],
   [
@@ -178,13 +185,13 @@ for (const [title, file, reason] of [
 
 test('first points may be off by two microdegrees, as real headers are', (t) => {
   const grid = readGrid(tiny({ columns: 2, rows: 2, la1: 54_995_002, lo1: 230_004_998 }), 'x');
-  t.deepEqual(grid.window, { lattice: LATTICES.conus, row0: 0, col0: 0, rows: 2, cols: 2 });
+  t.deepEqual(grid.window, { row0: 0, col0: 0, rows: 2, cols: 2 });
   t.throws(() => readGrid(tiny({ columns: 2, rows: 2, la1: 54_995_003 }), 'x'), { message: /off the lattice/ });
 });
 
 test('the last row and column of the lattice belong to it', (t) => {
   const { window } = readGrid(tiny({ columns: 1, rows: 1, la1: 20_005_000, lo1: 299_995_000 }), 'x');
-  t.deepEqual(window, { lattice: LATTICES.conus, row0: 3499, col0: 6999, rows: 1, cols: 1 });
+  t.deepEqual(window, { row0: 3499, col0: 6999, rows: 1, cols: 1 });
 });
 
 test('a hail field holds the pixels above 0 and counts covered and uncovered apart', (t) => {
@@ -195,7 +202,7 @@ function gridOf(packed: Grid['packed'], cols: number, change: Partial<Grid> = {}
   return {
     ...readGrid(meshFile(), 'x'),
     packed,
-    window: { lattice: LATTICES.conus, row0: 0, col0: 0, rows: packed.length / cols, cols },
+    window: { row0: 0, col0: 0, rows: packed.length / cols, cols },
     ...change,
   };
 }
@@ -250,7 +257,7 @@ test('companion values: nothing is 0 for VIL and unknown for an echo top, no cov
 test('a companion on a smaller window is unknown outside it', (t) => {
   const mesh = hailField(gridOf(Uint16Array.from([130, 130, 130]), 3));
   const companion = gridOf(Uint16Array.from([155]), 1, {
-    window: { lattice: LATTICES.conus, row0: 0, col0: 1, rows: 1, cols: 1 },
+    window: { row0: 0, col0: 1, rows: 1, cols: 1 },
   });
   t.deepEqual([...sampleAtPixels(companion, mesh)], [Number.NaN, 12.5, Number.NaN]);
 });
@@ -301,21 +308,14 @@ sharedTest('the real scans become hail fields with the counts and sums of ecCode
   }
 });
 
-for (const [lattice, name, place] of [
-  [LATTICES.caribbean, 'MRMS_EchoTop_18_00.50_20161015-133230.grib2', null],
-  // Its positions are rounded to thousandths of a degree; the largest value and its place are those that ecCodes found.
-  [LATTICES.guam, 'GUAM_MRMS_MultiSensor_QPE_01H_Pass1_00.00_20220601-120000.grib2.gz', [527, 872, 9.1]],
-] as const)
-  sharedTest(`the real ${lattice.title} grid fills its lattice, and a root of another refuses it by name`, (t) => {
-    const bytes = readFileSync(sharedData('mrms', name));
-    const grid = readGrid(bytes, name);
-    t.deepEqual(grid.window, { lattice, row0: 0, col0: 0, rows: lattice.rows, cols: lattice.cols });
-    if (place !== null) t.is(sampleGrid(grid, place[0], place[1]), place[2]);
-    t.throws(() => readGrid(bytes, name, undefined, LATTICES.conus), {
-      instanceOf: BadInput,
-      message: new RegExp(`is a grid of the ${lattice.title} lattice, .* HAIL_LATTICE=${lattice.name}$`),
-    });
+sharedTest('a real grid of the Caribbean is refused by its lattice', (t) => {
+  const name = 'MRMS_EchoTop_18_00.50_20161015-133230.grib2';
+  t.throws(() => readGrid(readFileSync(sharedData('mrms', name)), name), {
+    instanceOf: BadInput,
+    message:
+      /first point 24\.995 -89\.995 with 1500 x 3000 points, expected a window of the CONUS lattice of 3500 x 7000$/,
   });
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-read-scan-'));
 test.after.always(() => rmSync(folder, { recursive: true }));
@@ -372,7 +372,6 @@ function named(location: string, time_ms = SCAN_TIME): NamedFile {
 
 function files(change: Partial<ScanFiles> = {}): ScanFiles {
   return {
-    lattice: LATTICES.conus,
     scan_time: SCAN_TIME,
     mesh,
     companions: {},
@@ -553,7 +552,7 @@ function blocks(picture: string, no_coverage: number | null = -3): Grid {
     unit: 'mm',
     scan_time: 0,
     simulated: false,
-    window: { lattice: LATTICES.conus, row0: 1500, col0: 3000, rows: rows.length, cols: rows[0].length },
+    window: { row0: 1500, col0: 3000, rows: rows.length, cols: rows[0].length },
     packed: Uint8Array.from(rows.flat()),
     reference: -30,
     binary_scale: 0,

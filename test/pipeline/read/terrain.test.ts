@@ -7,7 +7,6 @@ import { BadInput } from '../../../pipeline/error.ts';
 import { openDem } from '../../../pipeline/read/dem.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { type DemFile, demFile, KEY, withFloat } from '../../support/data/dem.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 import { scratch } from '../../support/data/world.ts';
@@ -218,7 +217,7 @@ const VALUES = [-3, -1, 0.8, 20.8, 82.8, 150];
 
 test('pixels of a GeoTIFF become tenths on their window of the lattice', async (t) => {
   const { packed, ...grid } = await readGeotiff(made(VALUES), 'x.tif', ORIGIN);
-  t.deepEqual(grid.window, { lattice: LATTICES.conus, row0: 100, col0: 100, rows: 2, cols: 3 });
+  t.deepEqual(grid.window, { row0: 100, col0: 100, rows: 2, cols: 3 });
   t.deepEqual([...packed], [0, 20, 38, 238, 858, 1530]);
   t.deepEqual([grid.product, grid.scan_time, grid.reference, grid.decimal_scale], ['MESH', ORIGIN.scan_time, -30, 1]);
 });
@@ -236,13 +235,21 @@ for (const [title, file, reason] of [
   ],
   ['strips of half a row', withFloat(made(VALUES), 278, 0.5), /block height of 0.5 pixels, expected a whole number/],
   ['a width of 2.5 pixels', withFloat(made(VALUES), 256, 2.5), /width of 2.5 pixels, expected a whole number/],
-  ['a step that is not the lattice', made(VALUES, { step: 0.02 }), /expected a window of the 0.01 degree lattice/],
+  [
+    'a step that is not the lattice',
+    made(VALUES, { step: 0.02 }),
+    /expected a window of the CONUS lattice of 3500 x 7000 pixels/,
+  ],
   [
     'edges between the pixels of the lattice',
     made(VALUES, { west: -129.005 }),
-    /expected a window of the 0.01 degree lattice/,
+    /expected a window of the CONUS lattice of 3500 x 7000 pixels/,
   ],
-  ['pixels beyond the lattice', made(VALUES, { west: -60.02 }), /expected a window of the 0.01 degree lattice/],
+  [
+    'pixels beyond the lattice',
+    made(VALUES, { west: -60.02 }),
+    /expected a window of the CONUS lattice of 3500 x 7000 pixels/,
+  ],
   [
     'values that are no tenths',
     made([1.25, 0, 0, 0, 0, 0]),

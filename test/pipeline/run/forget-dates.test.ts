@@ -9,7 +9,6 @@ import { forgetOldDates } from '../../../pipeline/run/forget-dates.ts';
 import { writeScans } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { cells, detections } from '../../../schemas/tables/radar.ts';
 import { MS_PER_DAY, MS_PER_MIN } from '../../../schemas/time.ts';
@@ -21,7 +20,7 @@ import { asObserved, onRoot, scratch } from '../../support/data/world.ts';
 serveFiles();
 
 const KEEP_DATES = 7;
-const WINDOW = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, cols: 200 };
+const WINDOW = { row0: 1900, col0: 3200, rows: 150, cols: 200 };
 
 /** Raw files of the simulated scans of the five minutes after an instant. */
 async function scansAfter(t: ExecutionContext, from_ms: number): Promise<readonly SourceFile[]> {

@@ -9,7 +9,6 @@ import { takeLock } from '../../../pipeline/publish/lock.ts';
 import { planIngest } from '../../../pipeline/run/plan-ingest.ts';
 import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { scansBetween } from '../../support/data/small-world.ts';
@@ -20,7 +19,6 @@ import { command } from '../../support/kill/killed.ts';
 const evening = () => scansBetween('00:00', '00:10');
 
 const settings = (data_root: string, mrms_url = 'https://mrms.example', now_ms = NOW_MS): Config => ({
-  lattice: LATTICES.conus,
   data_root,
   mrms_url,
   web: { spc_url: '', lsr_url: '', nws_url: '', user_agent: 'test' },
@@ -103,28 +101,14 @@ test('files that no scan is made from are named with their status', async (t) =>
   t.deepEqual(plan.unknown_files, ['notes.txt']);
 });
 
-test('grids of another lattice are named with it and with the setting that takes them, and are no unknown names', async (t) => {
+test('grids of regions beside CONUS are unknown names', async (t) => {
   const folder = await scratch(t, 'from');
   const grid = 'MESH_00.50/20260501/MRMS_MESH_00.50_20260501-013000.grib2';
-  const names = [`ALASKA/${grid}`, `CONUS/${grid}`, 'GUAM/notes.txt'];
+  const names = [`ALASKA/${grid}`, `CONUS/${grid}`];
   for (const name of names) await put(folder, name, tinyGrid('any'));
   const plan = await planIngest(settings(await scratch(t)), { kind: 'dir', folder });
   t.is(plan.scans.length, 1);
-  t.deepEqual([plan.other_lattice_files.map(({ file }) => file), plan.unknown_files], [[names[0]], [names[2]]]);
-  const text = planText(plan);
-  t.true(text.split('\n').every((line) => line.length <= 80));
-  t.regex(
-    text.replace(/\s+/g, ' '),
-    /1 file, such as ALASKA\S+: is a grid of the Alaska lattice, expected one of the CONUS lattice,.* HAIL_LATTICE=alaska/,
-  );
-
-  const alaska = await planIngest({ ...settings(await scratch(t)), lattice: LATTICES.alaska }, { kind: 'dir', folder });
-  t.deepEqual(
-    alaska.other_lattice_files.map(({ file }) => file),
-    [names[1]],
-  );
-  const run = await command(await scratch(t), ['ingest', '--from', folder, '--no-progress']);
-  t.regex(run.stdout, /1 file of other lattices left alone:\n {2}ALASKA\S+: is a grid of the Alaska lattice/);
+  t.deepEqual(plan.unknown_files, [names[0]]);
 });
 
 test('a file that a run rejected is planned as rejected', async (t) => {

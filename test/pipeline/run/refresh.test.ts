@@ -15,7 +15,6 @@ import { ingestFeedFolder } from '../../../pipeline/run/folder-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { WHOLE_COLLECTION } from '../../../schemas/collections.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
@@ -131,7 +130,7 @@ test('of an evening of the simulator every file of a feed is used, and nothing e
   const span = { from_ms: config.now() - 4 * 60_000, to_ms: config.now(), out: folder };
   const scenario = {
     seed: 1,
-    window: { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 60, cols: 60 },
+    window: { row0: 1900, col0: 3200, rows: 60, cols: 60 },
     day_type: 'outbreak',
     steady: true,
     sites: WSR88D,

@@ -7,7 +7,6 @@ import { type Outcome, openReadAhead, type ReadScan, startReadPool } from '../..
 import { type LateScan, plannedScans, planRun, scansOf } from '../../../pipeline/scans/run-plan.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { openFileIndex, planScans, SCAN_PRODUCTS, type ScanPlan } from '../../../pipeline/sources/plan.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import type { CommittedScan } from '../../../schemas/manifest.ts';
 import { scanId } from '../../../schemas/time.ts';
 import { draw } from '../../support/data/draw.ts';
@@ -49,7 +48,6 @@ function reading(files: readonly SourceFile[], bad: readonly SourceFile[], failu
   index.add(files);
   const readAhead = openReadAhead({ read: readFiles, close: async () => {} }, index, {
     storm_day_start_hour: 0,
-    lattice: LATTICES.conus,
   });
   const read = async (scan: ScanPlan, upcoming: readonly ScanPlan[], work: typeof whole) => {
     while (true) {
@@ -120,7 +118,6 @@ test('a MESH file that is refused after it was read is put aside, and its scan i
 
 const FILES = {
   scan_time: 0,
-  lattice: LATTICES.conus,
   mesh: '/nowhere/mesh.grib2',
   companions: {},
   probsevere: null,

@@ -9,7 +9,6 @@ import {
 } from '../../../pipeline/swath/accumulate.ts';
 import { advectBetween, type FilledPixel, type ScanField } from '../../../pipeline/swath/advect-between.ts';
 import { drawTiers } from '../../../pipeline/swath/tiers.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
 import { Swath } from '../../../schemas/tables/derived.ts';
@@ -53,7 +52,7 @@ function maximumOf(...scans: ScanOfDay[]): DayMaximum {
 const minute = (time: number | null) => (time === null ? null : (time - DAY_MS) / 60_000);
 
 test('one row per pixel from 5 mm on, with its place on the lattice', (t) => {
-  const rows = dayMaxRows(maximumOf(scan(0, [[49, 50, 100]])), DAY, LATTICES.conus);
+  const rows = dayMaxRows(maximumOf(scan(0, [[49, 50, 100]])), DAY);
   t.deepEqual(
     rows.map(({ row, col, lat, lon, geohash5, max_mm }) => ({ row, col, lat, lon, geohash5, max_mm })),
     [
@@ -78,7 +77,6 @@ test('the maximum keeps its time, confidence and companions; times widen and cou
       scan(8, [[60]], posh(0)),
     ),
     DAY,
-    LATTICES.conus,
   );
   t.is(rows.length, 1);
   const {
@@ -97,17 +95,17 @@ test('the maximum keeps its time, confidence and companions; times widen and cou
 });
 
 test('below 10 mm there is no detection: no times, no counts, no confidence', (t) => {
-  const [row] = dayMaxRows(maximumOf(scan(0, [[99]])), DAY, LATTICES.conus) as [DayMax];
+  const [row] = dayMaxRows(maximumOf(scan(0, [[99]])), DAY) as [DayMax];
   t.deepEqual([row.first_detected, row.last_detected, row.detection_scans, row.confidence], [null, null, 0, null]);
 });
 
 test('the earliest of equal maxima counts, whichever came first', (t) => {
   const later = maximumOf(scan(6, [[200]]), scan(4, [[200]]));
-  t.is(minute((dayMaxRows(later, DAY, LATTICES.conus)[0] as DayMax).max_time), 4);
+  t.is(minute((dayMaxRows(later, DAY)[0] as DayMax).max_time), 4);
 });
 
 test('sizes above 150 mm are stored as 150', (t) => {
-  t.is((dayMaxRows(maximumOf(scan(0, [[6800]])), DAY, LATTICES.conus)[0] as DayMax).max_mm, 150);
+  t.is((dayMaxRows(maximumOf(scan(0, [[6800]])), DAY)[0] as DayMax).max_mm, 150);
 });
 
 test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
@@ -120,13 +118,13 @@ test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
     ),
   );
   const mark = (row: DayMax) => [row.col, row.max_mm, row.interpolated];
-  t.deepEqual(dayMaxRows(maximum, DAY, LATTICES.conus).map(mark), [
+  t.deepEqual(dayMaxRows(maximum, DAY).map(mark), [
     [3500, 8, false],
     [3500, 30, true],
     [3501, 8, false],
   ]);
   updateDayMaximum(maximum, scan(10, [[310, 0]]));
-  t.deepEqual(dayMaxRows(maximum, DAY, LATTICES.conus).map(mark), [
+  t.deepEqual(dayMaxRows(maximum, DAY).map(mark), [
     [3500, 31, false],
     [3501, 8, false],
   ]);
@@ -134,7 +132,7 @@ test('a filled pixel is marked, and gone once a scan has seen as much', (t) => {
 
 test('a filled pixel counts no scan and has no detection times', (t) => {
   const maximum = maximumOf(filling({ row: 1500, col: 3500, mm: 30, time: DAY_MS }));
-  const [row] = dayMaxRows(maximum, DAY, LATTICES.conus) as [DayMax];
+  const [row] = dayMaxRows(maximum, DAY) as [DayMax];
   t.deepEqual([row.detection_scans, row.severe_scans, row.first_detected, row.confidence], [0, 0, null, null]);
 });
 
@@ -147,7 +145,7 @@ test('rows come in squares of half a degree, then by row and column', (t) => {
   ] as const;
   const maximum = maximumOf(filling(...places.map(([row, col]) => ({ row, col, mm: 10, time: DAY_MS }))));
   t.deepEqual(
-    dayMaxRows(maximum, DAY, LATTICES.conus).map(({ row, col }) => [row, col]),
+    dayMaxRows(maximum, DAY).map(({ row, col }) => [row, col]),
     [
       [0, 49],
       [49, 0],
@@ -273,7 +271,7 @@ const NO_COUNTS = new Map(SIZE_BANDS.map((band) => [band.threshold_mm as number,
 
 test('tiers are cumulative and inclusive, an empty one is absent', (t) => {
   const rows = [18.9, 19, 24.9, 25, 63].map((max_mm, i) => dayMaxRow({ col: 3000 + 2 * i, max_mm }));
-  const tiers = drawTiers(rows, DAY, NO_COUNTS, LATTICES.conus);
+  const tiers = drawTiers(rows, DAY, NO_COUNTS);
   t.deepEqual(
     tiers.map(({ threshold_mm, category, pixels }) => [threshold_mm, category, pixels]),
     [
@@ -290,14 +288,14 @@ test('tiers are cumulative and inclusive, an empty one is absent', (t) => {
 });
 
 test('a day below 19 mm has no tiers', (t) =>
-  t.deepEqual(drawTiers([dayMaxRow({ max_mm: 18.9 })], DAY, NO_COUNTS, LATTICES.conus), []));
+  t.deepEqual(drawTiers([dayMaxRow({ max_mm: 18.9 })], DAY, NO_COUNTS), []));
 
 test('interpolated pixels shape the polygon and the area, never the largest size or the times', (t) => {
   const rows = [
     dayMaxRow({ col: 3000, max_mm: 26, first_detected: DAY_MS + 1, last_detected: DAY_MS + 2 }),
     dayMaxRow({ col: 3001, max_mm: 30, interpolated: true, first_detected: null, last_detected: null }),
   ];
-  const [nickel] = drawTiers(rows, DAY, NO_COUNTS, LATTICES.conus);
+  const [nickel] = drawTiers(rows, DAY, NO_COUNTS);
   t.is(nickel?.pixels, 2);
   t.is(nickel?.max_size_mm, 26);
   t.deepEqual([nickel?.first_detected, nickel?.last_detected], [DAY_MS + 1, DAY_MS + 2]);
@@ -305,7 +303,7 @@ test('interpolated pixels shape the polygon and the area, never the largest size
 
 test('a pixel that was seen and filled is one pixel of the tier', (t) => {
   const rows = [dayMaxRow({ max_mm: 20 }), dayMaxRow({ max_mm: 30, interpolated: true })];
-  const tiers = drawTiers(rows, DAY, NO_COUNTS, LATTICES.conus);
+  const tiers = drawTiers(rows, DAY, NO_COUNTS);
   t.deepEqual(
     tiers.map(({ pixels }) => pixels),
     [1, 1],
@@ -314,7 +312,7 @@ test('a pixel that was seen and filled is one pixel of the tier', (t) => {
 
 test('detections of a tier are the count given for its bound', (t) => {
   const counts = new Map(SIZE_BANDS.map((band, i) => [band.threshold_mm as number, 100 - i]));
-  const tiers = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts, LATTICES.conus);
+  const tiers = drawTiers([dayMaxRow({ max_mm: 30 })], DAY, counts);
   t.deepEqual(
     tiers.map(({ n_detections }) => n_detections),
     [100, 99],
@@ -322,7 +320,7 @@ test('detections of a tier are the count given for its bound', (t) => {
 });
 
 test('a bound without a count is refused by name', (t) => {
-  t.throws(() => drawTiers([dayMaxRow({ max_mm: 30 })], DAY, new Map([[19, 1]]), LATTICES.conus), { message: /25 mm/ });
+  t.throws(() => drawTiers([dayMaxRow({ max_mm: 30 })], DAY, new Map([[19, 1]])), { message: /25 mm/ });
 });
 
 sharedTest('tiers of the real 24-hour maximum have the pixels and areas that independent tools found', (t) => {
@@ -335,7 +333,7 @@ sharedTest('tiers of the real 24-hour maximum have the pixels and areas that ind
     max_reflectivity_dbz: null,
   };
   updateDayMaximum(maximum, { scan_time: DAY_MS, mesh: realField(REAL_DAY), companions, detections: [], filled: [] });
-  const tiers = drawTiers(dayMaxRows(maximum, DAY, LATTICES.conus), DAY, NO_COUNTS, LATTICES.conus);
+  const tiers = drawTiers(dayMaxRows(maximum, DAY), DAY, NO_COUNTS);
   t.deepEqual(
     tiers.map(({ threshold_mm, pixels, area_km2 }) => [threshold_mm, pixels, Math.round(area_km2 * 10) / 10]),
     [

@@ -11,7 +11,7 @@ import { type DailyTilesContent, drawDailyTiles } from '../../../pipeline/tiles/
 import { drawReflectivityTiles } from '../../../pipeline/tiles/reflectivity-tiles.ts';
 import { drawScanTiles, type ScanTilesContent } from '../../../pipeline/tiles/scan-tiles.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
-import { LATTICES, ROW_STRIDE } from '../../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../../schemas/geo/lattice.ts';
 import type { MultiPolygon, Ring } from '../../../schemas/geo/rings.ts';
 import { REFLECTIVITY_COLORS } from '../../../schemas/palette.ts';
 import { SIZE_BANDS } from '../../../schemas/size.ts';
@@ -157,7 +157,6 @@ const SWATHS = drawTiers(
   [20, 30, 30, 40].map((max_mm, i) => dayMaxRow({ col: 3000 + i, max_mm })),
   DAY,
   COUNTS,
-  LATTICES.conus,
 );
 const minute = (n: number) => DAY_MS + n * 60_000;
 const TRACK = [
@@ -167,7 +166,6 @@ const TRACK = [
   trackPoint({ scan_time: minute(6), state: 'ended', lon: -99.8, estimated_size_mm: 31 }),
 ];
 const DAILY_CONTENT: DailyTilesContent = {
-  lattice: LATTICES.conus,
   storm_date: DAY,
   swaths: SWATHS,
   tracks: TRACK,
@@ -226,7 +224,6 @@ sharedTest('the tiers of the real day open at every zoom and every tile decodes'
     rows.map((row, i) => dayMaxRow({ row, col: cols[i], max_mm: tenths(i) })),
     DAY,
     COUNTS,
-    LATTICES.conus,
   );
   const archive = await openArchive(drawDailyTiles({ ...DAILY_CONTENT, swaths }));
   t.is(archive.header.numAddressedTiles, archive.coords.length);
@@ -246,7 +243,7 @@ function cornerAt(tile: { x: number; y: number }, x: number, y: number) {
   const world = EXTENT * 2 ** MAX_ZOOM;
   const lon = ((tile.x * EXTENT + x) / world - 0.5) * 360;
   const lat = (Math.atan(Math.sinh(Math.PI * (1 - (2 * (tile.y * EXTENT + y)) / world))) * 180) / Math.PI;
-  return { col: Math.round((lon - LATTICES.conus.west) * 100), row: Math.round((LATTICES.conus.north - lat) * 100) };
+  return { col: Math.round((lon - LATTICE.west) * 100), row: Math.round((LATTICE.north - lat) * 100) };
 }
 
 /**
@@ -254,7 +251,7 @@ function cornerAt(tile: { x: number; y: number }, x: number, y: number) {
  * Throws where two bands overlap or two tiles disagree.
  */
 async function paintedPixels(archive: OpenArchive): Promise<Uint8Array> {
-  const painted = new Uint8Array(LATTICES.conus.rows * ROW_STRIDE);
+  const painted = new Uint8Array(LATTICE.rows * LATTICE.cols);
   /** Tile that a pixel was painted in last, counted from 1. */
   const painter = new Uint16Array(painted.length);
   const fill = (tile: number, dbz: number, pixel: number) => {
@@ -280,7 +277,7 @@ async function paintedPixels(archive: OpenArchive): Promise<Uint8Array> {
         cols.sort((a, b) => a - b);
         for (let k = 0; k < cols.length; k += 2)
           for (let col = cols[k] as number; col < (cols[k + 1] as number); col++)
-            fill(index + 1, Number(feature.properties.dbz), row * ROW_STRIDE + col);
+            fill(index + 1, Number(feature.properties.dbz), row * LATTICE.cols + col);
       }
     }
   }
@@ -311,7 +308,7 @@ sharedTest(
       t.is(found, count, `${bound} dBZ and more`);
     }
     for (const { row, col, value } of expected.points)
-      t.is(painted[row * ROW_STRIDE + col], value < 20 ? 0 : 5 * Math.floor(value / 5), `${value} at ${row}, ${col}`);
+      t.is(painted[row * LATTICE.cols + col], value < 20 ? 0 : 5 * Math.floor(value / 5), `${value} at ${row}, ${col}`);
     t.is(archive.header.maxZoom, MAX_ZOOM);
   },
 );
@@ -326,7 +323,7 @@ test('a band is painted from its bound on, the strongest of a square at lower zo
   );
   const painted = await paintedPixels(archive);
   const first = painted.indexOf(20) - 1;
-  const rows = [0, 1, 2].map((row) => [...painted.slice(first + row * ROW_STRIDE, first + row * ROW_STRIDE + 4)]);
+  const rows = [0, 1, 2].map((row) => [...painted.slice(first + row * LATTICE.cols, first + row * LATTICE.cols + 4)]);
   t.deepEqual(rows, [
     [0, 20, 20, 25],
     [0, 70, 75, 75],
@@ -351,7 +348,7 @@ test('a composite of noise is refused before any outline is traced', (t) => {
   const packed = Uint16Array.from({ length: 2_100_000 }, (_, i) => 9990 + 200 + 300 * (i % 2));
   const noise = {
     ...composite([]),
-    window: { lattice: LATTICES.conus, row0: 0, col0: 0, rows: 300, cols: 7000 },
+    window: { row0: 0, col0: 0, rows: 300, cols: 7000 },
     packed,
   };
   const error = t.throws(() => drawReflectivityTiles({ composite: noise, uncovered: null, subject: 'a file' }), {
@@ -425,9 +422,8 @@ sharedTest('every tier in every tile of a real day is valid as decoded, at every
     Array.from(rows, (row, i) => dayMaxRow({ row, col: cols[i], max_mm: 19 + ((7 * row + 3 * i) % 30) })),
     DAY,
     new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 1])),
-    LATTICES.conus,
   );
-  const content = { storm_date: DAY, swaths, tracks: [], data_time: null, lattice: LATTICES.conus, ...SHOWN };
+  const content = { storm_date: DAY, swaths, tracks: [], data_time: null, ...SHOWN };
   const { faults, byZoom } = await inspect(await openArchive(drawDailyTiles(content)), 'swaths');
   t.deepEqual(faults, []);
   t.is(byZoom.size, 11);

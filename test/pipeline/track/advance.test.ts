@@ -7,7 +7,7 @@ import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { trackId } from '../../../pipeline/track/track-id.ts';
 import { growthRate, nextTrend, recentSizes, type SizeAt, STEADY, trendWord } from '../../../pipeline/track/trend.ts';
-import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { TrackPoint, type Trend } from '../../../schemas/tables/radar.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
@@ -56,7 +56,7 @@ function scan(
   cells: readonly TrackCell[],
   pattern_motion: TrackScan['pattern_motion'] = null,
 ): TrackScan {
-  return { lattice: LATTICES.conus, scan_time: START + minute * MS_PER_MIN, cells, pattern_motion };
+  return { scan_time: START + minute * MS_PER_MIN, cells, pattern_motion };
 }
 
 /** Steps of scans in order; a list of cells is a scan two minutes after the one before. */
@@ -550,7 +550,6 @@ function followCrossing(storms: readonly Storm[]): { steps: TrackStep[]; trackOf
     const field = frame(storms, k, noise);
     const cells = trackCells(field, findObjects(field, 100, 8));
     const step = advanceTracks(live, {
-      lattice: LATTICES.conus,
       scan_time: 1_760_000_000_000 + 120_000 * k,
       cells,
       pattern_motion: null,
@@ -560,8 +559,8 @@ function followCrossing(storms: readonly Storm[]): { steps: TrackStep[]; trackOf
     const tracked = live.tracks.filter((track) => track.missed_scans === 0);
     storms.forEach(({ row, col, south, east }, i) => {
       const truth = {
-        lat: rowLat(LATTICES.conus, ROW0 + row + south * k),
-        lon: colLon(LATTICES.conus, COL0 + col + east * k),
+        lat: rowLat(ROW0 + row + south * k),
+        lon: colLon(COL0 + col + east * k),
       };
       const distances = tracked.map((track) => {
         const off = offsetKm(truth, { lat: track.centroid_lat, lon: track.centroid_lon });

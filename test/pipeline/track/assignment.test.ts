@@ -8,7 +8,6 @@ import { noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { cellAtPixel, maskOf, maskPixels, sharedPixels } from '../../../pipeline/track/mask.ts';
 import { partitionCells } from '../../../pipeline/track/partition-cells.ts';
 import type { CellPart, TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { csi, type ObjectFrame, overlapAt } from '../../bench/track-scores.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { START } from '../../support/data/parting.ts';
@@ -135,7 +134,6 @@ function frames(count: number, east_km_min: number | null): ObjectFrame[] {
     const { rows, cols } = square(1500, 3500 + 2 * k);
     const velocity = east_km_min === null ? null : { east: east_km_min, north: 0 };
     return {
-      lattice: LATTICES.conus,
       scan_time: START + k * 120_000,
       objects: [{ mask: maskOf(rows, cols), velocity }],
     };
@@ -167,7 +165,6 @@ test('pixels under two objects that move onto each other count once', (t) => {
   const [a, b] = [square(1500, 3500), square(1500, 3512)];
   const towards = (east: number) => ({ east: east * EAST_KM_MIN, north: 0 });
   const first = {
-    lattice: LATTICES.conus,
     scan_time: START,
     objects: [
       { mask: maskOf(a.rows, a.cols), velocity: towards(3) },
@@ -176,7 +173,6 @@ test('pixels under two objects that move onto each other count once', (t) => {
   };
   const { rows, cols } = square(1500, 3506);
   const second = {
-    lattice: LATTICES.conus,
     scan_time: START + 120_000,
     objects: [{ mask: maskOf(rows, cols), velocity: null }],
   };
@@ -231,7 +227,6 @@ function picture(drawing: string): TrackCell[] {
 /** What the tracks of these cells are two minutes later, without motion. */
 function predictions(cells: readonly TrackCell[]): Prediction[] {
   const { tracks } = advanceTracks(noLiveTracks, {
-    lattice: LATTICES.conus,
     scan_time: 0,
     cells,
     pattern_motion: null,
@@ -239,7 +234,6 @@ function predictions(cells: readonly TrackCell[]): Prediction[] {
   return tracks
     .toSorted((a, b) => a.centroid_lon - b.centroid_lon)
     .map((track) => ({
-      lattice: LATTICES.conus,
       track,
       minutes: 2,
       motion: track.motion,

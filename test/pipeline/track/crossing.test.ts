@@ -2,7 +2,6 @@ import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { disc } from '../../support/data/parting.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
@@ -41,7 +40,6 @@ function crossing(ways: readonly [number, number], step_min: number) {
     const cells = trackCells(field, findObjects(field, 1, 8));
     if (cells.length === 1) merged++;
     const step = advanceTracks(live, {
-      lattice: LATTICES.conus,
       scan_time: START + minute * 60_000,
       cells,
       pattern_motion: null,

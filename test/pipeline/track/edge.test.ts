@@ -3,7 +3,6 @@ import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { cutCells } from '../../../pipeline/track/edge.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { disc } from '../../support/data/parting.ts';
 import { square } from '../../support/data/square.ts';
@@ -28,7 +27,6 @@ function walkOff(south: number, east: number) {
     const cells = trackCells(field, findObjects(field, 1, 8));
     const cut = cutCells(cells, field.window, []);
     const step = advanceTracks(live, {
-      lattice: LATTICES.conus,
       scan_time: START + k * 120_000,
       cells,
       pattern_motion: null,
@@ -67,7 +65,7 @@ for (const [edge, south, east] of [
   });
 
 test('a cell is cut by the edge of the grid and by pixels beside it that no radar covers, not by those farther away', (t) => {
-  const window = { lattice: LATTICES.conus, row0: 1000, col0: 2000, rows: 100, cols: 100 };
+  const window = { row0: 1000, col0: 2000, rows: 100, cols: 100 };
   const unseen = [{ row_first: 1040, row_last: 1049, col_first: 2040, col_last: 2049 }];
   const cells = [square(1000, 2020), square(1034, 2042), square(1033, 2042), square(1042, 2050), square(1042, 2051)];
   t.deepEqual([...cutCells(cells, window, unseen)], [0, 1, 3]);

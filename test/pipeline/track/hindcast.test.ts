@@ -1,7 +1,6 @@
 import test from 'ava';
 import { extendTrail, hindcast, motionShare, type TrailStep } from '../../../pipeline/track/hindcast.ts';
 import { cellAtPixel, maskOf } from '../../../pipeline/track/mask.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { START } from '../../support/data/parting.ts';
 import { square } from '../../support/data/square.ts';
 
@@ -13,8 +12,7 @@ function step(minutes_ago: number, col: number): TrailStep {
 
 /** Share of that motion after the square was found at a column now. */
 function shareOf(found: number, around: readonly number[] = []): number {
-  const judge = (col: number) =>
-    hindcast([step(10, 3500)], START, cellAtPixel([square(1500, col, 10)]), LATTICES.conus);
+  const judge = (col: number) => hindcast([step(10, 3500)], START, cellAtPixel([square(1500, col, 10)]));
   return motionShare(judge(found), around.map(judge));
 }
 
@@ -29,7 +27,7 @@ test('a storm that stayed in place is published without motion, one that crept w
 });
 
 test('nothing known is no reason to shrink a motion', (t) => {
-  t.is(motionShare(hindcast([], START, new Map(), LATTICES.conus), []), 1);
+  t.is(motionShare(hindcast([], START, new Map()), []), 1);
   t.is(shareOf(3600), 1);
 });
 

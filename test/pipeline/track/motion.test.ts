@@ -12,7 +12,7 @@ import { addOffset, kmPerDegree, offsetKm } from '../../../pipeline/track/local-
 import { headingOf, medianVelocity, regionalVelocity, velocityOf } from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
-import { LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
+import { rowLat } from '../../../schemas/geo/lattice.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 
 const HERE = { lat: 40, lon: -97 };
@@ -96,7 +96,7 @@ for (const [south, east] of [
   test(`storms that moved ${south} pixels south and ${east} east in two minutes are found to have done so`, (t) => {
     const heading = patternMotion(storms(0, 0), storms(south, east), 2);
     const velocity = heading && velocityOf(heading);
-    const km = kmPerDegree(rowLat(LATTICES.conus, 1600));
+    const km = kmPerDegree(rowLat(1600));
     t.true(Math.abs((velocity?.north ?? Number.NaN) + (south * 0.01 * km.north) / 2) < 0.05);
     t.true(Math.abs((velocity?.east ?? Number.NaN) - (east * 0.01 * km.east) / 2) < 0.05);
   });

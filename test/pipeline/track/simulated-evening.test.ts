@@ -10,7 +10,6 @@ import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { median } from '../../../pipeline/track/median.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
@@ -86,7 +85,7 @@ test('two hours of simulated supercells: hardly an id switch, and velocities tha
     const field = meshOf(simulateScan(scenario, scan_time));
     const cells = trackCells(field, findCells(scanInput(scan_time, field)));
     const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / 60_000);
-    live = advanceTracks(live, { lattice: LATTICES.conus, scan_time, cells, pattern_motion }).live;
+    live = advanceTracks(live, { scan_time, cells, pattern_motion }).live;
     before = { field, scan_time };
     const seen = live.tracks.filter((track) => track.missed_scans === 0);
     const earlier = new Map(

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { authalicQ } from '../../../schemas/geo/area.ts';
 import { fillPolygons, type PixelRuns } from '../../../schemas/geo/fill.ts';
 import { convexHull, geodesicAreaKm2, pixelHull, ringCentroid } from '../../../schemas/geo/hull.ts';
-import { colLon, LATTICES, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../schemas/geo/rings.ts';
 import { findConflicts } from '../../../schemas/geo/validity.ts';
 import { multiPolygonFromWkt, multiPolygonToWkt, polygonToWkt } from '../../../schemas/geo/wkt.ts';
@@ -71,8 +71,7 @@ test('a single pixel is its own box, counter-clockwise from its north-west corne
   ]);
 });
 
-test('no pixels give no polygons', (t) =>
-  t.deepEqual(traceMultiPolygon({ lattice: LATTICES.conus, rows: [], cols: [] }), []));
+test('no pixels give no polygons', (t) => t.deepEqual(traceMultiPolygon({ rows: [], cols: [] }), []));
 
 test('straight runs of edges become one edge', (t) => {
   const [[ring]] = traceMultiPolygon(
@@ -171,7 +170,7 @@ for (const [what, picture, expected] of [
   });
 
 test('the corners of the lattice are traced to the edge of the grid', (t) => {
-  const rings = traceMultiPolygon({ lattice: LATTICES.conus, rows: [0, 3499], cols: [0, 6999] }).flat();
+  const rings = traceMultiPolygon({ rows: [0, 3499], cols: [0, 6999] }).flat();
   t.deepEqual(rings[0]?.[0], [-130, 55]);
   t.deepEqual(rings[1]?.[2], [-60, 20]);
 });
@@ -184,7 +183,6 @@ test('coordinates are exact hundredths of a degree', (t) => {
 test('the order of the pixels does not matter and a pixel named twice counts once', (t) => {
   const pixels = pixelsFromSeed(3, 25);
   const twice = {
-    lattice: LATTICES.conus,
     rows: [...pixels.rows, ...pixels.rows].reverse(),
     cols: [...pixels.cols, ...pixels.cols].reverse(),
   };
@@ -193,7 +191,7 @@ test('the order of the pixels does not matter and a pixel named twice counts onc
 
 /** Pixels of a square, about two thirds of them, the same for the same seed. */
 function pixelsFromSeed(seed: number, side: number): Pixels {
-  const pixels: Pixels = { lattice: LATTICES.conus, rows: [], cols: [] };
+  const pixels: Pixels = { rows: [], cols: [] };
   let state = seed;
   for (let i = 0; i < side * side; i++) {
     state = (state * 48271) % 2147483647;
@@ -213,7 +211,6 @@ test('any pixels give a valid MultiPolygon of their area, one polygon per 4-conn
     .map(({ side, cells }): Pixels => {
       const chosen = cells.slice(0, side * side).flatMap((on, i) => (on ? [i] : []));
       return {
-        lattice: LATTICES.conus,
         rows: chosen.map((i) => 1500 + Math.floor(i / side)),
         cols: chosen.map((i) => 3000 + (i % side)),
       };
@@ -260,7 +257,7 @@ for (const [mm, groups] of [
     const polygons = traceMultiPolygon(pixels);
     t.is(isValidMultiPolygon(polygons), null);
     t.is(polygons.length, groups);
-    const expected = pixels.rows.reduce((sum, row) => sum + pixelAreaKm2(LATTICES.conus, row), 0);
+    const expected = pixels.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0);
     t.true(Math.abs(ellipsoidAreaKm2(polygons) / expected - 1) < 1e-9);
   });
 
@@ -383,7 +380,7 @@ test('the hull of one pixel is its own box, of two neighbours the box of both', 
   ]);
 });
 
-test('no pixels have no hull', (t) => t.deepEqual(pixelHull({ lattice: LATTICES.conus, rows: [], cols: [] }), []));
+test('no pixels have no hull', (t) => t.deepEqual(pixelHull({ rows: [], cols: [] }), []));
 
 test('the hull holds every corner and at least the area of the pixels', (t) => {
   const hull = pixelHull(SCATTERED);
@@ -394,16 +391,13 @@ test('the hull holds every corner and at least the area of the pixels', (t) => {
       [1, -1],
       [1, 1],
     ] as const)
-      t.true(
-        depth(hull, colLon(LATTICES.conus, SCATTERED.cols[i]) + 0.005 * dx, rowLat(LATTICES.conus, row) + 0.005 * dy) >
-          -1e-12,
-      );
+      t.true(depth(hull, colLon(SCATTERED.cols[i]) + 0.005 * dx, rowLat(row) + 0.005 * dy) > -1e-12);
   });
-  t.true(geodesicAreaKm2(hull) > SCATTERED.rows.reduce((sum, row) => sum + pixelAreaKm2(LATTICES.conus, row), 0));
+  t.true(geodesicAreaKm2(hull) > SCATTERED.rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0));
 });
 
 test('the order of the pixels does not change the hull', (t) => {
-  const shuffled = { lattice: LATTICES.conus, rows: SCATTERED.rows.toReversed(), cols: SCATTERED.cols.toReversed() };
+  const shuffled = { rows: SCATTERED.rows.toReversed(), cols: SCATTERED.cols.toReversed() };
   t.deepEqual(pixelHull(shuffled), pixelHull(SCATTERED));
 });
 
@@ -455,9 +449,7 @@ for (const name of ['whole_grid', 'IL', 'MI'])
       const all = pixelsOf(realField(REAL_DAY), 19);
       const pixels = within(all, bbox ?? [-130, 20, -60, 55]);
       t.is(pixels.rows.length, expected.pixels);
-      const centres = convexHull(
-        pixels.rows.map((row, i) => [colLon(LATTICES.conus, pixels.cols[i]), rowLat(LATTICES.conus, row)]),
-      );
+      const centres = convexHull(pixels.rows.map((row, i) => [colLon(pixels.cols[i]), rowLat(row)]));
       t.deepEqual([...new Set(centres.map(String))].sort(), [...new Set(expected.hull_lonlat.map(String))].sort());
       const relative = (area: number, figure: number) => Math.abs(area / figure - 1);
       t.true(
@@ -470,15 +462,15 @@ for (const name of ['whole_grid', 'IL', 'MI'])
 
 function within({ rows, cols }: Pixels, [west, south, east, north]: readonly [number, number, number, number]): Pixels {
   const chosen = rows.flatMap((row, i) => {
-    const [lat, lon] = [rowLat(LATTICES.conus, row), colLon(LATTICES.conus, cols[i])];
+    const [lat, lon] = [rowLat(row), colLon(cols[i])];
     return lat >= south && lat <= north && lon >= west && lon <= east ? [i] : [];
   });
-  return { lattice: LATTICES.conus, rows: chosen.map((i) => rows[i]), cols: chosen.map((i) => cols[i]) };
+  return { rows: chosen.map((i) => rows[i]), cols: chosen.map((i) => cols[i]) };
 }
 
-const WHOLE = { lattice: LATTICES.conus, row0: 0, col0: 0, rows: LATTICES.conus.rows, cols: LATTICES.conus.cols };
+const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
 /** Forty by forty pixels from 40 N, 100 W. */
-const WINDOW = { lattice: LATTICES.conus, row0: 1500, col0: 3000, rows: 40, cols: 40 };
+const WINDOW = { row0: 1500, col0: 3000, rows: 40, cols: 40 };
 
 function fillPixelsOf({ row, start, end }: PixelRuns): string[] {
   return [...row].flatMap((r, k) => Array.from({ length: end[k] - start[k] }, (_, i) => `${r} ${start[k] + i}`));
@@ -512,10 +504,10 @@ test('filling the outline of pixels gives the pixels again, with their hole and 
 
 test('a window cuts what lies outside it', (t) => {
   const outline = traceMultiPolygon(drawPixels(PICTURE));
-  t.deepEqual(
-    fillPixelsOf(fillPolygons(outline, { lattice: LATTICES.conus, row0: 1501, col0: 3002, rows: 1, cols: 3 })),
-    ['1501 3002', '1501 3004'],
-  );
+  t.deepEqual(fillPixelsOf(fillPolygons(outline, { row0: 1501, col0: 3002, rows: 1, cols: 3 })), [
+    '1501 3002',
+    '1501 3004',
+  ]);
 });
 
 const place = fc.record({
@@ -531,10 +523,7 @@ test('a pixel is filled when a polygon holds its centre, whatever the polygon', 
         const filled = new Set(fillPixelsOf(fillPolygons([[ring]], WINDOW)));
         for (let row = WINDOW.row0; row < WINDOW.row0 + WINDOW.rows; row++)
           for (let col = WINDOW.col0; col < WINDOW.col0 + WINDOW.cols; col++)
-            if (
-              filled.has(`${row} ${col}`) !== holds([[ring]], colLon(LATTICES.conus, col), rowLat(LATTICES.conus, row))
-            )
-              return false;
+            if (filled.has(`${row} ${col}`) !== holds([[ring]], colLon(col), rowLat(row))) return false;
         return true;
       }),
       { numRuns: 40, seed: 4 },

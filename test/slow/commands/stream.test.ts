@@ -304,22 +304,6 @@ test('publishes a scan ahead of the clock once the clock has come to it', async 
   sameContent(t, await logicalContent(root), await contentOf(scans.slice(0, 3)));
 });
 
-test('leaves a grid of another lattice alone and says which setting takes it', async (t) => {
-  const scan = (await evening())[0] as RawScan;
-  const [root, from] = [await scratch(t), await scratch(t, 'from')];
-  const mesh = scan.files[0] as RawScan['files'][number];
-  await fs.mkdir(join(from, 'GUAM'), { recursive: true });
-  const stream = follow(t, root, ['--from', from]);
-  await fs.copyFile(mesh.location, join(from, 'GUAM', mesh.name));
-  const { file, reason } = await stream.event('File:Name:OtherLattice');
-  t.is(file, `GUAM/${mesh.name}`);
-  t.regex(String(reason), /^is a grid of the Guam lattice, expected one of the CONUS lattice.*HAIL_LATTICE=guam$/);
-  await arrive(from, scan);
-  await stream.event('Stream:Publish:Done');
-  t.is((await stream.stop()).code, 0);
-  sameContent(t, await logicalContent(root), await contentOf([scan]));
-});
-
 test('goes on beside a link in a circle and a file that vanishes, and takes the file when it comes', async (t) => {
   const scans = await evening();
   const [root, from] = [await scratch(t), await scratch(t, 'from')];

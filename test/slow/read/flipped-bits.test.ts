@@ -11,7 +11,7 @@ import { SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fie
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { coverageOf } from '../../../pipeline/simulate/storm-core.ts';
 import { parseName } from '../../../pipeline/sources/names.ts';
-import { LATTICES, rowLat, type Window } from '../../../schemas/geo/lattice.ts';
+import { rowLat, type Window } from '../../../schemas/geo/lattice.ts';
 import { askEccodes } from '../../support/data/eccodes.ts';
 import { complexPacking, gribFile } from '../../support/data/grib2-files.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
@@ -138,7 +138,7 @@ for (const product of SIMULATED_PRODUCTS)
   });
 
 /** A window with storms, with echoes and without, and with the edge of the coverage. */
-const CUT: Window = { lattice: LATTICES.conus, row0: 1280, col0: 4150, rows: 120, cols: 200 };
+const CUT: Window = { row0: 1280, col0: 4150, rows: 120, cols: 200 };
 
 /** Values of a real grid in a window that holds hail, with a strip without coverage along its west. */
 function cutValues(name: string): { values: number[]; claim: GridClaim } {
@@ -162,7 +162,7 @@ function encode(
   const [discipline, category, number] = numbers;
   const time = new Date(claim.time_ms).toISOString();
   const input = JSON.stringify(values);
-  const north = Math.round(rowLat(LATTICES.conus, CUT.row0) * 1e6);
+  const north = Math.round(rowLat(CUT.row0) * 1e6);
   const west = 230_005_000 + 10_000 * CUT.col0;
   const text = askEccodes(
     `
@@ -244,7 +244,7 @@ for (const [source, category, number, order] of [
       const { values, claim } = cutValues(source);
       const reference = Math.min(...values) * 10;
       const packed = values.map((value) => Math.round(value * 10) - reference);
-      const [la1, lo1] = [Math.round(rowLat(LATTICES.conus, CUT.row0) * 1e6), 230_005_000 + 10_000 * CUT.col0];
+      const [la1, lo1] = [Math.round(rowLat(CUT.row0) * 1e6), 230_005_000 + 10_000 * CUT.col0];
       const time = new Date(claim.time_ms)
         .toISOString()
         .split(/[-T:.]/)

@@ -58,7 +58,6 @@ sharedTest('the first, tenth and last real frames have 17, 16 and 15 objects of 
 sharedTest('replay from any checkpoint of the real frames equals the run in order, byte for byte', async (t) => {
   const scans = (await realFrames()).map(({ scan_time, field }) => ({
     scan_time,
-    lattice: field.window.lattice,
     cells: trackCells(field, findObjects(field, 1, options.min_pixels)),
     pattern_motion: null,
   }));

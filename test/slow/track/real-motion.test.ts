@@ -7,7 +7,6 @@ import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-trac
 import { offsetKm } from '../../../pipeline/track/local-plane.ts';
 import { type Heading, headingOf } from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
@@ -78,7 +77,7 @@ function followStorms(scans: Iterable<StormScan>): TrackedStorm[] {
       scan.cells.map(() => null),
     );
     const pattern_motion = before && patternMotion(before.field, field, (scan_time - before.scan_time) / MS_PER_MIN);
-    const step = advanceTracks(live, { lattice: LATTICES.conus, scan_time, cells, pattern_motion });
+    const step = advanceTracks(live, { scan_time, cells, pattern_motion });
     live = step.live;
     before = scan;
     for (const track of live.tracks) {

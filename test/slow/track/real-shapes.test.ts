@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { follow, type Patch } from '../../support/data/parting.ts';
 import { patchCell, texture } from '../../support/data/patch-cell.ts';
 import { hasSharedData, sharedData, sharedTest } from '../../support/data/shared-data.ts';
@@ -16,7 +15,7 @@ const cores: Promise<Patch[]> = hasSharedData ? realCores() : Promise.resolve([]
 
 async function realCores(): Promise<Patch[]> {
   const name = 'PrecipRate_00.00_20190610-000000.grib2';
-  const window = { lattice: LATTICES.conus, row0: 500, col0: 500, rows: 2800, cols: 5800 };
+  const window = { row0: 500, col0: 500, rows: 2800, cols: 5800 };
   const field = cropField(hailField(readGrid(await readFile(sharedData('mrms-sequence', name)), name)), window, 500);
   return trackCells(field, findObjects(field, 1, 8))
     .filter(({ rows }) => rows.length >= 60 && rows.length <= 250)

@@ -1,5 +1,5 @@
 import type { Grid, HailField } from '../../../pipeline/grid.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../../schemas/geo/lattice.ts';
 
 /** Where a drawing lies on the lattice: its first row and column. By default near 40 N, 95 W. */
 export interface Origin {
@@ -28,8 +28,7 @@ export function drawTenths(values: readonly (readonly number[])[], origin: Origi
   const rows = values.length;
   const cols = Math.max(0, ...values.map((row) => row.length));
   if (values.some((row) => row.length !== cols)) throw new TypeError('rows of a drawing differ in length');
-  if (row0 + rows > LATTICES.conus.rows || col0 + cols > LATTICES.conus.cols)
-    throw new RangeError('drawing leaves the lattice');
+  if (row0 + rows > LATTICE.rows || col0 + cols > LATTICE.cols) throw new RangeError('drawing leaves the lattice');
   const rowStart = new Uint32Array(rows + 1);
   const col: number[] = [];
   const tenths: number[] = [];
@@ -45,7 +44,7 @@ export function drawTenths(values: readonly (readonly number[])[], origin: Origi
     rowStart[r + 1] = col.length;
   });
   return {
-    window: { lattice: LATTICES.conus, row0, col0, rows, cols },
+    window: { row0, col0, rows, cols },
     rowStart,
     col: Uint16Array.from(col),
     tenths: Uint16Array.from(tenths),
@@ -62,7 +61,7 @@ export function composite(values: readonly (readonly number[])[], origin: Origin
     unit: 'dBZ',
     scan_time: Date.UTC(2026, 4, 1, 20, 12),
     simulated: false,
-    window: { lattice: LATTICES.conus, row0, col0, rows: values.length, cols: values[0]?.length ?? 0 },
+    window: { row0, col0, rows: values.length, cols: values[0]?.length ?? 0 },
     packed: Uint16Array.from(values.flat(), (dbz) => Math.round(10 * dbz) + 9990),
     reference: -9990,
     binary_scale: 0,

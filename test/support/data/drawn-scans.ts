@@ -6,7 +6,7 @@ import { bucketPath } from '../../../pipeline/simulate/evening.ts';
 import { MISSING } from '../../../pipeline/simulate/fields.ts';
 import { writeGrib2 } from '../../../pipeline/simulate/grib2-writer.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
-import { LATTICES, latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
+import { latRow, lonCol, type Window } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 
@@ -25,7 +25,7 @@ const STATUS_AT = 16 + 19;
 function tenthsOf(window: Window, blobs: readonly Blob[]): Int16Array {
   const tenths = new Int16Array(window.rows * window.cols).fill(MISSING);
   for (const { lat, lon, mm, radius_px } of blobs) {
-    const [row, col] = [latRow(LATTICES.conus, lat) - window.row0, lonCol(LATTICES.conus, lon) - window.col0];
+    const [row, col] = [latRow(lat) - window.row0, lonCol(lon) - window.col0];
     for (let r = Math.max(0, row - radius_px); r <= Math.min(window.rows - 1, row + radius_px); r++)
       for (let c = Math.max(0, col - radius_px); c <= Math.min(window.cols - 1, col + radius_px); c++) {
         const share = radius_px === 0 ? 0 : Math.hypot(r - row, c - col) / radius_px;

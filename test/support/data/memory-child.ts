@@ -5,7 +5,6 @@ import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { readScan } from '../../../pipeline/read/scan.ts';
 import { faultOf } from '../../../pipeline/sources/integrity.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 
 /** Reads one file the way its kind says and prints the outcome and the peak memory of this process in MB. */
 let outcome = 'value';
@@ -18,8 +17,7 @@ const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: n
 async function read(bytes: Uint8Array): Promise<void> {
   if (kind === 'grid') hailField(readGrid(bytes, path), path);
   else if (kind === 'probsevere') readProbSevere(bytes, path);
-  else if (kind === 'scan')
-    await readScan({ lattice: LATTICES.conus, scan_time: SCAN_TIME, mesh: path, ...NO_COMPANIONS });
+  else if (kind === 'scan') await readScan({ scan_time: SCAN_TIME, mesh: path, ...NO_COMPANIONS });
   else if (kind === 'arrival') outcome = (await faultOf(path, path)) ?? 'whole';
   else {
     const opened = await openFile(bytes, path);

@@ -3,7 +3,6 @@ import { advanceTracks, type TrackStep } from '../../../pipeline/track/advance.t
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { strength } from '../../../pipeline/track/match.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import { drawTenths } from './draw.ts';
 import { trackCells } from './track-cells.ts';
 
@@ -90,7 +89,6 @@ export function follow(frames: readonly (readonly TrackCell[] | null)[]): Follow
   return frames.flatMap((cells, k) => {
     if (cells === null) return [];
     const step = advanceTracks(live, {
-      lattice: LATTICES.conus,
       scan_time: START + k * MINUTES * 60_000,
       cells,
       pattern_motion: null,

@@ -1,5 +1,5 @@
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { colLon, LATTICES, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Patch } from './parting.ts';
 
 /** A cell as a patch around the middle of its pixels. */
@@ -15,13 +15,12 @@ export function patchCell(patch: Patch, row: number, col: number): TrackCell {
     .map(({ south, east, tenths }) => ({ row: row + south, col: col + east, tenths }))
     .sort((a, b) => a.row - b.row || a.col - b.col);
   const weight = pixels.reduce((sum, pixel) => sum + pixel.tenths, 0);
-  const lat = pixels.reduce((sum, pixel) => sum + pixel.tenths * rowLat(LATTICES.conus, pixel.row), 0) / weight;
-  const lon = pixels.reduce((sum, pixel) => sum + pixel.tenths * colLon(LATTICES.conus, pixel.col), 0) / weight;
+  const lat = pixels.reduce((sum, pixel) => sum + pixel.tenths * rowLat(pixel.row), 0) / weight;
+  const lon = pixels.reduce((sum, pixel) => sum + pixel.tenths * colLon(pixel.col), 0) / weight;
   return {
-    lattice: LATTICES.conus,
     cell_index: 0,
     ...{ lat, lon, centroid_lat: lat, centroid_lon: lon },
-    area_km2: pixels.reduce((sum, pixel) => sum + pixelAreaKm2(LATTICES.conus, pixel.row), 0),
+    area_km2: pixels.reduce((sum, pixel) => sum + pixelAreaKm2(pixel.row), 0),
     estimated_size_mm: Math.max(...pixels.map(({ tenths }) => tenths)) / 10,
     rows: Uint16Array.from(pixels, (pixel) => pixel.row),
     cols: Uint16Array.from(pixels, (pixel) => pixel.col),

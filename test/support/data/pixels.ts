@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { HailField } from '../../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
-import type { Lattice } from '../../../schemas/geo/lattice.ts';
 import { draw, type Origin } from './draw.ts';
 import { sharedData } from './shared-data.ts';
 
 /** Lattice rows and columns of pixels. */
 export interface Pixels {
-  lattice: Lattice;
   rows: number[];
   cols: number[];
 }
@@ -28,7 +26,7 @@ export function realField(name: string): HailField {
 
 /** Pixels of a field at or above a size. */
 export function pixelsOf(field: HailField, min_mm: number): Pixels {
-  const pixels: Pixels = { lattice: field.window.lattice, rows: [], cols: [] };
+  const pixels: Pixels = { rows: [], cols: [] };
   for (let r = 0; r < field.window.rows; r++)
     for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++)
       if (field.tenths[i] >= 10 * min_mm) {

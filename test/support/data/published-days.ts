@@ -8,7 +8,7 @@ import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
-import { colLon, LATTICES, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { DETECTION_MIN_MM, SIZE_BANDS } from '../../../schemas/size.ts';
@@ -65,7 +65,7 @@ export async function publishDays(
       await root.publishFiles(storm_date, provenance, ['test'], files, true, now_ms);
       const manifest = await root.manifest(storm_date);
       if (manifest === null) throw new Error(`${storm_date} was not published`);
-      const derived = await deriveTables(root.engine, path, root.staging, manifest, LATTICES.conus);
+      const derived = await deriveTables(root.engine, path, root.staging, manifest);
       await root.publishFiles(storm_date, provenance, [DERIVED_SEGMENT], derived.files, true, now_ms);
     }
   } finally {
@@ -83,7 +83,7 @@ export function standingHail(storm_date: string, field: HailField, scan_times: r
       const max_mm = field.tenths[i] / 10;
       if (max_mm < 5) continue;
       const [row, col] = [field.window.row0 + r, field.col[i]];
-      const [lat, lon] = [rowLat(LATTICES.conus, row), colLon(LATTICES.conus, col)];
+      const [lat, lon] = [rowLat(row), colLon(col)];
       const place = { row, col, lat, lon, geohash5: geohash(lat, lon, 5) };
       const isSeen = max_mm >= DETECTION_MIN_MM;
       const counts = {

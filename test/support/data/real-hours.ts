@@ -6,7 +6,7 @@ import { gridValue } from '../../../pipeline/grid.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { KM_PER_DEG, RAD_PER_DEG } from '../../../schemas/geo/constants.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
+import { LATTICE } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
 import { cellsNear } from './report-circles.ts';
@@ -17,13 +17,13 @@ export function compositeHour(): CellHour {
   const name = 'MRMS_MergedReflectivityQCComposite_00.50_20220704-110040.grib2';
   const field = readGrid(readFileSync(sharedData('mrms', name)), name);
   const valid_time = Math.floor(field.scan_time / MS_PER_HOUR) * MS_PER_HOUR;
-  const step_km = LATTICES.conus.step * KM_PER_DEG;
+  const step_km = LATTICE.step * KM_PER_DEG;
   const grid = {
-    rows: LATTICES.conus.rows,
-    cols: LATTICES.conus.cols,
+    rows: LATTICE.rows,
+    cols: LATTICE.cols,
     locate: ({ lat, lon }: Position) => ({
-      row: (LATTICES.conus.north - lat) / LATTICES.conus.step - 0.5,
-      col: (lon - LATTICES.conus.west) / LATTICES.conus.step - 0.5,
+      row: (LATTICE.north - lat) / LATTICE.step - 0.5,
+      col: (lon - LATTICE.west) / LATTICE.step - 0.5,
     }),
     stepsAt: ({ lat }: Position) => ({ row_km: step_km, col_km: step_km * Math.cos(lat * RAD_PER_DEG) }),
   };

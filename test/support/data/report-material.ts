@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
 import { canonical } from '../../../api/rules/canonical.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
-import { colLon, LATTICES, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { MixedProvenance } from '../../../schemas/provenance.ts';
 import type { Verification, VerificationEvent } from '../../../schemas/resources/verification.ts';
 import { addDays } from '../../../schemas/time.ts';
@@ -25,11 +25,11 @@ export function stormPixels(
   floor_mm = 0,
 ): ReportPixel[] {
   const centre = destination(REPORT_POINT, core.bearing_deg, core.distance_km);
-  const [row, col] = [latRow(LATTICES.conus, REPORT_POINT.lat), lonCol(LATTICES.conus, REPORT_POINT.lon)];
+  const [row, col] = [latRow(REPORT_POINT.lat), lonCol(REPORT_POINT.lon)];
   const pixels: ReportPixel[] = [];
   for (let r = row - half; r <= row + half; r++)
     for (let c = col - half; c <= col + half; c++) {
-      const [lat, lon] = [rowLat(LATTICES.conus, r), colLon(LATTICES.conus, c)];
+      const [lat, lon] = [rowLat(r), colLon(c)];
       // Storms leave streaks: longer from west-southwest to east-northeast than across.
       const east_km = (lon - centre.lon) * 86;
       const north_km = (lat - centre.lat) * 111;

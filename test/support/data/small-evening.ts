@@ -1,5 +1,4 @@
 import type { Scenario } from '../../../pipeline/simulate/weather.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 
 /** Some radars of the southern Plains: enough to cover the window below but for its western edge. */
@@ -13,7 +12,7 @@ export const SITES: readonly Position[] = [
 /** Three by four degrees in Oklahoma: small, and never without storms. */
 export const SMALL: Scenario = {
   seed: 11,
-  window: { lattice: LATTICES.conus, row0: 1850, col0: 3000, rows: 300, cols: 400 },
+  window: { row0: 1850, col0: 3000, rows: 300, cols: 400 },
   day_type: 'outbreak',
   steady: true,
   sites: SITES,

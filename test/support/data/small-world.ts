@@ -1,7 +1,7 @@
-import { LATTICES, type Window } from '../../../schemas/geo/lattice.ts';
+import type { Window } from '../../../schemas/geo/lattice.ts';
 import { worldOver } from './world.ts';
 
-const WINDOW: Window = { lattice: LATTICES.conus, row0: 1930, col0: 3240, rows: 90, cols: 90 };
+const WINDOW: Window = { row0: 1930, col0: 3240, rows: 90, cols: 90 };
 
 /**
  * The evening over 90 x 90 pixels around the radar KTLX, with tracks on each side of midnight and some that cross it: enough for

@@ -1,5 +1,5 @@
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { colLon, LATTICES, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
 
 /** A cell of equal pixels, `high` rows by `wide` columns from a north-west corner. */
 export function square(row0: number, col0: number, high = 6, wide = high): TrackCell {
@@ -7,13 +7,12 @@ export function square(row0: number, col0: number, high = 6, wide = high): Track
     { length: high * wide },
     (_, i) => [row0 + Math.floor(i / wide), col0 + (i % wide)] as const,
   );
-  const lat = (rowLat(LATTICES.conus, row0) + rowLat(LATTICES.conus, row0 + high - 1)) / 2;
-  const lon = (colLon(LATTICES.conus, col0) + colLon(LATTICES.conus, col0 + wide - 1)) / 2;
+  const lat = (rowLat(row0) + rowLat(row0 + high - 1)) / 2;
+  const lon = (colLon(col0) + colLon(col0 + wide - 1)) / 2;
   return {
-    lattice: LATTICES.conus,
     cell_index: 0,
     ...{ lat, lon, centroid_lat: lat, centroid_lon: lon },
-    area_km2: pixels.reduce((sum, [row]) => sum + pixelAreaKm2(LATTICES.conus, row), 0),
+    area_km2: pixels.reduce((sum, [row]) => sum + pixelAreaKm2(row), 0),
     estimated_size_mm: 30,
     rows: Uint16Array.from(pixels, ([row]) => row),
     cols: Uint16Array.from(pixels, ([, col]) => col),

@@ -5,10 +5,10 @@ import type { Vector } from '../../../pipeline/track/local-plane.ts';
 import { velocityOf } from '../../../pipeline/track/motion.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { fillPolygons } from '../../../schemas/geo/fill.ts';
-import { colLon, LATTICES, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
+import { colLon, LATTICE, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 
-const WHOLE = { lattice: LATTICES.conus, row0: 0, col0: 0, rows: LATTICES.conus.rows, cols: LATTICES.conus.cols };
+const WHOLE = { row0: 0, col0: 0, rows: LATTICE.rows, cols: LATTICE.cols };
 /** Size of an object without MESH: the tracker compares logarithms. */
 const SIZE_MIN_MM = 0.3;
 
@@ -58,13 +58,12 @@ function cellOf(wkt: string, cell_index: number, estimated_size_mm: number): Tra
     }
   });
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const lat = mean(rows.map((row) => rowLat(LATTICES.conus, row)));
-  const lon = mean(cols.map((col) => colLon(LATTICES.conus, col)));
+  const lat = mean(rows.map((row) => rowLat(row)));
+  const lon = mean(cols.map((col) => colLon(col)));
   return {
-    lattice: LATTICES.conus,
     cell_index,
     ...{ lat, lon, centroid_lat: lat, centroid_lon: lon },
-    area_km2: rows.reduce((sum, row) => sum + pixelAreaKm2(LATTICES.conus, row), 0),
+    area_km2: rows.reduce((sum, row) => sum + pixelAreaKm2(row), 0),
     estimated_size_mm,
     rows: Uint16Array.from(rows),
     cols: Uint16Array.from(cols),

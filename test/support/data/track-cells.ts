@@ -1,7 +1,6 @@
 import type { CellShape } from '../../../pipeline/detect/cells.ts';
 import type { HailField } from '../../../pipeline/grid.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { LATTICES } from '../../../schemas/geo/lattice.ts';
 
 /** The cells of a field as the tracker takes them. */
 export function trackCells(field: HailField, cells: readonly CellShape[]): TrackCell[] {
@@ -9,7 +8,6 @@ export function trackCells(field: HailField, cells: readonly CellShape[]): Track
   for (let row = 0; row < field.window.rows; row++)
     rowOfPixel.fill(field.window.row0 + row, field.rowStart[row], field.rowStart[row + 1]);
   return cells.map((cell) => ({
-    lattice: LATTICES.conus,
     cell_index: cell.cell_index,
     lat: cell.lat,
     lon: cell.lon,

@@ -15,13 +15,13 @@ import { type EveningOptions, writeScans } from '../../../pipeline/simulate/even
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
-import { LATTICES, type Window } from '../../../schemas/geo/lattice.ts';
+import type { Window } from '../../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { monthOf } from '../../../schemas/time.ts';
 import { copyFolder, prepared } from './prepared.ts';
 
 /** The tiny world: 150 x 200 pixels over Oklahoma, 90 minutes around a midnight, storms of all kinds. */
-const WINDOW: Window = { lattice: LATTICES.conus, row0: 1900, col0: 3200, rows: 150, cols: 200 };
+const WINDOW: Window = { row0: 1900, col0: 3200, rows: 150, cols: 200 };
 const DATES = ['2026-05-01', '2026-05-02'] as const;
 /** A data clock just after the evening: its dates are still open. */
 export const NOW_MS = Date.parse('2026-05-02T00:55:00Z');
@@ -86,8 +86,7 @@ export function worldOver(window: Window, [first, second]: readonly [string, str
 export const { rawScans, scansBetween, midnight } = worldOver(WINDOW);
 
 async function readEvening(window: Window, first: string, second: string): Promise<RawScan[]> {
-  const { lattice, ...pixels } = window;
-  const name = `evening-${first}-${lattice.name}-${Object.values(pixels).join('-')}`;
+  const name = `evening-${first}-${Object.values(window).join('-')}`;
   const span = { from_ms: Date.parse(`${first}T23:20:00Z`), to_ms: Date.parse(`${second}T00:50:00Z`) };
   const { files } = await listFolder(ownCopy(await prepared(name, (out) => simulate(window, { ...span, out }))));
   const byTime = Map.groupBy(files, (file) => file.time_ms);

@@ -8,7 +8,6 @@ import { simplifyMultiPolygon } from '../../../../api/rules/geo/simplify.ts';
 import { thinRing } from '../../../../api/rules/geo/thin-ring.ts';
 import { distanceKm } from '../../../../schemas/geo/distance.ts';
 import { geodesicAreaKm2 } from '../../../../schemas/geo/hull.ts';
-import { LATTICES } from '../../../../schemas/geo/lattice.ts';
 import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../../schemas/geo/rings.ts';
 import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../../support/data/pixels.ts';
 import { sharedTest } from '../../../support/data/shared-data.ts';
@@ -166,7 +165,6 @@ test('any pixels at any tolerance stay valid', (t) => {
       fc.property(masks, fc.integer({ min: 1, max: 6000 }), (cells, tolerance_m) => {
         const chosen = cells.flatMap((on, i) => (on ? [i] : []));
         const pixels = {
-          lattice: LATTICES.conus,
           rows: chosen.map((i) => 1500 + Math.floor(i / 12)),
           cols: chosen.map((i) => 3000 + (i % 12)),
         };

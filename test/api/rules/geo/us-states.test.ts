@@ -1,16 +1,16 @@
 import test from 'ava';
 import { stateBox, statePixels, usState, usStates } from '../../../../api/rules/geo/us-states.ts';
-import { LATTICES, latRow, lonCol, pixelAreaKm2, ROW_STRIDE } from '../../../../schemas/geo/lattice.ts';
+import { LATTICE, latRow, lonCol, pixelAreaKm2 } from '../../../../schemas/geo/lattice.ts';
 
 const OUTSIDE_THE_LATTICE = ['AK', 'HI', 'AS', 'GU', 'MP', 'PR', 'UM', 'VI'];
 
 function areaKm2(usps: string): number {
   const { row, start, end } = statePixels(usps);
-  return row.reduce((sum, r, k) => sum + (end[k] - start[k]) * pixelAreaKm2(LATTICES.conus, r), 0);
+  return row.reduce((sum, r, k) => sum + (end[k] - start[k]) * pixelAreaKm2(r), 0);
 }
 
 function stateAt(lat: number, lon: number): string | null {
-  const [r, c] = [latRow(LATTICES.conus, lat), lonCol(LATTICES.conus, lon)];
+  const [r, c] = [latRow(lat), lonCol(lon)];
   for (const usps of usStates().keys()) {
     const { row, start, end } = statePixels(usps);
     if (row.some((at, k) => at === r && c >= start[k] && c < end[k])) return usps;
@@ -42,13 +42,13 @@ for (const [usps, census_km2] of [
   });
 
 test('no pixel belongs to two states, and those within the states leave no gap', (t) => {
-  const owner = new Uint8Array(LATTICES.conus.rows * ROW_STRIDE);
+  const owner = new Uint8Array(LATTICE.rows * LATTICE.cols);
   let doubles = 0;
   for (const usps of usStates().keys()) {
     const { row, start, end } = statePixels(usps);
     row.forEach((r, k) => {
       for (let c = start[k]; c < end[k]; c++) {
-        const i = r * ROW_STRIDE + c;
+        const i = r * LATTICE.cols + c;
         doubles += owner[i];
         owner[i] = 1;
       }
@@ -57,9 +57,8 @@ test('no pixel belongs to two states, and those within the states leave no gap',
   t.is(doubles, 0);
   // From western Nebraska to Illinois west of the lake there is no water that is not of a state.
   const gaps = [];
-  for (let r = latRow(LATTICES.conus, 42.5); r < latRow(LATTICES.conus, 36); r++)
-    for (let c = lonCol(LATTICES.conus, -103); c < lonCol(LATTICES.conus, -88); c++)
-      if (owner[r * ROW_STRIDE + c] === 0) gaps.push([r, c]);
+  for (let r = latRow(42.5); r < latRow(36); r++)
+    for (let c = lonCol(-103); c < lonCol(-88); c++) if (owner[r * LATTICE.cols + c] === 0) gaps.push([r, c]);
   t.deepEqual(gaps, []);
 });
 
