@@ -76,7 +76,7 @@ type Report = Pick<GroundReport, (typeof REPORT_COLUMNS)[number]>;
 
 const REPORTS_SQL = `
   SELECT ${selectList(groundReports, REPORT_COLUMNS)} FROM ${FILES}
-  WHERE storm_date BETWEEN $2::DATE AND $3::DATE AND lon BETWEEN $4 AND $6 AND lat BETWEEN $5 AND $7`;
+  WHERE is_current AND storm_date BETWEEN $2::DATE AND $3::DATE AND lon BETWEEN $4 AND $6 AND lat BETWEEN $5 AND $7`;
 
 /**
  * Whether hail fell at a point, day by day: a pure function of the question, the edition and the methodology, independent of the

@@ -52,6 +52,7 @@ const WATCH_COLUMNS = [
   'east',
   'north',
   'data_source',
+  'is_current',
 ] as const satisfies readonly (keyof Watch)[];
 
 type WarningRow = Pick<Warning, (typeof WARNING_COLUMNS)[number]>;
@@ -68,7 +69,10 @@ const WATCHES: CollectionView<WatchRow, readonly WatchRow[]> = {
   table: watches,
   columns: WATCH_COLUMNS,
   time: 'issued_at',
-  make: (rows) => rows.toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
+  make: (rows) =>
+    rows
+      .filter(({ is_current }) => is_current)
+      .toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
 };
 
 /** Messages are read this far back: a warning in force was issued, and replaced, within two days. */

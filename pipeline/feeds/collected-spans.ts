@@ -8,10 +8,20 @@ const LIST_START_MS = MS_PER_DAY / 2;
 
 type Span = CollectedSpan & { readonly from_ms: number };
 
-/** Rows of the spans collected so far and of those added, merged and split by storm date, in the order of the table. */
+/** Time of a rejected report: the absence of reports proves nothing there. */
+export interface RejectedTime extends Pick<CollectedSpan, 'source' | 'data_source'> {
+  /** Null for a time that cannot be read. */
+  readonly time_ms: number | null;
+}
+
+/**
+ * Rows of the spans collected so far and of those added, merged, without the times of rejected reports, split by storm date, in
+ * the order of the table. A rejected report without a time takes the added spans of its source with it.
+ */
 export function collectedRows(
   before: readonly CollectedReports[],
   added: readonly CollectedSpan[],
+  rejected: readonly RejectedTime[],
   storm_day_start_hour: number,
 ): CollectedReports[] {
   const known = before.map(({ collected_from: from_ms, collected_until: until_ms, source, data_source }) => ({
@@ -20,13 +30,35 @@ export function collectedRows(
   const begun = added.flatMap(({ from_ms, ...span }) => (from_ms === null ? [] : { ...span, from_ms }));
   const all = merged([...known, ...begun]);
   const continued = added.flatMap((span) => {
-    const last = all.findLast((one) => one.source === span.source && one.data_source === span.data_source);
+    const last = all.findLast((one) => isOfSource(one, span));
     if (span.from_ms !== null || last === undefined) return [];
     return { ...span, from_ms: last.from_ms, until_ms: Math.min(span.until_ms, endOfList(last.until_ms)) };
   });
-  return merged([...all, ...continued])
+  const holes = rejected.flatMap((report): Span[] => {
+    if (report.time_ms === null) return begun.filter((span) => isOfSource(span, report));
+    const from_ms = Math.floor(report.time_ms / STEP_MS) * STEP_MS;
+    return [{ ...report, from_ms, until_ms: from_ms + STEP_MS }];
+  });
+  return holes
+    .reduce((spans, hole) => spans.flatMap((span) => without(span, hole)), merged([...all, ...continued]))
     .flatMap((span) => splitByDate(span, storm_day_start_hour))
     .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+type Source = Pick<CollectedSpan, 'source' | 'data_source'>;
+
+function isOfSource(one: Source, other: Source): boolean {
+  return one.source === other.source && one.data_source === other.data_source;
+}
+
+/** The parts of a span outside of a hole. */
+function without(span: Span, hole: Span): Span[] {
+  if (!isOfSource(span, hole) || hole.until_ms <= span.from_ms || hole.from_ms >= span.until_ms) return [span];
+  const parts = [
+    { ...span, until_ms: hole.from_ms },
+    { ...span, from_ms: hole.until_ms },
+  ];
+  return parts.filter(({ from_ms, until_ms }) => until_ms > from_ms);
 }
 
 /** End of the convective day of an instant; an instant at a boundary belongs to the day that ends there. */
@@ -42,9 +74,7 @@ function merged(spans: readonly Span[]): Span[] {
     .sort((a, b) => a.from_ms - b.from_ms);
   const found: Span[] = [];
   for (const span of rounded) {
-    const index = found.findLastIndex(
-      ({ source, data_source }) => source === span.source && data_source === span.data_source,
-    );
+    const index = found.findLastIndex((one) => isOfSource(one, span));
     const last = found[index];
     if (last === undefined || last.until_ms < span.from_ms) found.push(span);
     else found[index] = { ...last, until_ms: Math.max(last.until_ms, span.until_ms) };

@@ -3,9 +3,9 @@ import type { Table } from '../../schemas/columns.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import type { CollectedSpan } from '../../schemas/tables/feeds.ts';
 import type { WebAddresses } from '../config.ts';
-import type { ReadItems } from '../read/rejected-item.ts';
-import type { Web } from '../sources/http.ts';
-import type { FetchedFiles } from './web-pages.ts';
+import type { RejectedItem } from '../read/rejected-item.ts';
+import { Unavailable, type Web } from '../sources/http.ts';
+import { inParallel } from '../sources/parallel.ts';
 
 /** A file of a feed, as received. */
 export interface FeedFile {
@@ -16,49 +16,51 @@ export interface FeedFile {
   readonly received_ms: number;
 }
 
-/** Span of time whose items a file lists in full: its next version replaces it, and items missing there are withdrawn. */
-export interface Listing {
-  readonly key: string;
+/** A list that names every item of its span: its next version replaces it, and items missing there are withdrawn. */
+export interface ListVersion {
   readonly from_ms: number;
   readonly to_ms: number;
+  readonly received_ms: number;
+  /** Name of the list and its day. */
+  readonly list: string;
 }
 
 /** Span of time for which a source is known in full, with reports or without. */
 export type SourceSpan = Omit<CollectedSpan, 'data_source'>;
 
 /** Content of a file of a feed. */
-export interface FeedItems<Item = unknown> extends ReadItems<Item> {
-  /** Null for a file that only adds items. */
-  readonly listing: Listing | null;
+export interface FeedItems<Row = unknown> {
+  /** Rows of the table. */
+  readonly rows: readonly Row[];
+  readonly set_aside: readonly RejectedItem[];
+  /** Sound items of other kinds, by kind: a file full of them is not an empty file. */
+  readonly others: ReadonlyMap<string, number>;
+  /** Absent for a file that only adds items. */
+  readonly version?: ListVersion;
   /** Span for which the file lists every report of its source; absent for a file that only adds items. */
   readonly collected?: SourceSpan;
+  /** Times of rejected reports of a source, epoch milliseconds; null for a time that cannot be read. */
+  readonly rejected?: { readonly source: CollectedSpan['source']; readonly times_ms: readonly (number | null)[] };
 }
 
-/** An item and the time it was received first, epoch milliseconds. */
-export interface ReceivedItem<Item = unknown> {
-  readonly item: Item;
-  readonly received_ms: number;
-}
+/** Rows of a file, and the list that they are. */
+export type ReceivedRows<Row = unknown> = Pick<FeedItems<Row>, 'rows' | 'version'>;
 
-/** Items of one or more feeds, stored by month, and the table published from them. */
-export interface Collection<Item = unknown, Row extends Record<string, unknown> = Record<string, unknown>> {
+/** The rows of a table that feeds fill, stored by month. */
+export interface Collection<Row = unknown> {
   readonly name: CollectionName;
   readonly table: Table;
-  /** Version of the shape of an item; raised when stored items of the last version can no longer be read. */
-  readonly item_version: number;
   /** True when the spans for which its sources are known in full are published too. */
   readonly publishes_collected?: true;
-  /** Time that an item belongs to, epoch milliseconds. */
-  timeOf(item: Item): number;
-  provenanceOf(item: Item): Provenance;
-  /** Rows of items in any order; a pure function of the items of a month and of its neighbours. */
-  rows(items: readonly ReceivedItem<Item>[], storm_day_start_hour: number): readonly Row[];
   /** Time that decides the month of a row, epoch milliseconds. */
-  rowTime(row: Row): number;
+  timeOf(row: Row): number;
+  provenanceOf(row: Row): Provenance;
+  /** Rows to store, of those stored and of files received in any order, which may repeat them. */
+  merge(stored: readonly Row[], files: readonly ReceivedRows<Row>[], storm_day_start_hour: number): readonly Row[];
 }
 
-/** A feed of a public server: how its files are fetched and read, and the collection that their items go to. */
-export interface WebFeed<Item = unknown, Row extends Record<string, unknown> = Record<string, unknown>> {
+/** A feed of a public server: how its files are fetched and read, and the collection of its rows. */
+export interface WebFeed<Row = unknown> {
   readonly name: string;
   /** Time between two polls, seconds. */
   readonly every_s: number;
@@ -68,18 +70,86 @@ export interface WebFeed<Item = unknown, Row extends Record<string, unknown> = R
   collectedByPoll?(now_ms: number): SourceSpan;
   /** True for a file of this feed, by its name or content. */
   accepts(file: FeedFile): boolean;
-  /** Items of a file; throws BadInput for a file that cannot be used as a whole. */
-  read(file: FeedFile): FeedItems<Item>;
-  readonly collection: Collection<Item, Row>;
+  /** Content of a file; throws BadInput for a file that cannot be used as a whole. */
+  read(file: FeedFile): FeedItems<Row>;
+  readonly collection: Collection<Row>;
 }
 
-/** Declares a feed. Callers pass its items from `read` to `collection` and do not know their type. */
-export function feed<Item, Row extends Record<string, unknown>>(definition: WebFeed<Item, Row>): WebFeed {
+/** Declares a feed. Callers pass its rows from `read` to `collection` and do not know their type. */
+export function feed<Row>(definition: WebFeed<Row>): WebFeed {
   return definition;
 }
 
-/** Content of a file without items of other kinds that only adds items. */
-export const ONLY_ADDS = { others: new Map<string, number>(), listing: null } as const;
+/** Of rows with one key the one received last, and of equal ones the one received first; a tie is decided by content. */
+export function newestRows<Row extends object>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  received: keyof Row & string,
+): Row[] {
+  const newest = new Map<string, Row>();
+  const timeOf = (row: Row) => Number(row[received]);
+  for (const row of rows) {
+    const key = keyOf(row);
+    const known = newest.get(key);
+    const [text, known_text] = known === undefined ? ['', ''] : [contentOf(row, received), contentOf(known, received)];
+    const later_ms = known === undefined ? 0 : timeOf(row) - timeOf(known);
+    const wins = text === known_text ? later_ms < 0 : later_ms > 0 || (later_ms === 0 && text > known_text);
+    if (known === undefined || wins) newest.set(key, row);
+  }
+  return [...newest.values()];
+}
+
+/** Content of a row as text but for one column, whatever the order of its fields. */
+export function contentOf(row: object, except = ''): string {
+  return JSON.stringify(row, (_, value: unknown) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    const fields = Object.entries(value).filter(([name]) => name !== except);
+    return Object.fromEntries(fields.sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+/** A file of a feed as a server delivered it. */
+export interface FetchedFile {
+  /** Name that shows its format. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** True when the content of the address never changes: a file that cannot be used is not fetched again. */
+  readonly is_final: boolean;
+  /** Called once the file is published. */
+  readonly confirm: () => void;
+}
+
+/** Files fetched by one poll of a feed. */
+export interface FetchedFiles {
+  readonly files: readonly FetchedFile[];
+  /** Why files that the feed lists were not delivered: the next poll asks for them again. */
+  readonly failures: readonly string[];
+}
+
+export interface WantedPage {
+  /** Name that shows the format; a function of the time of its last change for a page of another day under the same address. */
+  readonly name: string | ((modified_ms: number | null) => string);
+  readonly url: string;
+  /** True when the feed cannot be read without this page. */
+  readonly is_required: boolean;
+  readonly media_type?: string;
+}
+
+const MAX_PAGE_BYTES = 32 * 1024 * 1024;
+/** Pages of one server that are fetched at once. */
+const AT_ONCE = 4;
+
+/** The pages that changed. Throws Unavailable when one of them, or a required one that is missing, cannot be fetched. */
+export async function fetchPages(web: Web, wanted: readonly WantedPage[]): Promise<FetchedFiles> {
+  const pages = await inParallel(wanted, AT_ONCE, async ({ name, url, is_required, media_type }) => {
+    const page = await web.page(url, MAX_PAGE_BYTES, media_type);
+    if (page === 'missing' && is_required) throw new Unavailable(url, 'server answers 404, expected 200');
+    if (page === 'missing' || page === 'unchanged') return null;
+    const { bytes, modified_ms, confirm } = page;
+    return { name: typeof name === 'string' ? name : name(modified_ms), bytes, is_final: false, confirm };
+  });
+  return { files: pages.filter((page) => page !== null), failures: [] };
+}
 
 /** The AWIPS line stands in the first lines of a text product. */
 const HEAD_BYTES = 600;

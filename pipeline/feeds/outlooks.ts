@@ -1,21 +1,15 @@
-import { type FileOutlook, type SpcOutlook, spcOutlooks as table } from '../../schemas/tables/feeds.ts';
-import { outlookLayerOf, readOutlookGeoJson } from '../read/spc-outlook-geojson.ts';
-import { readOutlookPoints } from '../read/spc-outlook-points.ts';
-import { feed, hasAwipsLine, ONLY_ADDS, type ReceivedItem } from './define-feed.ts';
-import { fetchPages } from './web-pages.ts';
+import { type SpcOutlook, spcOutlooks as table } from '../../schemas/tables/feeds.ts';
+import { outlookLayerOf, readOutlookGeoJson } from '../read/outlooks.ts';
+import { badFile } from '../read/rejected-item.ts';
+import { contentOf, feed, fetchPages, hasAwipsLine, newestRows, type ReceivedRows } from './define-feed.ts';
 
 const POINTS = /^PTS(DY[123]|D48)$/;
 const HAZARDS = ['torn', 'hail', 'wind'];
 /** Layers of significant severity exist while there is any; they were renamed in 2026. */
 const SIGNIFICANT = HAZARDS.flatMap((hazard) => [`sig${hazard}`, `cig${hazard}`]);
 
-/** A layer of one file: its areas belong together, and a newer issue of the layer replaces all of them. */
-interface Layer extends Pick<SpcOutlook, 'data_source' | 'forecast_date' | 'day' | 'hazard' | 'part' | 'issue_time'> {
-  readonly areas: readonly FileOutlook[];
-}
-
 /** Convective outlooks of the Storm Prediction Center for days 1 to 8: the newest issue of each layer of each day. */
-export const spcOutlooks = feed<Layer, SpcOutlook>({
+export const spcOutlooks = feed<SpcOutlook>({
   name: 'spc-outlooks',
   every_s: 3600,
   fetch: (web, { spc_url }) => {
@@ -39,52 +33,46 @@ export const spcOutlooks = feed<Layer, SpcOutlook>({
   accepts: (file) => outlookLayerOf(file.name) !== null || hasAwipsLine(file, POINTS),
   read: ({ name, bytes, received_ms }) => {
     const layer = outlookLayerOf(name);
-    const { rows, set_aside } =
-      layer === null
-        ? readOutlookPoints(bytes, name, received_ms)
-        : readOutlookGeoJson(bytes, name, layer, received_ms);
-    return { ...ONLY_ADDS, rows: groupByLayer(rows), set_aside };
+    if (layer === null)
+      throw badFile(name, 'PTS text is not read, expected the GeoJSON of a layer such as day1otlk_hail.nolyr.geojson');
+    return { ...readOutlookGeoJson(bytes, name, layer, received_ms), others: new Map() };
   },
   collection: {
     name: 'outlooks',
     table,
-    item_version: 1,
-    timeOf: dayStart,
+    timeOf: ({ forecast_date }) => Date.parse(`${forecast_date}T12:00:00Z`),
     provenanceOf: ({ data_source }) => data_source,
-    rows: newestLayers,
-    rowTime: dayStart,
+    merge: newestLayers,
   },
 });
 
-function dayStart({ forecast_date }: { readonly forecast_date: string }): number {
-  return Date.parse(`${forecast_date}T12:00:00Z`);
-}
-
-function groupByLayer(rows: readonly FileOutlook[]): Layer[] {
-  const layers = Map.groupBy(rows, (row) => `${layerKey(row)} ${row.part}`);
-  return Array.from(layers.values(), (areas) => {
-    const { data_source, forecast_date, day, hazard, part, issue_time } = areas[0];
-    return { data_source, forecast_date, day, hazard, part, issue_time, areas };
-  });
-}
-
-function layerKey(layer: Pick<SpcOutlook, 'data_source' | 'forecast_date' | 'day' | 'hazard'>): string {
-  return `${layer.data_source} ${layer.forecast_date} ${layer.day} ${layer.hazard}`;
+/** Areas of one part of a layer from one file: a newer file replaces all of them. */
+interface LayerFile {
+  readonly layer: string;
+  readonly part: string;
+  readonly issue_time: number;
+  readonly areas: readonly Omit<SpcOutlook, 'fetched_at'>[];
+  readonly fetched_at: number;
 }
 
 /** Areas of the newest issue of each layer of each day; of several files of one part of an issue the one received last counts. */
-function newestLayers(items: readonly ReceivedItem<Layer>[]): SpcOutlook[] {
-  const byLayer = Map.groupBy(items, ({ item }) => layerKey(item));
+function newestLayers(stored: readonly SpcOutlook[], files: readonly ReceivedRows<SpcOutlook>[]): SpcOutlook[] {
+  const byLayer = Map.groupBy([stored, ...files.map(({ rows }) => rows)].flatMap(layersOf), ({ layer }) => layer);
   return [...byLayer.values()].flatMap((versions) => {
-    const newest_issue = Math.max(...versions.map(({ item }) => item.issue_time));
-    const parts = new Map(
-      versions
-        .filter(({ item }) => item.issue_time === newest_issue)
-        .toSorted((a, b) => a.received_ms - b.received_ms)
-        .map((version) => [version.item.part, version]),
+    const newest = Math.max(...versions.map(({ issue_time }) => issue_time));
+    const issued = versions.filter(({ issue_time }) => issue_time === newest);
+    return newestRows(issued, ({ part }) => part, 'fetched_at').flatMap(({ areas, fetched_at }) =>
+      areas.map((area) => ({ ...area, fetched_at })),
     );
-    return [...parts.values()].flatMap(({ item, received_ms }) =>
-      item.areas.map((area) => ({ ...area, fetched_at: received_ms })),
-    );
+  });
+}
+
+function layersOf(rows: readonly SpcOutlook[]): LayerFile[] {
+  const layerOf = (row: SpcOutlook) => `${row.data_source} ${row.forecast_date} ${row.day} ${row.hazard}`;
+  const byPart = Map.groupBy(rows, (row) => `${layerOf(row)} ${row.part} ${row.issue_time}`);
+  return Array.from(byPart.values(), (same) => {
+    const { part, issue_time, fetched_at } = same[0];
+    const areas = same.map(({ fetched_at: _, ...area }) => area).sort((a, b) => (contentOf(a) < contentOf(b) ? -1 : 1));
+    return { layer: layerOf(same[0]), part, issue_time, areas, fetched_at };
   });
 }

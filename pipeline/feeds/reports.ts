@@ -1,12 +1,18 @@
-import { type FileReport, groundReports } from '../../schemas/tables/feeds.ts';
+import { type FileReport, type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { addDays, MS_PER_DAY, MS_PER_HOUR, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
-import { BadInput } from '../error.ts';
-import { readLsrGeoJson } from '../read/lsr-geojson.ts';
-import { readLsrText } from '../read/lsr-text.ts';
-import { convectiveDateOf, readSpcReports } from '../read/spc-reports.ts';
-import { type Collection, type FeedFile, feed, hasAwipsLine, isJsonWith } from './define-feed.ts';
-import { uniqueReports } from './unique-reports.ts';
-import { fetchPages } from './web-pages.ts';
+import { badFile } from '../read/rejected-item.ts';
+import { convectiveDateOf, readLsrGeoJson, readSpcReports } from '../read/reports.ts';
+import {
+  type Collection,
+  type FeedFile,
+  feed,
+  fetchPages,
+  hasAwipsLine,
+  isJsonWith,
+  type ListVersion,
+  type ReceivedRows,
+} from './define-feed.ts';
+import { reportText, uniqueReports } from './unique-reports.ts';
 
 /** Daily lists of the Storm Prediction Center, filtered and raw. */
 const SPC_LIST = /(?:^|\/)(?:\d{6}_rpts|today|yesterday)(?:_[a-z_]+)?\.csv$/;
@@ -14,27 +20,21 @@ const LSR_GEOJSON = /(?:^|\/)lsrs?_[\w-]*\.geojson$/;
 /** Local storm reports come hours after the hail, and their corrections days after: each poll asks for this long. */
 const LSR_REACH_MS = 24 * MS_PER_HOUR;
 
-/** Ground reports of hail: one row per event, corrections and copies joined. */
-const reports: Collection<FileReport, ReturnType<typeof uniqueReports>[number] & { storm_date: string }> = {
+/** Ground reports of hail as received; of corrections and copies one row an event is current. */
+const reports: Collection<GroundReport> = {
   name: 'reports',
   table: groundReports,
-  item_version: 1,
   publishes_collected: true,
   timeOf: ({ time }) => time,
   provenanceOf: ({ data_source }) => data_source,
-  rows: (items, storm_day_start_hour) =>
-    uniqueReports(items.map(({ item }) => item)).map((report) => ({
-      ...report,
-      storm_date: stormDate(report.time, storm_day_start_hour),
-    })),
-  rowTime: ({ time }) => time,
+  merge: mergeReports,
 };
 
 /**
  * Lists of the Storm Prediction Center: that of the running convective day and that of the day before, which still changes. The
  * first is dated by its last change: after 12 UTC its address still has the list of the day before until the new one is written.
  */
-export const spcReports = feed({
+export const spcReports = feed<GroundReport>({
   name: 'spc-reports',
   every_s: 120,
   fetch: (web, { spc_url }, now_ms) => {
@@ -50,22 +50,22 @@ export const spcReports = feed({
   accepts: ({ name }) => SPC_LIST.test(name),
   read: ({ name, bytes, received_ms }) => {
     const convective_date = convectiveDateOf(name, received_ms);
-    if (convective_date === null) throw new BadInput('read', name, 'its name carries no date, expected YYMMDD_rpts_…');
+    if (convective_date === null) throw badFile(name, 'its name carries no date, expected YYMMDD_rpts_…');
     const from_ms = Date.parse(`${convective_date}T12:00:00Z`);
     const to_ms = from_ms + MS_PER_DAY;
-    // The raw and the filtered list of a day are two lists; `today` and the dated name are one.
-    const version = /_rpts_raw|_raw_/.test(name) ? 'raw' : 'filtered';
+    const list = /_rpts_raw|_raw_/.test(name) ? 'raw' : 'filtered';
+    const read = readSpcReports(bytes, name, { convective_date, list, now_ms: received_ms });
     return {
-      ...readSpcReports(bytes, name, { convective_date, now_ms: received_ms }),
-      listing: { key: `spc-${version}-${convective_date}`, from_ms, to_ms },
+      ...asReceived(read, 'spc', received_ms),
+      version: { list: `${list} ${convective_date}`, from_ms, to_ms, received_ms },
       collected: { source: 'spc', from_ms, until_ms: Math.min(to_ms, received_ms) },
     };
   },
   collection: reports,
 });
 
-/** Local storm reports of the weather offices, from the archive of the Iowa Environmental Mesonet or as text products. */
-export const lsr = feed({
+/** Local storm reports of the weather offices, from the archive of the Iowa Environmental Mesonet. */
+export const lsr = feed<GroundReport>({
   name: 'lsr',
   every_s: 120,
   fetch: (web, { lsr_url }, now_ms) => {
@@ -76,11 +76,91 @@ export const lsr = feed({
   collectedByPoll: (now_ms) => ({ source: 'lsr', from_ms: now_ms - LSR_REACH_MS, until_ms: now_ms }),
   accepts: (file) => isLsrGeoJson(file) || hasAwipsLine(file, /^LSR[A-Z]{3}$/),
   read: (file) => {
-    const readLsr = isLsrGeoJson(file) ? readLsrGeoJson : readLsrText;
-    return { ...readLsr(file.bytes, file.name, file.received_ms), listing: null };
+    if (!isLsrGeoJson(file)) throw badFile(file.name, 'LSR text is not read, expected the GeoJSON of the Iowa archive');
+    return asReceived(readLsrGeoJson(file.bytes, file.name, file.received_ms), 'lsr', file.received_ms);
   },
   collection: reports,
 });
+
+type ReadReports = ReturnType<typeof readLsrGeoJson>;
+
+function asReceived({ rows, rejected_ms, ...read }: ReadReports, source: FileReport['source'], received_at: number) {
+  const received = { storm_date: '', received_at, withdrawn_at: null, is_current: false };
+  return {
+    ...read,
+    rows: rows.map((report) => ({ ...report, ...received })),
+    rejected: { source, times_ms: rejected_ms },
+  };
+}
+
+/** Every different report with its times, and which of them are current. */
+function mergeReports(
+  stored: readonly GroundReport[],
+  files: readonly ReceivedRows<GroundReport>[],
+  storm_day_start_hour: number,
+): GroundReport[] {
+  const repeated = repeatedLists(stored, files);
+  const used = files.filter(
+    ({ version }, index) =>
+      version === undefined || !(repeated.has(version.list) || isFollowed(version, files.slice(index + 1))),
+  );
+  const known = new Map<string, GroundReport>();
+  for (const report of [...stored, ...used.flatMap(({ rows }) => rows)]) {
+    const text = reportText(report);
+    known.set(text, joinReceipts(report, known.get(text) ?? report));
+  }
+  const newest = newestVersions(known.values(), used);
+  const all = Array.from(known.values(), (report) => {
+    const newest_ms = newest.get(listOf(report)) ?? 0;
+    const withdrawn_at = report.list === null || report.received_at >= newest_ms ? null : newest_ms;
+    return { ...report, storm_date: stormDate(report.time, storm_day_start_hour), withdrawn_at };
+  });
+  const current = new Set(uniqueReports(all.filter(({ withdrawn_at }) => withdrawn_at === null)));
+  return all.map((report) => ({ ...report, is_current: current.has(report) }));
+}
+
+/** True for a version of a list of which another file of the same receipt follows: `today` and the dated name are one list. */
+function isFollowed({ list, received_ms }: ListVersion, files: readonly ReceivedRows[]): boolean {
+  return files.some(({ version }) => version?.list === list && version.received_ms === received_ms);
+}
+
+/** Lists of which every received version has the reports that stand: receiving them again changes nothing. */
+function repeatedLists(stored: readonly GroundReport[], files: readonly ReceivedRows<GroundReport>[]): Set<string> {
+  const textOf = (reports: readonly GroundReport[]) => reports.map(reportText).sort().join('\n');
+  const standing = Map.groupBy(
+    stored.filter(({ withdrawn_at }) => withdrawn_at === null),
+    listOf,
+  );
+  const lists = Map.groupBy(files, ({ version }) => version?.list ?? '');
+  const repeated = [...lists].filter(([list, versions]) => {
+    const text = textOf(standing.get(list) ?? []);
+    return list !== '' && versions.every(({ rows }) => textOf(rows) === text);
+  });
+  return new Set(repeated.map(([list]) => list));
+}
+
+/** One row of two with the same content: received last in a list, else received first. */
+function joinReceipts(a: GroundReport, b: GroundReport): GroundReport {
+  const received_at = (a.list === null ? Math.min : Math.max)(a.received_at, b.received_at);
+  const withdrawn_at = Math.max(a.withdrawn_at ?? 0, b.withdrawn_at ?? 0);
+  return { ...a, received_at, withdrawn_at: withdrawn_at === 0 ? null : withdrawn_at };
+}
+
+/** Receipt of the newest version of each list, epoch milliseconds. */
+function newestVersions(
+  known: Iterable<GroundReport>,
+  files: readonly ReceivedRows<GroundReport>[],
+): ReadonlyMap<string, number> {
+  const newest = new Map<string, number>();
+  const add = (list: string, time_ms: number) => newest.set(list, Math.max(newest.get(list) ?? 0, time_ms));
+  for (const report of known) add(listOf(report), Math.max(report.received_at, report.withdrawn_at ?? 0));
+  for (const { version } of files) if (version !== undefined) add(version.list, version.received_ms);
+  return newest;
+}
+
+function listOf({ list, time }: GroundReport): string {
+  return `${list} ${convectiveDay(time)}`;
+}
 
 /** Date of the convective day, 12 to 12 UTC, that contains a time. */
 function convectiveDay(time_ms: number): string {

@@ -1,4 +1,4 @@
-import type { FileReport, GroundReport } from '../../schemas/tables/feeds.ts';
+import type { FileReport } from '../../schemas/tables/feeds.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 
 /** Largest change of an event's time by a correction. */
@@ -6,10 +6,8 @@ const CORRECTION_REACH_MS = 60 * MS_PER_MIN;
 /** Positions have a precision of hundredths of a degree; those of one place differ by rounding at most. */
 const PLACE_STEP_DEG = 0.01;
 
-export type UniqueReport = Omit<GroundReport, 'storm_date'>;
-
 /**
- * One report per event, in order of time.
+ * The reports that stand, one for each event, in any order.
  *
  * 1. A repeated report (same feed, office, time and position) counts once: that of the newest product, within one product the larger.
  * 2. A correction replaces one earlier report of its office: the nearest in time, within an hour, at the place that its remark
@@ -19,21 +17,26 @@ export type UniqueReport = Omit<GroundReport, 'storm_date'>;
  *
  * Simulated and observed reports are never compared.
  */
-export function uniqueReports(reports: readonly FileReport[]): UniqueReport[] {
+export function uniqueReports<Report extends FileReport>(reports: readonly Report[]): Report[] {
   const { unique, spent } = withoutRepeats(reports);
   const standing = withoutCorrected(unique, spent);
-  const local = new Set(reports.filter(({ source }) => source === 'lsr').map((report) => keyOf(report, 0, 0)));
-  return standing
-    .filter((report) => report.source === 'lsr' || !neighbourKeys(report).some((key) => local.has(key)))
-    .sort((a, b) => a.time - b.time || compare(a.report_id, b.report_id) || compare(a.data_source, b.data_source))
-    .map(({ is_correction: _, corrects_place: __, ...report }) => report);
+  const local = new Set(reports.filter(({ source }) => source === 'lsr').map((report) => placeTime(report, 0, 0)));
+  return standing.filter((report) => report.source === 'lsr' || !neighbours(report).some((key) => local.has(key)));
+}
+
+/** Content of a report as text, the same for the same report of two files; the list comes last. */
+export function reportText(report: FileReport): string {
+  const { report_id, source, time, lat, lon, size_mm, is_measured, place, county, state, office, remark } = report;
+  const { product_id, issued_at, data_source, is_correction, corrects_place, list } = report;
+  const what = [report_id, source, time, lat, lon, size_mm, is_measured, place, county, state, office, remark];
+  return JSON.stringify([...what, product_id, issued_at, data_source, is_correction, corrects_place, list]);
 }
 
 /** One report per feed, office, time and position; `spent` are the corrections that replaced a report by rule 1. */
-function withoutRepeats(reports: readonly FileReport[]): { unique: FileReport[]; spent: ReadonlySet<FileReport> } {
+function withoutRepeats<Report extends FileReport>(reports: readonly Report[]) {
   const versions = Map.groupBy(reports, (report) => `${report.data_source} ${report.report_id}`);
-  const spent = new Set<FileReport>();
-  const unique = [...versions.values()].map((same) => {
+  const spent = new Set<Report>();
+  const unique = Array.from(versions.values(), (same) => {
     const newest = same.reduce((known, report) => (isNewer(report, known) ? report : known));
     if (same.some((report) => !report.is_correction && report.product_id !== newest.product_id)) spent.add(newest);
     return newest;
@@ -46,11 +49,14 @@ function isNewer(report: FileReport, known: FileReport): boolean {
   const [issued, known_issued] = [report.issued_at ?? 0, known.issued_at ?? 0];
   if (issued !== known_issued) return issued > known_issued;
   if (report.size_mm !== known.size_mm) return report.size_mm > known.size_mm;
-  return JSON.stringify(report) > JSON.stringify(known);
+  return reportText(report) > reportText(known);
 }
 
 /** Reports without those that a later correction replaces. Corrections apply in order of issue: one may correct another. */
-function withoutCorrected(reports: readonly FileReport[], spent: ReadonlySet<FileReport>): FileReport[] {
+function withoutCorrected<Report extends FileReport>(
+  reports: readonly Report[],
+  spent: ReadonlySet<FileReport>,
+): Report[] {
   const places = Map.groupBy(reports, (report) => placeKey(report, report.place));
   const replaced = new Set<FileReport>();
   const corrections = reports
@@ -75,14 +81,15 @@ function placeKey({ data_source, office }: FileReport, place: string): string {
   return `${data_source} ${office} ${place.toLowerCase().replaceAll(/\s+/g, ' ')}`;
 }
 
-function keyOf({ data_source, time, lat, lon }: FileReport, rows: number, cols: number): string {
+/** Minute and cell of a report, some rows and columns away. */
+function placeTime({ data_source, time, lat, lon }: FileReport, rows: number, cols: number): string {
   const row = Math.round(lat / PLACE_STEP_DEG) + rows;
   const col = Math.round(lon / PLACE_STEP_DEG) + cols;
   return `${data_source} ${Math.round(time / MS_PER_MIN)} ${row} ${col}`;
 }
 
-function neighbourKeys(report: FileReport): string[] {
-  return [-1, 0, 1].flatMap((rows) => [-1, 0, 1].map((cols) => keyOf(report, rows, cols)));
+function neighbours(report: FileReport): string[] {
+  return [-1, 0, 1].flatMap((rows) => [-1, 0, 1].map((cols) => placeTime(report, rows, cols)));
 }
 
 function compare(a: string, b: string): number {

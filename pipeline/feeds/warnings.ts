@@ -1,7 +1,6 @@
 import { warnings as table, type Warning } from '../../schemas/tables/feeds.ts';
 import { readAlerts } from '../read/alerts.ts';
-import { feed, isJsonWith } from './define-feed.ts';
-import { fetchPages } from './web-pages.ts';
+import { feed, fetchPages, isJsonWith, newestRows } from './define-feed.ts';
 
 const ALERTS = /(?:^|\/)alerts?[\w-]*\.(?:geo)?json$/;
 
@@ -9,7 +8,7 @@ const ALERTS = /(?:^|\/)alerts?[\w-]*\.(?:geo)?json$/;
  * Messages about Severe Thunderstorm and Tornado Warnings of the National Weather Service. Every message is kept: the service
  * decides which warnings are in force when it answers.
  */
-export const warnings = feed<Warning, Warning>({
+export const warnings = feed<Warning>({
   name: 'warnings',
   every_s: 120,
   fetch: (web, { nws_url }) => {
@@ -18,18 +17,15 @@ export const warnings = feed<Warning, Warning>({
     return fetchPages(web, [{ name: 'alerts.json', url, is_required: true, media_type: 'application/geo+json' }]);
   },
   accepts: (file) => ALERTS.test(file.name) || isJsonWith(file, 'messageType'),
-  read: ({ name, bytes, received_ms }) => ({ ...readAlerts(bytes, name, received_ms), listing: null }),
+  read: ({ name, bytes, received_ms }) => readAlerts(bytes, name, received_ms),
   collection: {
     name: 'warnings',
     table,
-    item_version: 1,
     timeOf: ({ issued_at }) => issued_at,
     provenanceOf: ({ data_source }) => data_source,
-    rows: (items) => {
-      // Of two messages with one id the one received last counts.
-      const latest = items.toSorted((a, b) => a.received_ms - b.received_ms);
-      return [...new Map(latest.map(({ item }) => [`${item.data_source} ${item.warning_id}`, item])).values()];
+    merge: (stored, files) => {
+      const all = [...stored, ...files.flatMap(({ rows }) => rows)];
+      return newestRows(all, (row) => `${row.data_source} ${row.warning_id}`, 'received_at');
     },
-    rowTime: ({ issued_at }) => issued_at,
   },
 });

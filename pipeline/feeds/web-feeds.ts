@@ -2,7 +2,7 @@ import type { WebAddresses } from '../config.ts';
 import type { Feed } from '../feed.ts';
 import type { Web } from '../sources/http.ts';
 import type { WebFeed } from './define-feed.ts';
-import { ingestFeedFiles } from './ingest-feed-files.ts';
+import { ingestFeedFiles } from './ingest-files.ts';
 import { spcOutlooks } from './outlooks.ts';
 import { lsr, spcReports } from './reports.ts';
 import { warnings } from './warnings.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { layout } from '../../schemas/layout.ts';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { readFeedStates } from '../feeds/feed-states.ts';
+import { readFeedStates } from '../feeds/schedule.ts';
 import { isMissing } from '../files.ts';
 import { readCurrent } from '../publish/manifests.ts';
 import { addGauge, type KnownValue } from './gauge.ts';

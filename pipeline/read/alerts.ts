@@ -19,7 +19,7 @@ import {
   type RejectedItem,
   readFeatures,
 } from './rejected-item.ts';
-import { inchesToMm, MAX_SIZE_INCH } from './report-fields.ts';
+import { inchesToMm, MAX_SIZE_INCH } from './reports.ts';
 
 /** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
 const BOUNDS: JsonBounds = {
@@ -76,7 +76,7 @@ const Kind = z.object({ properties: z.object({ event: z.string().max(100), statu
  * is kept without it, and the polygon is rejected, because an update still replaces its predecessor. Of two alerts with one id the later
  * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
-export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): ReadItems<Warning> {
+export function readAlerts(bytes: Uint8Array, subject: string, received_ms: number): ReadItems<Warning> {
   const features = readFeatures(bytes, subject, 'the geojson of alerts', BOUNDS);
   const rows = new Map<string, Warning>();
   const set_aside: RejectedItem[] = [];
@@ -88,7 +88,7 @@ export function readAlerts(bytes: Uint8Array, subject: string, now_ms: number): 
       countWord(others, other);
       continue;
     }
-    const warning = readWarning(feature, now_ms);
+    const warning = readWarning(feature, received_ms);
     if (typeof warning === 'string') {
       set_aside.push({ item, reason: warning });
       continue;
@@ -115,12 +115,12 @@ function otherKind(feature: unknown): string | null {
   return status === 'Actual' ? null : `${event} (${status})`;
 }
 
-function readWarning(feature: unknown, now_ms: number): { row: Warning; polygon_fault: string | null } | string {
+function readWarning(feature: unknown, received_ms: number): { row: Warning; polygon_fault: string | null } | string {
   const parsed = Alert.safeParse(feature);
   if (!parsed.success) return firstFault(parsed.error, 'alert');
   const { geometry, properties } = parsed.data;
   const { sent, parameters } = properties;
-  if (sent > now_ms + MAX_FUTURE_MS) return `sent ${timestamp(sent)} lies in the future`;
+  if (sent > received_ms + MAX_FUTURE_MS) return `sent ${timestamp(sent)} lies in the future`;
   const expires_at = properties.ends ?? eventEnd(parameters, sent) ?? properties.expires;
   if (expires_at < sent - LONGEST_MS || expires_at > sent + LONGEST_MS)
     return `ends ${timestamp(expires_at)}, expected within a day of ${timestamp(sent)}`;
@@ -137,6 +137,7 @@ function readWarning(feature: unknown, now_ms: number): { row: Warning; polygon_
       headline: properties.headline ?? null,
       areas: properties.areaDesc ?? null,
       issued_at: sent,
+      received_at: received_ms,
       expires_at,
       tornado_detection: tornadoDetection(parameters),
       hail_size_mm: hailSize(parameters),

@@ -2,7 +2,7 @@ import type { Watch } from '../../schemas/tables/feeds.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
 import { edgesOf } from './polygon.ts';
 import { badFile, MAX_FUTURE_MS, quoted, type RejectedItem } from './rejected-item.ts';
-import { inchesToMm } from './report-fields.ts';
+import { inchesToMm } from './reports.ts';
 import { issueLine, nearestDayTime, productLines, textOutline, validity, wmoHeading } from './text-product.ts';
 
 /**
@@ -19,13 +19,13 @@ export function readDiscussion(
   const bad = (reason: string) => badFile(subject, reason);
   const number = firstMatch(lines, /^\s*mesoscale discussion\s+(\d{1,4})\b/i);
   if (number === null) throw bad("no line 'Mesoscale Discussion number'");
-  const issue = issueLine(lines);
-  if (issue === null) throw bad('no issue line with a known time zone');
+  const issued_ms = issueLine(lines);
+  if (issued_ms === null) throw bad('no issue line with a known time zone');
   const valid = /\bvalid\s+(\d{6})z\s*-\s*(\d{6})z/i.exec(lines.find((line) => /^\s*valid\s+\d{6}z/i.test(line)) ?? '');
-  const times = valid === null ? null : validity(valid[1], valid[2], issue.issued_ms);
+  const times = valid === null ? null : validity(valid[1], valid[2], issued_ms);
   if (times === null) throw bad(`validity is ${quoted(valid?.[0] ?? null)}, expected VALID ddhhmmZ - ddhhmmZ`);
   const heading = wmoHeading(lines);
-  const issued_at = issueTime(heading?.ddhhmm ?? null, issue.issued_ms);
+  const issued_at = issueTime(heading?.ddhhmm ?? null, issued_ms);
   if (issued_at > received_ms + MAX_FUTURE_MS) throw bad('issued in the future');
   const outline = textOutline(lines);
   const polygon = typeof outline === 'string' ? null : outline;
@@ -34,7 +34,7 @@ export function readDiscussion(
   const percent = firstMatch(lines, /^\s*probability of watch issuance\s*\.{2,}\s*(\d{1,3}) percent/i);
   return {
     row: {
-      watch_id: `discussion-${new Date(issue.issued_ms).getUTCFullYear()}-${number.padStart(4, '0')}`,
+      watch_id: `discussion-${new Date(issued_ms).getUTCFullYear()}-${number.padStart(4, '0')}`,
       type: 'mesoscale_discussion',
       number: Number(number),
       issued_at,
@@ -45,13 +45,13 @@ export function readDiscussion(
       watch_probability_pct: percent === null || Number(percent) > 100 ? null : Number(percent),
       hail_size_mm: hail === null || !(Number(hail) > 0) ? null : inchesToMm(Number(hail)),
       gust_kmh: gust === null ? null : Math.round(Number(gust) * METRES_PER_MILE) / 1000,
-      severe_hail_probability_pct: null,
-      significant_hail_probability_pct: null,
-      is_particularly_dangerous: null,
       is_cancelled: false,
+      replaces: '',
       geometry: polygon?.geometry ?? null,
       ...edgesOf(polygon),
       data_source: heading?.is_simulated ? 'simulated' : 'observed',
+      received_at: received_ms,
+      is_current: true,
     },
     set_aside: typeof outline === 'string' ? [{ item: 'outline', reason: outline }] : [],
   };

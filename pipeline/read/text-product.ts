@@ -61,19 +61,11 @@ export function wmoHeading(lines: readonly string[]) {
   return null;
 }
 
-/** When a product was issued, from its line in local time, and the zone in which its other times are given. */
-export interface IssueLine {
-  readonly issued_ms: number;
-  readonly zone: string;
-  /** Added to a local time, it gives UTC. */
-  readonly to_utc_ms: number;
-}
-
 const ISSUE_LINE =
   /^\s*(\d{1,2})(\d{2}) (AM|PM) ([A-Z]{2,4}) [A-Z]{3} (?:[A-Z]{3} )?([A-Z]{3}) (\d{1,2}) (\d{4})(?:\s|\/|$)/i;
 
-/** Issue line of a product, such as `0736 AM CDT TUE JUN 01 2021`; null when there is none, or none whose zone is known. */
-export function issueLine(lines: readonly string[]): IssueLine | null {
+/** Time in the issue line of a product, such as `0736 AM CDT TUE JUN 01 2021`; null without a line whose zone is known. */
+export function issueLine(lines: readonly string[]): number | null {
   for (const line of lines.slice(0, 40)) {
     const parts = ISSUE_LINE.exec(line.slice(0, 120));
     if (!parts) continue;
@@ -82,20 +74,19 @@ export function issueLine(lines: readonly string[]): IssueLine | null {
     const minutes = clockMinutes(Number(hour), Number(minute), half);
     const local_ms = localTime(Number(year), MONTHS.indexOf(month.toUpperCase()), Number(day), minutes);
     if (hours === undefined || local_ms === null) continue;
-    const to_utc_ms = -hours * 60 * MS_PER_MIN;
-    return { issued_ms: local_ms + to_utc_ms, zone: zone.toUpperCase(), to_utc_ms };
+    return local_ms - hours * 60 * MS_PER_MIN;
   }
   return null;
 }
 
 /** Minutes since midnight of a 12-hour clock; null for a time that it does not show. */
-export function clockMinutes(hour: number, minute: number, half: string): number | null {
+function clockMinutes(hour: number, minute: number, half: string): number | null {
   if (!(hour >= 1 && hour <= 12) || !(minute >= 0 && minute <= 59)) return null;
   return ((hour % 12) + (half.toUpperCase() === 'PM' ? 12 : 0)) * 60 + minute;
 }
 
 /** Epoch milliseconds of a date and minutes since midnight as if they were UTC; `month` counts from 0. Null if there is no such date. */
-export function localTime(year: number, month: number, day: number, minutes: number | null): number | null {
+function localTime(year: number, month: number, day: number, minutes: number | null): number | null {
   if (minutes === null || month < 0 || year < 1900 || year > 2200) return null;
   const midnight = new Date(Date.UTC(year, month, day));
   if (midnight.getUTCMonth() !== month || midnight.getUTCDate() !== day) return null;
@@ -120,7 +111,7 @@ export function nearestDayTime(ddhhmm: string, near_ms: number): number | null {
 }
 
 /** First and last instant of a validity such as `VALID TIME 011300Z - 021200Z`; the end comes after the start. */
-export interface Validity {
+interface Validity {
   readonly begins_ms: number;
   readonly ends_ms: number;
 }
@@ -141,7 +132,7 @@ export function validity(from: string, to: string, near_ms: number): Validity | 
  * Position of eight digits: latitude and west longitude in hundredths of a degree, of which the hundreds digit is cut, so that
  * longitudes below 50 are those from 100 W on. Null when the latitude is none.
  */
-export function eightDigitPosition(digits: string): [lon: number, lat: number] | null {
+function eightDigitPosition(digits: string): [lon: number, lat: number] | null {
   if (!/^\d{8}$/.test(digits)) return null;
   const lat = Number(digits.slice(0, 4)) / 100;
   const west = Number(digits.slice(4)) + (Number(digits.slice(4)) < 5000 ? 10_000 : 0);
@@ -152,7 +143,7 @@ export function eightDigitPosition(digits: string): [lon: number, lat: number] |
 const LAT_LON = /^\s*LAT\.+LON\b/i;
 
 /** Words of digits after `LAT...LON` and on the lines of digits that follow; null when the product has no such line. */
-export function latLonDigits(lines: readonly string[]): string[] | null {
+function latLonDigits(lines: readonly string[]): string[] | null {
   const start = lines.findIndex((line) => LAT_LON.test(line));
   if (start === -1) return null;
   const digits: string[] = [];

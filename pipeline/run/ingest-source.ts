@@ -2,7 +2,7 @@ import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { isTransient, PipelineError, RootLost } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
-import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/feed-states.ts';
+import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/schedule.ts';
 import { type ClimatologyReport, refreshClimatology } from '../forecast/derive-climatology.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';

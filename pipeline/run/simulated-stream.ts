@@ -5,7 +5,7 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR, MS_PER_MIN } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { Conflict, isIsolated } from '../error.ts';
-import { readFeedStates } from '../feeds/feed-states.ts';
+import { readFeedStates } from '../feeds/schedule.ts';
 import type { Schedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';

@@ -6,7 +6,10 @@ import * as column from '../units.ts';
 /** Feeds that carry ground reports: the daily lists of the Storm Prediction Center, and local storm reports. */
 export const REPORT_FEEDS = ['spc', 'lsr'] as const;
 
-/** One observation of hail on the ground, after corrections and copies are joined. */
+/** Daily lists of the Storm Prediction Center. */
+export const REPORT_LISTS = ['raw', 'filtered'] as const;
+
+/** One observation of hail on the ground as received; `is_current` marks one row an event, after corrections and copies are joined. */
 export const GroundReport = z.object({
   storm_date: column.stormDate('Storm date of the time.'),
   report_id: column.text('Feed, office, time and position: the same event has the same id in every file of a feed.'),
@@ -30,22 +33,25 @@ export const GroundReport = z.object({
     .instant('When that product was issued; null in the lists of the Storm Prediction Center.')
     .nullable(),
   data_source: provenanceColumn('Who wrote the report.'),
+  is_correction: column.flag('Its remark corrects an earlier report of the same office.'),
+  corrects_place: column.text('Place of the corrected report; null where the remark names none.').nullable(),
+  list: column.word('Daily list of the Storm Prediction Center; null for another source.', REPORT_LISTS).nullable(),
+  received_at: column.instant('When it was received: first, or in a list last.'),
+  withdrawn_at: column.instant('When a newer version of its list no longer had it; null while it stands.').nullable(),
+  is_current: column.flag(
+    'False for a report that is withdrawn, corrected, repeated or a copy of a local storm report: count current rows only.',
+  ),
 });
 export type GroundReport = z.infer<typeof GroundReport>;
 
-/** A report as in its file, without a storm date. */
-export interface FileReport extends Omit<GroundReport, 'storm_date'> {
-  /** True for a correction, which replaces an earlier report of the same office. */
-  readonly is_correction: boolean;
-  /** Place of the corrected report, if the remark names it. */
-  readonly corrects_place: string | null;
-}
+/** A report as in its file. */
+export type FileReport = Omit<GroundReport, 'storm_date' | 'received_at' | 'withdrawn_at' | 'is_current'>;
 
 export const groundReports = table({
   name: 'ground-reports',
   row: GroundReport,
-  schema_version: 1,
-  order: 'time, report_id',
+  schema_version: 2,
+  order: 'time, report_id, data_source, product_id, list, received_at, size_mm, remark',
 });
 
 /** A period for which a source of ground reports was collected, with or without reports. */
@@ -111,10 +117,11 @@ export const Warning = z.object({
   north: column.latitude('Northern edge of the polygon.').nullable(),
   is_refused_polygon: column.flag('A polygon was sent but is broken, so where the warning holds is not known here.'),
   data_source: provenanceColumn('Who wrote the warning.'),
+  received_at: column.instant('When it was received first; of two messages with one id the later one stays.'),
 });
 export type Warning = z.infer<typeof Warning>;
 
-export const warnings = table({ name: 'warnings', row: Warning, schema_version: 1, order: 'issued_at, warning_id' });
+export const warnings = table({ name: 'warnings', row: Warning, schema_version: 2, order: 'issued_at, warning_id' });
 
 export const WATCH_TYPES = ['tornado_watch', 'severe_thunderstorm_watch', 'mesoscale_discussion'] as const;
 
@@ -123,7 +130,7 @@ export const Watch = z.object({
   watch_id: column.text('Kind, year and number: numbers start again every year.'),
   type: column.word('What it is.', WATCH_TYPES),
   number: column.count('Number of the watch or discussion within its year.'),
-  issued_at: column.instant('When the newest of its products was issued.'),
+  issued_at: column.instant('When its newest text was issued.'),
   begins_at: column.instant('Start of its validity; null for a cancellation.').nullable(),
   expires_at: column.instant(
     'End of its validity; for a cancelled watch the moment of the cancellation, for a replaced one the issue of the one that replaces it.',
@@ -133,24 +140,25 @@ export const Watch = z.object({
   watch_probability_pct: column.percent('Probability that a watch follows; discussions only.').nullable(),
   hail_size_mm: column.millimetres('Largest hail expected, from inches.').nullable(),
   gust_kmh: column.kilometresPerHour('Strongest gust expected, from knots or miles per hour.').nullable(),
-  severe_hail_probability_pct: column.percent('Probability of 10 or more severe hail events; watches only.').nullable(),
-  significant_hail_probability_pct: column
-    .percent('Probability of an event of 2 inches or more; watches only.')
-    .nullable(),
-  is_particularly_dangerous: column
-    .flag('The product says: particularly dangerous situation; null where it is silent.')
-    .nullable(),
   is_cancelled: column.flag('The watch was cancelled before its end.'),
-  geometry: column.geometry('Polygon, RFC 7946 winding; null where no product gave one or it was refused.').nullable(),
+  replaces: column.text('Numbers of the watches that this one replaces, separated by spaces.'),
+  geometry: column.geometry('Polygon, RFC 7946 winding; null where no text gave one or it was refused.').nullable(),
   west: column.longitude('Western edge of the polygon.').nullable(),
   south: column.latitude('Southern edge of the polygon.').nullable(),
   east: column.longitude('Eastern edge of the polygon.').nullable(),
   north: column.latitude('Northern edge of the polygon.').nullable(),
-  data_source: provenanceColumn('Who wrote the products.'),
+  data_source: provenanceColumn('Who wrote the texts.'),
+  received_at: column.instant('When its newest text was received.'),
+  is_current: column.flag('False for one of the texts of a watch; the current row of a watch joins them.'),
 });
 export type Watch = z.infer<typeof Watch>;
 
-export const watches = table({ name: 'watches', row: Watch, schema_version: 1, order: 'issued_at, watch_id' });
+export const watches = table({
+  name: 'watches',
+  row: Watch,
+  schema_version: 2,
+  order: 'issued_at, watch_id, is_current',
+});
 
 /** Hazards of the layers of an outlook; `any_severe` is the combined value of day 3 and days 4 to 8. */
 export const OUTLOOK_HAZARDS = ['categorical', 'tornado', 'hail', 'wind', 'any_severe'] as const;
@@ -177,8 +185,7 @@ export const SpcOutlook = z.object({
   issue_time: column.instant('When the forecast was issued.'),
   valid_time: column.instant('Start of its validity.'),
   expire_time: column.instant('End of its validity.'),
-  format: column.word('Format it was read from.', ['geojson', 'points'] as const),
-  fetched_at: column.instant('When the file came.'),
+  fetched_at: column.instant('When the file was received first.'),
   is_complete: column.flag(
     'False when an area of this layer was refused: outside of what is left nothing is known then.',
   ),
@@ -186,12 +193,10 @@ export const SpcOutlook = z.object({
   data_source: provenanceColumn('Who wrote the forecast.'),
 });
 export type SpcOutlook = z.infer<typeof SpcOutlook>;
-/** An area as in its file. */
-export type FileOutlook = Omit<SpcOutlook, 'fetched_at'>;
 
 export const spcOutlooks = table({
   name: 'spc-outlooks',
   row: SpcOutlook,
-  schema_version: 1,
+  schema_version: 2,
   order: 'forecast_date, day, hazard, part, label',
 });

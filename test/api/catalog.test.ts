@@ -12,7 +12,7 @@ import { selectList } from '../../api/queries/sql.ts';
 import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';
-import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
+import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
 import type { UndatedPart } from '../../pipeline/publish/undated.ts';

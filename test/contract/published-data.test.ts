@@ -20,7 +20,7 @@ import { getStorm, listStorms } from '../../api/routes/storms.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import { listWarnings } from '../../api/routes/warnings.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
-import { neverPolled, writeFeedStates } from '../../pipeline/feeds/feed-states.ts';
+import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';

@@ -878,69 +878,6 @@ declareRefusals(listOutlooks, NOW_MS, [
   'lat=35&lon=-97&day=1&day=2',
 ]);
 
-const pointsFile = (name: string, received_ms: number): FeedFile => ({
-  name,
-  bytes: readFileSync(sharedData('outlooks', 'points', name)),
-  received_ms,
-});
-
-sharedTest(
-  'GET /v1/outlooks/spc reads the big enhanced risk of June 2015: significant hail in Nebraska, marginal risk in Nevada',
-  async (t) => {
-    const now_ms = Date.parse('2015-06-04T17:00:00Z');
-    const service = await serveOutlooks(t, [pointsFile('PTSDY1_bigenh.txt', now_ms)], now_ms);
-    t.like(await askOutlooks(service, { lat: 40.25, lon: -99.5 }), {
-      outlook: { category: 'ENH', hail_probability_pct: 30, hail_significant: true, tornado_probability_pct: 5 },
-      issue_time: '2015-06-04T16:25:00Z',
-      valid_time: '2015-06-04T16:30:00Z',
-      expire_time: '2015-06-05T12:00:00Z',
-    });
-    t.like((await askOutlooks(service, { lat: 40.8, lon: -116.4 })).outlook, {
-      category: 'MRGL',
-      hail_probability_pct: 0,
-      hail_significant: false,
-      wind_probability_pct: 5,
-    });
-    t.like((await askOutlooks(service, { lat: 34, lon: -118.2 })).outlook, { category: null, hail_probability_pct: 0 });
-  },
-);
-
-sharedTest('GET /v1/outlooks/spc reads the real day 2 and day 3 with their one combined probability', async (t) => {
-  const day2 = await serveOutlooks(
-    t,
-    [pointsFile('PTSDY2.txt', Date.parse('2014-05-06T18:00:00Z'))],
-    Date.parse('2014-05-06T18:00:00Z'),
-  );
-  const { outlook } = await askOutlooks(day2, { lat: 33, lon: -99 }, '&day=2');
-  t.is(outlook.hail_probability_pct, null);
-  t.true([0, 5, 15, 30].includes(outlook.severe_probability_pct ?? -1));
-  const day3 = await serveOutlooks(
-    t,
-    [pointsFile('PTSDY3.txt', Date.parse('2013-11-19T09:00:00Z'))],
-    Date.parse('2013-11-19T09:00:00Z'),
-  );
-  t.like((await askOutlooks(day3, { lat: 47, lon: -70 }, '&day=3')).outlook, {
-    severe_probability_pct: 0,
-    hail_probability_pct: null,
-  });
-});
-
-sharedTest('GET /v1/outlooks/spc reads the real days 4 to 8: 15 % in Iowa on day 4 alone', async (t) => {
-  const now_ms = Date.parse('2017-04-06T10:00:00Z');
-  const service = await serveOutlooks(t, [pointsFile('PTSD48.txt', now_ms)], now_ms);
-  const iowa = { lat: 42, lon: -94 };
-  const answers = await Promise.all([4, 5, 6, 7, 8].map((day) => askOutlooks(service, iowa, `&day=${day}`)));
-  t.deepEqual(
-    answers.map(({ outlook, has_extended_risk }) => [outlook.severe_probability_pct, has_extended_risk]),
-    [15, null, null, null, null].map((pct) => [pct, true]),
-  );
-  t.deepEqual(
-    answers.map(({ valid_time }) => valid_time),
-    ['09', '10', '11', '12', '13'].map((day) => `2017-04-${day}T12:00:00Z`),
-  );
-  t.like(await askOutlooks(service, OUT, '&day=4'), { outlook: NOTHING, has_extended_risk: false });
-});
-
 sharedTest('GET /v1/outlooks/spc reads the real enhanced risk of 5 June 2025 over Lubbock', async (t) => {
   const now_ms = Date.parse('2025-06-05T20:12:00Z');
   const bytes = readFileSync(sharedData('outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'));

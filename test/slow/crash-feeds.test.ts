@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../pipeline/config.ts';
 import { type Engine, openEngine } from '../../pipeline/duckdb.ts';
-import { readFeedStates } from '../../pipeline/feeds/feed-states.ts';
-import { decodeItems } from '../../pipeline/feeds/publish-items.ts';
+import { readFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
@@ -23,8 +22,8 @@ import { environmentOf, faultsOf, killedAt, pointsOf } from '../support/kill/kil
 const NOW = Date.parse('2026-05-01T13:30:00Z');
 const FEEDS = ['lsr', 'spc-reports', 'warnings'];
 const ARGS = ['feeds', '--only', FEEDS.join(',')];
-/** What these feeds fill, as far as items of it are kept: by the version of its items. */
-const COLLECTIONS: Readonly<Partial<Record<CollectionName, number>>> = { reports: 1, warnings: 1 };
+/** What these feeds fill. */
+const COLLECTIONS: readonly CollectionName[] = ['reports', 'warnings'];
 /** Points apart from those of the commits themselves. */
 const SPREAD_POINTS = 7;
 
@@ -56,18 +55,15 @@ const AFTER = {
   '/alerts/active': Buffer.from(alertsFile(NOW, CHANGED).bytes).toString(),
 };
 
-/** What readers find in the collections, and what the next poll joins its files with. */
+/** Rows of the collections. */
 async function contentOf(engine: Engine, root: string): Promise<Content> {
   const content: Record<string, readonly string[]> = {};
-  for (const [name, version] of Object.entries(COLLECTIONS)) {
+  for (const name of COLLECTIONS) {
     const files = (await readNewest(root, layout.collectionPartition(name)))?.files ?? [];
-    for (const { path, segment, kind, table } of files) {
+    for (const { path, segment, table } of files) {
       const definition = TABLES.find((one) => one.name === table);
-      const rows =
-        definition === undefined
-          ? decodeItems(await fs.readFile(join(root, path)), path, { name, item_version: version })
-          : await readRows(engine, definition, [join(root, path)]);
-      content[`${name} ${segment} ${kind}`] = rows.map((row) => JSON.stringify(row));
+      const rows = definition === undefined ? [] : await readRows(engine, definition, [join(root, path)]);
+      content[`${name} ${segment}`] = rows.map((row) => JSON.stringify(row));
     }
   }
   return content;
@@ -109,7 +105,7 @@ test('a process killed at any step of ingesting files of feeds leaves each colle
   const points = await pointsOf(t, undisturbed, ARGS, { now_ms: NOW, environment }, EXIT.failure);
   const after = await contentOf(engine, undisturbed);
   const states = await readFeedStates(undisturbed);
-  for (const name of Object.keys(COLLECTIONS)) t.not(partOf(after, name), partOf(before, name));
+  for (const name of COLLECTIONS) t.not(partOf(after, name), partOf(before, name));
   const tried = pointsToTry(points);
   t.log(`${tried.length} of ${points.length} points`);
   t.true(tried.length >= 15);
@@ -121,7 +117,7 @@ test('a process killed at any step of ingesting files of feeds leaves each colle
     t.is(killed.signal, 'SIGKILL', `${what} ${killed.stderr}`);
     t.deepEqual(await faultsOf(root), [], what);
     const found = await contentOf(engine, root);
-    for (const name of Object.keys(COLLECTIONS)) {
+    for (const name of COLLECTIONS) {
       const isAfter = partOf(found, name) === partOf(after, name);
       t.is(partOf(found, name), partOf(isAfter ? after : before, name), what);
       seen.add(`${name} ${isAfter ? 'after' : 'before'}`);

@@ -5,7 +5,7 @@ import { NOTHING_PUBLISHED, openCatalog } from '../../api/catalog.ts';
 import { openServices } from '../../api/services.ts';
 import { readConfig } from '../../pipeline/config.ts';
 import { openEngine } from '../../pipeline/duckdb.ts';
-import { ingestFeedFiles } from '../../pipeline/feeds/ingest-feed-files.ts';
+import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { filesBelow } from '../../pipeline/files.ts';
 import { publishOutlook } from '../../pipeline/forecast/publish-outlook.ts';

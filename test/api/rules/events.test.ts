@@ -385,6 +385,7 @@ function message(warning_id: string, sent: number, ends: number, more: Partial<W
     north: null,
     is_refused_polygon: false,
     data_source: 'observed',
+    received_at: 0,
     ...more,
   };
 }

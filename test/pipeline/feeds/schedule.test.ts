@@ -3,20 +3,27 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { DiskRefusal } from '../../../pipeline/error.ts';
-import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
-import { pollFeed, publishPoll, type Schedule, startSchedule, waitAfter } from '../../../pipeline/feeds/schedule.ts';
+import {
+  pollFeed,
+  publishPoll,
+  readFeedStates,
+  type Schedule,
+  startSchedule,
+  waitAfter,
+} from '../../../pipeline/feeds/schedule.ts';
 import { warnings } from '../../../pipeline/feeds/warnings.ts';
 import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
 import { openLog } from '../../../pipeline/log.ts';
-import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { outlookFeed } from '../../../pipeline/run/open-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { openWeb } from '../../../pipeline/sources/http.ts';
 import { layout } from '../../../schemas/layout.ts';
-import { type GroundReport, groundReports } from '../../../schemas/tables/feeds.ts';
+import type { Table } from '../../../schemas/columns.ts';
+import { type GroundReport, groundReports, type Watch, watches } from '../../../schemas/tables/feeds.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
 
@@ -76,11 +83,15 @@ async function stateOf({ root }: Rig, name: string) {
   return (await readFeedStates(root.path)).get(name);
 }
 
-async function reportsOf({ root }: Rig): Promise<GroundReport[]> {
-  const files = (await readNewest(root.path, layout.collectionPartition('reports')))?.files ?? [];
-  const paths = files.filter(({ table }) => table === groundReports.name).map(({ path }) => join(root.path, path));
-  return readRows<GroundReport>(root.engine, groundReports, paths);
+/** Current rows of the table of a collection. */
+async function currentOf<Row extends GroundReport | Watch>({ root }: Rig, table: Table): Promise<Row[]> {
+  const partition = layout.collectionPartition(table === watches ? 'watches' : 'reports');
+  const manifest = await readNewest(root.path, partition);
+  const paths = manifest === null ? [] : tablePaths(root.path, manifest, table.name);
+  return readRows<Row>(root.engine, table, paths, 'is_current');
 }
+
+const reportsOf = (rig: Rig) => currentOf<GroundReport>(rig, groundReports);
 
 test('every feed has its row from the start, also one whose server is silent', async (t) => {
   const server = await startWebServer(t, { [SPC]: () => {} });
@@ -160,18 +171,17 @@ test('alerts none of which can be used are a failure, not an area without warnin
 
 for (const [what, damage] of [
   ['lost', (path: string) => rmSync(path)],
-  ['damaged', (path: string) => writeFileSync(path, 'not gzip')],
+  ['damaged', (path: string) => writeFileSync(path, 'no Parquet')],
 ] as const)
-  test(`kept items that were ${what} fail their feed and no other`, async (t) => {
+  test(`a published file that was ${what} fails its feed and no other`, async (t) => {
     const server = await startWebServer(t, { [ACTIVE]: ALERTS, [SPC]: LIST });
     const at = await rig(t, ['warnings', 'spc-reports'], server);
     await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at !== null);
     const manifest = await readNewest(at.root.path, layout.collectionPartition('warnings'));
-    const state = manifest?.files.find(({ kind }) => kind === 'state');
-    damage(join(at.root.path, state?.path ?? ''));
+    damage(join(at.root.path, manifest?.files[0]?.path ?? ''));
     server.answers.set(ACTIVE, ALERTS.replaceAll('urn:a', 'urn:bb'));
     await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
-    t.regex((await stateOf(at, 'warnings'))?.failure ?? '', /state\/.*(cannot be read|is damaged)/);
+    t.regex((await stateOf(at, 'warnings'))?.failure ?? '', /warnings\/.*cannot be read/);
     await at.until(async () => (await stateOf(at, 'spc-reports'))?.last_success_at !== null);
     t.is((await stateOf(at, 'spc-reports'))?.failure, null);
   });
@@ -304,8 +314,7 @@ for (const [what, answer] of [
       (await stateOf(at, 'watches'))?.failure ?? '',
       /\/products\/bad: (server answers 404|is not JSON|producttext: )/i,
     );
-    const manifest = await readNewest(at.root.path, layout.collectionPartition('watches'));
-    t.is(manifest?.files.find(({ kind }) => kind === 'table')?.rows, 1);
+    t.is((await currentOf(at, watches)).length, 1);
     server.answers.set('/products/bad', good);
     await at.until(async () => (await stateOf(at, 'watches'))?.failure === null);
   });
@@ -321,8 +330,7 @@ test('an entry of a list of texts that cannot be read leaves the others', async 
     }),
   );
   await at.until(async () => (await stateOf(at, 'watches'))?.failure !== null);
-  const manifest = await readNewest(at.root.path, layout.collectionPartition('watches'));
-  t.is(manifest?.files.find(({ kind }) => kind === 'table')?.rows, 1);
+  t.is((await currentOf(at, watches)).length, 1);
 });
 
 test('a slow feed that fails is polled again within minutes, ever less often up to its own pace', (t) => {

@@ -292,7 +292,6 @@ function layer(row: Partial<SpcOutlook>): SpcOutlook {
     issue_time: 0,
     valid_time: 0,
     expire_time: 0,
-    format: 'geojson',
     fetched_at: 0,
     is_complete: true,
     geometry: SQUARE(-100, 34, -96, 38),

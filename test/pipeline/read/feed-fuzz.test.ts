@@ -3,33 +3,22 @@ import fc from 'fast-check';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readAlerts } from '../../../pipeline/read/alerts.ts';
 import { readDiscussion } from '../../../pipeline/read/discussions.ts';
-import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
-import { readLsrText } from '../../../pipeline/read/lsr-text.ts';
-import { readOutlookGeoJson } from '../../../pipeline/read/spc-outlook-geojson.ts';
-import { readOutlookPoints } from '../../../pipeline/read/spc-outlook-points.ts';
-import { readSpcReports } from '../../../pipeline/read/spc-reports.ts';
-import { readWatchProduct } from '../../../pipeline/read/watches.ts';
+import { readOutlookGeoJson } from '../../../pipeline/read/outlooks.ts';
+import { readLsrGeoJson, readSpcReports } from '../../../pipeline/read/reports.ts';
+import { readWatch } from '../../../pipeline/read/watches.ts';
 import { GroundReport, SpcOutlook, Warning, Watch } from '../../../schemas/tables/feeds.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
-/** An area as its file gives it. */
-const FileOutlook = SpcOutlook.omit({ fetched_at: true });
 const NOW = Date.parse('2026-11-22T00:00:00Z');
-const FileReportRow = GroundReport.omit({ storm_date: true });
+const FileReportRow = GroundReport.omit({ storm_date: true, received_at: true, withdrawn_at: true, is_current: true });
 
 /** Readers with a real file each, and a check that their rows fit the table. */
 const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer) => void])[] = [
   [
     ['reports', 'spc', '0530_hail.csv'],
     (bytes) => {
-      const options = { convective_date: '2013-05-30', now_ms: NOW };
+      const options = { convective_date: '2013-05-30', list: 'filtered', now_ms: NOW } as const;
       for (const row of readSpcReports(bytes, 'x', options).rows) FileReportRow.parse(row);
-    },
-  ],
-  [
-    ['reports', 'lsr', 'LSROUN_hail.txt'],
-    (bytes) => {
-      for (const row of readLsrText(bytes, 'x', NOW).rows) FileReportRow.parse(row);
     },
   ],
   [
@@ -46,28 +35,14 @@ const READERS: readonly (readonly [file: readonly string[], read: (bytes: Buffer
   ],
   [
     ['warnings', 'watches', 'SAW3.txt'],
-    (bytes) => void readWatchProduct(bytes, 'x', Date.parse('2021-07-10T04:00:00Z')),
-  ],
-  [
-    ['warnings', 'watches', 'SEL9.txt'],
-    (bytes) => void readWatchProduct(bytes, 'x', Date.parse('2022-05-01T21:00:00Z')),
-  ],
-  [
-    ['warnings', 'watches', 'WWP9.txt'],
-    (bytes) => void readWatchProduct(bytes, 'x', Date.parse('2022-04-29T22:00:00Z')),
+    (bytes) => void Watch.parse(readWatch(bytes, 'x', Date.parse('2021-07-10T04:00:00Z')).row),
   ],
   [['warnings', 'discussions', 'SWOMCD_tags.txt'], (bytes) => void Watch.parse(readDiscussion(bytes, 'x', NOW).row)],
-  [
-    ['outlooks', 'points', 'PTSDY1_hole.txt'],
-    (bytes) => {
-      for (const row of readOutlookPoints(bytes, 'x', NOW).rows) FileOutlook.parse(row);
-    },
-  ],
   [
     ['outlooks', 'spc_day1_cat_20250605_2000z_ENH_only.geojson'],
     (bytes) => {
       for (const row of readOutlookGeoJson(bytes, 'x', { day: 1, hazard: 'categorical', part: 'all' }, NOW).rows)
-        FileOutlook.parse(row);
+        SpcOutlook.parse(row);
     },
   ],
 ];

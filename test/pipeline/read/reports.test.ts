@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
-import { readLsrGeoJson } from '../../../pipeline/read/lsr-geojson.ts';
-import { parseLsrText, readLsrText } from '../../../pipeline/read/lsr-text.ts';
-import { convectiveDateOf, readSpcReports } from '../../../pipeline/read/spc-reports.ts';
+import { convectiveDateOf, readLsrGeoJson, readSpcReports } from '../../../pipeline/read/reports.ts';
 import type { FileReport } from '../../../schemas/tables/feeds.ts';
 import { utcDate } from '../../../schemas/time.ts';
 import { feedFigures, minuteOf, tally } from '../../support/data/feed-figures.ts';
@@ -14,7 +12,11 @@ const ROW = '1336,175,7 E AMSTERDAM,BATES,MO,38.35,-94.46,(EAX)';
 const NOW = Date.parse('2013-05-21T18:00:00Z');
 
 function read(...lines: string[]) {
-  return readSpcReports(Buffer.from(lines.join('\n')), 'x', { convective_date: '2013-05-20', now_ms: NOW });
+  return readSpcReports(Buffer.from(lines.join('\n')), 'x', {
+    convective_date: '2013-05-20',
+    list: 'filtered',
+    now_ms: NOW,
+  });
 }
 
 function only(line: string): FileReport {
@@ -41,6 +43,7 @@ for (const name of SPC_FILES)
     t.truthy(figures);
     const { rows, set_aside, others } = readSpcReports(readFileSync(sharedData('reports', 'spc', name)), name, {
       convective_date: figures!.convective_day,
+      list: 'filtered',
       now_ms: NOW + 30 * 86_400_000,
     });
     const { hail, ...rest } = figures!.sections;
@@ -105,6 +108,7 @@ test('a row becomes a report in our units, with the office of its remark', (t) =
     data_source: 'observed',
     is_correction: false,
     corrects_place: null,
+    list: 'filtered',
   });
 });
 
@@ -134,6 +138,7 @@ for (const [line, reason] of [
 test('a report later than the clock is set aside', (t) => {
   const { rows, set_aside } = readSpcReports(Buffer.from(`${HEADER}\n${ROW}\n1347,175,A,B,MO,38.35,-94.46,`), 'x', {
     convective_date: '2013-05-20',
+    list: 'filtered',
     now_ms: Date.parse('2013-05-20T13:36:00Z'),
   });
   t.is(rows.length, 1);
@@ -151,7 +156,7 @@ for (const [title, text, reason] of [
   });
 
 test('a list without rows is sound: nothing was reported', (t) => {
-  t.deepEqual(read(HEADER), { rows: [], set_aside: [], others: new Map() });
+  t.deepEqual(read(HEADER), { rows: [], set_aside: [], others: new Map(), rejected_ms: [] });
 });
 
 test('the date of a list comes from its name, and turns over at 12 UTC for the running ones', (t) => {
@@ -245,6 +250,7 @@ test('a feature becomes a report in our units, with its product and what it corr
       data_source: 'observed',
       is_correction: true,
       corrects_place: '2 ESE Tatum',
+      list: null,
     } satisfies FileReport,
   ]);
 });
@@ -261,7 +267,7 @@ for (const [title, properties, reason] of [
   ['no size', { magnitude: null }, "magnitude is 'null', expected inches above 0 and up to 10"],
   ['a size of 0', { magnitude: 0 }, "magnitude is '0', expected inches above 0 and up to 10"],
   ['an impossible size', { magnitude: 12.5 }, "magnitude is '12.5', expected inches above 0 and up to 10"],
-  ['another unit', { unit: 'MPH' }, "unit is 'MPH', expected Inch"],
+  ['another unit', { unit: 'MPH' }, "unit is 'MPH', expected inches"],
   [
     'a time that does not exist',
     { valid: '2025-06-31T23:32:00Z' },
@@ -290,6 +296,25 @@ for (const [title, geometry] of [
     t.is(set_aside.length, 1);
   });
 
+for (const unit of ['Inch', 'INCHES', 'in', 'IN', 'in.', ' inch ', '"', '', null, undefined])
+  test(`hail in the unit ${JSON.stringify(unit)} is in inches`, (t) => {
+    const { rows, set_aside } = readLsrGeoJson(file(feature({ unit, magnitude: 1 })), 'x', GEOJSON_NOW);
+    t.deepEqual([rows[0]?.size_mm, set_aside], [25.4, []]);
+  });
+
+for (const unit of ['cm', 'mm', 'F', 'in/hr', 'min', "'"])
+  test(`hail in the unit ${unit} is rejected by name, with its time`, (t) => {
+    const { set_aside, rejected_ms } = readLsrGeoJson(file(feature({ unit }), feature()), 'x', GEOJSON_NOW);
+    t.deepEqual(set_aside, [{ item: 'feature 1', reason: `unit is '${unit}', expected inches` }]);
+    t.deepEqual(rejected_ms, [Date.parse('2025-06-05T23:32:00Z')]);
+  });
+
+test('a rejected report whose time cannot be read has none', (t) => {
+  t.deepEqual(readLsrGeoJson(file(feature({ valid: 'x' })), 'x', GEOJSON_NOW).rejected_ms, [null]);
+  const { rejected_ms } = read(HEADER, '1400,UNK,A,B,MO,38.35,-94.46,', '25:60,175,A,B,MO,38.35,-94.46,', ROW);
+  t.deepEqual(rejected_ms, [Date.parse('2013-05-20T14:00:00Z'), null]);
+});
+
 test('size as text and hail over water are read', (t) => {
   const { rows } = readLsrGeoJson(
     file(feature({ magnitude: '1.75', typetext: 'MARINE HAIL', qualifier: 'M' })),
@@ -307,152 +332,4 @@ for (const [title, text] of [
 ] as const)
   test(`${title} is refused as a whole`, (t) => {
     t.throws(() => readLsrGeoJson(Buffer.from(text), 'x', GEOJSON_NOW), { instanceOf: BadInput });
-  });
-
-const TEXT_NOW = Date.parse('2024-05-02T00:00:00Z');
-
-/** A product with the columns of the real ones. */
-function product(...reports: string[]): Buffer {
-  return Buffer.from(
-    `128
-NWUS54 KOUN 012113
-LSROUN
-
-Preliminary Local Storm Report
-National Weather Service Norman OK
-413 PM CDT Wed May 1 2024
-
-..TIME...   ...EVENT...      ...CITY LOCATION...     ...LAT.LON...
-..DATE...   ....MAG....      ..COUNTY LOCATION..ST.. ...SOURCE....
-            ..REMARKS..
-
-${reports.join('\n\n')}
-
-&&
-
-$$
-`,
-  );
-}
-
-const HAIL = `0915 AM     Hail             4 E Wapanucka           34.37N 96.36W
-05/01/2024  M1.25 Inch       Atoka              OK   Emergency Mngr
-
-            Delayed report. Relayed images. Radar
-            estimated time.`;
-
-for (const name of ['LSRFSD.txt', 'LSRICT_mixed.txt', 'LSRJAX_marinehail.txt', 'LSROUN_hail.txt'])
-  sharedTest(`${name} gives the office, zone, times, places and sizes read by others`, (t) => {
-    const figures = feedFigures().reports.lsr[name]!;
-    const bytes = readFileSync(sharedData('reports', 'lsr', name));
-    const { office, zone, issued_ms, entries, set_aside } = parseLsrText(bytes, name);
-    t.deepEqual([office, zone, minuteOf(issued_ms)], [figures.wfo, figures.tz, figures.issued_utc]);
-    t.deepEqual(set_aside, []);
-    t.deepEqual(
-      entries.map((entry) => ({
-        utc: minuteOf(entry.time_ms),
-        event: entry.event,
-        location: entry.place,
-        lat: entry.lat,
-        lon: entry.lon,
-        magnitude_text: entry.magnitude || null,
-        county: entry.county,
-        state: entry.state,
-        source: entry.observer,
-      })),
-      figures.reports.map(
-        ({ magnitude: _, qualifier: __, unit: ___, ...report }: Record<string, unknown>) => report,
-      ) as never,
-    );
-    const hail = figures.reports.filter(({ event }) => event.toUpperCase() === 'HAIL');
-    const { rows, others } = readLsrText(bytes, name, TEXT_NOW);
-    t.deepEqual(
-      rows.map(({ size_mm, is_measured }) => [size_mm, is_measured]),
-      hail.map(({ magnitude, qualifier }) => [magnitude! * 25.4, qualifier === 'M']),
-    );
-    t.is(
-      [...others.values()].reduce((sum, n) => sum + n, 0),
-      figures.reports.length - hail.length,
-    );
-  });
-
-sharedTest('the correction of Sioux Falls calls itself one, the report of Norman does not', (t) => {
-  const isCorrection = (name: string) =>
-    parseLsrText(readFileSync(sharedData('reports', 'lsr', name)), name).is_correction;
-  t.true(isCorrection('LSRFSD.txt'));
-  t.false(isCorrection('LSROUN_hail.txt'));
-});
-
-test('a report has the identifier that the Iowa archive gives its product', (t) => {
-  const { rows, set_aside } = readLsrText(product(HAIL), 'x', TEXT_NOW);
-  t.deepEqual(set_aside, []);
-  t.is(rows[0]?.product_id, '202405012113-KOUN-NWUS54-LSROUN');
-  t.is(rows[0]?.report_id, 'lsr:OUN:2024-05-01T14:15:00Z:34.370,-96.360');
-  t.is(rows[0]?.remark, 'Delayed report. Relayed images. Radar estimated time.');
-  t.is(rows[0]?.is_measured, true);
-});
-
-for (const head of ['..TIME..   ...EVENT...', '...TIME...   ..EVENT..', 'TIME        EVENT', '.TIME.    ....EVENT....'])
-  test(`reports below '${head}' are read: the words say where they begin, not the dots`, (t) => {
-    const text = product(HAIL).toString();
-    const other = text.replace('..TIME...   ...EVENT...', head);
-    t.deepEqual(readLsrText(Buffer.from(other), 'x', TEXT_NOW), readLsrText(product(HAIL), 'x', TEXT_NOW));
-  });
-
-for (const [title, text] of [
-  ['below whose columns nothing stands', product('')],
-  ['without its head of columns', Buffer.from(product(HAIL).toString().replace('..TIME...   ...EVENT...', ''))],
-] as const)
-  test(`a text of reports ${title} is refused, not read as no reports`, (t) => {
-    t.throws(() => readLsrText(text, 'x', TEXT_NOW), { instanceOf: BadInput, message: /x: no report, expected lines/ });
-  });
-
-test('a time after midnight UTC and an event of the day before keep their own dates', (t) => {
-  const late = HAIL.replace('0915 AM', '1159 PM').replace('05/01/2024', '04/30/2024');
-  t.is(minuteOf(readLsrText(product(late), 'x', TEXT_NOW).rows[0]!.time), '2024-05-01T04:59Z');
-  const noon = HAIL.replace('0915 AM', '1200 PM');
-  t.is(minuteOf(readLsrText(product(noon), 'x', TEXT_NOW).rows[0]!.time), '2024-05-01T17:00Z');
-  const midnight = HAIL.replace('0915 AM', '1200 AM');
-  t.is(minuteOf(readLsrText(product(midnight), 'x', TEXT_NOW).rows[0]!.time), '2024-05-01T05:00Z');
-});
-
-for (const [title, from, to, reason] of [
-  ['a clock of 13 PM', '0915 AM', '1315 PM', "time is '1315 PM 05/01/2024', expected HHMM AM or PM over MM/DD/YYYY"],
-  [
-    'a day that does not exist',
-    '05/01/2024',
-    '02/30/2024',
-    "time is '0915 AM 02/30/2024', expected HHMM AM or PM over MM/DD/YYYY",
-  ],
-  ['no position', '34.37N 96.36W', '', "position is '', expected such as 38.89N 98.85W"],
-  ['no size', 'M1.25 Inch ', '           ', "size is '', expected such as E1.00 INCH, up to 10"],
-  ['an impossible size', 'M1.25 Inch', 'E25.0 Inch', "size is 'E25.0 Inch', expected such as E1.00 INCH, up to 10"],
-] as const)
-  test(`hail with ${title} is set aside, the report after it is kept`, (t) => {
-    const { rows, set_aside } = readLsrText(product(HAIL.replace(from, to), HAIL), 'x', TEXT_NOW);
-    t.is(rows.length, 1);
-    t.deepEqual(set_aside, [{ item: 'line 13', reason }]);
-  });
-
-test('the zone of the issue line decides, and one that is not known refuses the product', (t) => {
-  const mountain = Buffer.from(product(HAIL).toString().replace('CDT', 'MDT'));
-  t.is(minuteOf(readLsrText(mountain, 'x', TEXT_NOW).rows[0]!.time), '2024-05-01T15:15Z');
-  const unknown = Buffer.from(product(HAIL).toString().replace('CDT', 'XXT'));
-  t.throws(() => readLsrText(unknown, 'x', TEXT_NOW), { instanceOf: BadInput, message: /time zone/ });
-});
-
-test('a remark that corrects names the place of what it corrects', (t) => {
-  const remark = HAIL.replace('Delayed report.', 'Corrects previous hail report from 5 E Wapanucka.');
-  const { rows } = readLsrText(product(remark), 'x', TEXT_NOW);
-  t.is(rows[0]?.is_correction, true);
-  t.is(rows[0]?.corrects_place, '5 E Wapanucka');
-});
-
-for (const [title, text] of [
-  ['an error page', '<html><body>no such product</body></html>'],
-  ['another product', '000\nWUUS54 KOUN 070521\nSVROUN\n\nSEVERE THUNDERSTORM WARNING\n'],
-  ['nothing', ''],
-] as const)
-  test(`${title} instead of a text of reports is refused as a whole`, (t) => {
-    t.throws(() => readLsrText(Buffer.from(text), 'x', TEXT_NOW), { instanceOf: BadInput });
   });

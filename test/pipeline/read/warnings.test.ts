@@ -2,24 +2,17 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import fc from 'fast-check';
 import { BadInput } from '../../../pipeline/error.ts';
+import { watches } from '../../../pipeline/feeds/watches.ts';
 import { readAlerts } from '../../../pipeline/read/alerts.ts';
 import { readDiscussion } from '../../../pipeline/read/discussions.ts';
 import { checkPolygon } from '../../../pipeline/read/polygon.ts';
-import {
-  eightDigitPosition,
-  issueLine,
-  latLonDigits,
-  nearestDayTime,
-  productLines,
-  validity,
-  wmoHeading,
-} from '../../../pipeline/read/text-product.ts';
-import { joinWatches, readWatchProduct, type WatchProduct } from '../../../pipeline/read/watches.ts';
+import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from '../../../pipeline/read/text-product.ts';
+import { readWatch } from '../../../pipeline/read/watches.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { WARNING_EVENTS, type Warning } from '../../../schemas/tables/feeds.ts';
+import { WARNING_EVENTS, type Warning, type Watch } from '../../../schemas/tables/feeds.ts';
 import { timestamp } from '../../../schemas/time.ts';
 import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
-import { feedFigures, minuteOf, type WatchFigures } from '../../support/data/feed-figures.ts';
+import { feedFigures, minuteOf } from '../../support/data/feed-figures.ts';
 import { withInstants } from '../../support/data/relative-times.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 
@@ -123,6 +116,7 @@ test('an alert becomes a warning in our units, moving towards where the tag does
     north: 36,
     is_refused_polygon: false,
     data_source: 'observed',
+    received_at: NOW,
   });
 });
 
@@ -407,79 +401,47 @@ test('whatever stands in one property, the warning is read or set aside, and nev
   );
 });
 
-/** When the real products were received; their texts have no month and year. Those without an issue line get one here. */
+/** When the real texts were received; they have no month and year. */
 const RECEIVED: Readonly<Record<string, string>> = {
   'SAW-cancelled.txt': '2022-08-02T05:33:00Z',
   'SAW3.txt': '2021-07-10T03:30:00Z',
   'SAW9_PDS.txt': '2021-07-29T00:16:00Z',
-  'SEL9.txt': '2022-05-01T20:49:00Z',
-  'WWP9.txt': '2022-04-29T21:59:00Z',
 };
 
-function real(name: string): { product: WatchProduct; figures: WatchFigures } {
-  const bytes = readFileSync(sharedData('warnings', 'watches', name));
-  return {
-    product: readWatchProduct(bytes, name, Date.parse(RECEIVED[name]!)),
-    figures: feedFigures().warnings.watches[name]!,
-  };
-}
+const real = (name: string) =>
+  readWatch(readFileSync(sharedData('warnings', 'watches', name)), name, Date.parse(RECEIVED[name]!));
 
 const dayTime = (time_ms: number | null) =>
   time_ms === null ? undefined : minuteOf(time_ms).slice(8, 16).replaceAll(/[T:]/g, '');
+const inchesToMm = (inches: number | undefined) =>
+  inches === undefined ? null : Math.round(inches * INCH_MM * 1000) / 1000;
 
 for (const name of Object.keys(RECEIVED))
   sharedTest(`${name} gives the number, type, times, sizes and outline read by others`, (t) => {
-    const { product, figures } = real(name);
-    t.is(product.product, figures.kind as WatchProduct['product']);
-    t.is(product.number, figures.watch);
-    t.is(product.type, /tornado/i.test(figures.type) ? 'tornado_watch' : 'severe_thunderstorm_watch');
-    t.is(product.is_cancelled, figures.cancelled ?? false);
-    t.is(product.areas ?? undefined, figures.areas);
-    t.is(
-      dayTime(product.issued_ms),
-      figures.wmo_ddhhmm ?? (name === 'SAW-cancelled.txt' ? '020532' : dayTime(product.issued_ms)),
-    );
-    t.is(dayTime(product.begins_ms), figures.valid_from_ddhhmm);
-    const end = figures.valid_to_ddhhmm ?? figures.expires_ddhhmm ?? (figures.cancelled ? '020532' : undefined);
-    t.is(dayTime(product.ends_ms), end);
-    t.is(product.hail_inch ?? undefined, figures.hail_inch ?? figures.max_hail_inch);
-    t.is(product.gust_kt ?? undefined, figures.gust_kt ?? figures.max_gust_kt);
-    const probability = (key: string) => Number(figures.probabilities?.[key]?.replace('%', '') ?? Number.NaN);
-    t.is(product.severe_hail_probability_pct ?? Number.NaN, probability('PROB OF 10 OR MORE SEVERE HAIL EVENTS'));
-    t.is(
-      product.significant_hail_probability_pct ?? Number.NaN,
-      probability('PROB OF 1 OR MORE HAIL EVENTS >= 2 INCHES'),
-    );
-    if (figures.pds !== undefined) t.is(product.is_particularly_dangerous, figures.pds);
-    t.deepEqual(product.set_aside, []);
-    t.deepEqual(
-      product.polygon?.bbox.map((edge) => edge),
-      figures.polygon ? [...figures.polygon.bbox] : undefined,
-    );
-    if (product.polygon !== null) {
-      const [ring] = multiPolygonFromWkt(product.polygon.geometry)[0]!;
-      t.deepEqual(ring!.slice(1).map(String).sort(), figures.polygon!.ring_lonlat.slice(1).map(String).sort());
-    }
+    const figures = feedFigures().warnings.watches[name]!;
+    const { row, set_aside } = real(name);
+    t.is(row.number, figures.watch);
+    t.is(row.type, /tornado/i.test(figures.type) ? 'tornado_watch' : 'severe_thunderstorm_watch');
+    t.is(row.is_cancelled, figures.cancelled ?? false);
+    t.is(row.areas ?? undefined, figures.areas);
+    t.is(dayTime(row.issued_at), figures.wmo_ddhhmm ?? (row.is_cancelled ? '020532' : dayTime(row.issued_at)));
+    t.is(dayTime(row.begins_at), figures.valid_from_ddhhmm);
+    t.is(dayTime(row.expires_at), figures.valid_to_ddhhmm ?? '020532');
+    t.is(row.hail_size_mm, inchesToMm(figures.hail_inch));
+    t.is(row.gust_kmh === null ? undefined : Math.round(row.gust_kmh / 1.852), figures.gust_kt);
+    t.deepEqual(set_aside, []);
+    t.deepEqual([row.west, row.south, row.east, row.north], [...(figures.polygon?.bbox ?? [null, null, null, null])]);
+    if (row.geometry === null) return;
+    const [ring] = multiPolygonFromWkt(row.geometry)[0]!;
+    t.deepEqual(ring!.slice(1).map(String).sort(), figures.polygon!.ring_lonlat.slice(1).map(String).sort());
   });
 
-sharedTest('the five real products are five watches, of which one has no end and one is cancelled', (t) => {
-  const watches = joinWatches(Object.keys(RECEIVED).map((name) => real(name).product));
-  t.deepEqual(
-    watches.map(({ watch_id, type, headline, is_cancelled, hail_size_mm, gust_kmh }) => [
-      watch_id,
-      type,
-      headline,
-      is_cancelled,
-      hail_size_mm,
-      gust_kmh,
-    ]),
-    [
-      ['watch-2022-0575', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 575 cancelled', true, null, null],
-      ['watch-2022-0169', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 169', false, 76.2, 120.38],
-      ['watch-2021-0399', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 399 MN WI LM', false, 50.8, 148.16],
-      ['watch-2021-0503', 'severe_thunderstorm_watch', 'Severe Thunderstorm Watch 503 NE SD', false, 38.1, 111.12],
-    ],
-  );
+sharedTest('a watch of August 2026 is read', (t) => {
+  const bytes = readFileSync(sharedData('field', 'SAW_570.txt'));
+  const { row, set_aside } = readWatch(bytes, 'x', Date.parse('2026-08-27T03:00:00Z'));
+  t.deepEqual(set_aside, []);
+  t.deepEqual([row.watch_id, row.areas, row.hail_size_mm], ['watch-2026-0570', 'TX', 38.1]);
+  t.is(row.geometry, 'POLYGON ((-98.94 32.83, -101.18 32.84, -99.89 31.17, -97.7 31.17, -98.94 32.83))');
 });
 
 const SAW = `071
@@ -499,116 +461,96 @@ SAW3
 SPC AWW 100531
 WW 503 SEVERE TSTM CANCELLED
 `;
-const SEL = `231
-WWUS20 KWNS 100330
-SEL3
-SPC WW 100330
-NEZ000-SDZ000-100900-
+/** An hour later, with another size and without gust and outline. */
+const AMENDED = SAW.replaceAll('100329', '100429')
+  .replace('1.5 INCHES. WIND GUSTS..60 KNOTS.', '2 INCHES.')
+  .replace(/LAT\.\.\.LON.*/, '');
+const RECEIVED_MS = Date.parse('2021-07-10T06:30:00Z');
+const read = (text: string, received_ms = RECEIVED_MS) => readWatch(Buffer.from(text), 'x', received_ms).row;
 
-URGENT - IMMEDIATE BROADCAST REQUESTED
-Severe Thunderstorm Watch Number 503
-NWS Storm Prediction Center Norman OK
-1030 PM CDT Fri Jul 9 2021
+/** Current watches of texts that came in this order, one at a time. */
+function joined(texts: readonly Watch[]): Watch[] {
+  const rows = texts.reduce<readonly Watch[]>(
+    (stored, text) => watches.collection.merge(stored, [{ rows: [text] }], 0) as Watch[],
+    [],
+  );
+  return rows.filter(({ is_current }) => is_current);
+}
 
-THIS IS A PARTICULARLY DANGEROUS SITUATION
-
-AVIATION...A few severe thunderstorms with hail surface and aloft to
-2 inches. Extreme turbulence and surface wind gusts to 70 knots.
-`;
-const WWP = `551
-WWUS40 KWNS 100329
-WWP3
-
-SEVERE THUNDERSTORM WATCH PROBABILITIES FOR WS 0503
-NWS STORM PREDICTION CENTER NORMAN OK
-1029 PM CDT FRI JUL 09 2021
-
-PROB OF 10 OR MORE SEVERE HAIL EVENTS              :  60%
-PROB OF 1 OR MORE HAIL EVENTS >= 2 INCHES          :  <5%
-PARTICULARLY DANGEROUS SITUATION             : NO
-`;
-const RECEIVED_MS = Date.parse('2021-07-10T06:00:00Z');
-const read = (text: string) => readWatchProduct(Buffer.from(text), 'x', RECEIVED_MS);
-
-test('the products of one watch join, the newest that says a thing says it', (t) => {
-  const [watch, ...others] = joinWatches([read(SAW), read(WWP), read(SEL)]);
-  t.deepEqual(others, []);
-  t.deepEqual(watch, {
-    watch_id: 'watch-2021-0503',
-    type: 'severe_thunderstorm_watch',
-    number: 503,
-    issued_at: Date.parse('2021-07-10T03:30:00Z'),
-    begins_at: Date.parse('2021-07-10T03:35:00Z'),
-    expires_at: Date.parse('2021-07-10T09:00:00Z'),
-    headline: 'Severe Thunderstorm Watch 503 NE SD',
-    areas: 'NE SD',
-    watch_probability_pct: null,
-    hail_size_mm: 50.8,
-    gust_kmh: 129.64,
-    severe_hail_probability_pct: 60,
-    significant_hail_probability_pct: 5,
-    is_particularly_dangerous: true,
-    is_cancelled: false,
-    geometry: 'POLYGON ((-102.52 42.97, -102.52 41.09, -98.41 42, -98.41 43.88, -102.52 42.97))',
-    west: -102.52,
-    south: 41.09,
-    east: -98.41,
-    north: 43.88,
-    data_source: 'observed',
-  });
+test('the texts of one watch join, the newest that says a thing says it, in whatever order they come', (t) => {
+  for (const texts of [
+    [SAW, AMENDED],
+    [AMENDED, SAW],
+    [SAW, AMENDED, SAW],
+  ])
+    t.deepEqual(joined(texts.map((text) => read(text))), [
+      {
+        watch_id: 'watch-2021-0503',
+        type: 'severe_thunderstorm_watch',
+        number: 503,
+        issued_at: Date.parse('2021-07-10T04:29:00Z'),
+        begins_at: Date.parse('2021-07-10T03:35:00Z'),
+        expires_at: Date.parse('2021-07-10T09:00:00Z'),
+        headline: 'Severe Thunderstorm Watch 503 NE SD',
+        areas: 'NE SD',
+        watch_probability_pct: null,
+        hail_size_mm: 50.8,
+        gust_kmh: 111.12,
+        is_cancelled: false,
+        replaces: '',
+        geometry: 'POLYGON ((-102.52 42.97, -102.52 41.09, -98.41 42, -98.41 43.88, -102.52 42.97))',
+        west: -102.52,
+        south: 41.09,
+        east: -98.41,
+        north: 43.88,
+        data_source: 'observed',
+        received_at: RECEIVED_MS,
+        is_current: true,
+      },
+    ]);
 });
 
 test('a cancellation ends its watch at the moment it is issued and keeps the outline', (t) => {
-  for (const products of [
+  for (const texts of [
     [SAW, CANCELLED],
     [CANCELLED, SAW],
+    [CANCELLED, AMENDED, SAW],
   ]) {
-    const [watch] = joinWatches(products.map(read));
+    const [watch, ...others] = joined(texts.map((text) => read(text)));
+    t.deepEqual(others, []);
     t.is(watch?.expires_at, Date.parse('2021-07-10T05:32:00Z'));
-    t.true(watch?.is_cancelled);
+    t.is(watch?.headline, 'Severe Thunderstorm Watch 503 NE SD cancelled');
     t.truthy(watch?.geometry);
   }
 });
 
-/** A later watch that takes the place of another, as the aviation text says it. */
+/** A later watch that takes the place of another, as its text says. */
 const replacing = (number: number, words: string) =>
   SAW.replaceAll('100329', '100610')
     .replace('WW 503 SEVERE TSTM NE SD 100335Z', `${words}\nWW ${number} TORNADO NE SD 100615Z`)
     .replaceAll('SAW3', 'SAW4');
 
-for (const [title, text] of [
-  ['REPLACES WW', replacing(504, 'REPLACES WW 503..NE SD')],
-  ['several', replacing(504, 'REPLACES WW 502 AND 503')],
-  [
-    'the public text',
-    SEL.replaceAll(/100?\d{3}(?=\n)/g, '100610')
-      .replaceAll('503', '504')
-      .replace(
-        'AVIATION...',
-        'OTHER WATCH INFORMATION...This tornado watch replaces severe\nthunderstorm watch number 503.\n\nAVIATION...',
-      ),
-  ],
-] as const)
-  test(`a watch that another replaces ends at the issue of that one, in whatever order they come (${title})`, (t) => {
-    const products = [read(SAW), read(WWP), read(text)];
-    for (const order of [products, products.toReversed()]) {
-      const watches = joinWatches(order);
-      const replaced = watches.find(({ number }) => number === 503);
-      t.is(replaced?.expires_at, products[2]?.issued_ms);
+for (const words of ['REPLACES WW 503..NE SD', 'REPLACES WW 502 AND 503'])
+  test(`a watch that another replaces ends at the issue of that one, in whatever order they come (${words})`, (t) => {
+    const texts = [read(SAW), read(replacing(504, words))];
+    for (const order of [texts, texts.toReversed()]) {
+      const found = joined(order);
+      const replaced = found.find(({ number }) => number === 503);
+      t.is(replaced?.expires_at, texts[1]?.issued_at);
       t.is(replaced?.headline, 'Severe Thunderstorm Watch 503 NE SD replaced by watch 504');
       t.false(replaced?.is_cancelled);
-      const other = watches.find(({ number }) => number === 504);
-      t.true((other?.expires_at ?? 0) > (products[2]?.issued_ms ?? 0));
+      const other = found.find(({ number }) => number === 504);
+      t.true((other?.expires_at ?? 0) > (texts[1]?.issued_at ?? 0));
     }
   });
 
 test('a simulated watch replaces no observed one, and none of another year', (t) => {
   const text = replacing(504, 'REPLACES WW 503');
-  const ends = (...products: Parameters<typeof joinWatches>[0]) =>
-    joinWatches(products).find(({ number }) => number === 503)?.expires_at;
+  const ends = (...texts: Watch[]) =>
+    joined(texts).find(({ number, data_source }) => number === 503 && data_source === 'observed')?.expires_at;
   const alone = ends(read(SAW));
   t.is(ends(read(SAW), read(text.replace('KWNS', 'KSIM'))), alone);
-  t.is(ends(read(SAW), readWatchProduct(Buffer.from(text), 'x', Date.parse('2022-07-10T06:10:00Z'))), alone);
+  t.is(ends(read(SAW), read(text, Date.parse('2022-07-10T06:10:00Z'))), alone);
 });
 
 test('hail, gusts and outline of a watch are read however many dots stand before them', (t) => {
@@ -619,33 +561,21 @@ test('hail, gusts and outline of a watch are read however many dots stand before
   t.deepEqual(read(dotted), read(SAW));
 });
 
-test('the same number a year later is another watch', (t) => {
-  const next = readWatchProduct(Buffer.from(SAW), 'x', Date.parse('2022-07-10T03:30:00Z'));
-  t.deepEqual(
-    joinWatches([read(SAW), next]).map(({ watch_id }) => watch_id),
-    ['watch-2022-0503', 'watch-2021-0503'],
-  );
-});
-
-test('a product of the simulator never joins an observed watch', (t) => {
-  const simulated = read(SEL.replace('KWNS', 'KSIM'));
-  t.deepEqual(
-    joinWatches([read(SAW), simulated]).map(({ data_source }) => data_source),
-    ['simulated', 'observed'],
-  );
-});
-
-test('probabilities alone make no watch: nothing says when it ends', (t) => {
-  t.deepEqual(joinWatches([read(WWP)]), []);
+test('the same number a year later, or of the simulator, is another watch', (t) => {
+  const ids = (...texts: Watch[]) => joined(texts).map(({ watch_id, data_source }) => `${watch_id} ${data_source}`);
+  t.deepEqual(ids(read(SAW), read(SAW, Date.parse('2022-07-10T03:30:00Z'))), [
+    'watch-2022-0503 observed',
+    'watch-2021-0503 observed',
+  ]);
+  t.is(ids(read(SAW), read(SAW.replace('KWNS', 'KSIM'))).length, 2);
 });
 
 test('day and time mean the month nearest to the reception, over the end of a month and a year too', (t) => {
   const newYear = SAW.replaceAll('1003', '3123')
     .replace('312335Z - 100900Z', '312335Z - 010500Z')
     .replaceAll('100329', '312329');
-  const product = readWatchProduct(Buffer.from(newYear), 'x', Date.parse('2025-01-01T00:10:00Z'));
-  t.is(minuteOf(product.begins_ms!), '2024-12-31T23:35Z');
-  t.is(minuteOf(product.ends_ms!), '2025-01-01T05:00Z');
+  const { begins_at, expires_at } = read(newYear, Date.parse('2025-01-01T00:10:00Z'));
+  t.deepEqual([minuteOf(begins_at!), minuteOf(expires_at)], ['2024-12-31T23:35Z', '2025-01-01T05:00Z']);
 });
 
 for (const [title, from, to, reason] of [
@@ -654,20 +584,20 @@ for (const [title, from, to, reason] of [
   ['of two corners', ' 42009841 41090252', '', '2 different positions, expected 3 or more'],
   ['that is absent', 'LAT...LON 42970252 43889841 42009841 41090252', '', 'no line LAT...LON'],
 ] as const)
-  test(`an outline ${title} is set aside, and the watch kept without it`, (t) => {
-    const { polygon, number, set_aside } = read(SAW.replace(from, to));
-    t.deepEqual([polygon, number], [null, 503]);
+  test(`an outline ${title} is rejected, and the watch kept without it`, (t) => {
+    const { row, set_aside } = readWatch(Buffer.from(SAW.replace(from, to)), 'x', RECEIVED_MS);
+    t.deepEqual([row.geometry, row.number], [null, 503]);
     t.true(set_aside[0]?.reason.startsWith(reason), set_aside[0]?.reason);
   });
 
 for (const [title, text] of [
   ['an error page', '<html></html>'],
-  ['another product', SAW.replace('SAW3', 'XXX3')],
+  ['the public text', SAW.replace('SAW3', 'SEL3')],
+  ['the text of probabilities', SAW.replace('SAW3', 'WWP3')],
   ['a watch without number', SAW.replace('WW 503', 'WW')],
   ['a watch that ends before it begins', SAW.replace('100900Z', '100300Z')],
   ['a watch of day 41', SAW.replace('100335Z', '410335Z')],
-  ['a watch from the future', SAW.replace('KWNS 100329', 'KWNS 100629')],
-  ['a public text without an end', SEL.replace('-100900-', '-')],
+  ['a watch from the future', SAW.replace('KWNS 100329', 'KWNS 100729')],
   ['nothing', ''],
 ] as const)
   test(`${title} is refused by the reader of watches`, (t) => {
@@ -784,7 +714,7 @@ for (const [line, utc] of [
 ] as const)
   test(`the issue line '${line}' is ${utc ?? 'not known'}`, (t) => {
     const found = issueLine(['', line]);
-    t.is(found === null ? null : timestamp(found.issued_ms), utc);
+    t.is(found === null ? null : timestamp(found), utc);
   });
 
 for (const [ddhhmm, near, utc] of [
@@ -827,25 +757,6 @@ test('a validity has an end after its start, at most six days later', (t) => {
   t.is(validity('091200', '091200', near), null);
   t.is(validity('091200', '161200', near), null);
   t.is(validity('091200', '991200', near), null);
-});
-
-for (const [digits, position] of [
-  ['29360245', [-102.45, 29.36]],
-  ['41429841', [-98.41, 41.42]],
-  ['31165000', [-50, 31.16]],
-  ['31164999', [-149.99, 31.16]],
-  ['99999999', null],
-  ['2936024', null],
-  ['2936024x', null],
-] as const)
-  test(`the digits ${digits} are ${position ?? 'no position'}`, (t) => {
-    t.deepEqual(eightDigitPosition(digits), position as [number, number] | null);
-  });
-
-test('digits after LAT...LON go on for as long as lines hold digits only', (t) => {
-  const lines = ['x', 'LAT...LON 42970252 43889841', '      42009841', '', '12345678'];
-  t.deepEqual(latLonDigits(lines), ['42970252', '43889841', '42009841']);
-  t.is(latLonDigits(['no such line']), null);
 });
 
 test('control characters, doubled carriage returns and blanks at ends go', (t) => {

@@ -79,18 +79,18 @@ test('a model hour of a folder that is larger than any model is refused by its s
   t.is(refused, '1073741825 bytes in an hour, expected at most 1073741824');
 });
 
-test('kept items that were damaged fail the files of their collection in a folder, and no others', async (t) => {
+test('a published file that is damaged fails the files of its collection in a folder, and no others', async (t) => {
   const { folder, config } = given(t, REPORTS);
   await ingestFeedFolder(config, folder, silent);
   const manifest = await readNewest(config.data_root, layout.collectionPartition('reports'));
-  const state = manifest?.files.find(({ kind }) => kind === 'state')?.path ?? '';
-  writeFileSync(join(config.data_root, state), 'not gzip');
+  const path = manifest?.files.find(({ segment }) => segment === '2026-05')?.path ?? '';
+  writeFileSync(join(config.data_root, path), 'no Parquet');
   writeFileSync(join(folder, '260501_rpts_hail.csv'), `${LIST}2010,200,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL.\n`);
   const warning = { id: 'urn:a', sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' };
   writeFileSync(join(folder, 'alerts.json'), alertsFile(0, warning).bytes);
   const { failed } = await ingestFeedFolder(config, folder, silent);
   t.is(failed.length, 1);
-  t.regex(failed[0]?.reason ?? '', /state\/.*is damaged/);
+  t.regex(failed[0]?.reason ?? '', /ground-reports\/.*cannot be read/);
   const taken = await readNewest(config.data_root, layout.collectionPartition('warnings'));
   t.is(taken?.files.find(({ kind }) => kind === 'table')?.rows, 1);
 });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { readConfig } from '../../../pipeline/config.ts';
 import { sqlList } from '../../../pipeline/duckdb.ts';
-import { readFeedStates } from '../../../pipeline/feeds/feed-states.ts';
+import { readFeedStates } from '../../../pipeline/feeds/schedule.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';

@@ -1,5 +1,5 @@
 import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
-import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
+import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { alertFeature, alertFile, type MadeAlert } from './alert.ts';

@@ -3,13 +3,11 @@ import { z } from 'zod';
 import type { MultiPolygon, Ring } from '../../schemas/geo/rings.ts';
 import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
-import type { FileOutlook, OutlookHazard, OutlookPart } from '../../schemas/tables/feeds.ts';
-import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
+import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/feeds.ts';
+import { MS_PER_DAY, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import type { JsonBounds } from '../json.ts';
-import type { AssembledLines } from './outlook-lines.ts';
 import { positionsOf } from './polygon.ts';
 import { badFile, firstFault, MAX_FUTURE_MS, quoted, type RejectedItem, readFeatures } from './rejected-item.ts';
-import { faultOfTimes, probabilityOf, type ReadOutlook } from './spc-outlook-points.ts';
 
 /** Layers have a few thousand positions. */
 const BOUNDS: JsonBounds = {
@@ -77,14 +75,14 @@ export function readOutlookGeoJson(
   bytes: Uint8Array,
   subject: string,
   layer: OutlookLayer,
-  now_ms: number,
-): ReadOutlook {
+  received_ms: number,
+): { readonly rows: SpcOutlook[]; readonly set_aside: RejectedItem[] } {
   const features = readFeatures(bytes, subject, 'the geojson of an outlook', BOUNDS, MAX_FEATURES);
-  if (features.length === 0) throw badFile(subject, 'no features: nothing tells when it was issued');
-  const rows: FileOutlook[] = [];
+  if (features.length === 0) throw badFile(subject, 'no features, expected at least one with an issue time');
+  const rows: SpcOutlook[] = [];
   const set_aside: RejectedItem[] = [];
   for (const [index, feature] of features.entries()) {
-    const read = readFeature(feature, layer, now_ms);
+    const read = readFeature(feature, layer, received_ms);
     const item = `feature ${index + 1}`;
     if (typeof read === 'string') {
       set_aside.push({ item, reason: read });
@@ -103,8 +101,8 @@ export function readOutlookGeoJson(
 function readFeature(
   feature: unknown,
   { day, hazard, part }: OutlookLayer,
-  now_ms: number,
-): { row: FileOutlook; refused: readonly string[] } | string {
+  received_ms: number,
+): { row: SpcOutlook; refused: readonly string[] } | string {
   const parsed = Feature.safeParse(feature);
   if (!parsed.success) return firstFault(parsed.error, 'feature');
   const { properties } = parsed.data;
@@ -112,7 +110,7 @@ function readFeature(
   const [issue_time, valid_time, expire_time] = [ISSUE, VALID, EXPIRE].map(compactTime);
   if (issue_time === null || valid_time === null || expire_time === null)
     return `times are ${ISSUE}, ${VALID}, ${EXPIRE}, expected YYYYMMDDHHMM`;
-  if (issue_time > now_ms + MAX_FUTURE_MS) return `issued ${ISSUE}, which lies in the future`;
+  if (issue_time > received_ms + MAX_FUTURE_MS) return `issued ${ISSUE}, which lies in the future`;
   const wrong_times = faultOfTimes(day, issue_time, valid_time, expire_time);
   if (wrong_times !== null) return wrong_times;
   const areas = polygonsOf(parsed.data.geometry);
@@ -121,7 +119,7 @@ function readFeature(
   const label = properties.LABEL.trim();
   const has_area = polygons.length > 0;
   if (has_area && !LABEL.test(label)) return `label is ${quoted(label)}, expected one of an outlook`;
-  const row: FileOutlook = {
+  const row: SpcOutlook = {
     forecast_date: utcDate(expire_time - MS_PER_DAY),
     day,
     hazard,
@@ -131,12 +129,38 @@ function readFeature(
     issue_time,
     valid_time,
     expire_time,
-    format: 'geojson',
+    fetched_at: received_ms,
     is_complete: true,
     geometry: has_area ? multiPolygonToWkt(polygons) : null,
     data_source: properties.SOURCE === 'simulated' ? 'simulated' : 'observed',
   };
   return { row, refused };
+}
+
+/** Margin of the issue time, hours: outlooks are issued before the 12 UTC at which their day starts, on day 1 after it as well. */
+const ISSUE_SPREAD_H = 12;
+const DAY_1_AFTER_H = 24;
+const NOON_MS = MS_PER_DAY / 2;
+
+/**
+ * Why times are not those of an outlook of a day, 1 to 8; null when they are. A day ends at 12 UTC. Day 1 is issued from 06 UTC before it
+ * to 01 UTC within it and may begin at its issue; day 2 at about 07 and 17:30 UTC of the day before, day 3 at 08 and 19:30 UTC two
+ * days before, days 4 to 8 at about 09 UTC, three to seven days before; each of them is whole.
+ */
+function faultOfTimes(day: number, issue_time: number, valid_time: number, expire_time: number): string | null {
+  const start_ms = expire_time - MS_PER_DAY;
+  const span = `valid from ${timestamp(valid_time)} to ${timestamp(expire_time)}`;
+  if (expire_time % MS_PER_DAY !== NOON_MS) return `${span}, expected an end at 12 UTC`;
+  const is_within = day === 1 ? valid_time >= start_ms && valid_time < expire_time : valid_time === start_ms;
+  if (!is_within) return `${span}, expected ${day === 1 ? 'at most' : 'just'} a day`;
+  const lead_h = (start_ms - issue_time) / MS_PER_HOUR - 24 * (day - 1);
+  const is_timely = lead_h > (day === 1 ? -DAY_1_AFTER_H : -ISSUE_SPREAD_H) && lead_h < ISSUE_SPREAD_H;
+  return is_timely ? null : `issued ${timestamp(issue_time)} and ${span}, which is not day ${day} then`;
+}
+
+/** Percent of a label such as 0.15; null for words. */
+function probabilityOf(label: string): number | null {
+  return /^0\.\d{2}$/.test(label) ? Number(label.slice(2)) : null;
 }
 
 /** Epoch milliseconds of YYYYMMDDHHMM, UTC; null for a time that does not exist. */
@@ -147,8 +171,14 @@ function compactTime(text: string): number | null {
   return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 16) !== iso ? null : time_ms;
 }
 
+interface Areas {
+  readonly polygons: MultiPolygon;
+  /** Why other polygons of the geometry cannot be used. */
+  readonly refused: readonly string[];
+}
+
 /** Polygons of a geometry, none for an empty one, and why others cannot be used; the reason alone when none can. */
-function polygonsOf(geometry: unknown): AssembledLines | string {
+function polygonsOf(geometry: unknown): Areas | string {
   const { type, coordinates } = Geometry.safeParse(geometry ?? {}).data ?? {};
   if (type === undefined || type === 'GeometryCollection') return emptyOrReason(geometry);
   if (type !== 'Polygon' && type !== 'MultiPolygon') return `geometry is ${quoted(type)}, expected a multipolygon`;
@@ -173,7 +203,7 @@ function checkedRings(polygon: unknown): Ring[] | string {
   return conflict === undefined ? coordinates : conflict.reason;
 }
 
-function emptyOrReason(geometry: unknown): AssembledLines | string {
+function emptyOrReason(geometry: unknown): Areas | string {
   const parts = z.object({ geometries: z.array(z.unknown()) }).safeParse(geometry);
   return geometry === null || (parts.success && parts.data.geometries.length === 0)
     ? { polygons: [], refused: [] }

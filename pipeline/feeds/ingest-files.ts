@@ -8,7 +8,7 @@ import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
 import type { Root } from '../publish/root.ts';
 import { writing } from '../sources/write-fault.ts';
 import type { FeedFile, FeedItems, WebFeed } from './define-feed.ts';
-import { type PublishOptions, publishItems, type ReadFile } from './publish-items.ts';
+import { type PublishOptions, publishRows } from './publish-rows.ts';
 
 /** A feed that sends another broken page with every poll for days must not fill the disk. */
 const MAX_REJECTED_BYTES = 1024 * 1024;
@@ -23,9 +23,9 @@ export interface IngestOptions extends PublishOptions {
 }
 
 /**
- * Reads files of feeds, joins their items with those stored, and publishes what changed, one commit for each collection.
- * A file that cannot be used is rejected with its reason and does not hold up the others. The first collection that cannot be
- * joined is thrown once the others are published.
+ * Reads files of feeds, merges their rows with those stored, and publishes what changed, one commit for each collection. A file
+ * that cannot be used is rejected with its reason and does not hold up the others. The first collection that cannot be merged is
+ * thrown once the others are published.
  */
 export async function ingestFeedFiles(
   root: Root,
@@ -38,22 +38,22 @@ export async function ingestFeedFiles(
   const faults: PipelineError[] = [];
   for (const [collection, members] of Map.groupBy(feeds, (feed) => feed.collection))
     try {
-      const read: ReadFile[] = [];
-      let rejected = 0;
+      const read: FeedItems[] = [];
+      let refused = 0;
       for (const file of files) {
         const feed = outcomes.has(file) ? undefined : members.find((member) => member.accepts(file));
         if (feed === undefined) continue;
         const { content, outcome } = await readOrReject(root, feed, file);
         outcomes.set(file, outcome);
-        if (content === null) rejected += 1;
-        else read.push({ file, content });
+        if (outcome.refused !== null) refused += 1;
+        if (content !== null) read.push(content);
       }
-      // When every file of a poll was rejected, the content of the feed is unknown: it does not count as empty.
-      if (read.length === 0 && (rejected > 0 || options.is_complete !== true)) continue;
+      // With every file of a poll rejected, the content of the feed is unknown: it does not count as empty.
+      if (read.length === 0 && (refused > 0 || options.is_complete !== true)) continue;
       // With a rejected file the poll does not know its whole span.
       const { collected = [] } = options;
-      const known = { ...options, collected: rejected === 0 ? collected : [] };
-      if (await publishItems(root, collection, read, known)) changed.push(collection.name);
+      const known = { ...options, collected: refused === 0 ? collected : [] };
+      if (await publishRows(root, collection, read, known)) changed.push(collection.name);
     } catch (error) {
       if (!isIsolated(error)) throw error;
       faults.push(error);
@@ -66,28 +66,29 @@ function unknownFile({ name }: FeedFile): IngestedFile {
   return { name, collection: null, items: 0, set_aside: [], others: {}, refused: 'is of no known kind' };
 }
 
-/** Content of a file, null for one that was rejected, and the outcome. */
+/**
+ * Content of a file, null for one that was rejected, and the outcome. A file without a usable item is rejected, because it must
+ * not pass for a file without items; the times of its reports stay.
+ */
 async function readOrReject(root: Root, { collection, read }: WebFeed, file: FeedFile) {
   const base = { name: file.name, collection: collection.name };
   try {
     const content = read(file);
-    requireUsableItem(file.name, content);
-    const { rows, set_aside, others } = content;
-    const used = { items: rows.length, set_aside, others: Object.fromEntries(others), refused: null };
-    return { content, outcome: { ...base, ...used } };
+    const { rows, set_aside, others, rejected } = content;
+    const [first] = set_aside;
+    if (rows.length > 0 || first === undefined) {
+      const used = { items: rows.length, set_aside, others: Object.fromEntries(others), refused: null };
+      return { content, outcome: { ...base, ...used } };
+    }
+    const refused = `none of its ${set_aside.length} items can be used, expected some: ${first.item}: ${first.reason}`;
+    await rejectFile(root, file, refused);
+    const times = rejected === undefined ? null : { rows, set_aside, others, rejected };
+    return { content: times, outcome: { ...base, items: 0, set_aside: [], others: {}, refused } };
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;
     await rejectFile(root, file, error.reason);
     return { content: null, outcome: { ...base, items: 0, set_aside: [], others: {}, refused: error.reason } };
   }
-}
-
-/** Throws BadInput for a file none of whose items can be used: it must not pass for a file without items. */
-function requireUsableItem(name: string, { rows, set_aside }: FeedItems): void {
-  const [first] = set_aside;
-  if (rows.length > 0 || first === undefined) return;
-  const reason = `none of its ${set_aside.length} items can be used, expected some: ${first.item}: ${first.reason}`;
-  throw new BadInput('read', name, reason);
 }
 
 /** Saves a rejected file with its reason, under a hash of its content: the same broken file takes no more room again. */

@@ -3,15 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
-import { ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
+import { ingestFeedFiles } from '../../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
-import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import type { CollectionName } from '../../../schemas/collections.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { type CollectedReports, collectedReports } from '../../../schemas/tables/feeds.ts';
 import { COLLECTION_TABLES } from '../../../schemas/tables/index.ts';
+import { timestamp } from '../../../schemas/time.ts';
 import { alertFeature, alertFile } from '../../support/data/alert.ts';
 import { watchFile } from '../../support/data/feeds.ts';
 
@@ -40,7 +42,8 @@ async function rowsOf<Row = Record<string, unknown>>(root: Root, name: Collectio
   const table = COLLECTION_TABLES.find((one) => manifest?.files.some((entry) => entry.table === one.name));
   if (manifest === null || table === undefined) throw new Error(`${name} is not published`);
   const paths = manifest.files.filter((entry) => entry.table === table.name).map(({ path }) => join(root.path, path));
-  return readRows<Row>(root.engine, table, paths);
+  const rows = await readRows<Row & { is_current?: boolean }>(root.engine, table, paths);
+  return rows.filter(({ is_current = true }) => is_current);
 }
 
 test('reports of a list are published by the storm date of their time, not of their file', async (t) => {
@@ -84,6 +87,77 @@ test('a report that a later version of its list withdraws is gone', async (t) =>
   );
   await ingestFiles(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`, NOW + 60_000));
   t.is((await rowsOf(root, 'reports')).length, 1);
+});
+
+test('an older version of a list that comes late withdraws nothing and brings nothing back', async (t) => {
+  const versions = [
+    file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2030', 100)}\n`, NOW - 120_000),
+    file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2030', 100)}\n${spcRow('2040', 150)}\n`, NOW - 60_000),
+    file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n${spcRow('2050', 125)}\n`, NOW),
+  ];
+  for (const order of [
+    [0, 1, 2],
+    [2, 1, 0],
+    [1, 2, 0],
+    [2, 0, 1],
+  ]) {
+    const root = await opened(t);
+    for (const index of order) await ingestFiles(root, versions[index]!);
+    const rows = await rowsOf<{ size_mm: number }>(root, 'reports');
+    t.deepEqual(
+      rows.map(({ size_mm }) => size_mm),
+      [44.45, 31.75],
+      String(order),
+    );
+  }
+});
+
+for (const [name, text, reason] of [
+  ['PTSDY1.txt', '000\nWUUS01 KWNS 011237\nPTSDY1\n', /^PTS text is not read, expected the GeoJSON/],
+  ['LSROUN.txt', '128\nNWUS54 KOUN 012113\nLSROUN\n', /^LSR text is not read, expected the GeoJSON/],
+  ['SEL3.txt', '231\nWWUS20 KWNS 100330\nSEL3\n', /^SEL text is not read, expected the SAW text/],
+  ['WWP3.txt', '551\nWWUS40 KWNS 100329\nWWP3\n', /^WWP text is not read, expected the SAW text/],
+] as const)
+  test(`${name} is rejected by name`, async (t) => {
+    const root = await opened(t);
+    const { files } = await ingestFiles(root, file(name, text));
+    t.regex(files[0]?.refused ?? '', reason);
+    t.is(readdirSync(join(root.path, layout.rejectedFeeds)).length, 2);
+  });
+
+test('a poll with a rejected hail report does not count its time as collected', async (t) => {
+  const root = await opened(t);
+  const lsrs = (...units: string[]) => {
+    const features = units.map((unit, k) => ({
+      type: 'Feature',
+      geometry: { type: 'Point', coordinates: [-97.4, 35.2] },
+      properties: {
+        ...{ valid: `2026-05-01T2${k}:15:00Z`, magnitude: 1, unit, qualifier: 'E', typetext: 'HAIL', wfo: 'OUN' },
+        product_id: '202605012230-KOUN-NWUS54-LSROUN',
+      },
+    }));
+    return file('lsrs_recent.geojson', JSON.stringify({ type: 'FeatureCollection', features }));
+  };
+  const poll = async (received: FeedFile) => {
+    const span = { source: 'lsr', from_ms: Date.parse('2026-05-01T00:00:00Z'), until_ms: NOW } as const;
+    const collected = [{ ...span, data_source: 'observed' }] as const;
+    await ingestFeedFiles(root, WEB_FEEDS, [received], { now_ms: NOW, provenance: 'observed', collected });
+    const manifest = await readNewest(root.path, layout.collectionPartition('reports'));
+    const paths = tablePaths(root.path, manifest!, collectedReports.name);
+    const rows = await readRows<CollectedReports>(root.engine, collectedReports, paths);
+    return rows.map((row) => [row.collected_from, row.collected_until].map((ms) => timestamp(ms).slice(11, 16)));
+  };
+  t.deepEqual(await poll(lsrs('Inch')), [['00:00', '23:00']]);
+  t.deepEqual(await poll(lsrs('Inch', 'cm')), [
+    ['00:00', '21:10'],
+    ['21:20', '23:00'],
+  ]);
+  t.deepEqual(await poll(lsrs('cm')), [
+    ['00:00', '20:10'],
+    ['20:20', '21:10'],
+    ['21:20', '23:00'],
+  ]);
+  t.deepEqual(await poll(lsrs('in', 'in')), [['00:00', '23:00']]);
 });
 
 test('an empty list is a day without reports, and is published as such', async (t) => {
@@ -201,7 +275,7 @@ test('what collections hold passes verification', async (t) => {
   await ingestFiles(root, file('260501_rpts_hail.csv', `${HEADER}\n${spcRow('2110', 175)}\n`));
   const { faults, files } = await verifyRoot(root.engine, root.path, null, () => {});
   t.deepEqual(faults, []);
-  t.is(files, 5);
+  t.is(files, 3);
 });
 
 test('a new root with the same files in another order holds the same rows', async (t) => {

@@ -1,0 +1,133 @@
+import { COLLECTED_TIMES } from '../../schemas/collections.ts';
+import type { Table } from '../../schemas/columns.ts';
+import { layout } from '../../schemas/layout.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
+import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
+import { type CollectedReports, type CollectedSpan, collectedReports } from '../../schemas/tables/feeds.ts';
+import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
+import { PipelineError } from '../error.ts';
+import { readNewest, tablePaths } from '../publish/manifests.ts';
+import type { Root } from '../publish/root.ts';
+import { readRows } from '../publish/tables.ts';
+import type { UndatedSegment } from '../publish/undated.ts';
+import { collectedRows, type RejectedTime } from './collected-spans.ts';
+import type { Collection, FeedItems } from './define-feed.ts';
+
+/** Rows this near to the turn of a month decide about rows of the other month: corrections, texts of a watch. */
+const REACH_MS = 3 * MS_PER_DAY;
+
+export interface PublishOptions {
+  readonly now_ms: number;
+  /** Provenance of files and tables without rows. */
+  readonly provenance: Provenance;
+  /** Spans for which the poll itself, not a file, knows a source of reports in full. */
+  readonly collected?: readonly CollectedSpan[];
+}
+
+/** Adds the rows of files to those stored, and publishes the months that changed. Returns whether any did. */
+export async function publishRows(
+  root: Root,
+  collection: Collection,
+  files: readonly FeedItems[],
+  options: PublishOptions,
+): Promise<boolean> {
+  const { now_ms, provenance } = options;
+  const manifest = await readNewest(root.path, layout.collectionPartition(collection.name));
+  const storedIn = openMonths(root, collection, manifest);
+  const monthOfRow = (row: unknown) => monthAt(collection.timeOf(row));
+  const times_ms = files.flatMap(({ rows }) => rows.map(collection.timeOf));
+  for (const { version } of files) if (version !== undefined) times_ms.push(version.from_ms, version.to_ms);
+  const months = new Set(times_ms.flatMap((time_ms) => [-REACH_MS, 0, REACH_MS].map((far) => monthAt(time_ms + far))));
+  if (manifest === null) months.add(monthAt(now_ms));
+  const received = files.map(({ rows, version }) => ({ version, byMonth: Map.groupBy(rows, monthOfRow) }));
+  const segments = await collectedSegments(root, collection, manifest, files, options);
+  for (const month of [...months].sort()) {
+    const around = [addMonths(month, -1), month, addMonths(month, 1)];
+    const stored = (await Promise.all(around.map(storedIn))).flat();
+    const added = received.map(({ version, byMonth }) => {
+      const rows = around.flatMap((one) => byMonth.get(one) ?? []);
+      return version === undefined ? { rows } : { rows, version };
+    });
+    const isUsed = simulatedLast([...stored, ...added.flatMap(({ rows }) => rows)], collection);
+    const merged = collection.merge(
+      stored.filter(isUsed),
+      added.map((file) => ({ ...file, rows: file.rows.filter(isUsed) })),
+      root.storm_day_start_hour,
+    ) as Record<string, unknown>[];
+    const rows = merged.filter((row) => monthOfRow(row) === month);
+    const isKnown = manifest === null ? month === monthAt(now_ms) : (await storedIn(month)).length > 0;
+    if (rows.length === 0 && !isKnown) continue;
+    const source = combineProvenances(rows.map(collection.provenanceOf)) ?? provenance;
+    segments.push({ segment: month, table: collection.table, rows, provenance: source });
+  }
+  if (segments.length === 0) return false;
+  return (await root.publishUndated(collection.name, segments, now_ms)).changed;
+}
+
+/** Gives the stored rows of a month, read once. */
+function openMonths(root: Root, { table }: Collection, manifest: Manifest | null) {
+  const months = new Map<string, Promise<unknown[]>>();
+  return (month: string): Promise<unknown[]> => {
+    const known = months.get(month);
+    if (known !== undefined || manifest === null) return known ?? Promise.resolve([]);
+    const files = manifest.files.filter(({ segment }) => segment === month);
+    const rows = readMonth(root, table, tablePaths(root.path, { ...manifest, files }, table.name));
+    months.set(month, rows);
+    return rows;
+  };
+}
+
+/** A lost or damaged file fails the feeds of its collection only; no retry mends it. */
+async function readMonth({ engine }: Root, table: Table, paths: readonly string[]): Promise<unknown[]> {
+  try {
+    return await readRows<unknown>(engine, table, paths);
+  } catch (cause) {
+    const reason = 'cannot be read, and the list of its collection names it';
+    throw new PipelineError('collection', paths.join(', '), reason, { cause });
+  }
+}
+
+/**
+ * The segment of the spans for which each source is known in full; none for a collection without spans, or when nothing about
+ * them is new.
+ */
+async function collectedSegments(
+  root: Root,
+  { publishes_collected, provenanceOf }: Collection,
+  manifest: Manifest | null,
+  files: readonly FeedItems[],
+  { provenance, collected = [] }: PublishOptions,
+): Promise<UndatedSegment[]> {
+  if (publishes_collected === undefined) return [];
+  const sourceOf = ({ rows: [first] }: FeedItems) => (first === undefined ? provenance : provenanceOf(first));
+  const added = files.flatMap((file): CollectedSpan[] =>
+    file.collected === undefined ? [] : [{ ...file.collected, data_source: sourceOf(file) }],
+  );
+  const rejected = files.flatMap((file): RejectedTime[] => {
+    const { source, times_ms } = file.rejected ?? { source: 'spc', times_ms: [] };
+    return times_ms.map((time_ms) => ({ source, time_ms, data_source: sourceOf(file) }));
+  });
+  if (added.length + collected.length + rejected.length === 0) return [];
+  const paths = manifest === null ? [] : tablePaths(root.path, manifest, collectedReports.name);
+  const before = await readRows<CollectedReports>(root.engine, collectedReports, paths);
+  const rows = collectedRows(before, [...added, ...collected], rejected, root.storm_day_start_hour);
+  if (before.length + rows.length === 0) return [];
+  const source = combineProvenances(rows.map(({ data_source }) => data_source)) ?? provenance;
+  return [{ segment: COLLECTED_TIMES, table: collectedReports, rows, provenance: source }];
+}
+
+/** False for a simulated row of a day that has observed ones. */
+function simulatedLast(rows: readonly unknown[], { provenanceOf, timeOf }: Collection): (row: unknown) => boolean {
+  const dayOf = (row: unknown) => utcDate(timeOf(row));
+  const observed = new Set(rows.filter((row) => provenanceOf(row) === 'observed').map(dayOf));
+  return (row) => provenanceOf(row) === 'observed' || !observed.has(dayOf(row));
+}
+
+function monthAt(time_ms: number): string {
+  return utcDate(time_ms).slice(0, 'YYYY-MM'.length);
+}
+
+function addMonths(month: string, months: number): string {
+  const [year = 0, number = 1] = month.split('-').map(Number);
+  return new Date(Date.UTC(year, number - 1 + months, 1)).toISOString().slice(0, 'YYYY-MM'.length);
+}

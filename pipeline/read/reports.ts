@@ -1,0 +1,295 @@
+import { z } from 'zod';
+import type { FileReport } from '../../schemas/tables/feeds.ts';
+import { isCalendarDate, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
+import { MM_PER_INCH } from '../../schemas/units.ts';
+import type { JsonBounds } from '../json.ts';
+import {
+  badFile,
+  firstFault,
+  MAX_FUTURE_MS,
+  quoted,
+  type ReadItems,
+  readFeatures,
+  readItems,
+  rejectHtml,
+  rejectLarge,
+} from './rejected-item.ts';
+
+/** The largest hailstone on record measured 8 inches (Vivian, South Dakota, 2010). */
+export const MAX_SIZE_INCH = 10;
+
+/** Reports of the simulator come from an office that does not exist. */
+const SIMULATED_OFFICE = 'SIM';
+
+/** Hail reports of a file, and the times of those that were rejected, epoch milliseconds; null for a time that cannot be read. */
+export interface ReadReports extends ReadItems<FileReport> {
+  readonly rejected_ms: readonly (number | null)[];
+}
+
+/** Millimetres of inches, freed of binary noise. */
+export function inchesToMm(inches: number): number {
+  return Math.round(inches * MM_PER_INCH * 1000) / 1000;
+}
+
+/** A day of an outbreak has some 3000 reports of half a kilobyte. */
+const BOUNDS: JsonBounds = {
+  max_bytes: 16 * 1024 * 1024,
+  max_containers: 200_000,
+  max_values: 1_000_000,
+  max_depth: 32,
+};
+
+const Text = z.string().max(4000).nullish();
+const Report = z.object({
+  geometry: z.object({ type: z.literal('Point'), coordinates: z.tuple([z.number(), z.number()], z.unknown()) }),
+  properties: z.object({
+    valid: z.string(),
+    magnitude: z.union([z.number(), z.string()]).nullish(),
+    unit: Text,
+    qualifier: Text,
+    typetext: z.string(),
+    wfo: z.string().regex(/^[A-Z]{3,4}$/),
+    city: Text,
+    county: Text,
+    state: Text,
+    remark: Text,
+    product_id: z.string(),
+  }),
+});
+type Report = z.infer<typeof Report>;
+const Kind = z.object({ properties: z.object({ typetext: z.string().max(100) }) });
+const Valid = z.object({ properties: z.object({ valid: z.string() }) });
+
+/**
+ * Hail among the local storm reports of an Iowa Environmental Mesonet GeoJSON file, on land and over water, in file order,
+ * corrections included. Other events are counted by their words. Features that cannot be used are rejected; a file that is no
+ * feature collection throws BadInput.
+ */
+export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: number): ReadReports {
+  const rejected_ms: (number | null)[] = [];
+  const items = readItems(readFeatures(bytes, subject, 'the geojson of local storm reports', BOUNDS), {
+    name: (_, index) => `feature ${index + 1}`,
+    otherKind: (feature) => {
+      const event = Kind.safeParse(feature).data?.properties.typetext;
+      return event === undefined || /^(marine )?hail$/i.test(event.trim()) ? null : event;
+    },
+    read: (feature) => {
+      const report = readReport(feature, now_ms);
+      if (typeof report === 'string')
+        rejected_ms.push(utcInstant(Valid.safeParse(feature).data?.properties.valid ?? ''));
+      return report;
+    },
+  });
+  return { ...items, rejected_ms };
+}
+
+function readReport(feature: unknown, now_ms: number): FileReport | string {
+  const parsed = Report.safeParse(feature);
+  if (!parsed.success) return firstFault(parsed.error, 'feature');
+  const { properties, geometry } = parsed.data;
+  const time_ms = utcInstant(properties.valid);
+  if (time_ms === null) return `valid is ${quoted(properties.valid)}, expected a UTC time`;
+  if (time_ms > now_ms + MAX_FUTURE_MS) return `valid ${timestamp(time_ms)} lies in the future`;
+  const issued_at = issuedByProductId(properties.product_id);
+  if (issued_at === null) return `product_id is ${quoted(properties.product_id)}, expected YYYYMMDDHHMM-office-…`;
+  const [lon, lat] = geometry.coordinates;
+  if (!isOnGlobe(lat, lon)) return `position is ${lat} ${lon}, expected degrees of latitude and longitude`;
+  const inches = inchesOf(properties);
+  if (typeof inches === 'string') return inches;
+  const remark = properties.remark?.trim() || null;
+  const corrects_place = correctedPlace(remark ?? '');
+  return {
+    report_id: reportId('lsr', properties.wfo, time_ms, { lat, lon }),
+    source: 'lsr',
+    time: time_ms,
+    lat,
+    lon,
+    size_mm: inchesToMm(inches),
+    is_measured: measuredOf(properties.qualifier ?? ''),
+    place: properties.city?.trim() ?? '',
+    county: properties.county?.trim() ?? '',
+    state: properties.state?.trim() ?? '',
+    office: properties.wfo,
+    remark,
+    product_id: properties.product_id,
+    issued_at,
+    data_source: properties.wfo === SIMULATED_OFFICE ? 'simulated' : 'observed',
+    is_correction: corrects_place !== null,
+    corrects_place,
+    list: null,
+  };
+}
+
+function utcInstant(text: string): number | null {
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z$/.test(text)) return null;
+  const time_ms = Date.parse(text);
+  // Months of 31 days that have 30 are pushed on by the parser: the text has to come back.
+  return Number.isNaN(time_ms) || timestamp(time_ms).slice(0, 16) !== text.slice(0, 16) ? null : time_ms;
+}
+
+/** Spellings of the inch since 2002: `Inch`, from August 2026 on `in`; a hail report without a unit is in inches. */
+const INCH = /^(?:in\.?|inch(?:es)?|"|)$/i;
+
+function inchesOf({ magnitude, unit }: Report['properties']): number | string {
+  const text = typeof magnitude === 'string' && /^\d{1,3}(\.\d{1,4})?$/.test(magnitude) ? Number(magnitude) : magnitude;
+  if (!INCH.test(unit?.trim() ?? '')) return `unit is ${quoted(unit ?? null)}, expected inches`;
+  return typeof text === 'number' && text > 0 && text <= MAX_SIZE_INCH
+    ? text
+    : `magnitude is ${quoted(magnitude ?? null)}, expected inches above 0 and up to ${MAX_SIZE_INCH}`;
+}
+
+/** M is measured, E estimated; null for any other letter. */
+function measuredOf(qualifier: string): boolean | null {
+  if (qualifier.toUpperCase() === 'M') return true;
+  return qualifier.toUpperCase() === 'E' ? false : null;
+}
+
+/**
+ * Place of the earlier report that a remark corrects, as in `Corrects previous hail report from 2 ESE Tatum.` or `Corrects
+ * location of previous tornado report from 5 N Levelland.`; null for a remark that corrects none.
+ */
+function correctedPlace(remark: string): string | null {
+  const found = /\bcorrects\b[^.]{0,60}\bprevious\b[^.]{0,60}\breport from ([^.]{1,60})/i.exec(remark.slice(0, 400));
+  return found?.[1]?.trim() ?? null;
+}
+
+const PRODUCT_ID = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})-[A-Z]{4}-[A-Z]{4}\d{2}-[A-Z0-9]{4,6}(-[A-Z]{3})?$/;
+
+/** Issue time in an identifier such as `202506060006-KMAF-NWUS54-LSRMAF`; null for another text. */
+function issuedByProductId(product_id: string): number | null {
+  const [, year, month, day, hour, minute] = PRODUCT_ID.exec(product_id) ?? [];
+  if (year === undefined) return null;
+  const time_ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:00Z`);
+  return Number.isNaN(time_ms) ? null : time_ms;
+}
+
+/** The largest day on record has some 1100 rows of a hundred bytes. */
+const MAX_LIST_BYTES = 4 * 1024 * 1024;
+/** Hour UTC at which a file day starts and the one before ends. */
+const DAY_START_HOUR = 12;
+
+/** First cells of the header lines: a file may hold several tables, one after the other. */
+const TABLES: Readonly<Record<string, string>> = { Size: 'hail', F_Scale: 'tornado', Speed: 'wind' };
+const HEADER = /^Time,(Size|F_Scale|Speed),Location,County,State,Lat,Lon,Comments$/;
+
+interface ListOptions {
+  readonly convective_date: string;
+  readonly list: 'raw' | 'filtered';
+  readonly now_ms: number;
+}
+
+/**
+ * Hail reports of a daily list of the Storm Prediction Center, filtered or raw, which share one layout.
+ *
+ * A file covers 12:00 UTC of its convective date to 12:00 UTC of the next: times below 1200 belong to the date after it. Sizes come
+ * in hundredths of an inch and leave in mm. Cells are split at the first seven commas, because remarks hold commas and quotes are
+ * plain characters. Rows that cannot be used are rejected; rows of tornadoes and wind are counted. Throws BadInput when there is no
+ * table at all.
+ */
+export function readSpcReports(bytes: Uint8Array, subject: string, options: ListOptions): ReadReports {
+  rejectLarge(bytes, subject, MAX_LIST_BYTES);
+  rejectHtml(bytes, subject, 'the report list of the Storm Prediction Center');
+  const rejected_ms: (number | null)[] = [];
+  const items: { readonly line: string; readonly number: number; readonly table: string }[] = [];
+  let table: string | null = null;
+  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split(/\r?\n/);
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
+    const header = HEADER.exec(line.trim().replace(/^\uFEFF/, ''))?.[1];
+    if (header !== undefined) table = TABLES[header] ?? null;
+    else if (table === null) throw badFile(subject, `starts with ${quoted(line)}, expected 'Time,Size,Location,…'`);
+    else items.push({ line, number: index + 1, table });
+  }
+  if (table === null) throw badFile(subject, "is empty, expected 'Time,Size,Location,…'");
+  const read = readItems(items, {
+    name: ({ number }) => `line ${number}`,
+    otherKind: (item) => (item.table === 'hail' ? null : item.table),
+    read: ({ line }) => {
+      const report = readRow(line, options);
+      if (typeof report === 'string') rejected_ms.push(listTime(line.split(',')[0].trim(), options.convective_date));
+      return report;
+    },
+  });
+  return { ...read, rejected_ms };
+}
+
+function readRow(line: string, { convective_date, list, now_ms }: ListOptions): FileReport | string {
+  const [time = '', size = '', place = '', county = '', state = '', lat = '', lon = '', ...remarks] = line.split(',');
+  if (line.split(',', 8).length < 8) return `${line.split(',').length} cells, expected 8`;
+  const time_ms = listTime(time.trim(), convective_date);
+  if (time_ms === null) return `time is ${quoted(time)}, expected HHMM`;
+  if (time_ms > now_ms + MAX_FUTURE_MS) return `time ${timestamp(time_ms)} lies in the future`;
+  const hundredths = /^\d{1,4}$/.test(size.trim()) ? Number(size) : Number.NaN;
+  if (!(hundredths > 0 && hundredths <= 100 * MAX_SIZE_INCH))
+    return `size is ${quoted(size)}, expected hundredths of an inch from 1 to ${100 * MAX_SIZE_INCH}`;
+  const position = positionOf(lat.trim(), lon.trim());
+  if (position === null) return `position is ${quoted(`${lat},${lon}`)}, expected degrees of latitude and longitude`;
+  const remark = remarks.join(',').trim();
+  const office = /\(([A-Z]{3})\)$/.exec(remark)?.[1] ?? null;
+  return {
+    report_id: reportId('spc', office, time_ms, position),
+    source: 'spc',
+    time: time_ms,
+    ...position,
+    size_mm: inchesToMm(hundredths / 100),
+    is_measured: null,
+    place: place.trim(),
+    county: county.trim(),
+    state: state.trim(),
+    office,
+    remark: remark.replace(/\s*\([A-Z]{3}\)$/, '') || null,
+    product_id: null,
+    issued_at: null,
+    data_source: office === SIMULATED_OFFICE ? 'simulated' : 'observed',
+    is_correction: false,
+    corrects_place: null,
+    list,
+  };
+}
+
+/** HHMM of a file day: from 1200 on the date itself, before it the next. */
+function listTime(hhmm: string, convective_date: string): number | null {
+  const [, hour, minute] = /^(\d{2})(\d{2})$/.exec(hhmm) ?? [];
+  if (hour === undefined || Number(hour) > 23 || Number(minute) > 59) return null;
+  const after_start_h = (Number(hour) - DAY_START_HOUR + 24) % 24;
+  return Date.parse(`${convective_date}T12:00:00Z`) + after_start_h * MS_PER_HOUR + Number(minute) * 60_000;
+}
+
+/** Position from two texts in degrees; null unless both are plain decimals on the globe and not the origin. */
+function positionOf(lat_text: string, lon_text: string): { lat: number; lon: number } | null {
+  if (![lat_text, lon_text].every((text) => /^-?\d{1,3}(\.\d{1,6})?$/.test(text))) return null;
+  const [lat, lon] = [Number(lat_text), Number(lon_text)];
+  return isOnGlobe(lat, lon) ? { lat, lon } : null;
+}
+
+/** True for a position on the globe; feeds write 0, 0 for an unknown position. */
+function isOnGlobe(lat: number, lon: number): boolean {
+  return Math.abs(lat) <= 90 && Math.abs(lon) <= 180 && (lat !== 0 || lon !== 0);
+}
+
+/** Feed, office, time and position: the same in every file that carries the report. */
+function reportId(
+  feed: 'spc' | 'lsr',
+  office: string | null,
+  time_ms: number,
+  { lat, lon }: { lat: number; lon: number },
+): string {
+  return [feed, office, timestamp(time_ms), `${lat.toFixed(3)},${lon.toFixed(3)}`]
+    .filter((part) => part !== null)
+    .join(':');
+}
+
+/**
+ * Convective date of a list by its name: `130520_rpts_hail.csv`, `130520_rpts_filtered_hail.csv`, or `today` and `yesterday`,
+ * which turn over at 12 UTC. Null for a name without a date.
+ */
+export function convectiveDateOf(name: string, now_ms: number): string | null {
+  const [, year, month, day] = /(?:^|\/)(\d{2})(\d{2})(\d{2})_rpts(?:_[a-z_]+)?\.csv$/.exec(name) ?? [];
+  if (year !== undefined) {
+    const date = `20${year}-${month}-${day}`;
+    return isCalendarDate(date) ? date : null;
+  }
+  const running = /(?:^|\/)(today|yesterday)(?:_[a-z_]+)?\.csv$/.exec(name)?.[1];
+  if (running === undefined) return null;
+  return utcDate(now_ms - (DAY_START_HOUR + (running === 'yesterday' ? 24 : 0)) * MS_PER_HOUR);
+}
