@@ -51,7 +51,6 @@ export const layout = {
   /** Partition of a collection. */
   collectionPartition: (collection: string) => `collection-${collection}`,
   collectionTable: (table: string, collection: string) => `tables/${table}/collection=${collection}`,
-  collectionState: (collection: string) => `state/collection=${collection}`,
   /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
   /** Cache of the base map of the map page. */

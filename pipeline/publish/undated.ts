@@ -9,7 +9,7 @@ import { PipelineError } from '../error.ts';
 import { type Change, editOf, isMadeFrom, nextManifest, type StagedFile } from './commit.ts';
 import { readNewest } from './manifests.ts';
 import { commitChanges, type Publisher } from './publisher.ts';
-import { stageState, stageTable } from './stage.ts';
+import { stageTable } from './stage.ts';
 import { readNotes } from './tables.ts';
 
 /** Rows that are replaced together: a whole static table, which names its segment, or a part of a collection, such as a month. */
@@ -19,8 +19,6 @@ export interface UndatedSegment {
   /** May be generated on demand. */
   readonly rows: Iterable<Record<string, unknown>>;
   readonly provenance: MixedProvenance;
-  /** Items that later files are joined with; null, or left out, for rows that are complete. */
-  readonly state?: Uint8Array | null;
   /** Published tables that the rows are made of: `readInputVersions` before those were read. */
   readonly made_from?: InputVersions;
 }
@@ -90,12 +88,11 @@ async function preparePart(
   const changed_tables = new Set<string>();
   for (const content of segments) {
     const staged = await stageSegment(publisher, name, content);
-    const added = staged.filter(({ entry }) => !published.has(entry.path));
-    files.push(...staged.map(({ entry }) => entry));
-    if (added.length === 0) continue;
-    if (added.some(({ entry }) => entry.table !== null)) changed_tables.add(content.table.name);
+    files.push(staged.entry);
+    if (published.has(staged.entry.path)) continue;
+    changed_tables.add(content.table.name);
     changed.push(content);
-    add_files.push(...staged);
+    add_files.push(staged);
   }
   const made_from = Object.fromEntries(
     segments.flatMap(({ table, made_from: stated }) =>
@@ -126,17 +123,14 @@ function pick(versions: InputVersions, asked: InputVersions): InputVersions {
   return Object.fromEntries(Object.entries(versions).filter(([table]) => table in asked));
 }
 
-async function stageSegment(
+function stageSegment(
   { engine, staging }: Publisher,
   name: 'static' | CollectionName,
-  { segment, table, rows, provenance, state = null }: UndatedSegment,
-): Promise<StagedFile[]> {
+  { segment, table, rows, provenance }: UndatedSegment,
+): Promise<StagedFile> {
   const covers = { segment, first_scan: null, last_scan: null };
   const folder = name === 'static' ? layout.staticTable(table.name) : layout.collectionTable(table.name, name);
-  const files = [await stageTable(engine, staging, table, { rows }, provenance, { folder, stem: segment }, covers)];
-  if (state !== null && name !== 'static')
-    files.push(await stageState(staging, state, { folder: layout.collectionState(name), stem: segment }, covers));
-  return files;
+  return stageTable(engine, staging, table, { rows }, provenance, { folder, stem: segment }, covers);
 }
 
 /**

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import test from 'ava';
-import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-feed-files.ts';
+import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { hourlyForecast } from '../../../pipeline/forecast/hourly.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
