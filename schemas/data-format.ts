@@ -38,8 +38,19 @@ export const DATA_FORMATS: readonly DataFormat[] = [
       outlook: 1,
     },
   },
-  { format: 2, tables: { detections: 3, cells: 3, 'day-max': 4, uncovered: 2 } },
-  { format: 3, tables: { 'ground-reports': 2, warnings: 2, watches: 2, 'spc-outlooks': 2 } },
+  {
+    format: 2,
+    tables: {
+      detections: 3,
+      cells: 3,
+      'day-max': 4,
+      uncovered: 2,
+      'ground-reports': 2,
+      warnings: 2,
+      watches: 2,
+      'spc-outlooks': 2,
+    },
+  },
 ];
 
 /** A release reads its own format and this many before it. */
