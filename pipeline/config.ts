@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { type CatalogueName, parseSettings, type Settings } from '../schemas/settings.ts';
+import { parseSettings, type Settings } from '../schemas/settings.ts';
 import { UsageError } from './error.ts';
 
 /** Public buckets of the models, without a slash at the end. */
@@ -29,8 +29,6 @@ export interface Config {
   readonly raw_keep_days: number | null;
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
   readonly reflectivity_keep_hours: number;
-  /** Catalogues for other programs that are kept beside the published files. */
-  readonly catalogues: readonly CatalogueName[];
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
   /** Where metrics are served and written; null where they are not. */
   readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
@@ -57,7 +55,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     storm_day_start_hour: settings.HAIL_STORM_DAY_START_HOUR,
     raw_keep_days: fixed_ms === null ? (settings.HAIL_RAW_KEEP_DAYS ?? null) : null,
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
-    catalogues: settings.HAIL_CATALOGUES ?? [],
     log_level: settings.HAIL_LOG_LEVEL,
     metrics: {
       host: settings.HAIL_HOST,

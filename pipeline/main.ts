@@ -3,6 +3,7 @@ import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
 import { versionText } from '../schemas/data-format.ts';
 import { explainError } from './commands/arguments.ts';
 import { backfillCommand } from './commands/backfill.ts';
+import { catalogueCommand } from './commands/catalogue.ts';
 import { compactCommand } from './commands/compact.ts';
 import { deriveCommand } from './commands/derive.ts';
 import { feedsCommand } from './commands/feeds.ts';
@@ -26,6 +27,7 @@ const program = new Command('hail-pipeline')
   .addCommand(inspectCommand())
   .addCommand(verifyCommand(readConfig))
   .addCommand(sqlCommand(readConfig))
+  .addCommand(catalogueCommand(readConfig))
   .addCommand(compactCommand(readConfig))
   .addCommand(rebuildCommand(readConfig))
   .addCommand(deriveCommand(readConfig))

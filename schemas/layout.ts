@@ -64,10 +64,13 @@ export const layout = {
   views: 'views.sql',
   /** Apache Iceberg metadata. */
   iceberg: 'iceberg',
-  /** What a catalogue for other programs was made from. */
-  catalogueMemory: (name: string) => `catalogues/${name}.json`,
-  /** Stands for the memory of a catalogue while the catalogue is removed. */
-  withdrawnCatalogue: (name: string) => `catalogues/${name}.withdrawn`,
+  /** Numbered catalogues; each folder is immutable. */
+  catalogues: 'catalogues',
+  catalogue: (number: string) => `catalogues/${number}`,
+  /** In the folder of a catalogue: paths of the published files that it names, one a line. */
+  catalogueFiles: 'files.txt',
+  /** Number and edition of the newest catalogue. */
+  cataloguePointer: 'catalogue.json',
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -32,10 +32,6 @@ const address = (usual: string, description: string) =>
     .default(usual)
     .meta({ description });
 
-/** Catalogues for other programs that the pipeline can keep. */
-export const CATALOGUES = ['stac', 'iceberg'] as const;
-export type CatalogueName = (typeof CATALOGUES)[number];
-
 /** Comma-separated addresses and networks, `10.0.0.0/8,::1`. */
 const networks = z.string().transform((text, context): readonly string[] => {
   const parts = text.split(',').map((part) => part.trim());
@@ -163,23 +159,6 @@ export const Settings = z.object({
     })
     .optional()
     .meta({ description: 'street map under the hail: path or https address of a Protomaps archive (PMTiles)' }),
-  HAIL_CATALOGUES: z
-    .string()
-    .transform((text, context): readonly CatalogueName[] => {
-      const words = text.split(',').map((word) => word.trim());
-      const names = CATALOGUES.filter((name) => words.includes(name));
-      if (names.length === words.length) return names;
-      context.addIssue({
-        code: 'custom',
-        message: `expected ${CATALOGUES.join(' or ')}, or both with a comma between`,
-      });
-      return z.NEVER;
-    })
-    .optional()
-    .meta({
-      description:
-        'catalogues that the pipeline keeps beside the published files for other programs: `stac`, `iceberg`, or both with a comma between',
-    }),
   HAIL_LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

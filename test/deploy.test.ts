@@ -10,6 +10,7 @@ import { Seed } from '../api/commands/seed-file.ts';
 import { serveCommand } from '../api/commands/serve.ts';
 import { SERVER_OPTIONS } from '../api/http/limits.ts';
 import { backfillCommand } from '../pipeline/commands/backfill.ts';
+import { catalogueCommand } from '../pipeline/commands/catalogue.ts';
 import { compactCommand } from '../pipeline/commands/compact.ts';
 import { deriveCommand } from '../pipeline/commands/derive.ts';
 import { feedsCommand } from '../pipeline/commands/feeds.ts';
@@ -42,6 +43,7 @@ const PROGRAMS = {
   api: [...API_COMMANDS, serveCommand].map((make) => make(unread)),
   pipeline: [
     backfillCommand,
+    catalogueCommand,
     compactCommand,
     deriveCommand,
     feedsCommand,

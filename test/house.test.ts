@@ -21,12 +21,12 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
   ],
   [
-    /^pipeline\/publish\/|^pipeline\/feed\.ts$/,
+    /^pipeline\/(publish|catalogues)\/|^pipeline\/feed\.ts$/,
     /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
     /^api\/(state|endpoint|services)\.ts$/,
   ],
   [
-    /^pipeline\/(scans|feeds|forecast|catalogues)\//,
+    /^pipeline\/(scans|feeds|forecast)\//,
     /^api\/(routes|legacy)\//,
     /^api\/(openapi(-\w+)?|workers|variants|app)\.ts$/,
   ],
@@ -41,7 +41,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|tiles)\//;
 
 /** Rooms of the pipeline on one floor, each for one flow of files; what two of them need stands below. */
-const ROOM = /^pipeline\/(scans|feeds|forecast|catalogues)\//;
+const ROOM = /^pipeline\/(scans|feeds|forecast)\//;
 
 /** Rings between folders that are known and still to be opened: folders in order of their names. */
 const KNOWN_RINGS: readonly string[] = [];

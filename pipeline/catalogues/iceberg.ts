@@ -1,170 +1,280 @@
-import { join, resolve } from 'node:path';
-import type { Table } from '../../schemas/columns.ts';
-import type { Head } from '../../schemas/head.ts';
-import { layout } from '../../schemas/layout.ts';
-import type { PublishedFile } from '../../schemas/manifest.ts';
-import { RootName } from '../../schemas/manifest.ts';
-import { TABLES } from '../../schemas/tables/index.ts';
-import { deviceOf, namesIn, readIfPresent, sizeOf } from '../files.ts';
-import type { Catalogue, Edition } from '../publish/catalogues.ts';
-import { inParallel } from '../sources/parallel.ts';
-import { readManifestList } from './iceberg/avro-files.ts';
-import { expireTable } from './iceberg/expire.ts';
-import { readFooters } from './iceberg/footers.ts';
-import { partsOf, scopeOf } from './iceberg/listed-files.ts';
-import { fileName } from './iceberg/manifest-files.ts';
-import {
-  commitTable,
-  newFiles,
-  openTableChange,
-  type ScopeChange,
-  scopeChange,
-  type TableChange,
-  writeScope,
-} from './iceberg/table-change.ts';
-import { readNewestMetadata } from './iceberg/table-metadata.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import avsc, { type Schema } from 'avsc';
+import { columns, type Table } from '../../schemas/columns.ts';
+import { MS_PER_DAY, scanTime } from '../../schemas/time.ts';
+import type { ColumnType } from '../../schemas/units.ts';
+import { type Edition, filesOf, isDate, type ListedFile } from './edition.ts';
 
-const AT_A_TIME = 16;
-/** Heads in memory: those of the running month, so that a scan does not read those of its closed dates again. */
-const HEADS_MAX = 40;
-/** Commits that a snapshot names one by one; the first one of a large root has thousands. */
-const NAMED_COMMITS_MAX = 40;
+/** Iceberg has no unsigned numbers: every 16-bit one fits an `int`. Geometries are well-known binary (WKB), as in GeoParquet. */
+const TYPES = {
+  BOOLEAN: 'boolean',
+  USMALLINT: 'int',
+  INTEGER: 'int',
+  BIGINT: 'long',
+  DOUBLE: 'double',
+  VARCHAR: 'string',
+  DATE: 'date',
+  TIMESTAMP: 'timestamp',
+  GEOMETRY: 'binary',
+} as const satisfies Record<ColumnType, string>;
 
-const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
-
-/**
- * Apache Iceberg metadata of every published table, version 2: `iceberg/<table>/metadata/`, which names the published files where
- * they lie. A commit is one snapshot of each table that it changes, and rewrites the manifests of its partitions only.
- */
-export function icebergCatalogue(): Catalogue {
-  const heads = new Map<string, Head>();
-  return {
-    name: 'iceberg',
-    place: layout.iceberg,
-    version: 1,
-    stands,
-    expire: async (data_root, oldest_ms) => {
-      const expired = { files: 0, bytes: 0 };
-      for (const name of await namesIn(join(data_root, layout.iceberg))) {
-        const { files, bytes } = await expireTable(metadataFolder(data_root, name), oldest_ms);
-        expired.files += files;
-        expired.bytes += bytes;
-      }
-      return expired;
-    },
-    update: async (due, edition) => {
-      const changed = await inParallel(due, AT_A_TIME, ({ partition }) => edition.head(partition));
-      for (const head of changed) remember(heads, head);
-      await update(changed, { ...edition, head: (partition) => knownHead(heads, edition, partition) });
-    },
-  };
+interface Field {
+  readonly id: number;
+  readonly name: string;
+  readonly required: boolean;
+  readonly type: (typeof TYPES)[ColumnType];
+  readonly doc: string;
 }
 
-async function update(changed: readonly Head[], edition: Edition): Promise<void> {
-  const { data_root, commits } = edition;
-  const kept = await namesIn(join(data_root, layout.iceberg));
-  const named = new Set([...kept, ...changed.flatMap(({ files }) => files.flatMap(({ table }) => table ?? []))]);
-  const root_id = await readRootId(data_root);
-  const changes = await inParallel(
-    [...named].flatMap((name) => KNOWN_TABLES.get(name) ?? []),
-    AT_A_TIME,
-    (table) =>
-      openTableChange(
-        { table, root_id, location: locationOf(data_root, table.name) },
-        metadataFolder(data_root, table.name),
-      ),
+/** Where the files of a snapshot lie, as addresses without a slash at the end. */
+export interface IcebergPlace {
+  /** Of the data root. */
+  readonly root: string;
+  /** Of the table. */
+  readonly table: string;
+  /** Of the folder with the manifest and the manifest list. */
+  readonly snapshot: string;
+  /** Number of the catalogue: version of the metadata and sequence number. */
+  readonly number: number;
+  /** Name of the data root, which the table's UUID is made of. */
+  readonly root_id: string;
+}
+
+/** Metadata, manifest list and manifest of a table by version 2 of the Iceberg specification: one snapshot, the edition. */
+export interface IcebergFiles {
+  readonly metadata: object;
+  readonly list: Buffer;
+  readonly manifest: Buffer;
+}
+
+export const manifestName = ({ name }: Table) => `${name}-files.avro`;
+export const listName = ({ name }: Table) => `${name}-snapshot.avro`;
+
+/** The Iceberg files of a table of an edition, which name its Parquet files where they lie. */
+export async function icebergFiles(edition: Edition, table: Table, place: IcebergPlace): Promise<IcebergFiles> {
+  const files = filesOf(edition, table);
+  const fields = columns(table).map(
+    ({ name, type, nullable, description, unit }, index): Field => ({
+      id: index + 1,
+      name,
+      required: !nullable,
+      type: TYPES[type],
+      doc: unit === null ? description : `${description} Unit: ${type.startsWith('TIMESTAMP') ? 'UTC' : unit}.`,
+    }),
   );
-  // A table that shows nothing yet has to show what every partition holds of it.
-  const isNew = changes.some(({ newest }) => newest.version === 0);
-  const scopes = Map.groupBy(commits.keys(), scopeOf);
-  const touched = isNew ? scopes.keys() : new Set(changed.map(({ partition }) => scopeOf(partition)));
-  for (const scope of touched) {
-    const heads = await inParallel(scopes.get(scope) ?? [], AT_A_TIME, edition.head);
-    await updateScope(data_root, scope, heads, changes);
-  }
-  const summary = {
-    'hail.partitions': String(changed.length),
-    ...(changed.length > NAMED_COMMITS_MAX
-      ? {}
-      : { 'hail.commits': changed.map(({ partition, commit }) => `${partition}=${commit}`).join(' ') }),
+  const schema = { type: 'struct', 'schema-id': 0, fields };
+  // Below 2^48, which every reader takes for a whole number.
+  const snapshot_id = Number.parseInt(hashOf(`${edition.name} ${place.number}`).slice(0, 12), 16) + 1;
+  const manifest = await avro(
+    MANIFEST,
+    files.map((listed) => entryOf(listed, fields, snapshot_id, place.root)),
+    {
+      schema: JSON.stringify(schema),
+      'schema-id': '0',
+      'partition-spec': '[]',
+      'partition-spec-id': '0',
+      'format-version': '2',
+      content: 'data',
+    },
+  );
+  const rows = files.reduce((sum, { file }) => sum + file.rows, 0);
+  const listed = {
+    manifest_path: `${place.snapshot}/${manifestName(table)}`,
+    manifest_length: manifest.length,
+    partition_spec_id: 0,
+    content: 0,
+    sequence_number: place.number,
+    min_sequence_number: place.number,
+    added_snapshot_id: snapshot_id,
+    added_files_count: files.length,
+    existing_files_count: 0,
+    deleted_files_count: 0,
+    added_rows_count: rows,
+    existing_rows_count: 0,
+    deleted_rows_count: 0,
   };
-  const time_ms = changed.reduce((newest, { committed_at }) => Math.max(newest, Date.parse(committed_at)), 0);
-  await inParallel(changes, AT_A_TIME, (change) => commitTable(change, summary, time_ms));
+  const list = await avro(MANIFEST_LIST, files.length === 0 ? [] : [listed], {
+    'snapshot-id': String(snapshot_id),
+    'parent-snapshot-id': 'null',
+    'sequence-number': String(place.number),
+    'format-version': '2',
+  });
+  const time_ms = edition.committed_at === null ? 0 : Date.parse(edition.committed_at);
+  const snapshot = {
+    'snapshot-id': snapshot_id,
+    'sequence-number': place.number,
+    'timestamp-ms': time_ms,
+    'manifest-list': `${place.snapshot}/${listName(table)}`,
+    summary: {
+      operation: 'append',
+      'total-data-files': String(files.length),
+      'total-records': String(rows),
+      'total-delete-files': '0',
+      'hail.edition': edition.name,
+    },
+    'schema-id': 0,
+  };
+  const metadata = {
+    'format-version': 2,
+    'table-uuid': uuidOf(`${place.root_id} ${table.name}`),
+    location: place.table,
+    'last-sequence-number': place.number,
+    'last-updated-ms': time_ms,
+    'last-column-id': fields.length,
+    schemas: [schema],
+    'current-schema-id': 0,
+    'partition-specs': [{ 'spec-id': 0, fields: [] }],
+    'default-spec-id': 0,
+    'last-partition-id': 999,
+    'sort-orders': [{ 'order-id': 0, fields: [] }],
+    'default-sort-order-id': 0,
+    properties: {
+      comment: table.row.description ?? table.name,
+      'hail.schema-version': String(table.schema_version),
+      // The published files carry names, not ids.
+      'schema.name-mapping.default': JSON.stringify(fields.map(({ id, name }) => ({ 'field-id': id, names: [name] }))),
+    },
+    'current-snapshot-id': snapshot_id,
+    refs: { main: { 'snapshot-id': snapshot_id, type: 'branch' } },
+    snapshots: [snapshot],
+    'snapshot-log': [{ 'timestamp-ms': time_ms, 'snapshot-id': snapshot_id }],
+    'metadata-log': [],
+  };
+  return { metadata, list, manifest };
 }
 
-async function updateScope(
-  data_root: string,
-  scope: string,
-  heads: readonly Head[],
-  changes: readonly TableChange[],
-): Promise<void> {
-  const parts = partsOf(heads);
-  const address = ({ path }: PublishedFile) => `${addressOf(data_root)}/${path}`;
-  const due: { change: TableChange; scoped: ScopeChange }[] = [];
-  for (const change of changes) {
-    const scoped = await scopeChange(change, scope, parts.get(change.table.name) ?? new Map());
-    if (scoped !== null) due.push({ change, scoped });
-  }
-  const added = due.flatMap(({ scoped }) => newFiles(scoped, address));
-  const footers = await readFooters(added.map(({ path }) => join(data_root, path)));
-  await inParallel(due, AT_A_TIME, ({ change, scoped }) => writeScope(change, scoped, footers, data_root, address));
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }
 
-/**
- * False for a catalogue that has to be made anew: files of it were deleted or damaged, or the data root lies elsewhere than it
- * did, since Iceberg names files by their full address.
- */
-async function stands(data_root: string): Promise<boolean> {
-  if (deviceOf(join(data_root, layout.iceberg)) === null) return false;
-  const tables = await namesIn(join(data_root, layout.iceberg));
-  return (await inParallel(tables, AT_A_TIME, (name) => tableStands(data_root, name))).every((is) => is);
+/** The same table of the same data root has the same UUID in every catalogue. */
+function uuidOf(text: string): string {
+  const hex = hashOf(text);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-async function tableStands(data_root: string, name: string): Promise<boolean> {
-  const folder = metadataFolder(data_root, name);
-  const { metadata } = await readNewestMetadata(folder);
-  const snapshot = metadata?.snapshots.at(-1);
-  if (metadata?.location !== locationOf(data_root, name) || snapshot === undefined) return false;
-  try {
-    for (const { manifest_path, manifest_length } of await readManifestList(
-      join(folder, fileName(snapshot['manifest-list'])),
-    ))
-      if ((await sizeOf(join(folder, fileName(manifest_path)))) !== manifest_length) return false;
-    return true;
-  } catch {
-    // Whatever is missing or damaged, all of it is made anew.
-    return false;
-  }
+function entryOf(listed: ListedFile, fields: readonly Field[], snapshot_id: number, root: string): object {
+  const { file } = listed;
+  const bounds = fields.flatMap(({ id, name, type }) => {
+    const range = rangeOf(name, listed);
+    return range === null ? [] : [{ id, least: boundBytes(type, range[0]), most: boundBytes(type, range[1]) }];
+  });
+  return {
+    status: ADDED,
+    snapshot_id,
+    sequence_number: null,
+    file_sequence_number: null,
+    data_file: {
+      content: 0,
+      file_path: `${root}/${file.path}`,
+      file_format: 'PARQUET',
+      partition: {},
+      record_count: file.rows,
+      file_size_in_bytes: file.bytes,
+      lower_bounds: bounds.map(({ id, least }) => ({ key: id, value: least })),
+      upper_bounds: bounds.map(({ id, most }) => ({ key: id, value: most })),
+    },
+  };
 }
 
-/** Address of a data root: Iceberg's own readers take names as they are, without percent signs for other letters. */
-function addressOf(data_root: string): string {
-  return `file://${resolve(data_root)}`;
+/** Least and largest value of a column, as the head says them: dates in days, times in microseconds since 1970; null without any. */
+function rangeOf(column: string, { head, file }: ListedFile): readonly [number, number] | null {
+  const { first_scan, last_scan, bbox } = file;
+  if (column === 'lat' && bbox !== null) return [bbox[1], bbox[3]];
+  if (column === 'lon' && bbox !== null) return [bbox[0], bbox[2]];
+  if (column === 'scan_time' && first_scan !== null && last_scan !== null)
+    return [scanTime(first_scan) * 1000, scanTime(last_scan) * 1000];
+  if (column !== 'storm_date') return null;
+  const dates = isDate(head.partition) ? [head.partition] : Object.keys(head.dates ?? {}).sort();
+  const [first] = dates;
+  const last = dates.at(-1);
+  return first === undefined || last === undefined ? null : [dayNumber(first), dayNumber(last)];
 }
 
-function locationOf(data_root: string, table: string): string {
-  return `${addressOf(data_root)}/${layout.iceberg}/${table}`;
+function dayNumber(date: string): number {
+  return Date.parse(date) / MS_PER_DAY;
 }
 
-function metadataFolder(data_root: string, table: string): string {
-  return join(data_root, layout.iceberg, table, 'metadata');
+/** The single-value serialisation of a bound by the Iceberg specification. */
+function boundBytes(type: Field['type'], value: number): Buffer {
+  const bytes = Buffer.alloc(type === 'date' ? 4 : 8);
+  if (type === 'date') bytes.writeInt32LE(value);
+  else if (type === 'double') bytes.writeDoubleLE(value);
+  else bytes.writeBigInt64LE(BigInt(value));
+  return bytes;
 }
 
-async function readRootId(data_root: string): Promise<string | null> {
-  const text = await readIfPresent(join(data_root, layout.root));
-  return text === null ? null : RootName.parse(JSON.parse(text)).root_id;
-}
+/** State of a file in a manifest. */
+const ADDED = 1;
 
-async function knownHead(heads: Map<string, Head>, edition: Edition, partition: string): Promise<Head> {
-  const known = heads.get(partition);
-  const head = known?.commit === edition.commits.get(partition) ? known : undefined;
-  const found = head ?? (await edition.head(partition));
-  remember(heads, found);
-  return found;
-}
+/** An Avro field with the id by which the Iceberg specification knows it. */
+const field = (id: number, name: string, type: Schema) => ({ name, type, 'field-id': id });
+const optionalLong = (id: number, name: string) => ({ ...field(id, name, ['null', 'long']), default: null });
+/** A map with whole numbers as keys: Avro's own maps have texts. */
+const bytesByField = (id: number, name: string, key: number, value: number) =>
+  field(id, name, {
+    type: 'array',
+    logicalType: 'map',
+    items: {
+      type: 'record',
+      name: `k${key}_v${value}`,
+      fields: [field(key, 'key', 'int'), field(value, 'value', 'bytes')],
+    },
+  } as Schema);
 
-function remember(heads: Map<string, Head>, head: Head): void {
-  heads.delete(head.partition);
-  heads.set(head.partition, head);
-  for (const oldest of [...heads.keys()].slice(0, -HEADS_MAX)) heads.delete(oldest);
+const MANIFEST: Schema = {
+  type: 'record',
+  name: 'manifest_entry',
+  fields: [
+    field(0, 'status', 'int'),
+    optionalLong(1, 'snapshot_id'),
+    optionalLong(3, 'sequence_number'),
+    optionalLong(4, 'file_sequence_number'),
+    field(2, 'data_file', {
+      type: 'record',
+      name: 'r2',
+      fields: [
+        field(134, 'content', 'int'),
+        field(100, 'file_path', 'string'),
+        field(101, 'file_format', 'string'),
+        field(102, 'partition', { type: 'record', name: 'r102', fields: [] }),
+        field(103, 'record_count', 'long'),
+        field(104, 'file_size_in_bytes', 'long'),
+        bytesByField(125, 'lower_bounds', 126, 127),
+        bytesByField(128, 'upper_bounds', 129, 130),
+      ],
+    }),
+  ],
+};
+
+const MANIFEST_LIST: Schema = {
+  type: 'record',
+  name: 'manifest_file',
+  fields: [
+    field(500, 'manifest_path', 'string'),
+    field(501, 'manifest_length', 'long'),
+    field(502, 'partition_spec_id', 'int'),
+    field(517, 'content', 'int'),
+    field(515, 'sequence_number', 'long'),
+    field(516, 'min_sequence_number', 'long'),
+    field(503, 'added_snapshot_id', 'long'),
+    field(504, 'added_files_count', 'int'),
+    field(505, 'existing_files_count', 'int'),
+    field(506, 'deleted_files_count', 'int'),
+    field(512, 'added_rows_count', 'long'),
+    field(513, 'existing_rows_count', 'long'),
+    field(514, 'deleted_rows_count', 'long'),
+  ],
+};
+
+/** The schema goes into the file as it stands here: avsc itself knows nothing of field ids, and would drop them. */
+async function avro(schema: Schema, records: readonly object[], header: Record<string, string>): Promise<Buffer> {
+  const metadata = Object.fromEntries(Object.entries(header).map(([key, text]) => [key, Buffer.from(text)]));
+  const options = { codec: 'deflate', metadata, writeHeader: true, syncMarker: randomBytes(16) };
+  const chunks: Buffer[] = [];
+  await pipeline(records, new avsc.streams.BlockEncoder(schema, options), async (source: AsyncIterable<Buffer>) => {
+    for await (const chunk of source) chunks.push(chunk);
+  });
+  return Buffer.concat(chunks);
 }

@@ -1,109 +1,202 @@
-import fs from 'node:fs/promises';
-import { join } from 'node:path';
+import { columns } from '../../schemas/columns.ts';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { type Bbox, enclosing } from '../../schemas/geo/position.ts';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import { namesIn, readIfPresent, replaceFile } from '../files.ts';
-import type { Catalogue, Edition } from '../publish/catalogues.ts';
-import { readManifestOf } from '../publish/manifests.ts';
-import { inParallel } from '../sources/parallel.ts';
-import { assetsOf } from './stac-assets.ts';
-import { STAC_COLLECTIONS } from './stac-collections.ts';
-import { collectionFile, rootFile, yearFile } from './stac-files.ts';
-import { dataRootFrom, entriesOf, foldersOf, itemOf, type StacEntry, type StacFolder } from './stac-items.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
+import { ATTRIBUTIONS, combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
+import { MS_PER_DAY, scanTime, stormDateStart, timestamp } from '../../schemas/time.ts';
+import { type Edition, isDate, type ListedFile } from './edition.ts';
 
-/** Partitions worked on at a time. */
-const AT_A_TIME = 16;
+const VERSION = '1.1.0';
+const EXTENSIONS = [
+  'https://stac-extensions.github.io/table/v1.3.0/schema.json',
+  'https://stac-extensions.github.io/file/v2.1.0/schema.json',
+];
+const NOAA_TERMS = 'https://www.weather.gov/disclaimer';
+const PARQUET = 'application/vnd.apache.parquet';
+const PMTILES = 'application/vnd.pmtiles';
+/** Code of SHA-256 and its length in bytes, as a multihash begins. */
+const SHA256_MULTIHASH = '1220';
+/** From the folder of a collection to the data root: `catalogues/<number>/stac/<collection>/`. */
+const UP = '../../../../';
 
-const CATALOG = 'catalog.json';
-const COLLECTION = 'collection.json';
+/** Files of a STAC catalogue by path below `catalogues/<number>/stac/`, and the catalogue that links to its collections. */
+export interface StacFiles {
+  readonly root: object;
+  readonly below: ReadonlyMap<string, object>;
+}
 
-/** Items by partition. */
-type Entries = Map<string, readonly StacEntry[]>;
+interface Item {
+  readonly id: string;
+  readonly source: MixedProvenance;
+  readonly bbox: Bbox;
+  readonly start_ms: number;
+  readonly end_ms: number;
+  readonly file: object;
+}
 
 /**
- * The STAC catalogue: static files with relative links, for any web server or the disk. An item is written before what links to
- * it and removed after it: whoever follows links never meets a missing file. A commit costs its own items, the lists of
- * their years and their collections; a file that stays the same is not written.
+ * The STAC catalogue of an edition: a collection for each table with rows and one for the daily map tiles, with an item for each storm
+ * date, or for each month or table without one. All links are relative. `daily`: the archive of each storm date.
  */
-export function stacCatalogue(): Catalogue {
-  /** Items of every partition; null before the first update of this process, and after one that failed. */
-  let known: Entries | null = null;
+export function stacFiles(edition: Edition, daily: readonly ListedFile[], number: string): StacFiles {
+  const dated = edition.heads.filter(({ dates }) => dates === null);
+  const below = new Map<string, object>();
+  const links: object[] = [];
+  const add = (id: string, title: string, files: readonly ListedFile[], fields: object) => {
+    const groups = Map.groupBy(files, ({ head, file }) => (isDate(head.partition) ? head.partition : file.segment));
+    const items = [...groups].map(([key, group]) => itemOf(id, key, group)).sort((a, b) => (a.id < b.id ? -1 : 1));
+    if (items.length === 0) return;
+    below.set(`${id}/collection.json`, collectionOf(id, title, items, fields));
+    for (const item of items) below.set(`${id}/${item.id}.json`, item.file);
+    links.push(link('child', `../${layout.catalogue(number)}/stac/${id}/collection.json`, id));
+  };
+  for (const table of TABLES) {
+    const files = dated.flatMap((head) =>
+      head.files.filter((file) => file.table === table.name && file.rows > 0).map((file) => ({ head, file })),
+    );
+    add(table.name, table.row.description ?? table.name, files, { 'table:columns': columnsOf(table) });
+  }
+  add('daily-tiles', 'Map tiles of each storm date.', daily, {});
+  const root = {
+    type: 'Catalog',
+    stac_version: VERSION,
+    id: 'hail',
+    title: 'Hail',
+    description: `Published files of a hail service: tables (Parquet) and daily map tiles (PMTiles). ${sourceWords(edition.source)}`,
+    links: [link('root', './catalog.json'), ...links],
+  };
+  return { root, below };
+}
+
+/** Columns in the words of the table extension. */
+function columnsOf(table: (typeof TABLES)[number]): object[] {
+  return columns(table).map(({ name, type, description, unit, nullable }) => ({
+    name,
+    type: type.toLowerCase(),
+    description: nullable ? `${description} May be null.` : description,
+    ...(unit === null || unit === '1' || type.startsWith('TIMESTAMP') ? {} : { unit }),
+  }));
+}
+
+function collectionOf(id: string, description: string, items: readonly Item[], fields: object): object {
+  const source = combineProvenances(items.map((item) => item.source));
+  const start_ms = items.reduce((least, item) => Math.min(least, item.start_ms), Number.POSITIVE_INFINITY);
+  const end_ms = items.reduce((most, item) => Math.max(most, item.end_ms), Number.NEGATIVE_INFINITY);
   return {
-    name: 'stac',
-    place: layout.stac,
-    version: 1,
-    update: async (changed, edition) => {
-      const entries: Entries = known ?? new Map();
-      known = null;
-      const top = join(edition.data_root, layout.stac);
-      const due = new Set(changed.map(({ partition }) => partition));
-      const unknown = [...edition.commits.keys()].filter((partition) => due.has(partition) || !entries.has(partition));
-      await inParallel(unknown, AT_A_TIME, async (partition) => {
-        const head = await edition.head(partition);
-        entries.set(partition, entriesOf(head));
-        if (due.has(partition)) await writeItems(top, head, edition);
-      });
-      const listed = [...entries.values()].flat();
-      const touched = [
-        ...new Map(changed.flatMap(({ partition }) => foldersOf(partition)).map((one) => [pathOf(one), one])),
-      ];
-      for (const [path, folder] of touched)
-        if (folder.year !== null)
-          await writeUnlessEmpty(join(top, path, CATALOG), yearFile(folder, itemsIn(listed, folder)));
-      const collections = STAC_COLLECTIONS.filter(({ id }) => touched.some(([, { collection }]) => collection === id));
-      for (const one of collections) {
-        const items = listed.filter(({ collection }) => collection === one.id);
-        await writeUnlessEmpty(join(top, one.id, COLLECTION), collectionFile(one, items));
-      }
-      await writeIfChanged(join(top, CATALOG), rootFile(listed));
-      for (const [path, folder] of touched) {
-        const names = itemsIn(listed, folder).map(({ id }) => `${id}.json`);
-        await removeOthers(
-          join(top, path),
-          [...names, folder.year === null ? COLLECTION : CATALOG],
-          names.length === 0,
-        );
-      }
-      for (const { id } of collections)
-        if (!listed.some(({ collection }) => collection === id))
-          await fs.rm(join(top, id), { recursive: true, force: true });
-      known = entries;
+    type: 'Collection',
+    stac_version: VERSION,
+    stac_extensions: EXTENSIONS,
+    id,
+    title: id,
+    description: `${description} ${sourceWords(source)}`,
+    license: 'other',
+    providers: [{ name: 'NOAA', url: 'https://www.noaa.gov', roles: ['producer', 'licensor'] }],
+    extent: {
+      spatial: { bbox: [enclosing(items.map(({ bbox }) => bbox))] },
+      temporal: { interval: [[timestamp(start_ms), timestamp(end_ms)]] },
     },
+    summaries: { 'hail:source': [...new Set(items.map((item) => item.source))].sort() },
+    ...fields,
+    links: [
+      link('root', `${UP}${layout.stac}/catalog.json`),
+      link('parent', `${UP}${layout.stac}/catalog.json`),
+      { rel: 'license', href: NOAA_TERMS, type: 'text/html', title: 'Observed data: public domain, by NOAA' },
+      ...items.map((item) => link('item', `./${item.id}.json`, item.id)),
+    ],
   };
 }
 
-function pathOf({ collection, year }: StacFolder): string {
-  return year === null ? collection : `${collection}/${year}`;
+function itemOf(collection: string, key: string, listed: readonly ListedFile[]): Item {
+  const { head } = listed[0] as ListedFile;
+  const files = listed.map(({ file }) => file);
+  const id = key === collection ? key : `${collection}-${key}`;
+  const [start_ms, end_ms] = spanOf(head, key, files);
+  const bbox = boxOf(files);
+  const [west, south, east, north] = bbox;
+  const ring = [
+    [west, south],
+    [east, south],
+    [east, north],
+    [west, north],
+    [west, south],
+  ];
+  const file = {
+    type: 'Feature',
+    stac_version: VERSION,
+    stac_extensions: EXTENSIONS,
+    id,
+    collection,
+    bbox,
+    geometry: { type: 'Polygon', coordinates: [ring] },
+    properties: {
+      datetime: null,
+      start_datetime: timestamp(start_ms),
+      end_datetime: timestamp(end_ms),
+      updated: head.committed_at,
+      'hail:source': head.source,
+      'hail:commit': head.commit,
+      ...(isDate(head.partition) ? { 'hail:storm_date': head.partition, 'hail:closed': head.closed } : {}),
+    },
+    links: [
+      link('root', `${UP}${layout.stac}/catalog.json`),
+      link('collection', './collection.json'),
+      link('parent', './collection.json'),
+    ],
+    assets: Object.fromEntries(files.map((one, k) => [files.length === 1 ? 'data' : `data-${k + 1}`, assetOf(one)])),
+  };
+  return { id, source: head.source, bbox, start_ms, end_ms, file };
 }
 
-function itemsIn(entries: readonly StacEntry[], { collection, year }: StacFolder): StacEntry[] {
-  return entries.filter((entry) => entry.collection === collection && entry.year === year);
+function assetOf({ path, kind, bytes, sha256, rows, schema_version }: PublishedFile): object {
+  const isTable = kind === 'table';
+  return {
+    href: `${UP}${path}`,
+    type: isTable ? PARQUET : PMTILES,
+    roles: [isTable ? 'data' : 'visual'],
+    'file:size': bytes,
+    'file:checksum': `${SHA256_MULTIHASH}${sha256}`,
+    ...(isTable ? { 'table:row_count': rows, 'hail:schema_version': schema_version } : {}),
+  };
 }
 
-/** Writes the items of a partition. The head lists the tables; only the manifest lists the archives. */
-async function writeItems(top: string, head: Head, { data_root }: Edition): Promise<void> {
-  const entries = entriesOf(head);
-  if (entries.length === 0) return;
-  const { files } = head.scans.count === 0 ? head : await readManifestOf(data_root, head);
-  for (const entry of entries) {
-    const assets = assetsOf(files.filter(entry.holds), dataRootFrom(entry));
-    await writeIfChanged(join(top, pathOf(entry), `${entry.id}.json`), itemOf(entry, head.partition, assets));
+/** Box around the pixels with rows; the lattice where no row has a position. */
+function boxOf(files: readonly PublishedFile[]): Bbox {
+  const box = enclosing(files.flatMap(({ bbox }) => (bbox === null ? [] : [bbox])));
+  if (box === null) return LATTICE.bbox;
+  // Rows have the centres of pixels, and a box of one row is no area.
+  const margin = LATTICE.step / 2;
+  const [west, south, east, north] = box;
+  return [rounded(west - margin), rounded(south - margin), rounded(east + margin), rounded(north + margin)];
+}
+
+function rounded(degrees: number): number {
+  return Math.round(degrees * 1e6) / 1e6;
+}
+
+/** First and last scan of a storm date, else the whole date; a whole month; else the time of the commit. Epoch milliseconds. */
+function spanOf(head: Head, key: string, files: readonly PublishedFile[]): [start_ms: number, end_ms: number] {
+  const scans = files
+    .flatMap(({ first_scan, last_scan }) => [first_scan, last_scan].filter((scan) => scan !== null))
+    .map(scanTime);
+  if (scans.length > 0) return [Math.min(...scans), Math.max(...scans)];
+  if (isDate(head.partition)) {
+    const start_ms = stormDateStart(head.partition, head.storm_day_start_hour);
+    return [start_ms, start_ms + MS_PER_DAY];
   }
+  if (!/^\d{4}-\d{2}$/.test(key)) return [Date.parse(head.committed_at), Date.parse(head.committed_at)];
+  const start = new Date(`${key}-01T00:00:00Z`);
+  return [start.getTime(), new Date(start).setUTCMonth(start.getUTCMonth() + 1) - 1000];
 }
 
-async function writeUnlessEmpty(path: string, content: object | null): Promise<void> {
-  if (content !== null) await writeIfChanged(path, content);
+function sourceWords(source: MixedProvenance | null): string {
+  if (source === 'observed' || source === null) return `Source: ${ATTRIBUTIONS.observed}.`;
+  return `${source === 'simulated' ? 'All of it is' : 'A part of it is'} simulated, not observed.`;
 }
 
-async function writeIfChanged(path: string, content: object): Promise<void> {
-  const text = `${JSON.stringify(content)}\n`;
-  if ((await readIfPresent(path)) !== text) await replaceFile(path, text);
-}
-
-/** Deletes what an earlier commit left in a folder; the folder, too, when nothing is to be in it. */
-async function removeOthers(folder: string, wanted: readonly string[], isEmpty: boolean): Promise<void> {
-  if (isEmpty) return fs.rm(folder, { recursive: true, force: true });
-  const kept = new Set(wanted);
-  for (const name of await namesIn(folder))
-    if (name.includes('.json') && !kept.has(name)) await fs.rm(join(folder, name));
+function link(rel: string, href: string, title?: string): object {
+  const type = rel === 'item' ? 'application/geo+json' : 'application/json';
+  return { rel, href, type, ...(title === undefined ? {} : { title }) };
 }

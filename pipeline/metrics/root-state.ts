@@ -1,10 +1,7 @@
-import { stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
-import { layout } from '../../schemas/layout.ts';
+import { statfs } from 'node:fs/promises';
 import { scanTime } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { readFeedStates } from '../feeds/schedule.ts';
-import { isMissing } from '../files.ts';
 import { readCurrent } from '../publish/manifests.ts';
 import { addGauge, type KnownValue } from './gauge.ts';
 import { type PipelineMetrics, PREFIX } from './registry.ts';
@@ -12,15 +9,15 @@ import { type PipelineMetrics, PREFIX } from './registry.ts';
 /** A part that takes longer counts as failed: a disk that hangs must not hang the answer. */
 const LONGEST_READ_MS = 2000;
 
-type Parts = Pick<Config, 'data_root' | 'catalogues' | 'now'>;
+type Parts = Pick<Config, 'data_root' | 'now'>;
 
 /**
- * Adds what the data root says of itself to the metrics: newest scan, feeds, disk, catalogues. Call the result before each
+ * Adds what the data root says of itself to the metrics: newest scan, feeds, disk. Call the result before each
  * answer: it reads a few small files. What cannot be read, or was never there, is absent; `scrape_failed` says which part.
  * `ages`: false leaves out the ages, which would stand still in a file.
  */
 export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = true): () => Promise<void> {
-  const { data_root, catalogues, now } = config;
+  const { data_root, now } = config;
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     addGauge(registry, PREFIX + name, help, labelNames);
 
@@ -32,9 +29,6 @@ export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = t
   const size = gauge('disk_size_bytes', 'Size of the disk that holds the data root.');
   const free = gauge('disk_free_bytes', 'Bytes that the pipeline may still write on this disk.');
   const used = gauge('disk_used_bytes', 'Bytes in use on this disk, by anything.');
-  const shown = gauge('catalogue_timestamp_seconds', 'Last time that a catalogue was brought up to date.', [
-    'catalogue',
-  ]);
   const failed = gauge('scrape_failed', '1 where a part of the data root could not be read, 0 where it could.', [
     'part',
   ]);
@@ -75,23 +69,11 @@ export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = t
       used.set(bsize * (blocks - bfree));
     };
   };
-  const readCatalogues = async () => {
-    const times: (readonly [string, number])[] = [];
-    for (const name of catalogues) {
-      const modified_ms = await modifiedAt(join(data_root, layout.catalogueMemory(name)));
-      if (modified_ms !== null) times.push([name, modified_ms]);
-    }
-    return () => {
-      shown.clear();
-      for (const [catalogue, time_ms] of times) shown.set(time_ms / 1000, { catalogue });
-    };
-  };
 
   const parts = [
     { part: 'scan', ...onceAtATime(readScan), gone: [scan, scanAge] },
     { part: 'feeds', ...onceAtATime(readFeeds), gone: [lastSuccess, lastAttempt, lastFailure, interval, feedAge] },
     { part: 'disk', ...onceAtATime(readDisk), gone: [size, free, used] },
-    { part: 'catalogues', ...onceAtATime(readCatalogues), gone: [shown] },
   ];
   return async () => {
     await Promise.all(
@@ -139,14 +121,5 @@ async function inTime<T>(read: Promise<T>): Promise<T | null> {
     return null;
   } finally {
     clearTimeout(timer);
-  }
-}
-
-async function modifiedAt(path: string): Promise<number | null> {
-  try {
-    return (await stat(path)).mtimeMs;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
   }
 }

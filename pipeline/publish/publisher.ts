@@ -5,7 +5,6 @@ import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { replaceFile } from '../files.ts';
 import type { Log } from '../log.ts';
-import type { OpenCatalogues } from './catalogues.ts';
 import { type Change, commitEdits, type Edit, placeFiles } from './commit.ts';
 import type { RetireSnapshots } from './live-snapshots.ts';
 import type { StageLive } from './live-window.ts';
@@ -24,14 +23,13 @@ export interface Publisher {
   readonly dates: PublishedDates;
   readonly stageLive: StageLive;
   readonly retireSnapshots: RetireSnapshots;
-  readonly catalogues: OpenCatalogues;
   /** Is told when a commit raises the data format of the root. */
   readonly log: Log;
 }
 
-/** Publishes changes of partitions together; the catalogues follow when the operation has ended. */
+/** Publishes changes of partitions together. */
 export async function commitChanges(
-  { path, lock, catalogues, log }: Publisher,
+  { path, lock, log }: Publisher,
   changes: readonly Change[],
   now_ms: number,
 ): Promise<Manifest[]> {
@@ -41,14 +39,7 @@ export async function commitChanges(
     changes.flatMap(({ edit }) => [...edit.relist_files, ...edit.add_files.map(({ entry }) => entry)]),
   );
   if (raise !== null) warnOfFormat(log, raise);
-  try {
-    const manifests = await commitEdits(path, changes, now_ms, lock.check);
-    catalogues.committed(manifests);
-    return manifests;
-  } catch (error) {
-    catalogues.commitFailed();
-    throw error;
-  }
+  return commitEdits(path, changes, now_ms, lock.check);
 }
 
 /** Says, once per root, that a commit has raised its data format: older releases no longer read it. */

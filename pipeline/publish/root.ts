@@ -7,7 +7,6 @@ import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf } from '../files.ts';
 import { type Log, silent } from '../log.ts';
-import { type Catalogue, openCatalogues } from './catalogues.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
@@ -57,7 +56,6 @@ export interface Root {
 
 /** Choices of the process that opens a data root. */
 export interface RootSettings {
-  readonly catalogues?: readonly Catalogue[];
   readonly log?: Log;
 }
 
@@ -71,7 +69,7 @@ export async function openRoot(
   command: string,
   storm_day_start_hour: number,
   now_ms: number,
-  { catalogues = [], log = silent }: RootSettings = {},
+  { log = silent }: RootSettings = {},
 ): Promise<Root> {
   await requireReadableRoot(path);
   let lock: Lock | undefined;
@@ -87,8 +85,7 @@ export async function openRoot(
     await fs.mkdir(staging, { recursive: true });
     const engine = await openEngine(staging);
     const stageLive = openLiveWindow(engine, path, staging, dates);
-    const sweep = await openSweep(path, dates.heads, catalogues, log);
-    const opened = openCatalogues(path, catalogues, log, dates.heads.values());
+    const sweep = await openSweep(path, dates.heads);
     const publisher = {
       path,
       staging,
@@ -98,11 +95,9 @@ export async function openRoot(
       dates,
       stageLive,
       retireSnapshots: openSnapshots(path),
-      catalogues: opened,
       log,
     };
     await finishPointer(publisher, now_ms);
-    await opened.update();
     return rootOf(publisher, sweep);
   } catch (error) {
     lock?.release();
@@ -111,10 +106,9 @@ export async function openRoot(
 }
 
 function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, catalogues, storm_day_start_hour } = publisher;
+  const { path, engine, staging, dates, lock, storm_day_start_hour } = publisher;
   /**
-   * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure. The catalogues
-   * follow what the operation has committed.
+   * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure.
    */
   const guarded =
     <Order extends unknown[], Result>(operation: (publisher: Publisher, ...order: Order) => Promise<Result>) =>
@@ -123,7 +117,6 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
         lock.check();
         const result = await operation(publisher, ...order);
         lock.check();
-        await catalogues.update();
         return result;
       } catch (error) {
         lock.check();
@@ -149,10 +142,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     publishTogether: guarded(publishTogether),
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
-    sweep: guarded(async (_, ...order) => {
-      await catalogues.beforeDeletion();
-      return sweep(...order);
-    }),
+    sweep: guarded((_, ...order) => sweep(...order)),
     close: async () => {
       try {
         engine.close();

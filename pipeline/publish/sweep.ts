@@ -10,8 +10,6 @@ import {
 } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { namesIn, orNull, readIfPresent, replaceFile } from '../files.ts';
-import { type Log, silent } from '../log.ts';
-import { type Catalogue, sayFailure } from './catalogues.ts';
 import { readCurrent, readManifest, readNewest } from './manifests.ts';
 import { type DateHead, newestScan } from './published-dates.ts';
 import { type Swept, sweepRaw } from './sweep-raw.ts';
@@ -29,12 +27,7 @@ export type SweepRoot = (now_ms: number, raw_keep_days: number | null) => Promis
  * The sweep of a data root by its deletion clock: deletes files that no manifest in use names, and a share of the raw files that
  * have expired and were marked a day ago; `raw_keep_days` null never deletes raw files.
  */
-export async function openSweep(
-  dataRoot: string,
-  heads: ReadonlyMap<string, DateHead>,
-  catalogues: readonly Catalogue[] = [],
-  log: Log = silent,
-): Promise<SweepRoot> {
+export async function openSweep(dataRoot: string, heads: ReadonlyMap<string, DateHead>): Promise<SweepRoot> {
   const newest_own_ms = await lastPublished(dataRoot);
   let last_sweep_ms = performance.now();
   return async (now_ms, raw_keep_days) => {
@@ -47,16 +40,7 @@ export async function openSweep(
       newest_scan_ms: newestScan(observed),
     });
     last_sweep_ms = monotonic_ms;
-    let swept = await sweep(dataRoot, vouchedTime(clock));
-    for (const { name, expire } of catalogues) {
-      try {
-        const expired = await expire?.(dataRoot, vouchedTime(clock) - READERS_GRACE_MIN * 60_000);
-        if (expired !== undefined) swept = sumOf(swept, expired);
-      } catch (error) {
-        // It keeps old files of its own until the next sweep; it names no file that a sweep deletes.
-        sayFailure(log, name, error);
-      }
-    }
+    const swept = await sweep(dataRoot, vouchedTime(clock));
     if (raw_keep_days === null) {
       await writeClock(dataRoot, clock);
       return swept;
@@ -67,12 +51,8 @@ export async function openSweep(
     if (due.until_ms === null) return swept;
     const raw = await sweepRaw(dataRoot, heads, raw_keep_days, due.until_ms);
     if (raw.is_done) await writeClock(dataRoot, markForDeletion(due.clock, RAW_FILES));
-    return sumOf(swept, raw);
+    return { files: swept.files + raw.files, bytes: swept.bytes + raw.bytes };
   };
-}
-
-function sumOf(a: Swept, b: Swept): Swept {
-  return { files: a.files + b.files, bytes: a.bytes + b.bytes };
 }
 
 /** Time of the last commit to a data root by the clock of its machine, epoch milliseconds; null: none. */
@@ -98,19 +78,21 @@ async function writeClock(dataRoot: string, clock: DeletionClock): Promise<void>
 /**
  * Deletes data files, manifests and live files that no manifest in use names and that are older than the grace.
  * A manifest is in use while it is the newest of its partition, pinned by the current pointer, or replaced less than the grace ago.
+ * Files that a catalogue names stay for as long as its folder.
  * Works partition by partition, so that a year of manifests takes no more memory than a date.
  */
 export async function sweep(dataRoot: string, now_ms: number): Promise<Swept> {
   const oldest_ms = now_ms - READERS_GRACE_MIN * 60_000;
   const current = await readCurrent(dataRoot);
   const live = Object.values(current?.live ?? {}).map(String);
+  const catalogued = await cataloguedPaths(dataRoot);
   let swept: Swept = { files: 0, bytes: 0 };
   for (const [partition, folders] of await foldersByPartition(dataRoot)) {
     const listed = await pathsInUse(dataRoot, partition, current?.open_dates[partition] ?? null, oldest_ms);
     const wanted = new Set([...listed, ...live, layout.head(partition)]);
     for (const folder of folders) {
       for (const path of await filesIn(dataRoot, folder)) {
-        if (wanted.has(path)) continue;
+        if (wanted.has(path) || catalogued.has(path)) continue;
         const facts = await fs.stat(join(dataRoot, path));
         if (facts.mtimeMs >= oldest_ms) continue;
         await fs.rm(join(dataRoot, path));
@@ -119,6 +101,16 @@ export async function sweep(dataRoot: string, now_ms: number): Promise<Swept> {
     }
   }
   return swept;
+}
+
+/** Paths that the catalogues of a root name. */
+async function cataloguedPaths(dataRoot: string): Promise<ReadonlySet<string>> {
+  const paths = new Set<string>();
+  for (const name of await namesIn(join(dataRoot, layout.catalogues))) {
+    const list = await readIfPresent(join(dataRoot, layout.catalogue(name), layout.catalogueFiles));
+    for (const path of list?.split('\n') ?? []) paths.add(path);
+  }
+  return paths;
 }
 
 /** Folders of published files by the partition whose manifests may name their files. */

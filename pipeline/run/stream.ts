@@ -1,4 +1,4 @@
-import { cataloguesOf } from '../catalogues/catalogues.ts';
+import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
 import { isTransient, RootHeld } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
@@ -71,13 +71,12 @@ export async function streamSource(config: Config, request: StreamRequest): Prom
 async function publishSource(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
   const { source, feeds, every_ms, log } = request;
   const { data_root, storm_day_start_hour, now } = config;
-  const catalogues = cataloguesOf(config.catalogues);
   const ended = new AbortController();
   const signal = AbortSignal.any([request.signal, ended.signal]);
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const open = async (): Promise<OpenedRoot | null> => {
     const root = await openInTurn(request, () =>
-      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { catalogues, log }),
+      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { log }),
     );
     if (root === null) return null;
     log.info('Root:Open:Done', {});
@@ -144,7 +143,7 @@ async function follow(
   schedule: () => Schedule,
 ): Promise<void> {
   const backlog = openBacklog(log, every_ms);
-  const doDueChores = openChores();
+  const doDueChores = openChores(log);
   let queue: ArrivalQueue | null = null;
   let opened: OpenedRoot | null = null;
   let last: Root | null = null;
@@ -241,14 +240,20 @@ function openBacklog(log: Log, every_ms: number) {
 }
 
 /** Periodic work (finishing dates, sweeping), done in pieces: arrivals come first. */
-function openChores() {
+function openChores(log: Log) {
   const begun_ms = performance.now();
   let finished_ms: number | null = null;
   let swept_ms = begun_ms;
-  return async ({ session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
+  let catalogued: number | null = null;
+  return async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
     const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
     if ((isQuiet || (finished_ms === null && hasWorked)) && !queue.hasArrival()) {
       if (await session.finishDates(queue.hasArrival)) finished_ms = performance.now();
+    }
+    const closed = [...root.heads.values()].filter((head) => head.closed).length;
+    if (finished_ms !== null && closed !== catalogued) {
+      await refreshCatalogue(root.path, log);
+      catalogued = closed;
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
       await session.expireReflectivity();

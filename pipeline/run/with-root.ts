@@ -1,4 +1,4 @@
-import { cataloguesOf } from '../catalogues/catalogues.ts';
+import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
 import { type Log, openLog } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
@@ -7,18 +7,20 @@ import { startReadPool } from '../scans/read-ahead.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
 
-/** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. */
+/** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. The catalogue follows. */
 export async function withRoot<T>(
   config: Config,
   command: string,
   work: (root: Root) => Promise<T>,
   log: Log = openLog(config.log_level, false),
 ): Promise<T> {
-  const { data_root, storm_day_start_hour, catalogues, now } = config;
-  const settings = { catalogues: cataloguesOf(catalogues), log };
+  const { data_root, storm_day_start_hour, now } = config;
+  const settings = { log };
   const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), settings);
   try {
-    return await work(root);
+    const result = await work(root);
+    await refreshCatalogue(data_root, log);
+    return result;
   } finally {
     await root.close();
   }

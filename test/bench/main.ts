@@ -1,7 +1,6 @@
 import { explainError } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
-import { catalogues } from './catalogues.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
@@ -29,7 +28,6 @@ import { verify } from './verify.ts';
 const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
 
 const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
-  catalogues,
   decode,
   forecast,
   'hail-model': hailModel,
@@ -87,7 +85,6 @@ async function run([name, ...args]: string[]): Promise<void> {
   await push([]);
   await report();
   await exports([]);
-  await catalogues([]);
 }
 
 try {

@@ -4,7 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
-import { cataloguesOf } from '../../pipeline/catalogues/catalogues.ts';
+import { writeCatalogue } from '../../pipeline/catalogues/catalogue.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { SIZE_COLORS } from '../../schemas/palette.ts';
 import { browserOnly, colorsOf, openTab } from '../support/browser/browser.ts';
@@ -17,10 +17,10 @@ const FOLDER = 'data/examples';
 const README = readDocument(`${FOLDER}/README.md`);
 const DATES = ['2026-05-01', '2026-05-02'];
 
-/** A root with two open dates and its STAC catalogue. */
+/** A root with two open dates and its catalogue. */
 async function rootOf(t: ExecutionContext): Promise<string> {
   const root = await publishedRoot(t, await midnight());
-  await onRoot(root, { catalogues: cataloguesOf(['stac']) }, async () => {});
+  await writeCatalogue(root, { out: root, location: root });
   return root;
 }
 

@@ -22,7 +22,7 @@ async function emptyRoot(): Promise<string> {
 }
 
 function partsOf(data_root: string) {
-  return { data_root, catalogues: ['stac' as const], now: () => NOW_MS };
+  return { data_root, now: () => NOW_MS };
 }
 
 /** Value of a series as a scraper reads it; null when it is absent. */
@@ -97,8 +97,8 @@ test('what a root has never had is absent, not 0', async (t) => {
   const text = await metrics.registry.metrics();
   for (const name of ['scan_age_seconds', 'scan_newest_timestamp_seconds', 'root_locked', 'sweep_timestamp_seconds'])
     t.is(seriesValue(text, `hail_pipeline_${name}`), null, name);
-  t.false(/^hail_pipeline_(feed|catalogue)_\w+\{/m.test(text));
-  for (const part of ['scan', 'feeds', 'disk', 'catalogues'])
+  t.false(/^hail_pipeline_feed_\w+\{/m.test(text));
+  for (const part of ['scan', 'feeds', 'disk'])
     t.is(seriesValue(text, `hail_pipeline_scrape_failed{part="${part}"}`), 0);
   t.true((seriesValue(text, 'hail_pipeline_disk_free_bytes') ?? 0) > 0);
 });

@@ -26,7 +26,6 @@ const settings = (data_root: string, mrms_url = 'https://mrms.example', now_ms =
   storm_day_start_hour: 0,
   raw_keep_days: null,
   reflectivity_keep_hours: 0,
-  catalogues: [],
   clock_is_fixed: true,
   metrics: { host: '127.0.0.1', port: null, folder: null },
   log_level: 'silent',

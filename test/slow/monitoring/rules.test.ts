@@ -65,7 +65,7 @@ testWithPromtool(withPromtool('every alert fires on what it is for, and stays qu
 
 testWithPromtool(withPromtool('promtool finds no fault in what the pipeline serves'), async (t) => {
   const metrics = createPipelineMetrics('1');
-  await watchRoot(metrics, { data_root: tmpdir(), catalogues: [], now: Date.now })();
+  await watchRoot(metrics, { data_root: tmpdir(), now: Date.now })();
   const { status, told } = promtool(['check', 'metrics'], await metrics.registry.metrics());
   t.is(status, 0, told);
   t.is(told, '');

@@ -1,5 +1,5 @@
 /*
- * What the STAC specification 1.1.0 and its extensions table 1.3.0, projection 2.0.0 and file 2.1.0 ask for, as far as the
+ * What the STAC specification 1.1.0 and its extensions table 1.3.0 and file 2.1.0 ask for, as far as the
  * catalogue uses them, under the addresses by which a validator asks for their schemas: it needs no network then.
  */
 
@@ -153,14 +153,6 @@ const EXTENSIONS = {
       row_count: { type: 'integer', minimum: 0 },
       primary_geometry: text,
       primary_datetime: text,
-    },
-  ],
-  'https://stac-extensions.github.io/projection/v2.0.0/schema.json': [
-    'proj',
-    {
-      code: { type: 'string', pattern: '^[A-Z]+:\\d+$' },
-      shape: { type: 'array', minItems: 2, maxItems: 2, items: { type: 'integer' } },
-      transform: { type: 'array', minItems: 6, maxItems: 6, items: { type: 'number' } },
     },
   ],
   'https://stac-extensions.github.io/file/v2.1.0/schema.json': [

@@ -10,7 +10,6 @@ const StacAsset = z.looseObject({
   'file:size': z.int(),
   'file:checksum': z.string(),
   'table:row_count': z.int().optional(),
-  'hail:table': z.string().optional(),
 });
 const StacObject = z.looseObject({
   type: z.enum(['Catalog', 'Collection', 'Feature']),

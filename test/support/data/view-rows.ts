@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
-import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
-import { viewName } from '../../../pipeline/catalogues/views-sql.ts';
+import { viewName } from '../../../pipeline/catalogues/views.ts';
 import type { Table } from '../../../schemas/columns.ts';
-import { Head } from '../../../schemas/head.ts';
 import { rowTexts, selectList } from './row-texts.ts';
 
 /** Rows as sorted lines of text, the same whoever read them. */
@@ -47,24 +43,6 @@ export async function viewTexts(root: string, tables: readonly Table[]) {
     connection.closeSync();
     instance.closeSync();
   }
-}
-
-/** Rows of the Parquet files that heads of partitions name for a table, read by hyparquet. */
-export async function headRows(root: string, partitions: readonly string[], table: string): Promise<RowLines> {
-  return linesOf(await headObjects(root, partitions, table));
-}
-
-/** The same as objects. */
-export async function headObjects(root: string, partitions: readonly string[], table: string) {
-  const rows: Record<string, unknown>[] = [];
-  for (const partition of partitions) {
-    const head = Head.parse(JSON.parse(await fs.readFile(join(root, 'manifests', partition, 'head.json'), 'utf8')));
-    for (const { path } of head.files.filter((file) => file.table === table)) {
-      const file = await asyncBufferFromFile(join(root, path));
-      rows.push(...(await parquetReadObjects({ file, compressors })));
-    }
-  }
-  return rows;
 }
 
 /** Shapes count as there: every reader has its own form of them. */

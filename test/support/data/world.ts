@@ -6,7 +6,6 @@ import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
-import type { Catalogue } from '../../../pipeline/publish/catalogues.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest-run.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
@@ -137,7 +136,6 @@ export interface OpenSettings {
   /** None is painted unless this is given. */
   readonly reflectivity_keep_hours?: number;
   readonly signal?: AbortSignal;
-  readonly catalogues?: readonly Catalogue[];
 }
 
 /** A pool without threads. */
@@ -151,10 +149,7 @@ export async function onRoot<Result>(
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
   const log = settings.log ?? silent;
-  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, {
-    catalogues: settings.catalogues ?? [],
-    log,
-  });
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, { log });
   try {
     const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,

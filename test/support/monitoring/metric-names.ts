@@ -21,7 +21,7 @@ interface Registered {
 /** Every metric of the pipeline, of the stream and of the files that commands leave. */
 export function pipelineMetrics(): KnownMetric[] {
   const metrics = createPipelineMetrics('1');
-  watchRoot(metrics, { data_root: '.', catalogues: [], now: Date.now });
+  watchRoot(metrics, { data_root: '.', now: Date.now });
   addRunGauges(metrics.registry);
   return knownIn(metrics.registry.getMetricsAsArray());
 }

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import fs from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { layout } from '../../schemas/layout.ts';
+import { RootName } from '../../schemas/manifest.ts';
+import { TABLES } from '../../schemas/tables/index.ts';
+import { Conflict, NotFound } from '../error.ts';
+import { DRAFT_SUFFIX, moveDurably, namesIn, orNull, readIfPresent, replaceFile } from '../files.ts';
+import type { Log } from '../log.ts';
+import { readManifestOf } from '../publish/manifests.ts';
+import { READERS_GRACE_MIN } from '../publish/sweep.ts';
+import { inParallel } from '../sources/parallel.ts';
+import { type Edition, isDate, type ListedFile, readEdition } from './edition.ts';
+import { icebergFiles, listName, manifestName } from './iceberg.ts';
+import { stacFiles } from './stac.ts';
+import { viewsSql } from './views.ts';
+
+const AT_A_TIME = 16;
+
+/** The newest catalogue of a folder, `catalogue.json`: replaced last. */
+const Pointer = z.object({
+  number: z.int().positive(),
+  edition: z.string(),
+  location: z.string().meta({ description: 'Path or address that its files begin with.' }),
+});
+type Pointer = z.infer<typeof Pointer>;
+
+/** Where a catalogue is written, and where its readers find the published files. */
+export interface CatalogueTarget {
+  readonly out: string;
+  /** Path of the data root, or the address of its copy, such as `s3://bucket/hail`. */
+  readonly location: string;
+}
+
+/**
+ * Writes the catalogue of the newest edition: SQL views, STAC and Iceberg metadata. All files go into a new folder
+ * `catalogues/<number>/`, which a rename makes visible; then the files that point into it are replaced one by one. A process that is
+ * killed leaves the catalogue before, whole. Takes no lock on the data root.
+ */
+export async function writeCatalogue(data_root: string, target: CatalogueTarget): Promise<Pointer> {
+  return writeEdition(data_root, await readEdition(data_root), target);
+}
+
+/** Writes the catalogue of a data root unless it shows the newest edition; a failure is logged and costs the catalogue only. */
+export async function refreshCatalogue(data_root: string, log: Log): Promise<void> {
+  try {
+    const edition = await readEdition(data_root);
+    const shown = await readPointer(data_root);
+    if (edition.heads.length === 0 || (shown?.edition === edition.name && shown.location === data_root)) return;
+    await writeEdition(data_root, edition, { out: data_root, location: data_root });
+  } catch (error) {
+    log.warn('Catalogue:Write:Failed', { reason: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+async function writeEdition(data_root: string, edition: Edition, { out, location }: CatalogueTarget): Promise<Pointer> {
+  const named = await readIfPresent(join(data_root, layout.root));
+  if (named === null) throw new NotFound('catalogue', data_root, `holds no ${layout.root}, expected a data root`);
+  const number = await nextNumber(out);
+  const folder = layout.catalogue(padded(number));
+  const root = location.startsWith('/') ? `file://${location}` : location;
+  const daily = await dailyArchives(data_root, edition);
+  const stac = stacFiles(edition, daily, padded(number));
+  const content = new Map<string, string | Buffer>(
+    [...stac.below].map(([path, file]) => [`stac/${path}`, jsonText(file)]),
+  );
+  const pointers = new Map<string, string>();
+  for (const table of TABLES) {
+    const own = `${layout.iceberg}/${table.name}`;
+    const place = {
+      root,
+      table: `${root}/${own}`,
+      snapshot: `${root}/${folder}/iceberg`,
+      number,
+      root_id: RootName.parse(JSON.parse(named)).root_id,
+    };
+    const { metadata, list, manifest } = await icebergFiles(edition, table, place);
+    content.set(`iceberg/${manifestName(table)}`, manifest);
+    content.set(`iceberg/${listName(table)}`, list);
+    pointers.set(`${own}/metadata/v${number}.metadata.json`, jsonText(metadata));
+    pointers.set(`${own}/metadata/${HINT}`, String(number));
+  }
+  pointers.set(`${layout.stac}/catalog.json`, jsonText(stac.root));
+  pointers.set(layout.views, viewsSql(edition, location));
+  const pointer = { number, edition: edition.name, location };
+  pointers.set(layout.cataloguePointer, jsonText(pointer));
+  const files = [...edition.heads.flatMap((head) => head.files), ...daily.map(({ file }) => file)];
+  content.set(layout.catalogueFiles, files.map(({ path }) => `${path}\n`).join(''));
+  await writeFolder(join(out, folder), content);
+  for (const [path, text] of pointers) await replaceFile(join(out, path), text);
+  await deleteEarlier(out, number);
+  return pointer;
+}
+
+const HINT = 'version-hint.text';
+
+const padded = (number: number) => String(number).padStart(6, '0');
+const jsonText = (value: object) => `${JSON.stringify(value)}\n`;
+
+async function readPointer(out: string): Promise<Pointer | null> {
+  const text = await readIfPresent(join(out, layout.cataloguePointer));
+  return text === null ? null : Pointer.parse(JSON.parse(text));
+}
+
+/** Numbers of the catalogues of a folder, in order; those that were never pointed to, too. */
+async function numbersIn(out: string): Promise<number[]> {
+  const names = await namesIn(join(out, layout.catalogues));
+  return names
+    .filter((name) => /^\d{6,}$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b);
+}
+
+async function nextNumber(out: string): Promise<number> {
+  return Math.max((await readPointer(out))?.number ?? 0, (await numbersIn(out)).at(-1) ?? 0) + 1;
+}
+
+/** The map tiles of each storm date with scans. */
+async function dailyArchives(data_root: string, { heads }: Edition): Promise<ListedFile[]> {
+  const dates = heads.filter(({ partition, scans }) => isDate(partition) && scans.count > 0);
+  const found = await inParallel(dates, AT_A_TIME, async (head) => {
+    const { files } = await readManifestOf(data_root, head);
+    return files.filter(({ kind }) => kind === 'daily-tiles').map((file) => ({ head, file }));
+  });
+  return found.flat();
+}
+
+/** Writes files into a new folder, which appears whole. Throws Conflict where another process has made it meanwhile. */
+async function writeFolder(folder: string, content: ReadonlyMap<string, string | Buffer>): Promise<void> {
+  const draft = `${folder}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
+  try {
+    await inParallel([...new Set([...content.keys()].map(dirname))], AT_A_TIME, (path) =>
+      fs.mkdir(join(draft, path), { recursive: true }),
+    );
+    await inParallel([...content], AT_A_TIME, ([path, bytes]) => fs.writeFile(join(draft, path), bytes));
+    await moveDurably(draft, folder);
+  } catch (error) {
+    await fs.rm(draft, { recursive: true, force: true });
+    const isTaken = error instanceof Error && 'code' in error && ['ENOTEMPTY', 'EEXIST'].includes(String(error.code));
+    if (isTaken) throw new Conflict('catalogue', folder, 'is being written by another process', { cause: error });
+    throw error;
+  }
+}
+
+/** Deletes catalogues that were replaced before the longest time of a reader, and drafts of killed processes of that age. */
+async function deleteEarlier(out: string, number: number): Promise<void> {
+  const oldest_ms = Date.now() - READERS_GRACE_MIN * 60_000;
+  const isOld = async (path: string) =>
+    ((await orNull(() => fs.stat(join(out, path))))?.mtimeMs ?? oldest_ms) < oldest_ms;
+  for (const name of await namesIn(join(out, layout.catalogues)))
+    if (name.endsWith(DRAFT_SUFFIX) && (await isOld(layout.catalogue(name))))
+      await fs.rm(join(out, layout.catalogue(name)), { recursive: true, force: true });
+  const numbers = (await numbersIn(out)).filter((one) => one <= number);
+  for (const [index, earlier] of numbers.entries()) {
+    const next = numbers[index + 1];
+    if (next === undefined || !(await isOld(layout.catalogue(padded(next))))) continue;
+    for (const { name } of TABLES)
+      await fs.rm(join(out, layout.iceberg, name, `metadata/v${earlier}.metadata.json`), { force: true });
+    await fs.rm(join(out, layout.catalogue(padded(earlier))), { recursive: true });
+  }
+}
