@@ -11,7 +11,7 @@ import { browserOnly, colorsOf, openTab } from '../support/browser/browser.ts';
 import { startFolderServer } from '../support/data/folder-server.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, statementsOf } from '../support/data/markdown.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
-import { midnight, onRoot, publishedRoot, scratch } from '../support/data/world.ts';
+import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 
 const FOLDER = 'data/examples';
 const README = readDocument(`${FOLDER}/README.md`);
