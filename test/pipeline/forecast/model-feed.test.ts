@@ -68,7 +68,7 @@ async function opened(t: ExecutionContext): Promise<Root> {
 
 /** The feed on a data root; its first poll reads the cached hours there. */
 function feedOf({ url }: WebServer, dataRoot = join(tmpdir(), 'hail-no-such-root')) {
-  const network = { patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
+  const network = { patience: { retries: 1, first_ms: 1, longest_ms: 1 } };
   return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, dataRoot, silent);
 }
 
@@ -614,7 +614,7 @@ async function openedCache(t: ExecutionContext): Promise<Root> {
 
 /** The feed of a process that was just started. */
 function startedFeed({ url }: WebServer, { path }: Root) {
-  const network = { patience: { retries: 0, first_ms: 1, longest_ms: 1 } };
+  const network = { patience: { retries: 1, first_ms: 1, longest_ms: 1 } };
   return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, path, silent);
 }
 
