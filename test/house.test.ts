@@ -13,7 +13,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
     /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths|worker-pool)\.ts$/,
-    /^pipeline\/read\/grib2\//,
+    /^pipeline\/grib2\//,
     /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],
   [
@@ -36,9 +36,9 @@ const FLOORS: readonly (readonly RegExp[])[] = [
 ];
 
 /**
- * Stages of the pipeline: none imports another, so that each can be read and tested alone. `read/grib2` is a package that any stage may import.
+ * Stages of the pipeline: none imports another, so that each can be read and tested alone. `grib2` is a package that any stage may import.
  */
-const STAGE = /^pipeline\/(?!read\/grib2\/)(sources|read|simulate|detect|track|swath|tiles)\//;
+const STAGE = /^pipeline\/(sources|read|simulate|detect|track|swath|tiles)\//;
 
 /** Rooms of the pipeline on one floor, each for one flow of files; what two of them need stands below. */
 const ROOM = /^pipeline\/(scans|feeds|forecast)\//;
@@ -141,16 +141,16 @@ function circlesOf(edges: readonly Import[]): string[][] {
 }
 
 /** A package in its own right: `index.ts` is its only door, and it can be taken out of the house as it is. */
-const GRIB2 = 'pipeline/read/grib2/';
+const GRIB2 = 'pipeline/grib2/';
 
-test('nothing outside read/grib2 imports past its index', (t) => {
+test('nothing outside grib2 imports past its index', (t) => {
   const past = imports.filter(
     ({ from, to }) => !from.startsWith(GRIB2) && to.startsWith(GRIB2) && to !== `${GRIB2}index.ts`,
   );
   t.deepEqual(past, []);
 });
 
-test('read/grib2 imports nothing from outside but pipeline/error.ts and packages', (t) => {
+test('grib2 imports nothing from outside but pipeline/error.ts and packages', (t) => {
   const inside = imports.filter(({ from }) => from.startsWith(GRIB2));
   t.deepEqual(
     inside.filter(({ to }) => !to.startsWith(GRIB2) && to !== 'pipeline/error.ts'),

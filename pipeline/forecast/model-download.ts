@@ -1,4 +1,4 @@
-import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
+import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../grib2/index.ts';
 import type { ModelFile } from '../read/model-hour.ts';
 import {
   fetchBytes,

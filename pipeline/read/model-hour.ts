@@ -1,5 +1,4 @@
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
-import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
 import {
   decodeField,
   type Field,
@@ -8,7 +7,8 @@ import {
   placeOf,
   type Surface,
   stepsAt,
-} from './grib2/index.ts';
+} from '../grib2/index.ts';
+import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
 import { isSimulated } from './mrms.ts';
 import { badFile, type RejectedItem, rejectHtml } from './rejected-item.ts';
 

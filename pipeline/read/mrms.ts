@@ -1,7 +1,5 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { type Grid, type HailField, sampleGrid } from '../grid.ts';
-import { gunzip } from './file.ts';
 import {
   type Decoded,
   decodeField,
@@ -10,7 +8,9 @@ import {
   MAX_POINTS,
   parseGrib2,
   sectionError,
-} from './grib2/index.ts';
+} from '../grib2/index.ts';
+import { type Grid, type HailField, sampleGrid } from '../grid.ts';
+import { gunzip } from './file.ts';
 import { checkGridValues } from './grid-values.ts';
 import { forEachRun } from './packed-runs.ts';
 import { type Product, productOf } from './products.ts';

@@ -1,5 +1,5 @@
 import table from '../../data/reference/mrms-products.json' with { type: 'json' };
-import type { Field } from './grib2/index.ts';
+import type { Field } from '../grib2/index.ts';
 
 /** GRIB2 discipline of all MRMS products. */
 const MRMS_DISCIPLINE = 209;

@@ -6,8 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { asUnreadable } from '../error.ts';
 import { hashOf } from '../files.ts';
+import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../grib2/index.ts';
 import { scanJson, startJsonScan } from '../json.ts';
-import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../read/grib2/index.ts';
 
 /** No MRMS grid unpacks to more (24.5 million pixels of 24 bits, not even compressed, are 74 MB). */
 export const MAX_UNPACKED_BYTES = 256 * 2 ** 20;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { BadInput } from '../../pipeline/error.ts';
 import { hourlyForecast } from '../../pipeline/forecast/hourly.ts';
 import { cellHour } from '../../pipeline/forecast/model-cells.ts';
-import { parseGrib2 } from '../../pipeline/read/grib2/index.ts';
+import { parseGrib2 } from '../../pipeline/grib2/index.ts';
 import { readModelHour } from '../../pipeline/read/model-hour.ts';
 import { simulatedModelHours } from '../../pipeline/simulate/model-hours.ts';
 import { stormAt, stormsBetween } from '../../pipeline/simulate/storms.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
+import { MAX_POINTS } from '../../../pipeline/grib2/index.ts';
 import { sampleGrid } from '../../../pipeline/grid.ts';
-import { MAX_POINTS } from '../../../pipeline/read/grib2/index.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { constantPacking, gribFile, pngPacking, simplePacking } from '../../support/data/grib2-files.ts';
 

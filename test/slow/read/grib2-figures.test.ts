@@ -1,4 +1,4 @@
-import { decodeField, type Field } from '../../../pipeline/read/grib2/index.ts';
+import { decodeField, type Field } from '../../../pipeline/grib2/index.ts';
 import { countValues, fieldsOf, figures, firstOf, sameAsEcCodes } from '../../support/data/grib2-figures.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
-import { gunzip } from '../../../pipeline/read/file.ts';
 import {
   type Decoded,
   decodeField,
@@ -8,7 +7,8 @@ import {
   parseGrib2,
   positionOf,
   valueReader,
-} from '../../../pipeline/read/grib2/index.ts';
+} from '../../../pipeline/grib2/index.ts';
+import { gunzip } from '../../../pipeline/read/file.ts';
 import { sharedData } from './shared-data.ts';
 
 export interface Point {

@@ -1,15 +1,9 @@
 import test from 'ava';
-import { BadInput } from '../../../../pipeline/error.ts';
-import { readGridDefinition } from '../../../../pipeline/read/grib2/grid.ts';
-import {
-  type GridDefinition,
-  nearestPoint,
-  placeOf,
-  positionOf,
-  stepsAt,
-} from '../../../../pipeline/read/grib2/index.ts';
-import { distanceKm } from '../../../../schemas/geo/distance.ts';
-import { latLonSection, octets, signMagnitude } from '../../../support/data/grib2-files.ts';
+import { BadInput } from '../../../pipeline/error.ts';
+import { readGridDefinition } from '../../../pipeline/grib2/grid.ts';
+import { type GridDefinition, nearestPoint, placeOf, positionOf, stepsAt } from '../../../pipeline/grib2/index.ts';
+import { distanceKm } from '../../../schemas/geo/distance.ts';
+import { latLonSection, octets, signMagnitude } from '../../support/data/grib2-files.ts';
 
 function grid(bytes: readonly number[]): GridDefinition {
   return readGridDefinition({ subject: 'x', message: 1, number: 3, bytes: Uint8Array.from(bytes) });

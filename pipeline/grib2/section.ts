@@ -1,4 +1,4 @@
-import { BadInput } from '../../error.ts';
+import { BadInput } from '../error.ts';
 
 /**
  * One section of a GRIB2 message. Octets count from 1, as in the WMO tables; multi-octet numbers are big-endian.

@@ -1,5 +1,4 @@
 import type { GridDefinition } from './grid.ts';
-import { decodeJpeg2000 } from './jpeg2000.ts';
 import type { Field } from './message.ts';
 import { PACKING_TEMPLATES, type PackingLaw } from './packing.ts';
 import { decodePng } from './png.ts';
@@ -57,22 +56,20 @@ function unpack({ data, packing, packed_count: count }: Field): Unpacked {
     throw sectionError(data, `packing template 5.${packing.template} is not supported, expected ${list}`);
   }
   if (packing.template === 4) return { packed: unpackFloats(data, packing.precision, count), missing: null };
-  if ('groups' in packing) return unpackComplex(data, packing.groups, packing.bits, count);
-  if (packing.bits === 0) return { packed: constantField(data, count), missing: null };
+  if ('groups' in packing && packing.groups.count > 0) return unpackComplex(data, packing.groups, packing.bits, count);
+  if (packing.bits === 0 || 'groups' in packing) return { packed: constantField(data, count), missing: null };
   switch (packing.template) {
     case 0:
       return { packed: unpackSimple(data, packing.bits, count), missing: null };
-    case 40:
-      return { packed: decodeJpeg2000(data, count), missing: null };
     case 41:
       return { packed: decodePng(data, count), missing: null };
   }
 }
 
-/** Packed numbers of a constant field: every value is the reference, and section 7 is empty. */
+/** Packed numbers of a constant field, of 0 bits or 0 groups: every value is the reference, and section 7 is empty. */
 function constantField(data: Field['data'], count: number): Uint8Array {
   if (data.bytes.length > 5)
-    throw sectionError(data, `${data.bytes.length - 5} bytes of values of 0 bits, expected none`);
+    throw sectionError(data, `${data.bytes.length - 5} bytes of values of a constant field, expected none`);
   return new Uint8Array(count);
 }
 

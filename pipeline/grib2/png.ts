@@ -1,5 +1,5 @@
 import { crc32, inflateSync } from 'node:zlib';
-import type { BadInput } from '../../error.ts';
+import type { BadInput } from '../error.ts';
 import { type Section, sectionError } from './section.ts';
 
 /** Unsigned integers as they were packed, in the narrowest array that holds them. */

@@ -1,4 +1,4 @@
-import { BadInput } from '../../error.ts';
+import { BadInput } from '../error.ts';
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from './frame.ts';
 import { type GridDefinition, readGridDefinition } from './grid.ts';
 import { type Packing, readPacking } from './packing.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { BadInput } from '../../../../pipeline/error.ts';
-import { decodePng } from '../../../../pipeline/read/grib2/png.ts';
-import type { Section } from '../../../../pipeline/read/grib2/section.ts';
-import { encodePng, seededRandom } from '../../../support/data/grib2-files.ts';
+import { BadInput } from '../../../pipeline/error.ts';
+import { decodePng } from '../../../pipeline/grib2/png.ts';
+import type { Section } from '../../../pipeline/grib2/section.ts';
+import { encodePng, seededRandom } from '../../support/data/grib2-files.ts';
 
 function inSection(png: Uint8Array): Section {
   return { subject: 'mesh.grib2', message: 1, number: 7, bytes: Uint8Array.from([0, 0, 0, 0, 7, ...png]) };

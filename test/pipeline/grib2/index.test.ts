@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { BadInput } from '../../../../pipeline/error.ts';
+import { BadInput } from '../../../pipeline/error.ts';
 import {
   decodeField,
   END_BYTES,
@@ -12,16 +12,14 @@ import {
   INDICATOR_BYTES,
   isEndSection,
   PACKING_TEMPLATES,
-  parameterOf,
   parseGrib2,
   sectionError,
   statedLength,
-  surfaceWords,
   valueReader,
-} from '../../../../pipeline/read/grib2/index.ts';
-import { floatPacking, gribFile, simplePacking } from '../../../support/data/grib2-files.ts';
+} from '../../../pipeline/grib2/index.ts';
+import { floatPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 
-const PACKAGE = new URL('../../../../pipeline/read/grib2/', import.meta.url);
+const PACKAGE = new URL('../../../pipeline/grib2/', import.meta.url);
 const README = readFileSync(new URL('README.md', PACKAGE), 'utf8');
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-grib2-'));
@@ -84,23 +82,6 @@ test('a message is framed by its indicator, the length in it, and 7777', (t) => 
   t.false(isEndSection(Buffer.from('777')));
   t.is(findMessage(bytes, at + 1), -1);
 });
-
-test('parameters have the abbreviation and unit of the model files, by discipline, category and number', (t) => {
-  t.deepEqual(parameterOf(0, 7, 6), { name: 'cape', unit: 'J/kg' });
-  t.is(parameterOf(0, 7, 250), null);
-});
-
-for (const [surface, words] of [
-  [{ type: 100, value: 50_000 }, '500 hPa'],
-  [{ type: 103, value: 2 }, '2 m above ground'],
-  [{ type: 103, value: null }, 'm above ground'],
-  [{ type: 1, value: 0 }, 'surface'],
-  [{ type: 250, value: 3 }, 'surface type 250'],
-  [null, 'level not given'],
-] as const)
-  test(`a level in words: ${words}`, (t) => {
-    t.is(surfaceWords(surface), words);
-  });
 
 test('the error of a section names file, message and section, and keeps its cause', (t) => {
   const cause = new Error('deeper');

@@ -9,7 +9,7 @@ export interface PackingLaw {
 
 /** How the values of a field are packed (section 5). */
 export type Packing =
-  | (PackingLaw & { readonly template: 0 | 40 | 41; readonly bits: number })
+  | (PackingLaw & { readonly template: 0 | 41; readonly bits: number })
   | (PackingLaw & { readonly template: 2 | 3; readonly bits: number; readonly groups: Groups })
   | { readonly template: 4; readonly precision: number }
   | { readonly template: number; readonly unsupported: true };
@@ -40,7 +40,6 @@ export const PACKING_TEMPLATES = {
   2: { name: 'complex', bytes: 47 },
   3: { name: 'complex with differences', bytes: 49 },
   4: { name: 'floats', bytes: 12 },
-  40: { name: 'JPEG 2000', bytes: 23 },
   41: { name: 'PNG', bytes: 21 },
 } as const;
 type KnownTemplate = keyof typeof PACKING_TEMPLATES;

@@ -8,7 +8,6 @@
  *
  * README.md lists the templates and the bounds. Damaged bytes are a BadInput that names file, message and section.
  */
-export { parameterOf, surfaceWords } from './code-tables.ts';
 export { type Decoded, decodeField, MAX_POINTS, valueReader } from './decode.ts';
 export { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from './frame.ts';
 export { type GridDefinition, isFlipped, nearestPoint, placeOf, positionOf, stepsAt } from './grid.ts';
