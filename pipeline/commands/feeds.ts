@@ -2,12 +2,20 @@ import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { columns, counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
-import { UsageError } from '../error.ts';
-import { openLog } from '../log.ts';
+import { NotFound, UsageError } from '../error.ts';
+import type { IngestedFile } from '../feed.ts';
+import { failureOf, ingestBatches, rejectedFile } from '../feeds/folder.ts';
+import { pollFeed, publishPoll } from '../feeds/schedule.ts';
+import { parseModelKey } from '../forecast/model-bucket.ts';
+import { readModelFolder } from '../forecast/model-folder.ts';
+import { publishForecast } from '../forecast/publish-forecast.ts';
+import { type Log, openLog, silent } from '../log.ts';
 import { leaveMetrics } from '../metrics/leave-metrics.ts';
-import { ingestFeedFolder } from '../run/folder-feeds.ts';
-import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
-import { type FeedsReport, refreshFeeds } from '../run/refresh-feeds.ts';
+import type { Root } from '../publish/root.ts';
+import { FEED_NAMES, feedNames, openFeeds } from '../run/open-feeds.ts';
+import { refreshDerived } from '../run/refresh-derived.ts';
+import { withRoot } from '../run/with-root.ts';
+import { listFolder } from '../sources/folder.ts';
 import { feedList } from './arguments.ts';
 
 interface Options {
@@ -31,22 +39,100 @@ export function feedsCommand(config: () => Config): Command {
 Examples:
   hail-pipeline feeds                           what the servers have now
   hail-pipeline feeds --only warnings,watches   two feeds
-  hail-pipeline feeds --from ~/reports          files such as 250605_rpts_hail.csv, alerts.json, PTSDY1.txt,
+  hail-pipeline feeds --from ~/reports          files such as 250605_rpts_hail.csv, alerts.json,
                                                 hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2`,
     )
-    .action(async ({ only, from, json }: Options) => {
-      if (only !== undefined && from !== undefined) throw new UsageError('--only names servers, and --from a folder');
+    .action(async (options: Options) => {
       const settings = config();
       const run = { command: 'feeds', log: openLog(settings.log_level, false) } as const;
-      const report = await leaveMetrics(settings, run, (log) =>
-        from === undefined
-          ? refreshFeeds(settings, only ?? feedNames(settings.model.name), log)
-          : ingestFeedFolder(settings, resolve(from), log),
-      );
-      process.stdout.write(json ? `${JSON.stringify(report)}\n` : feedsText(report));
+      const report = await leaveMetrics(settings, run, (log) => readFeeds(settings, options, log));
+      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : feedsText(report));
       const is_useless = report.files.length > 0 && report.files.every(({ refused }) => refused !== null);
       if (report.failed.length > 0 || is_useless) process.exitCode = EXIT.failure;
     });
+}
+
+/** Outcome of reading feeds once; `feeds --json` prints it. */
+interface FeedsReport {
+  readonly files: readonly IngestedFile[];
+  /** Collections whose rows changed. */
+  readonly changed: readonly string[];
+  /** Feeds that could not be read, with the reason; of a folder, `files` for a collection that cannot be merged. */
+  readonly failed: readonly { readonly feed: string; readonly reason: string }[];
+}
+
+/** Reads feeds once, from their servers or from a folder, and publishes new rows and the tables derived from them. */
+export async function readFeeds(config: Config, { only, from }: Options, log: Log): Promise<FeedsReport> {
+  if (only !== undefined && from !== undefined) throw new UsageError('--only names servers, and --from a folder');
+  const publish =
+    from === undefined
+      ? await pollServers(config, only ?? feedNames(config.model.name), log)
+      : await readFolder(config, resolve(from), log);
+  return withRoot(
+    config,
+    'feeds',
+    async (root) => {
+      const { files, changed, failed } = await publish(root);
+      const derived = await refreshDerived(root, config.now(), log);
+      return {
+        files,
+        changed: [...new Set([...changed, ...derived.changed])],
+        failed: [...failed, ...derived.failed.map(({ table, reason }) => ({ feed: table, reason }))],
+      };
+    },
+    log,
+  );
+}
+
+/** Publishes what was read to the locked data root. */
+type Publish = (root: Root) => Promise<FeedsReport>;
+
+/** Polls feeds. Servers are polled before the data root is locked: a slow answer keeps no other process waiting. */
+async function pollServers(config: Config, names: readonly string[], log: Log): Promise<Publish> {
+  const polls = await Promise.all(openFeeds(config, names, log).map((feed) => pollFeed(feed, config.now())));
+  return async (root) => {
+    const files: IngestedFile[] = [];
+    const changed: string[] = [];
+    const failed: { feed: string; reason: string }[] = [];
+    for (const poll of polls) {
+      const outcome = await publishPoll(root, poll, silent);
+      if (outcome.failure !== null) failed.push({ feed: poll.feed.name, reason: outcome.failure });
+      files.push(...outcome.files);
+      changed.push(...outcome.changed);
+    }
+    return { files, changed, failed };
+  };
+}
+
+/** Lists the files of feeds in a folder, at any depth, and reads its model runs. Radar files are passed over. */
+async function readFolder(config: Config, folder: string, log: Log): Promise<Publish> {
+  const { files: radar, unknown: all, unreadable } = await listFolder(folder);
+  if (all.length + unreadable.length === 0) {
+    const found = radar.length === 0 ? 'no files' : `${radar.length} radar files only`;
+    throw new NotFound('feeds', folder, `holds ${found}, expected files of feeds`);
+  }
+  const names = all.filter((name) => parseModelKey(name) === null);
+  const models = names.length < all.length ? await readModelFolder(folder, log) : { hours: new Map(), refused: [] };
+  return async (root) => {
+    const files = [
+      ...unreadable.map(({ key, reason }) => rejectedFile(key, reason)),
+      ...models.refused.map(({ path, reason }) => rejectedFile(path, reason, 'forecast')),
+    ];
+    const changed: string[] = [];
+    const failed: { feed: string; reason: string }[] = [];
+    for (const [model, hours] of models.hours) {
+      const failure = await failureOf(async () => {
+        if (await publishForecast(root, model, hours, config.now())) changed.push('forecast');
+      });
+      if (failure !== null) failed.push({ feed: model, reason: failure });
+    }
+    for await (const batch of ingestBatches(root, folder, names, { now_ms: config.now(), provenance: 'observed' })) {
+      files.push(...batch.ingested, ...batch.rejected);
+      changed.push(...batch.changed);
+      if (batch.failure !== null) failed.push({ feed: 'files', reason: batch.failure });
+    }
+    return { files, changed, failed };
+  };
 }
 
 function feedsText({ files, changed, failed }: FeedsReport): string {
@@ -59,6 +145,6 @@ function feedsText({ files, changed, failed }: FeedsReport): string {
     ...failed.map(({ feed, reason }) => `${feed} could not be read: ${reason}`),
   ];
   const table = [...files_rejected, ...items_rejected];
-  if (table.length > 0) lines.push('set aside:', columns(table));
+  if (table.length > 0) lines.push('rejected:', columns(table));
   return `${lines.join('\n')}\n`;
 }

@@ -1,13 +1,13 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { readFeeds } from '../../pipeline/commands/feeds.ts';
 import { readConfig } from '../../pipeline/config.ts';
 import { type Engine, openEngine } from '../../pipeline/duckdb.ts';
 import { readFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
-import { type FeedsReport, refreshFeeds } from '../../pipeline/run/refresh-feeds.ts';
 import type { CollectionName } from '../../schemas/collections.ts';
 import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -73,8 +73,8 @@ function partOf(content: Content, name: string): string {
   return JSON.stringify(Object.entries(content).filter(([part]) => part.startsWith(name)));
 }
 
-function pollAll(root: string, environment: Readonly<Record<string, string>>): Promise<FeedsReport> {
-  return refreshFeeds(readConfig(environmentOf(root, { now_ms: NOW, environment })), FEEDS, silent);
+function pollAll(root: string, environment: Readonly<Record<string, string>>): ReturnType<typeof readFeeds> {
+  return readFeeds(readConfig(environmentOf(root, { now_ms: NOW, environment })), { only: FEEDS }, silent);
 }
 
 async function copyOf(t: ExecutionContext, from: string): Promise<string> {

@@ -3,6 +3,7 @@ import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { readFeeds } from '../../../pipeline/commands/feeds.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { NotFound } from '../../../pipeline/error.ts';
 import { startSchedule } from '../../../pipeline/feeds/schedule.ts';
@@ -11,7 +12,6 @@ import { openLog, silent } from '../../../pipeline/log.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { ingestFeedFolder } from '../../../pipeline/run/folder-feeds.ts';
 import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { WHOLE_COLLECTION } from '../../../schemas/collections.ts';
@@ -46,7 +46,7 @@ const REPORTS = { '260501_rpts_hail.csv': `${LIST}2010,175,2 N NORMAN,CLEVELAND,
 test('a file of a folder that is too large is refused by its size, unread, and costs itself only', async (t) => {
   const { folder, config } = given(t, { ...REPORTS, 'alerts.json': '' });
   truncateSync(join(folder, 'alerts.json'), 65 * 1024 * 1024);
-  const { files, changed } = await ingestFeedFolder(config, folder, silent);
+  const { files, changed } = await readFeeds(config, { from: folder }, silent);
   t.deepEqual(changed, ['reports']);
   const refused = files.find(({ name }) => name === 'alerts.json')?.refused ?? '';
   t.is(refused, '68157440 bytes, expected at most 67108864');
@@ -60,7 +60,7 @@ for (const [what, name, reason] of [
 ] as const)
   test(`a model hour of a folder ${what} is refused with its reason and costs itself only`, async (t) => {
     const { folder, config } = given(t, { ...REPORTS, [name]: '<html>busy</html>' });
-    const { files, changed, failed } = await ingestFeedFolder(config, folder, silent);
+    const { files, changed, failed } = await readFeeds(config, { from: folder }, silent);
     t.deepEqual([changed, failed], [['reports'], []]);
     const refused = files.filter((file) => file.refused !== null);
     t.deepEqual(
@@ -73,7 +73,7 @@ for (const [what, name, reason] of [
 test('a model hour of a folder that is larger than any model is refused by its size, unread', async (t) => {
   const { folder, config } = given(t, { ...REPORTS, [FIRST_HOUR]: '' });
   truncateSync(join(folder, FIRST_HOUR), 2 ** 30 + 1);
-  const { files, changed } = await ingestFeedFolder(config, folder, silent);
+  const { files, changed } = await readFeeds(config, { from: folder }, silent);
   t.deepEqual(changed, ['reports']);
   const refused = files.find(({ name }) => name === basename(FIRST_HOUR))?.refused ?? '';
   t.is(refused, '1073741825 bytes in an hour, expected at most 1073741824');
@@ -81,14 +81,14 @@ test('a model hour of a folder that is larger than any model is refused by its s
 
 test('a published file that is damaged fails the files of its collection in a folder, and no others', async (t) => {
   const { folder, config } = given(t, REPORTS);
-  await ingestFeedFolder(config, folder, silent);
+  await readFeeds(config, { from: folder }, silent);
   const manifest = await readNewest(config.data_root, layout.collectionPartition('reports'));
   const path = manifest?.files.find(({ segment }) => segment === '2026-05')?.path ?? '';
   writeFileSync(join(config.data_root, path), 'no Parquet');
   writeFileSync(join(folder, '260501_rpts_hail.csv'), `${LIST}2010,200,2 N NORMAN,CLEVELAND,OK,35.20,-97.40,HAIL.\n`);
   const warning = { id: 'urn:a', sent: '2026-05-01T22:00:00Z', ends: '2026-05-01T23:30:00Z' };
   writeFileSync(join(folder, 'alerts.json'), alertsFile(0, warning).bytes);
-  const { failed } = await ingestFeedFolder(config, folder, silent);
+  const { failed } = await readFeeds(config, { from: folder }, silent);
   t.is(failed.length, 1);
   t.regex(failed[0]?.reason ?? '', /ground-reports\/.*cannot be read/);
   const taken = await readNewest(config.data_root, layout.collectionPartition('warnings'));
@@ -98,10 +98,10 @@ test('a published file that is damaged fails the files of its collection in a fo
 test('radar files beside those of the feeds are no business of theirs: none is named, and alone they are no folder of feeds', async (t) => {
   const radar = { 'CONUS/MESH_00.50/20260501/MRMS_MESH_00.50_20260501-200000.grib2.gz': 'x' };
   const { folder, config } = given(t, { ...REPORTS, ...radar });
-  const { files, changed } = await ingestFeedFolder(config, folder, silent);
+  const { files, changed } = await readFeeds(config, { from: folder }, silent);
   t.deepEqual([changed, files.map(({ name }) => name)], [['reports'], ['260501_rpts_hail.csv']]);
   const alone = given(t, radar);
-  await t.throwsAsync(ingestFeedFolder(alone.config, alone.folder, silent), {
+  await t.throwsAsync(readFeeds(alone.config, { from: alone.folder }, silent), {
     instanceOf: NotFound,
     message: /holds 1 radar files only, expected files of feeds/,
   });
@@ -111,7 +111,7 @@ test('what a folder does not give costs itself only, by name', async (t) => {
   const { folder, config } = given(t, REPORTS);
   symlinkSync('circle.json', join(folder, 'circle.json'));
   symlinkSync(folder, join(folder, 'folder.json'));
-  const { files, changed } = await ingestFeedFolder(config, folder, silent);
+  const { files, changed } = await readFeeds(config, { from: folder }, silent);
   t.deepEqual(changed, ['reports']);
   const refused = files.flatMap(({ name, refused: reason }) => (reason === null ? [] : [`${name} ${reason}`]));
   t.deepEqual(refused.sort(), ['circle.json cannot be read (ELOOP)', 'folder.json is no file, expected one of a feed']);
@@ -119,7 +119,7 @@ test('what a folder does not give costs itself only, by name', async (t) => {
 
 test('a folder that is not there is not found', async (t) => {
   const { folder, config } = given(t, REPORTS);
-  await t.throwsAsync(ingestFeedFolder(config, join(folder, 'nowhere'), silent), {
+  await t.throwsAsync(readFeeds(config, { from: join(folder, 'nowhere') }, silent), {
     instanceOf: NotFound,
     message: /nowhere: is not there, expected a folder/,
   });
@@ -137,7 +137,7 @@ test('of an evening of the simulator every file of a feed is used, and nothing e
   } as const;
   for await (const _ of writeScans(scenario, span));
   await writeFeeds(scenario, span);
-  const { files, failed } = await ingestFeedFolder(config, folder, silent);
+  const { files, failed } = await readFeeds(config, { from: folder }, silent);
   t.true(files.length > 10);
   t.deepEqual([files.filter(({ refused, set_aside }) => refused !== null || set_aside.length > 0), failed], [[], []]);
 });
@@ -177,7 +177,7 @@ test('an outlook that was never made after its first input was published is foun
   await fs.mkdir(folder, { recursive: true });
   await fs.writeFile(join(folder, '260501_rpts_hail.csv'), 'Time,Size,Location,County,State,Lat,Lon,Comments\n');
   const config = readConfig({ HAIL_DATA: path, HAIL_NOW: timestamp(NOW_MS) });
-  t.deepEqual((await ingestFeedFolder(config, folder, silent)).changed, ['reports', 'outlook']);
+  t.deepEqual((await readFeeds(config, { from: folder }, silent)).changed, ['reports', 'outlook']);
   t.deepEqual(await faultsOf(path), []);
 });
 
