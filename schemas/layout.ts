@@ -26,6 +26,13 @@ export const layout = {
   staged: (run: string) => `staging/${run}`,
   inbox: (provenance: string) => `inbox/${provenance}`,
   rejected: (provenance: string) => `inbox/rejected/${provenance}`,
+  allRejected: 'inbox/rejected',
+  /** Storm dates that backfills have finished, for the writer of the root to publish; each is a data root of its own. */
+  finishedDates: 'inbox/dates',
+  /** `name`: the date, a hyphen and eight hex digits. */
+  finishedDate: (name: string) => `inbox/dates/${name}`,
+  rejectedDate: (name: string) => `inbox/rejected/dates/${name}`,
+  rejectedDateReason: (name: string) => `inbox/rejected/dates/${name}.reason.json`,
   /** Files of feeds that could not be read. */
   rejectedFeeds: 'inbox/rejected/feeds',
   /** Raw files as received, observed and simulated. */
@@ -71,6 +78,8 @@ export const layout = {
   catalogueFiles: 'files.txt',
   /** Number and edition of the newest catalogue. */
   cataloguePointer: 'catalogue.json',
+  /** Data root of its own that a backfill makes one storm date in. */
+  work: (date: string) => `work/${date}`,
   /** States of the feeds. */
   feeds: 'feeds.json',
   /** Partition of the static tables, which belong to no date; read through its head. */

@@ -11,7 +11,7 @@ import { watchRoot } from './root-state.ts';
 
 /** A command that ends before anyone could scrape it. */
 export interface OneRun {
-  readonly command: 'ingest' | 'backfill' | 'feeds' | 'compact' | 'rebuild';
+  readonly command: 'ingest' | 'feeds' | 'compact' | 'rebuild';
   readonly log: Log;
 }
 

@@ -7,6 +7,7 @@ import { type Engine, openEngine } from '../duckdb.ts';
 import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf } from '../files.ts';
 import { type Log, silent } from '../log.ts';
+import { adoptDate } from './adopt.ts';
 import { finishHeads } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
@@ -47,6 +48,7 @@ export interface Root {
   readonly publishTogether: Operation<typeof publishTogether>;
   readonly clear: Operation<typeof clearDate>;
   readonly expireReflectivity: Operation<typeof expireReflectivity>;
+  readonly adoptDate: Operation<typeof adoptDate>;
   /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
   readonly sweep: SweepRoot;
   /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
@@ -142,6 +144,7 @@ function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
     publishTogether: guarded(publishTogether),
     clear: guarded(clearDate),
     expireReflectivity: guarded(expireReflectivity),
+    adoptDate: guarded(adoptDate),
     sweep: guarded((_, ...order) => sweep(...order)),
     close: async () => {
       try {

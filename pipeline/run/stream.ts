@@ -54,6 +54,8 @@ export interface StreamRequest {
 interface OpenedRoot {
   readonly root: Root;
   readonly session: Session;
+  /** Another session: this one remembers dates that have been replaced. */
+  readonly openAgain: () => Session;
 }
 
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
@@ -81,7 +83,8 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
     if (root === null) return null;
     log.info('Root:Open:Done', {});
     const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
-    return { root, session: openSession(root, readPool, settings) };
+    const openAgain = () => openSession(root, readPool, settings);
+    return { root, session: openAgain(), openAgain };
   };
   const arrivals = (opened: () => Root) => {
     log.info('Stream:Start', { source: source.kind, data: data_root });
@@ -104,7 +107,7 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
           refreshDerived,
         });
   try {
-    await follow({ ...request, signal }, open, arrivals, schedule);
+    await follow({ ...request, now, signal }, open, arrivals, schedule);
   } finally {
     ended.abort();
   }
@@ -137,7 +140,7 @@ async function openInTurn(
  * was opened last.
  */
 async function follow(
-  { log, print, every_ms, signal }: StreamRequest,
+  { now, log, print, every_ms, signal }: StreamRequest & Pick<Config, 'now'>,
   open: () => Promise<OpenedRoot | null>,
   arrivals: (root: () => Root) => AsyncIterable<Arrival>,
   schedule: () => Schedule,
@@ -174,6 +177,10 @@ async function follow(
         await backlog.workOff(queue, opened);
         await feeds.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
+        if (!queue.hasArrival() && (await root.adoptDate(now())) !== null) {
+          opened = { ...opened, session: opened.openAgain() };
+          continue;
+        }
         if (faults > 0) {
           log.info('Stream:Wait:Done', { faults });
           print('goes on');

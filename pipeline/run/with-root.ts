@@ -26,7 +26,7 @@ export async function withRoot<T>(
   }
 }
 
-interface SessionNeeds extends Pick<SessionSettings, 'log' | 'move_raw'> {
+interface SessionNeeds extends Pick<SessionSettings, 'log' | 'move_raw' | 'signal'> {
   readonly command: string;
   readonly threads: number;
 }

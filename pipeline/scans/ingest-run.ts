@@ -37,7 +37,6 @@ import {
   decodeTrackingState,
   emptyTrackingState,
   encodeTrackingState,
-  stateAt,
   TRACKING_MAX_GAP_MS,
   type TrackingState,
 } from './tracking-state.ts';
@@ -292,7 +291,7 @@ async function stateBefore(context: Context, time_ms: number, replaced: Readonly
   const before = (await committedSince(context, time_ms)).findLast(
     ({ scan_id }) => scanTime(scan_id) < time_ms && !replaced.has(scan_id),
   );
-  if (before === undefined) return stateAt(context.settings.tracking_before ?? emptyTrackingState, time_ms);
+  if (before === undefined) return emptyTrackingState;
   if (time_ms - scanTime(before.scan_id) > TRACKING_MAX_GAP_MS) return emptyTrackingState;
   if (context.tracking.scan_time === scanTime(before.scan_id)) return context.tracking;
   const checkpoint = await checkpointAfter(context, before.scan_id);

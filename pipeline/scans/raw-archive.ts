@@ -25,7 +25,6 @@ import { contentHash } from '../sources/integrity.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
 import type { ReadPool } from './read-ahead.ts';
-import type { TrackingState } from './tracking-state.ts';
 
 /** A file whose time lies further ahead of the data clock is deferred. */
 const FUTURE_MAX_MS = 10 * 60_000;
@@ -38,8 +37,6 @@ export interface SessionSettings
   readonly move_raw: boolean;
   /** True publishes every scan as soon as it is processed; false an hour of scans at a time. */
   readonly each_scan: boolean;
-  /** State that the first scan follows where the root holds none before it: the date before was made elsewhere. */
-  readonly tracking_before?: TrackingState;
   /** Ends a run between two commits. The next run finds the remaining files again. */
   readonly signal?: AbortSignal;
 }

@@ -34,7 +34,7 @@ function isWrite(flags: unknown): boolean {
 }
 
 if (isMainThread) {
-  for (const name of ['rename', 'rm', 'mkdir', 'copyFile', 'writeFile', 'truncate']) watch(fsPromises, name);
+  for (const name of ['rename', 'link', 'rm', 'mkdir', 'copyFile', 'writeFile', 'truncate']) watch(fsPromises, name);
   for (const name of ['writeFileSync', 'mkdirSync', 'renameSync', 'rmSync']) watch(fs, name);
   const open = fsPromises.open;
   fsPromises.open = async (path, flags, mode) => {
