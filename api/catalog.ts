@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { z } from 'zod';
+import type { z } from 'zod';
 import {
   COLLECTED_TIMES,
   COLLECTIONS,
@@ -8,8 +8,8 @@ import {
   type FeedState,
   FeedStates,
 } from '../schemas/collections.ts';
-import { lacksColumns, type Table } from '../schemas/columns.ts';
-import { formatFault, READ_MANIFESTS, tableFault, versionFault } from '../schemas/data-format.ts';
+import type { Table } from '../schemas/columns.ts';
+import { formatFault, tableFault } from '../schemas/data-format.ts';
 import type { Bbox } from '../schemas/geo/position.ts';
 import { Head, headOf } from '../schemas/head.ts';
 import { layout } from '../schemas/layout.ts';
@@ -51,8 +51,6 @@ export interface Edition {
   readonly feeds: ReadonlyMap<string, number>;
   /** Names of the live snapshot's files; null while there is none. */
   readonly live: Current['live'] | null;
-  /** True when files of a table are published that lack columns of its schema. */
-  readonly holdsOlder: (table: Table) => boolean;
   /** Published dates, ascending. */
   readonly dates: readonly string[];
   /** The whole manifest of a date; null for a date that is not published. Rejects with DataUnavailable when its file is gone. */
@@ -326,12 +324,6 @@ function json(path: string, text: string): unknown {
 
 function parsed<Shape extends z.ZodType>(path: string, text: string, shape: Shape): z.infer<Shape> {
   const value = json(path, text);
-  const { manifest_version } = z
-    .looseObject({ manifest_version: z.unknown() })
-    .catch({ manifest_version: null })
-    .parse(value);
-  const fault = versionFault('manifest_version', manifest_version, READ_MANIFESTS, PROGRAM);
-  if (fault !== null) throw new UnreadableVersion(path, fault);
   const result = shape.safeParse(value);
   if (!result.success) throw new DataUnavailable(path, 'is not a list of this version', { cause: result.error });
   return result.data;
@@ -473,7 +465,7 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
     );
   for (const { table, schema_version, path: name } of head.files) {
     const known = KNOWN_TABLES.get(table ?? '');
-    const fault = known === undefined ? null : tableFault(known, schema_version, PROGRAM);
+    const fault = known === undefined ? null : tableFault(known, schema_version);
     if (fault !== null) throw new UnreadableVersion(name, fault);
   }
   return head;
@@ -485,7 +477,6 @@ export const NOTHING_PUBLISHED: Edition = {
   newest_scan_ms: null,
   feeds: new Map(),
   live: null,
-  holdsOlder: () => false,
   dates: [],
   manifest: async () => null,
   hasReflectivity: () => false,
@@ -537,12 +528,6 @@ function makeEdition(
   for (const { source, feeds: seen } of partitions.values())
     for (const [product, time] of source === newest_provenance ? Object.entries(seen) : [])
       feeds.set(product, Math.max(Date.parse(time), feeds.get(product) ?? Number.NEGATIVE_INFINITY));
-  const older = new Set<string>();
-  for (const { files } of [...partitions.values(), ...months.values()])
-    for (const { table, schema_version } of files) {
-      const known = KNOWN_TABLES.get(table ?? '');
-      if (known !== undefined && lacksColumns(known, schema_version)) older.add(known.name);
-    }
   const live = current?.live ?? null;
   const live_from_ms = live === null ? Number.POSITIVE_INFINITY : scanTime(live.first_scan);
   const liveDates = dates.flatMap((date) => {
@@ -567,7 +552,6 @@ function makeEdition(
     newest_scan_ms,
     feeds,
     live,
-    holdsOlder: ({ name }) => older.has(name),
     dates,
     manifest: manifestReader(root, partitions),
     hasReflectivity: (date) => partitions.get(date)?.reflectivity_archives !== undefined,

@@ -177,7 +177,7 @@ async function readTable<Row extends z.ZodObject>(
     throw new DataUnavailable(path, 'is named by the switch and cannot be read', { cause });
   }
   const names = new Set(arrow.schema.names.map(String));
-  const missing = columns(table).find(({ name }) => !names.has(name) && !table.older?.without.includes(name));
+  const missing = columns(table).find(({ name }) => !names.has(name));
   if (missing !== undefined) throw new DataUnavailable(path, `has no column ${missing.name}`);
   await yieldToEventLoop();
   return liveTable(table, arrow);

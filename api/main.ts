@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { outliveReaders } from '../schemas/command-line.ts';
-import { versionText } from '../schemas/data-format.ts';
+import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';
@@ -20,7 +20,7 @@ import { readConfig } from './config.ts';
 
 const program = new Command('hail-api')
   .description('Hail from public radar: answers questions from published files.')
-  .version(versionText(false))
+  .version(VERSION_TEXT)
   .addCommand(serveCommand(readConfig))
   .addCommand(seedCommand(readConfig))
   .addCommand(businessCommand(readConfig))

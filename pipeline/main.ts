@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { outliveReaders, throwOnExit } from '../schemas/command-line.ts';
-import { versionText } from '../schemas/data-format.ts';
+import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { explainError } from './commands/arguments.ts';
 import { backfillCommand } from './commands/backfill.ts';
 import { catalogueCommand } from './commands/catalogue.ts';
@@ -18,7 +18,7 @@ import { readConfig } from './config.ts';
 
 const program = new Command('hail-pipeline')
   .description('Hail from public radar: turns grids into published files.')
-  .version(versionText(true))
+  .version(VERSION_TEXT)
   .addCommand(ingestCommand(readConfig))
   .addCommand(streamCommand(readConfig))
   .addCommand(backfillCommand(readConfig))

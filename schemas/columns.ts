@@ -11,24 +11,11 @@ export interface Column {
   readonly unit: string | null;
 }
 
-/** How files of older versions of a table differ from those of today; they read as if they did not. */
-export interface OlderFiles {
-  readonly readable_from: number;
-  /** Columns that some of them lack; they read as null. */
-  readonly without: readonly string[];
-  /** The first version whose files lack none; the newest one when left out. */
-  readonly complete_from?: number;
-  /** Columns that have another type in some of them; they read as the type of today. */
-  readonly retyped?: readonly string[];
-}
-
 /** A published table: its name on disk, its row shape, the version of that shape, and the order of its rows. */
 export interface Table<Row extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   readonly row: Row;
   readonly schema_version: number;
-  /** What differs in files of older, still readable versions. */
-  readonly older?: OlderFiles;
   /** SQL ORDER BY of a file's rows, so that row groups prune in space. */
   readonly order: string;
 }
@@ -38,35 +25,9 @@ export function table<Row extends z.ZodObject>(definition: Table<Row>): Table<Ro
   return definition;
 }
 
-/** Versions of a kind of file that can be read, both ends included. */
-export interface ReadableRange {
-  readonly from: number;
-  readonly to: number;
-}
-
-/** Versions of a table's files that can be read. */
-export function readableVersions({ schema_version, older }: Table): ReadableRange {
-  return { from: older?.readable_from ?? schema_version, to: schema_version };
-}
-
-/** True for a version of a table's files that lack columns of the newest. */
-export function lacksColumns({ schema_version, older }: Table, version: number): boolean {
-  return older !== undefined && older.without.length > 0 && version < (older.complete_from ?? schema_version);
-}
-
-/**
- * SQL of the rows of files of a table, old and new ones together; `files` is a SQL list of paths. Columns that an older version
- * lacks are null, and columns that had another type have the type of today.
- */
-export function rowsSql(definition: Table, files: string): string {
-  const { without = [], retyped = [] } = definition.older ?? {};
-  const changed = columns(definition).filter(({ name }) => without.includes(name) || retyped.includes(name));
-  const union = without.length > 0 ? ', union_by_name = true' : '';
-  const rows = `SELECT * FROM read_parquet(${files}, hive_partitioning = false${union})`;
-  if (changed.length === 0) return rows;
-  // The part without rows names the types: a union has the wider of two types.
-  return `${rows}
-    UNION ALL BY NAME SELECT ${changed.map(({ name, type }) => `NULL::${type} AS "${name}"`).join(', ')} WHERE false`;
+/** SQL of the rows of files of one table; `files` is a SQL list of paths. */
+export function rowsSql(files: string): string {
+  return `SELECT * FROM read_parquet(${files}, hive_partitioning = false)`;
 }
 
 /** Columns of a table in declaration order; throws when a field has no column type. */

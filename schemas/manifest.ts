@@ -119,9 +119,6 @@ export const RootName = z.object({
   manifest_version: z.literal(MANIFEST_VERSION),
   root_id: z.string().meta({ description: '`root_` and a ULID; never changes.' }),
   created_at: z.string(),
-  format: z.int().positive().optional().meta({
-    description:
-      'Data format, raised by the first commit that readers of the one before cannot read; left out in the first.',
-  }),
+  format: z.int().positive().meta({ description: 'Data format of the root.' }),
 });
 export type RootName = z.infer<typeof RootName>;

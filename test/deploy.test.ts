@@ -20,7 +20,7 @@ import { simulateCommand } from '../pipeline/commands/simulate.ts';
 import { sqlCommand } from '../pipeline/commands/sql.ts';
 import { streamCommand } from '../pipeline/commands/stream.ts';
 import { verifyCommand } from '../pipeline/commands/verify.ts';
-import { versionText } from '../schemas/data-format.ts';
+import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { parseSettings } from '../schemas/settings.ts';
 import { codeBlocks, codeSpans, firstTable, PROJECT, readDocument, sectionOf } from './support/data/markdown.ts';
 import { API_COMMANDS } from './support/service/run-command.ts';
@@ -254,7 +254,7 @@ test('a container has the commands of the project', (t) => {
     encoding: 'utf8',
     env: { PATH: `${folder}:${join(PROJECT, 'node_modules/.bin')}:${process.env.PATH}` },
   });
-  t.is(stdout, `${versionText(false)}\n${versionText(true)}\n`, stderr);
+  t.is(stdout, `${VERSION_TEXT}\n${VERSION_TEXT}\n`, stderr);
 });
 
 const Compose = z.looseObject({

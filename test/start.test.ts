@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { versionText } from '../schemas/data-format.ts';
+import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { commandPath, runCommand } from './support/kill/command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'hail-start-'));
@@ -30,7 +30,7 @@ for (const name of ['hail-pipeline', 'hail-api'] as const) {
 
   test.serial(`${name} --version prints the release, then the data formats`, (t) => {
     const { stdout } = spawnSync(process.execPath, [commandPath(name), '--version'], { encoding: 'utf8' });
-    t.is(stdout, `${versionText(name === 'hail-pipeline')}\n`);
+    t.is(stdout, `${VERSION_TEXT}\n`);
   });
 
   test.serial(`${name} refuses a setting it does not know, and names the one that was meant`, async (t) => {

@@ -1,7 +1,7 @@
 import { detections } from '../../schemas/tables/radar.ts';
 import type { Queries } from '../duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
-import { FILES, filesOfAnyVersion, regionFilter } from '../queries/sql.ts';
+import { FILES, regionFilter } from '../queries/sql.ts';
 import {
   datesOf,
   type ExportRows,
@@ -39,7 +39,6 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
   const total = scans.reduce((sum, { n }) => sum + n, 0);
   if (total === 0) return { ...noRows('detections'), ...about };
   const next = filter.parameters.length + 2;
-  const source = edition.holdsOlder(detections) ? filesOfAnyVersion(detections) : FILES;
   const simulated = dates.filter((date) => edition.provenanceOf([date]) === 'simulated');
   const select = selected('detections', {
     id: `printf('%s-%04d-%04d', strftime(scan_time, '%Y%m%dT%H%M%SZ'), "row", col)`,
@@ -47,7 +46,7 @@ async function rows(queries: Queries, question: RowsQuestion, cap: number): Prom
     data_source: `CASE WHEN list_contains($${next + 1}::VARCHAR[]::DATE[], storm_date) THEN 'simulated' ELSE 'observed' END`,
   });
   return {
-    sql: `SELECT ${select} FROM ${source} ${filter.sql} AND scan_time <= epoch_ms($${next}::BIGINT)`,
+    sql: `SELECT ${select} FROM ${FILES} ${filter.sql} AND scan_time <= epoch_ms($${next}::BIGINT)`,
     parameters: [paths, ...filter.parameters, lastScanWithin(scans, cap), simulated],
     row_count: Math.min(total, cap),
     truncated: total > cap,

@@ -10,7 +10,7 @@ import { type PixelWindow, pixelsAround, pixelsInside } from '../rules/pixel-dis
 import type { PixelDay } from '../rules/verification.ts';
 import { columnEncoder, type NumberColumn, tupleEncoder } from './dictionary-columns.ts';
 import type { FileView } from './file-memory.ts';
-import { FILES, filesOfAnyVersion, selectList } from './sql.ts';
+import { FILES, selectList } from './sql.ts';
 
 /** Facts of a pixel's geohash5 place on a date: neighbours share them. */
 const PLACE_COLUMNS = [
@@ -46,8 +46,8 @@ const numbersList = (names: readonly DayMaxColumn[]) =>
   names.map((name) => `(${EXPRESSIONS[name] ?? name})::DOUBLE AS "${name}"`).join(', ');
 
 /** Rows that a scan saw in a box; the parameters are those of `boxParameters`. */
-const boxSql = (select: string, files = FILES) => `
-  SELECT ${select} FROM ${files}
+const boxSql = (select: string) => `
+  SELECT ${select} FROM ${FILES}
   WHERE "row" BETWEEN $2::USMALLINT AND $3::USMALLINT AND col BETWEEN $4::USMALLINT AND $5::USMALLINT
     AND max_mm >= $6 AND NOT interpolated AND storm_date BETWEEN $7::DATE AND $8::DATE`;
 
@@ -68,15 +68,14 @@ export function dayMaxFiles(edition: Edition, question: PixelQuestion): string[]
  * Rows of a box that may be the largest of their date: a row that is smaller than one certainly in the circle cannot, and would
  * only be copied. $9 to $12 bound the pixels that certainly are.
  */
-const candidatesSql = (names: readonly DayMaxColumn[], files?: string) => `
-  WITH box AS MATERIALIZED (${boxSql(`"row"::DOUBLE AS "row", col::DOUBLE AS col, ${numbersList(names)}`, files)}),
+const candidatesSql = (names: readonly DayMaxColumn[]) => `
+  WITH box AS MATERIALIZED (${boxSql(`"row"::DOUBLE AS "row", col::DOUBLE AS col, ${numbersList(names)}`)}),
   inside AS (
     SELECT day, max(max_mm) AS inside_mm FROM box WHERE "row" BETWEEN $9 AND $10 AND col BETWEEN $11 AND $12 GROUP BY day)
   SELECT box.* FROM box LEFT JOIN inside USING (day) WHERE max_mm >= coalesce(inside_mm, 0)`;
 const CANDIDATES_SQL = candidatesSql([...PLACE_COLUMNS, ...HAIL_COLUMNS]);
 /** With the radar products, which take as long again to read. */
 const CANDIDATES_WITH_PRODUCTS_SQL = candidatesSql(COLUMNS);
-const CANDIDATES_OF_ANY_VERSION_SQL = candidatesSql(COLUMNS, filesOfAnyVersion(dayMax));
 
 /**
  * Rows of some files around a question's point, all that may be the largest of their date, read as two statements at the same time: one statement over small
@@ -84,12 +83,10 @@ const CANDIDATES_OF_ANY_VERSION_SQL = candidatesSql(COLUMNS, filesOfAnyVersion(d
  */
 export async function readCandidates(
   queries: Queries,
-  edition: Edition,
   paths: readonly string[],
   question: PixelQuestion & { readonly products: boolean },
 ): Promise<DayMaxRows[]> {
-  const withProducts = edition.holdsOlder(dayMax) ? CANDIDATES_OF_ANY_VERSION_SQL : CANDIDATES_WITH_PRODUCTS_SQL;
-  const sql = question.products ? withProducts : CANDIDATES_SQL;
+  const sql = question.products ? CANDIDATES_WITH_PRODUCTS_SQL : CANDIDATES_SQL;
   const inside = pixelsInside(question, 1000 * question.radius_km);
   const halves = [0, 1]
     .map((half) => paths.filter((_, index) => index % 2 === half))
@@ -146,7 +143,7 @@ const SQUARES_ACROSS = LATTICE.cols / SQUARE_PX;
 const FILE_SQL = `
   SELECT ("row" // ${SQUARE_PX} * ${SQUARES_ACROSS} + col // ${SQUARE_PX})::DOUBLE AS square,
     ("row" % ${SQUARE_PX} * ${SQUARE_PX} + col % ${SQUARE_PX})::DOUBLE AS place, ${numbersList(COLUMNS)}
-  FROM ${filesOfAnyVersion(dayMax)} WHERE max_mm >= ${DETECTION_MIN_MM} AND NOT interpolated`;
+  FROM ${FILES} WHERE max_mm >= ${DETECTION_MIN_MM} AND NOT interpolated`;
 
 /** The detections of a whole file of day maxima, pixels >= 10 mm that a scan saw: about 14 bytes each in memory. */
 export const DAY_MAX_FILE: FileView<DayMaxRows & { readonly bytes: number }> = {

@@ -56,7 +56,7 @@ export async function dayHail(
 ): Promise<DayHail[]> {
   const asked = { ...question, min_size_mm: Math.max(DETECTION_MIN_MM, question.min_size_mm) };
   const { inMemory, unread } = sources.files.split(DAY_MAX_FILE, dayMaxFiles(edition, asked));
-  const read = await readCandidates(sources.engine, edition, unread, asked);
+  const read = await readCandidates(sources.engine, unread, asked);
   const largest = largestPerDate<DayMaxRows>([...inMemory, ...read], asked);
   return Promise.all(
     largest.slice(0, question.limit).map((pixel) => dayOf(sources, edition, pixel, question.products)),

@@ -12,10 +12,7 @@ import { archivePatches, ascending, type Patches, patchesOf } from './coverage-p
 import { FILES } from './sql.ts';
 
 /** The part of an edition that coverage is computed from. */
-export type CoverageEdition = Pick<
-  Edition,
-  'paths' | 'files' | 'datesBetween' | 'isClosed' | 'newest_scan_ms' | 'holdsOlder'
->;
+export type CoverageEdition = Pick<Edition, 'paths' | 'files' | 'datesBetween' | 'isClosed' | 'newest_scan_ms'>;
 
 /** Coverage by published storm date: null where a date was ingested as the sum of a whole day, so that its scans are unknown. */
 type DatesCoverage = ReadonlyMap<string, Coverage | null>;
@@ -53,12 +50,6 @@ const numbered = (source: string, columns: string) => `
 const FRAME_COLUMNS = 'epoch_ms(scan_time), grid_west, grid_south, grid_east, grid_north, uncovered_blocks IS NOT NULL';
 const NAMED_FILES = 'read_parquet($1::VARCHAR[], hive_partitioning = false, filename = true)';
 const FRAMES_SQL = numbered(NAMED_FILES, FRAME_COLUMNS);
-/** Older files have no column of uncovered blocks. */
-const OLDER_FRAMES_SQL = numbered(
-  `(SELECT * FROM read_parquet($1::VARCHAR[], hive_partitioning = false, filename = true, union_by_name = true)
-    UNION ALL BY NAME SELECT NULL::INTEGER AS uncovered_blocks WHERE false)`,
-  FRAME_COLUMNS,
-);
 const PATCHES_SQL = numbered(
   NAMED_FILES,
   'row_first, row_last, col_first, col_last, epoch_ms(first_scan), epoch_ms(last_scan)',
@@ -91,13 +82,12 @@ export async function radarCoverage(
     frames: edition.paths(frames.name, [date]),
     patches: edition.paths(uncovered.name, [date]),
   }));
-  const framesSql = edition.holdsOlder(frames) ? OLDER_FRAMES_SQL : FRAMES_SQL;
   const [scansAt, patchesAt] = await Promise.all([
     filesAt(
       frameFiles,
       edition.files.has,
       files.flatMap((date) => date.frames),
-      (paths) => readNumbered(engine, framesSql, 6, paths, scansOf),
+      (paths) => readNumbered(engine, FRAMES_SQL, 6, paths, scansOf),
     ),
     filesAt(
       patchFiles,

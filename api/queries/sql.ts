@@ -1,4 +1,4 @@
-import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
+import { columns, type Table } from '../../schemas/columns.ts';
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
 import type { ColumnType } from '../../schemas/units.ts';
@@ -6,11 +6,6 @@ import type { SqlParameter } from '../duckdb.ts';
 
 /** The rows of a list of files, given as the first parameter; the list must not be empty. */
 export const FILES = 'read_parquet($1::VARCHAR[], hive_partitioning = false)';
-
-/** The same with null for the columns that older files lack; DuckDB opens every file first to find out. */
-export function filesOfAnyVersion(table: Table): string {
-  return `(${rowsSql(table, '$1::VARCHAR[]')})`;
-}
 
 /**
  * Select list of a table's columns, all or some: dates and geometries as text, so that with the engine's instants in

@@ -5,7 +5,7 @@ import type { Edition } from '../catalog.ts';
 import type { Engine } from '../duckdb.ts';
 import type { Products } from '../rules/radar-block.ts';
 import type { DayHail } from './history.ts';
-import { FILES, filesOfAnyVersion, selectList } from './sql.ts';
+import { FILES, selectList } from './sql.ts';
 
 /** Points of a track from the scans that saw it, oldest first, and their storm dates. */
 interface TrackHistory {
@@ -84,9 +84,9 @@ const PRODUCT_COLUMNS = [
 ] as const;
 
 /** By scan and index: a cell that several tracks share names only one of them. */
-const cellsSql = (files: string) => `
+const CELLS_SQL = `
   SELECT ${selectList(cells, PRODUCT_COLUMNS, 'cell.')}, point.shared
-  FROM ${files} AS cell
+  FROM ${FILES} AS cell
   JOIN (
     SELECT scan_time, cell_index, count(*) OVER (PARTITION BY scan_time, cell_index) > 1 AS shared
     FROM read_parquet($2::VARCHAR[], hive_partitioning = false)
@@ -102,8 +102,7 @@ export async function trackCells(
 ): Promise<Map<number, CellProducts>> {
   const [cellPaths, trackPaths] = [edition.paths(cells.name, dates), edition.paths(tracks.name, dates)];
   if (cellPaths.length === 0 || trackPaths.length === 0) return new Map();
-  const sql = cellsSql(edition.holdsOlder(cells) ? filesOfAnyVersion(cells) : FILES);
-  const rows = await engine.rows<CellProducts>(sql, [cellPaths, trackPaths, track_id]);
+  const rows = await engine.rows<CellProducts>(CELLS_SQL, [cellPaths, trackPaths, track_id]);
   return new Map(rows.map((row) => [row.scan_time, row]));
 }
 

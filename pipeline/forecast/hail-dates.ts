@@ -101,7 +101,7 @@ async function loadReaches(engine: Engine): Promise<void> {
 
 async function maximaOf(engine: Engine, paths: readonly string[]): Promise<CellMaximum[]> {
   const sql = `SELECT storm_date::VARCHAR AS storm_date, cell_row, ${CELL_COL_SQL} AS cell_col, max(max_mm) AS mm
-     FROM (${rowsSql(dayMax, sqlList(paths))}) JOIN ${REACHES} ON pixel_row = "row"
+     FROM (${rowsSql(sqlList(paths))}) JOIN ${REACHES} ON pixel_row = "row"
      WHERE NOT interpolated AND max_mm >= ${CLASS_MIN_MM[ANY]} AND abs(lon - (${CENTRE_LON_SQL})) <= reach_deg
      GROUP BY ALL ORDER BY ALL`;
   try {

@@ -108,7 +108,7 @@ async function publishedHours(root: Root): Promise<ModelHours | null> {
   const paths = head === null ? [] : tablePaths(root.path, head, forecast.name);
   if (paths.length === 0) return null;
   const isShifted = head?.files.every(({ schema_version }) => schema_version === forecast.schema_version) ?? false;
-  const published = rowsSql(forecast, sqlList(paths));
+  const published = rowsSql(sqlList(paths));
   const facts = await root.engine.rows<HourFacts>(
     `SELECT DISTINCT model, epoch_ms(run_time)::DOUBLE AS run_time, runs, epoch_ms(valid_time)::DOUBLE AS valid_time, data_source
      FROM (${published})`,

@@ -10,7 +10,7 @@ import { filesOf, planScans } from '../sources/plan.ts';
 import { editOf, placeFiles, samePartition } from './commit.ts';
 import { readNewest } from './manifests.ts';
 import { type Publisher, publishDates } from './publisher.ts';
-import { requireReadableRoot } from './root-name.ts';
+import { readRootName } from './root-name.ts';
 
 /** Outcome of one finished date of the inbox. */
 export interface Adoption {
@@ -83,7 +83,7 @@ async function checkDate(
   previous: Manifest | null,
 ): Promise<CheckedDate> {
   const refuse = (reason: string) => new Conflict('adopt', date, reason);
-  await requireReadableRoot(folder);
+  await readRootName(folder);
   const manifest = isCalendarDate(date) ? await readNewest(folder, date) : null;
   if (manifest?.closed !== true || manifest.scans.length === 0)
     throw refuse('has no manifest of a closed date with scans, expected one');

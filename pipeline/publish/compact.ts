@@ -117,7 +117,7 @@ async function compactSegments(
       files.filter((file) => file.table === name).map((file) => join(dataRoot, file.path));
     const paths = pathsOf(table.name);
     if (paths.length === 0) continue;
-    let query = allRows(table, paths);
+    let query = allRows(paths);
     if (table === dayMax) query = mergedDayMaxSql(paths, closing ? pathsOf('detections') : null);
     else if (table === uncovered) query = mergedUncoveredSql(paths, pathsOf('frames'));
     const destination = { folder: layout.table(table.name, manifest.partition), stem: closing ? 'day' : segment };
@@ -156,7 +156,7 @@ async function monthEdit(
   const provenance = combineProvenances(days.map((day) => day.source)) ?? 'observed';
   const add_files: StagedFile[] = [];
   for (const region of await regionsOf(engine, paths)) {
-    const query = `SELECT * FROM (${allRows(dayMax, paths)}) WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
+    const query = `SELECT * FROM (${allRows(paths)}) WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
       AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
     const destination = { folder: layout.monthTable(dayMax.name, month), stem: `r${region.row}c${region.col}` };
     add_files.push(await stageTable(engine, staging, dayMax, { query }, provenance, destination, MONTH));
@@ -180,6 +180,6 @@ async function regionsOf(engine: Engine, paths: readonly string[]): Promise<{ ro
   if (paths.length === 0) return [];
   const first = (column: string) => `(${column} // ${REGION_PX} * ${REGION_PX})::INTEGER`;
   return engine.rows(
-    `SELECT DISTINCT ${first('"row"')} AS "row", ${first('col')} AS col FROM (${allRows(dayMax, paths)}) ORDER BY ALL`,
+    `SELECT DISTINCT ${first('"row"')} AS "row", ${first('col')} AS col FROM (${allRows(paths)}) ORDER BY ALL`,
   );
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { Table } from '../../schemas/columns.ts';
-import { READ_MANIFESTS, versionFault } from '../../schemas/data-format.ts';
 import { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import { Current, Manifest } from '../../schemas/manifest.ts';
@@ -74,20 +73,10 @@ async function readRecord<Shape extends z.ZodType>(
 
 /** Content of a list or pointer; throws PipelineError where it cannot be read. `path`: where it came from. */
 export function parseRecord<Shape extends z.ZodType>(path: string, content: string, shape: Shape): z.infer<Shape> {
-  let value: unknown;
   try {
-    value = JSON.parse(content);
-    return shape.parse(value);
+    return shape.parse(JSON.parse(content));
   } catch (cause) {
-    const newer = manifestFault(value);
-    if (newer !== null) throw new PipelineError('publish', path, newer, { cause });
     const noun = path === layout.current ? 'switch' : 'manifest';
     throw new PipelineError('publish', path, `is not a readable ${noun} of this version`, { cause });
   }
-}
-
-/** Why the version of a list cannot be read; null when that is not what is wrong with it. */
-function manifestFault(value: unknown): string | null {
-  if (typeof value !== 'object' || value === null || !('manifest_version' in value)) return null;
-  return versionFault('manifest_version', value.manifest_version, READ_MANIFESTS, 'hail-pipeline');
 }

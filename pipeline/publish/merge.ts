@@ -1,5 +1,5 @@
-import { columns, rowsSql, type Table } from '../../schemas/columns.ts';
-import { companionFields, dayMax, detections, frames, uncovered } from '../../schemas/tables/radar.ts';
+import { columns, rowsSql } from '../../schemas/columns.ts';
+import { companionFields, dayMax } from '../../schemas/tables/radar.ts';
 import { sqlList } from '../duckdb.ts';
 
 /** Longest gap between two scans that counts as lasting hail, minutes; one scan alone counts as half of it. */
@@ -19,7 +19,7 @@ export function mergedDayMaxSql(paths: readonly string[], detectionPaths: readon
   const unpacked = OF_THE_LARGEST.map((name) => `best."${name}" AS "${name}"`).join(', ');
   const names = columns(dayMax).map(({ name }) => `"${name}"`);
   return `
-    WITH stretch AS (${allRows(dayMax, paths)}),
+    WITH stretch AS (${allRows(paths)}),
     pixel AS (
       SELECT any_value(storm_date) AS storm_date, "row", col, interpolated, any_value(lat) AS lat, any_value(lon) AS lon,
         any_value(geohash5) AS geohash5, min(struct_pack(size := -max_mm, since := max_time${carried})) AS best,
@@ -30,7 +30,7 @@ export function mergedDayMaxSql(paths: readonly string[], detectionPaths: readon
     kept AS (
       SELECT pixel.* FROM pixel LEFT JOIN seen ON seen."row" = pixel."row" AND seen.col = pixel.col
       WHERE NOT interpolated OR seen.max_mm IS NULL OR -best.size > seen.max_mm),
-    place AS (${placeFacts(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detections, detectionPaths))}),
+    place AS (${placeFacts(detectionPaths === null || detectionPaths.length === 0 ? null : allRows(detectionPaths))}),
     day AS (
       SELECT storm_date, "row", col, lat, lon, kept.geohash5, -best.size AS max_mm, best.since AS max_time,
         interpolated, first_detected, last_detected, detection_scans, severe_scans, ${unpacked},
@@ -65,9 +65,9 @@ const RECTANGLE = 'storm_date, row_first, row_last, col_first, col_last';
  */
 export function mergedUncoveredSql(paths: readonly string[], framePaths: readonly string[]): string {
   return `
-    WITH scan AS (SELECT scan_time, row_number() OVER (ORDER BY scan_time) AS n FROM (${allRows(frames, framePaths)})),
+    WITH scan AS (SELECT scan_time, row_number() OVER (ORDER BY scan_time) AS n FROM (${allRows(framePaths)})),
     stretch AS (
-      SELECT part.*, first.n AS n_first, last.n AS n_last FROM (${allRows(uncovered, paths)}) part
+      SELECT part.*, first.n AS n_first, last.n AS n_last FROM (${allRows(paths)}) part
       JOIN scan first ON first.scan_time = part.first_scan JOIN scan last ON last.scan_time = part.last_scan),
     begun AS (
       SELECT *, n_first IS DISTINCT FROM 1 + lag(n_last) OVER (PARTITION BY ${RECTANGLE} ORDER BY n_first) AS begins FROM stretch),
@@ -78,6 +78,6 @@ export function mergedUncoveredSql(paths: readonly string[], framePaths: readonl
 }
 
 /** SQL of all rows of some files of a table. */
-export function allRows(table: Table, paths: readonly string[]): string {
-  return rowsSql(table, sqlList(paths));
+export function allRows(paths: readonly string[]): string {
+  return rowsSql(sqlList(paths));
 }

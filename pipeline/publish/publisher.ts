@@ -10,7 +10,6 @@ import type { RetireSnapshots } from './live-snapshots.ts';
 import type { StageLive } from './live-window.ts';
 import type { Lock } from './lock.ts';
 import type { PublishedDates } from './published-dates.ts';
-import { type FormatRaise, raiseFormat } from './root-name.ts';
 import type { ScanProducts } from './segment.ts';
 
 /** An open data root, as the operations on it see it. */
@@ -23,29 +22,16 @@ export interface Publisher {
   readonly dates: PublishedDates;
   readonly stageLive: StageLive;
   readonly retireSnapshots: RetireSnapshots;
-  /** Is told when a commit raises the data format of the root. */
   readonly log: Log;
 }
 
 /** Publishes changes of partitions together. */
-export async function commitChanges(
-  { path, lock, log }: Publisher,
+export function commitChanges(
+  { path, lock }: Publisher,
   changes: readonly Change[],
   now_ms: number,
 ): Promise<Manifest[]> {
-  lock.check();
-  const raise = await raiseFormat(
-    path,
-    changes.flatMap(({ edit }) => [...edit.relist_files, ...edit.add_files.map(({ entry }) => entry)]),
-  );
-  if (raise !== null) warnOfFormat(log, raise);
   return commitEdits(path, changes, now_ms, lock.check);
-}
-
-/** Says, once per root, that a commit has raised its data format: older releases no longer read it. */
-function warnOfFormat(log: Log, { from, to }: FormatRaise): void {
-  const note = `releases that read formats up to ${from} no longer read this data root, and the service must be upgraded too`;
-  log.warn('Root:Format:Raised', { from, to, note });
 }
 
 /** Commits edits of storm dates together, then brings the live snapshot up to date and moves the current pointer. */

@@ -17,7 +17,7 @@ import { openLiveWindow } from './live-window.ts';
 import { type Lock, takeLock } from './lock.ts';
 import { openPublishedDates, type PublishedDates } from './published-dates.ts';
 import type { Publisher } from './publisher.ts';
-import { nameRoot, requireReadableRoot } from './root-name.ts';
+import { nameRoot, readRootName } from './root-name.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { publishTogether, publishUndated } from './undated.ts';
@@ -64,7 +64,7 @@ export interface RootSettings {
 /**
  * Opens a data root for writing: takes its lock, names it, empties the staging of runs that were killed, and finishes a
  * commit whose process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken,
- * and before anything is written when this release cannot read its data format. `raised` is told when a commit raises that format.
+ * and before anything is written when this release cannot read its data format.
  */
 export async function openRoot(
   path: string,
@@ -73,7 +73,7 @@ export async function openRoot(
   now_ms: number,
   { log = silent }: RootSettings = {},
 ): Promise<Root> {
-  await requireReadableRoot(path);
+  await readRootName(path);
   let lock: Lock | undefined;
   try {
     lock = takeLock(path, command, now_ms);

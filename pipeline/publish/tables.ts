@@ -87,7 +87,7 @@ export async function readBack(engine: Engine, table: Table, path: string): Prom
     `SELECT count(*) AS rows, ${box}, ${size === undefined ? 'NULL' : `max(${size})`} AS size FROM read_parquet(${sqlText(path)})`,
   );
   const version = (await readNotes(engine, path)).get('schema_version');
-  const fault = tableFault(table, version === undefined ? null : Number(version), 'hail-pipeline');
+  const fault = tableFault(table, version === undefined ? null : Number(version));
   if (fault !== null) throw new PipelineError('publish', path, fault);
   const bytes = await fs.readFile(path);
   return {
@@ -122,7 +122,7 @@ export async function readRows<Row>(
   const select = columns(table).map(readExpression).join(', ');
   try {
     return await engine.rows<Row>(
-      `SELECT ${select} FROM (SELECT * FROM (${rowsSql(table, sqlList(paths))}) WHERE ${where} ORDER BY ${table.order})`,
+      `SELECT ${select} FROM (SELECT * FROM (${rowsSql(sqlList(paths))}) WHERE ${where} ORDER BY ${table.order})`,
     );
   } catch (cause) {
     const missing = paths.find((path) => !existsSync(path));

@@ -80,7 +80,7 @@ export async function verifyTables(engine: Engine, dataRoot: string, manifest: M
   const pathsOf = (table: Table) => tablePaths(dataRoot, manifest, table.name);
   const rowsOf: RowsOf = (table) => {
     const paths = pathsOf(table);
-    return paths.length === 0 && table === uncovered ? NO_UNCOVERED : `(${allRows(table, paths)})`;
+    return paths.length === 0 && table === uncovered ? NO_UNCOVERED : `(${allRows(paths)})`;
   };
   try {
     const scan_ids = `SELECT scan_id FROM ${rowsOf(frames)} ORDER BY scan_id`;

@@ -15,7 +15,7 @@ import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
 import { outdatedTables } from './derived.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
-import { OtherFormat, requireReadableRoot } from './root-name.ts';
+import { OtherFormat, readRootName } from './root-name.ts';
 import { readBack, readNotes } from './tables.ts';
 import { verifyHours } from './verify-hours.ts';
 import { verifyTables } from './verify-tables.ts';
@@ -203,10 +203,7 @@ async function verifyCurrent(dataRoot: string, manifests: readonly Manifest[]): 
   for (const [path, table] of live) {
     try {
       const { names } = tableFromIPC(await fs.readFile(join(dataRoot, path))).schema;
-      const found = new Set(names.map(String));
-      const expected = columns(table)
-        .map((column) => column.name)
-        .filter((name) => found.has(name) || !table.older?.without.includes(name));
+      const expected = columns(table).map((column) => column.name);
       if (names.join() !== expected.join()) faults.push({ path, reason: `has other columns than table ${table.name}` });
     } catch (error) {
       const reason = `cannot be read as the live snapshot of ${table.name}: ${(error as Error).message}`;
@@ -219,7 +216,7 @@ async function verifyCurrent(dataRoot: string, manifests: readonly Manifest[]): 
 /** What is wrong with the name of a root; throws OtherFormat for a root that this release cannot read at all. */
 async function faultsOfName(dataRoot: string): Promise<Fault[]> {
   try {
-    await requireReadableRoot(dataRoot);
+    await readRootName(dataRoot);
     return [];
   } catch (error) {
     if (error instanceof OtherFormat || !(error instanceof PipelineError)) throw error;

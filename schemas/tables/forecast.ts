@@ -46,8 +46,6 @@ export const forecast = table({
   name: 'forecast',
   row: Forecast,
   schema_version: 2,
-  // Hours of version 1 are the model's own: they were not shifted.
-  older: { readable_from: 1, without: ['model_probability', 'model_size_mm'] },
   order: 'geohash4, valid_time',
 });
 

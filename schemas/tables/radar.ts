@@ -53,7 +53,6 @@ export const detections = table({
   name: 'detections',
   row: Detection,
   schema_version: 3,
-  older: { readable_from: 1, without: ADDED_COMPANIONS, complete_from: 2, retyped: ['row', 'col'] },
   order: 'scan_time, row, col',
 });
 
@@ -97,12 +96,6 @@ export const cells = table({
   name: 'cells',
   row: Cell,
   schema_version: 3,
-  older: {
-    readable_from: 1,
-    without: ADDED_COMPANIONS,
-    complete_from: 2,
-    retyped: ['row_min', 'row_max', 'col_min', 'col_max'],
-  },
   order: 'scan_time, cell_index',
 });
 
@@ -235,7 +228,6 @@ export const dayMax = table({
   name: 'day-max',
   row: DayMax,
   schema_version: 4,
-  older: { readable_from: 2, without: ADDED_COMPANIONS, complete_from: 3, retyped: ['row', 'col'] },
   // Most queries read detections: smaller values come last, in row groups that such queries skip. The date comes last in the
   // order, for month files, where a pixel has rows of several dates.
   order: `max_mm < ${DETECTION_MIN_MM}, row // 50, col // 50, row, col, interpolated, storm_date`,
@@ -284,7 +276,6 @@ export const frames = table({
   name: 'frames',
   row: Frame,
   schema_version: 2,
-  older: { readable_from: 1, without: ['uncovered_blocks'] },
   order: 'scan_time',
 });
 
@@ -308,6 +299,5 @@ export const uncovered = table({
   name: 'uncovered',
   row: Uncovered,
   schema_version: 2,
-  older: { readable_from: 1, without: [], retyped: ['row_first', 'row_last', 'col_first', 'col_last'] },
   order: 'row_first, col_first, col_last, row_last, first_scan',
 });

@@ -124,7 +124,7 @@ async function stageDate(
   const dayPart = await stagePart(root, storm_date, dayMax, days, 0);
   const whole = await stageWhole(root, storm_date, dayMax, mergedDayMaxSql([dayPart.staged], paths));
   if (parts.length < 2) return [...parts, whole];
-  return [await stageWhole(root, storm_date, detections, allRows(detections, paths)), whole];
+  return [await stageWhole(root, storm_date, detections, allRows(paths)), whole];
 }
 
 /** One scan of the weathers, without any product but MESH. */

@@ -1,11 +1,8 @@
-import fs, { readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { parse } from 'csv-parse/sync';
 import pino from 'pino';
-import { openCatalog } from '../../api/catalog.ts';
 import { createMetrics } from '../../api/http/metrics.ts';
-import { writeExport } from '../../api/jobs/export.ts';
 import { telemetryOf } from '../../api/middleware/telemetry.ts';
 import { archives } from '../../api/routes/archives.ts';
 import { getCoverage } from '../../api/routes/coverage.ts';
@@ -30,16 +27,13 @@ import type { Health } from '../../schemas/resources/health.ts';
 import type { HailHistory } from '../../schemas/resources/history-event.ts';
 import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
-import { TABLES } from '../../schemas/tables/index.ts';
 import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
-import { ageLive, agePartition, unsignLive } from '../support/data/older-files.ts';
 import { withOptionalProducts } from '../support/data/optional-products.ts';
 import { prepared } from '../support/data/prepared.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
 import {
   asObserved,
   ingest,
-  MONTH_LATER_MS,
   midnight,
   NOW_MS,
   onRoot,
@@ -397,167 +391,6 @@ test('without those products their fields are null', async (t) => {
   for (const radar of Object.values(blocks).flat())
     t.like(radar, { reflectivity_minus20c_dbz: null, azshear_0_2km_per_s: null });
   t.true(impacts.every((impact) => impact?.kinetic_energy_j_m2 === null));
-});
-
-/** A root as the release before the added columns left it. */
-async function agedRoot(t: ExecutionContext): Promise<string> {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  await agePartition(root, DATE, 'before-added-columns');
-  await ageLive(root);
-  return root;
-}
-
-test('files of the version before the added columns are still answered from, as null', async (t) => {
-  const root = await agedRoot(t);
-  t.deepEqual(await faultsOf(root), []);
-  const { blocks } = await radarBlocks(await serve(t, root));
-  for (const [answer, radars] of Object.entries(blocks)) {
-    t.true(radars.length > 0, answer);
-    for (const radar of radars) t.like(radar, { reflectivity_minus20c_dbz: null, azshear_0_2km_per_s: null }, answer);
-  }
-  t.true(blocks.history.every((radar) => radar?.max_reflectivity_dbz !== null));
-});
-
-test('an export of files of the version before has the added columns, as null', async (t) => {
-  const catalog = await openCatalog(await agedRoot(t), 0);
-  t.teardown(catalog.close);
-  const path = await scratch(t, 'rows.csv');
-  const params = {
-    dataset: 'detections',
-    date_start: DATE,
-    date_end: DATE,
-    bbox: null,
-    state: null,
-    format: 'csv',
-  } as const;
-  const { summary } = await writeExport(catalog, params, path, { signal: new AbortController().signal });
-  const rows: Record<string, string>[] = parse(await fs.readFile(path, 'utf8'), { columns: true });
-  t.true(rows.length > 0);
-  t.is(rows.length, summary.row_count);
-  t.true(rows.every(({ reflectivity_minus20c_dbz }) => reflectivity_minus20c_dbz === ''));
-});
-
-test('new scans join those of the version before, and the closed date is of the new version throughout', async (t) => {
-  const root = await agedRoot(t);
-  const scans = await scansBetween('00:10', '00:20');
-  await ingest(root, await withOptionalProducts(t, scans));
-  const { blocks } = await radarBlocks(await serve(t, root));
-  t.deepEqual(await faultsOf(root), []);
-  t.true(blocks.track.some((radar) => radar?.reflectivity_minus20c_dbz === null));
-  t.true(blocks.track.some((radar) => radar?.reflectivity_minus20c_dbz !== null));
-  await ingest(root, [], { now_ms: MONTH_LATER_MS });
-  const { files, closed } = (await readNewest(root, DATE)) as Manifest;
-  t.true(closed);
-  for (const { table, schema_version } of files.filter(({ kind }) => kind === 'table'))
-    t.is(schema_version, TABLES.find(({ name }) => name === table)?.schema_version ?? 0, table ?? '');
-  t.deepEqual(await faultsOf(root), []);
-});
-
-/** What reads rows and columns of the lattice, or tables that have them. */
-async function answersFromTables(t: ExecutionContext, root: string): Promise<unknown> {
-  const service = await serve(t, root);
-  const { blocks, impacts } = await radarBlocks(service);
-  const box = 'bbox=-98,34.5,-96,36';
-  const paths = [
-    `/v1/hail/history?${ALL}`,
-    `/v1/hail/swaths?date=${DATE}&${box}`,
-    `/v1/events?date_start=${DATE}&date_end=${DATE}&${box}`,
-    '/v1/hail/nowcast?lat=35.2&lon=-97',
-  ];
-  const replies: unknown[] = [];
-  for (const path of paths) {
-    const reply = await service.call(path);
-    t.is(reply.status, 200, path);
-    replies.push(withoutRequest(await reply.json()));
-  }
-  return { blocks, impacts, replies };
-}
-
-/** A reply without what names the request and not the data. */
-function withoutRequest(reply: unknown): unknown {
-  return JSON.parse(JSON.stringify(reply, (key, value) => (key === 'request_id' ? undefined : value)));
-}
-
-/** Types that a published table has on disk for a column, over all its files. */
-async function typesOnDisk(root: string, table: string, column: string, partition = DATE): Promise<string[]> {
-  const { files } = (await readNewest(root, partition)) as Manifest;
-  const engine = await openEngine();
-  const types = new Set<string>();
-  for (const { path } of files.filter((file) => file.table === table)) {
-    const [row] = await engine.rows<{ type: string }>(
-      `SELECT typeof("${column}") AS type FROM read_parquet(${sqlText(join(root, path))}) LIMIT 1`,
-    );
-    types.add(row?.type ?? 'no rows');
-  }
-  engine.close();
-  return [...types].sort();
-}
-
-test('files with unsigned rows and columns answer as those of today, and verify accepts them', async (t) => {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  const today = await answersFromTables(t, root);
-  await agePartition(root, DATE, 'before-signed-rows');
-  t.deepEqual(await typesOnDisk(root, 'detections', 'row'), ['USMALLINT']);
-  t.deepEqual(await faultsOf(root), []);
-  t.deepEqual(await answersFromTables(t, root), today);
-});
-
-test('a live snapshot with unsigned rows and columns answers as that of today, until the first commit writes a new one', async (t) => {
-  const root = await publishedRoot(t, await scansBetween('00:00', '00:10'));
-  const today = await answersFromTables(t, root);
-  await agePartition(root, DATE, 'before-signed-rows');
-  await unsignLive(root);
-  t.deepEqual(await faultsOf(root), []);
-  t.deepEqual(await answersFromTables(t, root), today);
-});
-
-test('unsigned rows of a date that goes on become signed when it is closed', async (t) => {
-  const early = await scansBetween('00:00', '00:10');
-  const late = await scansBetween('00:10', '00:20');
-  const plain = await publishedRoot(t, early);
-  await ingest(plain, late);
-  const expected = await answersFromTables(t, plain);
-
-  const root = await publishedRoot(t, early);
-  await agePartition(root, DATE, 'before-signed-rows');
-  await ingest(root, late);
-  t.deepEqual(await typesOnDisk(root, 'detections', 'row'), ['INTEGER', 'USMALLINT']);
-  t.deepEqual(await faultsOf(root), []);
-  t.deepEqual(await answersFromTables(t, root), expected);
-  await ingest(root, [], { now_ms: MONTH_LATER_MS });
-  for (const [table, column] of [
-    ['detections', 'row'],
-    ['day-max', 'col'],
-    ['cells', 'row_min'],
-  ] as const)
-    t.deepEqual(await typesOnDisk(root, table, column), ['INTEGER'], table);
-  t.deepEqual(await faultsOf(root), []);
-});
-
-test('a month of dates with unsigned and with signed rows is joined into signed ones and answers the same', async (t) => {
-  const months: { history: unknown; types: string[] }[] = [];
-  for (const aged of [false, true]) {
-    const root = await publishedRoot(t, await midnight());
-    await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
-      for (const date of ['2026-05-01', DATE]) await opened.compactDay(date, MONTH_LATER_MS);
-    });
-    if (aged) await agePartition(root, '2026-05-01', 'before-signed-rows');
-    await onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: opened }) =>
-      opened.compactMonth('2026-05', MONTH_LATER_MS),
-    );
-    t.deepEqual(await faultsOf(root), []);
-    const service = await serve(t, root);
-    const path = `/v1/hail/history?${ALL}&days=7`;
-    const reply = await service.call(path);
-    t.is(reply.status, 200);
-    const partition = layout.monthPartition('2026-05');
-    months.push({
-      history: withoutRequest(await reply.json()),
-      types: await typesOnDisk(root, 'day-max', 'row', partition),
-    });
-  }
-  t.deepEqual(months[0]?.types, ['INTEGER']);
-  t.deepEqual(months[1], months[0]);
 });
 
 test('the difference of two rows can be negative in DuckDB', async (t) => {

@@ -445,7 +445,6 @@ async function asking(
         .toSorted(),
     isClosed: () => closed,
     newest_scan_ms: Date.parse(`${newest}T00:00:00Z`) + 2 * ((dates[newest]?.length ?? 0) - 1) * MS_PER_MIN,
-    holdsOlder: () => false,
   };
   const cover = (first = DATE, last = DATE) => radarCoverage(engine, edition, first, last, 0);
   return { root, cover, at: async (point: typeof COVERED) => (await cover()).at(point).get(DATE) };

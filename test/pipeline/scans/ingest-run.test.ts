@@ -8,7 +8,7 @@ import { allRows } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import { layout } from '../../../schemas/layout.ts';
-import { type Detection, dayMax, detections } from '../../../schemas/tables/radar.ts';
+import { type Detection, detections } from '../../../schemas/tables/radar.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { publishDays } from '../../support/data/published-days.ts';
 import { published, without } from '../../support/data/published-scans.ts';
@@ -315,7 +315,7 @@ test('the month holds the rows of its closed dates, no more and no less, cut by 
   const rowsOf = async (partitions: readonly string[]) => {
     const manifests = await Promise.all(partitions.map((partition) => readNewest(root, partition)));
     const paths = manifests.flatMap((manifest) => (manifest === null ? [] : tablePaths(root, manifest, 'day-max')));
-    return { files: paths.length, rows: await engine.rows(`${allRows(dayMax, paths)} ORDER BY ALL`) };
+    return { files: paths.length, rows: await engine.rows(`${allRows(paths)} ORDER BY ALL`) };
   };
   const days = await rowsOf(['2026-05-01', '2026-05-02']);
   const month = await rowsOf(['month-2026-05']);

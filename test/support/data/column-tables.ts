@@ -25,14 +25,13 @@ export function unitWord({ type, unit }: Column): string {
 
 /** Version, order and columns of a table as Markdown. */
 function columnTable(table: Table): string {
-  const { schema_version, older, order } = table;
-  const reads = older === undefined ? '' : `, reads ${older.readable_from}`;
+  const { schema_version, order } = table;
   const rows = columns(table).map(
     (column) =>
       `| \`${column.name}\` | ${TYPE_WORDS[column.type]}${column.nullable ? '?' : ''} | ${unitWord(column)} | ${column.description} |`,
   );
   return [
-    `Version ${schema_version}${reads}. Sorted by \`${order}\`.\n`,
+    `Version ${schema_version}. Sorted by \`${order}\`.\n`,
     '| column | type | unit | meaning |',
     '| --- | --- | --- | --- |',
     ...rows,

@@ -86,7 +86,7 @@ export async function fileRows(
   const read = manifests.filter(({ dates }) => table.name !== dayMax.name || dates === null);
   const paths = read.flatMap(({ files }) => files.filter((file) => file.table === table.name).map(({ path }) => path));
   if (paths.length === 0) return [];
-  const files = rowsSql(table, sqlList(paths.map((path) => join(root, path))));
+  const files = rowsSql(sqlList(paths.map((path) => join(root, path))));
   const engine = await openEngine();
   try {
     return rowTexts(table, await engine.rows(`SELECT ${selectList(table)} FROM (${files})`));
