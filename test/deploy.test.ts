@@ -114,9 +114,9 @@ test('the files that start the programs name the command that they are for', (t)
   t.deepEqual(started('backup.sh'), ['api backup']);
   t.deepEqual(started('Dockerfile'), ['api serve']);
   t.deepEqual(started('compose.yaml'), ['pipeline stream', 'api serve']);
-  t.deepEqual(started('compose.cluster.yaml'), ['api serve', 'pipeline stream', 'pipeline work']);
-  t.deepEqual(started('kubernetes.yaml'), ['api serve', 'pipeline stream', 'pipeline work']);
-  t.deepEqual(started('hail-work@.service'), ['pipeline work']);
+  t.deepEqual(started('kubernetes.yaml'), ['api serve', 'pipeline stream']);
+  for (const name of ['kubernetes-backfill.yaml', 'backfill-parallel.sh'])
+    t.deepEqual(started(name), ['pipeline backfill']);
 });
 
 test('every command of the project on the pages for operators exists, with its options', (t) => {
@@ -276,9 +276,6 @@ const Compose = z.looseObject({
 /** Names of the services of each compose file, in order of the alphabet. */
 const COMPOSE_FILES = {
   'compose.yaml': ['caddy', 'postgres', 'serve', 'stream'],
-  'compose.cluster.yaml': [
-    ...['caddy', 'postgres', 'serve1', 'serve2', 'serve3', 'store', 'stream1', 'stream2', 'work1', 'work2'],
-  ],
 } as const;
 
 for (const [name, expected] of Object.entries(COMPOSE_FILES))
@@ -302,7 +299,7 @@ for (const [name, expected] of Object.entries(COMPOSE_FILES))
       t.true(
         [...joined].every((each) => each in networks) && (rest.depends_on ?? []).every((each) => each in services),
       );
-      const command = /^(serve|stream|work)\d?$/.exec(service)?.[1];
+      const command = /^(serve|stream)$/.exec(service)?.[1];
       t.true(command === undefined || rest.command?.includes(command), service);
     }
   });
@@ -316,10 +313,18 @@ const KubernetesContainer = z.object({
 });
 const Labels = z.record(z.string(), z.string());
 const Named = z.object({ name: z.string() });
+const Volume = z.looseObject({
+  name: z.string(),
+  persistentVolumeClaim: z.object({ claimName: z.string() }).optional(),
+});
 const Kubernetes = {
   ConfigMap: z.object({ metadata: Named, data: Labels }),
   Secret: z.object({ metadata: Named, stringData: Labels }),
   Service: z.object({ spec: z.object({ selector: Labels, ports: z.array(z.object({ targetPort: z.string() })) }) }),
+  PersistentVolumeClaim: z.object({
+    metadata: Named,
+    spec: z.object({ accessModes: z.tuple([z.literal('ReadWriteMany')]) }),
+  }),
   Deployment: z.object({
     metadata: Named,
     spec: z.object({
@@ -327,7 +332,7 @@ const Kubernetes = {
       selector: z.object({ matchLabels: Labels }),
       template: z.object({
         metadata: z.object({ labels: Labels }),
-        spec: z.object({ containers: z.tuple([KubernetesContainer]), volumes: z.array(Named) }),
+        spec: z.object({ containers: z.tuple([KubernetesContainer]), volumes: z.array(Volume) }),
       }),
     }),
   }),
@@ -340,13 +345,13 @@ test('the objects for Kubernetes have settings that fit, ports that lead to them
   const config = Kubernetes.ConfigMap.parse(kinds('ConfigMap')[0]);
   const secret = Kubernetes.Secret.parse(kinds('Secret')[0]);
   const service = Kubernetes.Service.parse(kinds('Service')[0]);
+  const claim = Kubernetes.PersistentVolumeClaim.parse(kinds('PersistentVolumeClaim')[0]);
   const deployments = kinds('Deployment').map((each) => Kubernetes.Deployment.parse(each));
   t.deepEqual(
     deployments.map(({ metadata, spec }) => [metadata.name, spec.replicas]),
     [
       ['hail-serve', 3],
       ['hail-stream', 2],
-      ['hail-work', 2],
     ],
   );
   for (const { metadata, spec } of deployments) {
@@ -358,11 +363,12 @@ test('the objects for Kubernetes have settings that fit, ports that lead to them
     const own = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const settings = parseSettings({ ...config.data, ...secret.stringData, ...own }, refused);
     t.true(volumeMounts.some(({ mountPath }) => mountPath === settings.HAIL_DATA));
+    t.is(volumes[0]?.persistentVolumeClaim?.claimName, claim.metadata.name);
     t.deepEqual(
       volumeMounts.map(({ name }) => name),
       volumes.map(({ name }) => name),
     );
-    t.is(command.at(-1), metadata.name.replace('hail-', ''));
+    t.true(command.includes(metadata.name.replace('hail-', '')));
     const set = {
       http: settings.HAIL_PORT,
       metrics: settings.HAIL_METRICS_PORT ?? settings.HAIL_PIPELINE_METRICS_PORT,
