@@ -30,8 +30,8 @@ export interface Config {
   /** Hours after a scan that its archive of reflectivity is kept; 0: none is painted. */
   readonly reflectivity_keep_hours: number;
   readonly log_level: Settings['HAIL_LOG_LEVEL'];
-  /** Where metrics are served and written; null where they are not. */
-  readonly metrics: { readonly host: string; readonly port: number | null; readonly folder: string | null };
+  /** Where metrics are served; a null port serves none. */
+  readonly metrics: { readonly host: string; readonly port: number | null };
   /** True where HAIL_NOW fixes the data clock. */
   readonly clock_is_fixed: boolean;
   /** The data clock, epoch milliseconds. */
@@ -56,11 +56,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     raw_keep_days: fixed_ms === null ? (settings.HAIL_RAW_KEEP_DAYS ?? null) : null,
     reflectivity_keep_hours: settings.HAIL_REFLECTIVITY_KEEP_HOURS,
     log_level: settings.HAIL_LOG_LEVEL,
-    metrics: {
-      host: settings.HAIL_HOST,
-      port: settings.HAIL_PIPELINE_METRICS_PORT ?? null,
-      folder: settings.HAIL_METRICS_FOLDER === undefined ? null : resolve(settings.HAIL_METRICS_FOLDER),
-    },
+    metrics: { host: settings.HAIL_HOST, port: settings.HAIL_PIPELINE_METRICS_PORT ?? null },
     clock_is_fixed: fixed_ms !== null,
     now: () => fixed_ms ?? Date.now(),
   });

@@ -143,10 +143,6 @@ export const Settings = z.object({
   HAIL_PIPELINE_METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .meta({ description: 'port of HAIL_HOST at which `hail-pipeline stream` serves /metrics; none when left out' }),
-  HAIL_METRICS_FOLDER: z.string().min(1).optional().meta({
-    description:
-      'folder in which ingest, feeds, compact and rebuild leave their metrics as `hail_pipeline_COMMAND.prom`, for the textfile collector of the node exporter; none when left out',
-  }),
   HAIL_VIEWER: z.enum(['key', 'public']).default('key').meta({
     description:
       'who may open the map: `key`, callers with a key; `public`, anyone: lists of tiles and of hail days are then answered without a key, uncharged, 120 calls a minute from an address',

@@ -3,8 +3,8 @@ import test from 'ava';
 import { alertRules, dashboardPanels } from './support/monitoring/dashboard.ts';
 import { type KnownMetric, pipelineMetrics, serviceMetrics } from './support/monitoring/metric-names.ts';
 
-/** Labels that Prometheus or the textfile collector adds. */
-const ADDED = ['instance', 'job', 'le', 'command'];
+/** Labels that Prometheus adds. */
+const ADDED = ['instance', 'job', 'le'];
 const GUIDE = new URL('../api/docs/monitor.md', import.meta.url);
 
 function knownMetrics(): Map<string, KnownMetric> {

@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
-import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import { type CompactReport, compactRoot } from '../run/maintain-root.ts';
 
 interface Options {
@@ -17,8 +16,7 @@ export function compactCommand(config: () => Config): Command {
     .addHelpText('after', '\nExample:\n  hail-pipeline compact')
     .action(async (options: Options) => {
       const settings = config();
-      const run = { command: 'compact', log: openLog(settings.log_level, false) } as const;
-      const report = await leaveMetrics(settings, run, (log) => compactRoot(settings, log));
+      const report = await compactRoot(settings, openLog(settings.log_level, false));
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : compactText(report));
     });
 }

@@ -10,7 +10,6 @@ import { parseModelKey } from '../forecast/model-bucket.ts';
 import { readModelFolder } from '../forecast/model-folder.ts';
 import { publishForecast } from '../forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../log.ts';
-import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import type { Root } from '../publish/root.ts';
 import { FEED_NAMES, feedNames, openFeeds } from '../run/open-feeds.ts';
 import { refreshDerived } from '../run/refresh-derived.ts';
@@ -44,8 +43,7 @@ Examples:
     )
     .action(async (options: Options) => {
       const settings = config();
-      const run = { command: 'feeds', log: openLog(settings.log_level, false) } as const;
-      const report = await leaveMetrics(settings, run, (log) => readFeeds(settings, options, log));
+      const report = await readFeeds(settings, options, openLog(settings.log_level, false));
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : feedsText(report));
       const is_useless = report.files.length > 0 && report.files.every(({ refused }) => refused !== null);
       if (report.failed.length > 0 || is_useless) process.exitCode = EXIT.failure;

@@ -2,7 +2,6 @@ import { Command } from 'commander';
 import { counted } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { openLog } from '../log.ts';
-import { leaveMetrics } from '../metrics/leave-metrics.ts';
 import { rebuildDate } from '../run/maintain-root.ts';
 import { calendarDate, readerThreads } from './arguments.ts';
 
@@ -23,10 +22,8 @@ export function rebuildCommand(config: () => Config): Command {
     .action(async (options: Options) => {
       const settings = config();
       const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
-      const request = { storm_date: options.date, threads: readerThreads() };
-      const run = await leaveMetrics(settings, { command: 'rebuild', log }, (watched) =>
-        rebuildDate(settings, { ...request, log: watched }),
-      ).finally(log.close);
+      const request = { storm_date: options.date, threads: readerThreads(), log };
+      const run = await rebuildDate(settings, request).finally(log.close);
       process.stdout.write(
         options.json
           ? `${JSON.stringify(run)}\n`

@@ -22,11 +22,11 @@ export const REFUSAL_REASONS: readonly string[] = ['read', 'sources', 'derive', 
 /** Names of feeds are those of the program; a damaged one in an event must not add a series. */
 const NAME = /^[a-z0-9-]{1,40}$/;
 
-/** Creates the metrics of one process. `version`: that of the program. `process_too`: also memory, processor and event loop. */
-export function createPipelineMetrics(version: string, process_too = true): PipelineMetrics {
+/** Creates the metrics of one process, among them memory, processor and event loop. */
+export function createPipelineMetrics(version: string): PipelineMetrics {
   const registry = new Registry();
   const registers = [registry];
-  if (process_too) addProcessMetrics(registry, PREFIX);
+  addProcessMetrics(registry, PREFIX);
   const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter<Label>({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>

@@ -14,9 +14,8 @@ type Parts = Pick<Config, 'data_root' | 'now'>;
 /**
  * Adds what the data root says of itself to the metrics: newest scan, feeds, disk. Call the result before each
  * answer: it reads a few small files. What cannot be read, or was never there, is absent; `scrape_failed` says which part.
- * `ages`: false leaves out the ages, which would stand still in a file.
  */
-export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = true): () => Promise<void> {
+export function watchRoot({ registry }: PipelineMetrics, config: Parts): () => Promise<void> {
   const { data_root, now } = config;
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     addGauge(registry, PREFIX + name, help, labelNames);
@@ -32,8 +31,8 @@ export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = t
   const failed = gauge('scrape_failed', '1 where a part of the data root could not be read, 0 where it could.', [
     'part',
   ]);
-  const scanAge = ages ? gauge('scan_age_seconds', 'Age of the newest published scan by the data clock.') : null;
-  const feedAge = ages ? gauge('feed_age_seconds', 'Time since the last success of a feed.', ['feed']) : null;
+  const scanAge = gauge('scan_age_seconds', 'Age of the newest published scan by the data clock.');
+  const feedAge = gauge('feed_age_seconds', 'Time since the last success of a feed.', ['feed']);
 
   const readScan = async () => {
     const newest = (await readCurrent(data_root))?.scan_id ?? null;
@@ -42,7 +41,7 @@ export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = t
       if (newest === null) return;
       const time_ms = scanTime(newest);
       scan.set(time_ms / 1000);
-      scanAge?.set(ageSeconds(now(), time_ms));
+      scanAge.set(ageSeconds(now(), time_ms));
     };
   };
   const readFeeds = async () => {
@@ -57,7 +56,7 @@ export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = t
         }
         if (last_success_at === null) continue;
         lastSuccess.set(Date.parse(last_success_at) / 1000, { feed });
-        feedAge?.set(ageSeconds(now(), Date.parse(last_success_at)), { feed });
+        feedAge.set(ageSeconds(now(), Date.parse(last_success_at)), { feed });
       }
     };
   };
@@ -87,8 +86,8 @@ export function watchRoot({ registry }: PipelineMetrics, config: Parts, ages = t
   };
 }
 
-function clear(...gauges: readonly (Pick<KnownValue<never>, 'clear'> | null)[]): void {
-  for (const gauge of gauges) gauge?.clear();
+function clear(...gauges: readonly Pick<KnownValue<never>, 'clear'>[]): void {
+  for (const gauge of gauges) gauge.clear();
 }
 
 /** Age in seconds; a clock that is behind makes it 0. */

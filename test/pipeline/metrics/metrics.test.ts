@@ -1,14 +1,12 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { readConfig } from '../../../pipeline/config.ts';
 import { UsageError } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
-import { leaveMetrics } from '../../../pipeline/metrics/leave-metrics.ts';
 import { createPipelineMetrics, observedLog } from '../../../pipeline/metrics/registry.ts';
 import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
 import { serveMetrics } from '../../../pipeline/metrics/serve-metrics.ts';
@@ -47,7 +45,7 @@ function writeFeeds(root: string): void {
 }
 
 test('the events of a log are counted, and reach the log unchanged', async (t) => {
-  const metrics = createPipelineMetrics('1.2.3', false);
+  const metrics = createPipelineMetrics('1.2.3');
   const events: string[] = [];
   const log = observedLog(
     { ...silent, info: (event) => events.push(event), warn: (event) => events.push(event) },
@@ -79,7 +77,7 @@ test('the events of a log are counted, and reach the log unchanged', async (t) =
 });
 
 test('an event with fields that no counter takes breaks nothing and adds no label', async (t) => {
-  const { observe, registry } = createPipelineMetrics('1', false);
+  const { observe, registry } = createPipelineMetrics('1');
   observe('Scan:Commit:Done', { scans: Number.NaN, redone: -3, detections: 'many', seconds: Number.POSITIVE_INFINITY });
   observe('Scan:Commit:Done', {});
   observe('Feed:Item:Rejected', { feed: '"}\nhail_fake 1' });
@@ -92,7 +90,7 @@ test('an event with fields that no counter takes breaks nothing and adds no labe
 });
 
 test('what a root has never had is absent, not 0', async (t) => {
-  const metrics = createPipelineMetrics('1', false);
+  const metrics = createPipelineMetrics('1');
   await watchRoot(metrics, partsOf(await emptyRoot()))();
   const text = await metrics.registry.metrics();
   for (const name of ['scan_age_seconds', 'scan_newest_timestamp_seconds', 'root_locked', 'sweep_timestamp_seconds'])
@@ -106,7 +104,7 @@ test('what a root has never had is absent, not 0', async (t) => {
 test('ages of feeds are those of the moment of the scrape, and a feed that never delivered has none', async (t) => {
   const root = await emptyRoot();
   writeFeeds(root);
-  const metrics = createPipelineMetrics('1', false);
+  const metrics = createPipelineMetrics('1');
   let now_ms = NOW_MS;
   const refresh = watchRoot(metrics, { ...partsOf(root), now: () => now_ms });
   await refresh();
@@ -127,7 +125,7 @@ test('ages of feeds are those of the moment of the scrape, and a feed that never
 test('a part that cannot be read is named and absent, and the others are there', async (t) => {
   const root = await emptyRoot();
   writeFeeds(root);
-  const metrics = createPipelineMetrics('1', false);
+  const metrics = createPipelineMetrics('1');
   const refresh = watchRoot(metrics, partsOf(root));
   await refresh();
   writeFileSync(join(root, layout.feeds), '{"feeds":');
@@ -175,36 +173,4 @@ test('scrapers that never read their answer, or never ask, hold no place for eve
       () => null,
     );
   t.is(answer?.status, 200);
-});
-
-test('a command leaves its figures as one whole file, also when it fails', async (t) => {
-  const folder = join(await emptyRoot(), 'not there yet');
-  const config = readConfig({ HAIL_DATA: await emptyRoot(), HAIL_METRICS_FOLDER: folder });
-  const run = { command: 'ingest', log: silent } as const;
-  const result = await leaveMetrics(config, run, async (log) => {
-    log.info('Scan:Commit:Done', { scans: 1, redone: 0, detections: 2, cells: 1, seconds: 0.1 });
-    return 'done';
-  });
-  t.is(result, 'done');
-  const path = join(folder, 'hail_pipeline_ingest.prom');
-  const text = readFileSync(path, 'utf8');
-  t.is(seriesValue(text, 'hail_pipeline_run_success{command="ingest"}'), 1);
-  t.is(seriesValue(text, 'hail_pipeline_scans_total{kind="new",command="ingest"}'), 1);
-  t.false(text.includes('age_seconds'), 'an age in a file would stand still');
-  await t.throwsAsync(
-    leaveMetrics(config, run, () => Promise.reject(new Error('broken'))),
-    { message: 'broken' },
-  );
-  t.is(seriesValue(readFileSync(path, 'utf8'), 'hail_pipeline_run_success{command="ingest"}'), 0);
-  t.deepEqual(readdirSync(folder), ['hail_pipeline_ingest.prom']);
-});
-
-test('a folder that cannot be written is a warning, and the command ends as it would have', async (t) => {
-  const file = join(await emptyRoot(), 'a file');
-  writeFileSync(file, '');
-  const config = readConfig({ HAIL_DATA: await emptyRoot(), HAIL_METRICS_FOLDER: file });
-  const warnings: string[] = [];
-  const log = { ...silent, warn: (event: string) => warnings.push(event) };
-  t.is(await leaveMetrics(config, { command: 'feeds', log }, async () => 7), 7);
-  t.deepEqual(warnings, ['Metrics:Write:Failed']);
 });

@@ -45,10 +45,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     fires: { 'hail_pipeline_waiting{instance="a"}': ALWAYS(1) },
     quiet: { 'hail_pipeline_waiting{instance="a"}': '0x387 1x10' },
   },
-  HailRunFailed: {
-    fires: { 'hail_pipeline_run_success{command="compact"}': ALWAYS(0) },
-    quiet: { 'hail_pipeline_run_success{command="compact"}': ALWAYS(1) },
-  },
   HailDiskLow: {
     // 50 GB of 1000, and 5 GB an hour less.
     fires: {

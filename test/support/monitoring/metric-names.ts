@@ -1,6 +1,5 @@
 import { createMetrics } from '../../../api/http/metrics.ts';
 import { createGauges } from '../../../api/metrics/service-metrics.ts';
-import { addRunGauges } from '../../../pipeline/metrics/leave-metrics.ts';
 import { createPipelineMetrics } from '../../../pipeline/metrics/registry.ts';
 import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
 
@@ -18,11 +17,10 @@ interface Registered {
   readonly labelNames: readonly string[];
 }
 
-/** Every metric of the pipeline, of the stream and of the files that commands leave. */
+/** Every metric of the pipeline. */
 export function pipelineMetrics(): KnownMetric[] {
   const metrics = createPipelineMetrics('1');
   watchRoot(metrics, { data_root: '.', now: Date.now });
-  addRunGauges(metrics.registry);
   return knownIn(metrics.registry.getMetricsAsArray());
 }
 
