@@ -4,7 +4,7 @@ import { EXIT, explainOtherError } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
 import { FEED_NAMES } from '../run/open-feeds.ts';
-import { SCAN_PRODUCTS } from '../sources/plan.ts';
+import { SCAN_PRODUCTS } from '../sources/names.ts';
 
 /** Seed of the simulated weather without --seed. */
 export const DEFAULT_SEED = 7;

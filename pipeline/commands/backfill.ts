@@ -9,8 +9,8 @@ import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { type Log, openLog } from '../log.ts';
 import { type BackfillSource, backfillDate, type DateOutcome } from '../run/backfill-date.ts';
+import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { inParallel } from '../sources/parallel.ts';
-import { SCAN_PRODUCTS } from '../sources/plan.ts';
 import { calendarDate, productList, readerThreads, wholeNumber } from './arguments.ts';
 
 interface Options {

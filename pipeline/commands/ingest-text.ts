@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import { columns, counted, grouped, readableBytes } from '../../schemas/command-line.ts';
+import { counted, grouped, readableBytes } from '../../schemas/command-line.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
-import { COMPANIONS } from '../grid.ts';
 import type { IngestReport, IngestSource } from '../run/ingest-source.ts';
-import type { IngestPlan } from '../run/plan-ingest.ts';
-import type { RunSummary } from '../scans/ingest-run.ts';
+import type { RunSummary } from '../scans/ingest.ts';
 
 /** Result of an ingest in lines for people, and the next commands. */
 export function ingestText(report: IngestReport, source: IngestSource, data_root: string): string {
@@ -101,60 +99,4 @@ function nothingToDo(kind: IngestSource['kind'], { skipped, postponed }: RunSumm
   if (skipped > 0 && kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
   if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
   return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
-}
-
-/** Characters of a line for people, except where a path is longer. */
-const LINE_CHARS = 80;
-const REASON_INDENT = ' '.repeat(9);
-
-/** Plan of an ingest for people: its scans, then the files that no scan takes; a reason stands below what it explains. */
-export function planText(plan: IngestPlan): string {
-  const { scans, files, to_fetch, unknown_files, unreadable_files } = plan;
-  const count = (status: IngestPlan['scans'][number]['status']) =>
-    scans.filter((scan) => scan.status === status).length;
-  const lines = wrapped(
-    `Would publish ${counted(count('new'), 'new scan')} and make ${counted(count('redo'), 'published scan')} again; ${counted(count('published'), 'scan')} published already. Nothing was written.`,
-  );
-  lines.push('Files were not decoded: the run may still reject some.');
-  if (to_fetch > 0) lines.push(`Would fetch ${counted(to_fetch, 'file')} first.`);
-  if (scans.length > 0) {
-    const rows = scans.map(({ stretch, storm_date, scan_id, status, companions, probsevere }) => [
-      stretch === null ? '-' : String(stretch),
-      storm_date,
-      scan_id,
-      status,
-      `${Object.keys(companions).length} of ${COMPANIONS.length}`,
-      probsevere === null ? 'no' : 'yes',
-    ]);
-    const head = ['stretch', 'storm date', 'scan', 'status', 'companions', 'ProbSevere'];
-    const [top = '', ...table] = columns([head, ...rows], 'r').split('\n');
-    lines.push('', top, ...table.flatMap((row, k) => [row, ...wrapped(scans[k]?.reason ?? '', REASON_INDENT)]));
-  }
-  if (files.length > 0) {
-    const table = columns(files.map(({ file, status }) => [status, file])).split('\n');
-    lines.push('', 'Files that no scan is made from:');
-    lines.push(...table.flatMap((row, k) => [row, ...wrapped(files[k]?.reason ?? '', REASON_INDENT)]));
-  }
-  if (unreadable_files.length > 0) {
-    lines.push('', 'Cannot be read:');
-    lines.push(...unreadable_files.flatMap(({ key, reason }) => [key, ...wrapped(reason, REASON_INDENT)]));
-  }
-  if (unknown_files.length > 0)
-    lines.push(
-      '',
-      `${counted(unknown_files.length, 'file')} of other feeds or unknown names, such as`,
-      `${unknown_files[0]}.`,
-    );
-  return `${lines.join('\n')}\n`;
-}
-
-/** Lines of a text; none of an empty one. */
-function wrapped(text: string, indent = ''): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ').filter((one) => one !== '')) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > LINE_CHARS) lines.push(indent + word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
-  return lines;
 }

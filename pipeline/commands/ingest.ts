@@ -3,13 +3,18 @@ import { Command, Option } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
-import { openLog } from '../log.ts';
-import { leaveMetrics } from '../metrics/leave-metrics.ts';
+import { openLog, silent } from '../log.ts';
+import { openPublishedDates } from '../publish/published-dates.ts';
+import { listSpan, utcSpan } from '../run/bucket-span.ts';
 import { type IngestSource, ingestSource } from '../run/ingest-source.ts';
-import { planIngest } from '../run/plan-ingest.ts';
-import { SCAN_PRODUCTS } from '../sources/plan.ts';
+import { type PlannedScan, planIngest } from '../scans/ingest.ts';
+import { listFolder } from '../sources/folder.ts';
+import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
-import { ingestText, planText } from './ingest-text.ts';
+import { ingestText } from './ingest-text.ts';
+
+/** A source that can be planned: simulated files do not exist before a run. */
+type PlannedSource = Exclude<IngestSource, { kind: 'simulate' }>;
 
 const SOURCES = ['simulate', 'dir', 'noaa'] as const;
 
@@ -49,7 +54,7 @@ export function ingestCommand(config: () => Config): Command {
     .option('--seed <number>', 'number of the simulated weather', wholeNumber(0, 4_294_967_295), DEFAULT_SEED)
     .option('--hours <number>', 'hours of simulated weather before now', plainNumber(0.1, 48), 3)
     .option('--replace', 'take data of the other kind (observed, simulated) off the same storm dates first')
-    .option('--plan', 'print what a run would do with each scan and file of a folder or UTC date, and write nothing')
+    .option('--plan', 'print the scans that a run would make as JSON lines, and write nothing')
     .option('--json', 'print one JSON object')
     .option('--no-progress', 'no bars, also on a terminal')
     .addHelpText(
@@ -65,25 +70,35 @@ Examples:
       const source = sourceOf(options);
       const settings = config();
       if (options.plan) {
-        if (source.kind === 'simulate')
-          throw new UsageError(
-            '--plan needs --from FOLDER or --date YYYY-MM-DD: simulated files do not exist before a run',
-          );
-        const plan = await planIngest(settings, source);
-        process.stdout.write(options.json ? `${JSON.stringify(plan)}\n` : planText(plan));
+        if (source.kind === 'simulate') throw new UsageError('--plan needs --from FOLDER or --date YYYY-MM-DD');
+        for (const scan of await planSource(settings, source)) process.stdout.write(`${JSON.stringify(scan)}\n`);
         return;
       }
       const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
-      const request = { source, replace: options.replace === true, threads: readerThreads() };
-      const report = await leaveMetrics(settings, { command: 'ingest', log }, (watched) =>
-        ingestSource(settings, { ...request, log: watched }),
-      ).finally(log.close);
+      const request = { source, replace: options.replace === true, threads: readerThreads(), log };
+      const report = await ingestSource(settings, request).finally(log.close);
       process.stdout.write(
         options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source, settings.data_root),
       );
       // The files that could be fetched are published, but some are missing.
       if (report.missing_files.length > 0) process.exitCode = EXIT.failure;
     });
+}
+
+/** Scans that an ingest would make, from listings and manifests: no file is fetched or written. */
+async function planSource(config: Config, source: PlannedSource): Promise<PlannedScan[]> {
+  const { data_root: path, storm_day_start_hour, now, raw_keep_days } = config;
+  const context = {
+    root: { path, ...(await openPublishedDates(path, storm_day_start_hour)) },
+    settings: { storm_day_start_hour, now, raw_keep_days, log: silent },
+    dry_run: true,
+    archived: new Map(),
+    provenances: new Map(),
+    reported: new Set<string>(),
+  };
+  if (source.kind === 'dir') return planIngest(context, (await listFolder(source.folder)).files);
+  const { wanted, archived, belongs } = await listSpan(config, utcSpan(source));
+  return planIngest(context, [...wanted, ...archived.filter(belongs)]);
 }
 
 /** Options that fit together, or a UsageError before any work. */

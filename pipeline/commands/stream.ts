@@ -7,7 +7,7 @@ import { openStreamLog } from '../log.ts';
 import { watchedStream } from '../metrics/watched-stream.ts';
 import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
 import { type StreamSource, streamSource } from '../run/stream.ts';
-import { SCAN_PRODUCTS } from '../sources/plan.ts';
+import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { DEFAULT_SEED, feedList, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 
 /** A simulated scan comes by itself: the wait for it only bounds how late periodic work begins. */

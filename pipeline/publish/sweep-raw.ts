@@ -4,8 +4,7 @@ import { shareOfSweep } from '../../schemas/deletion-clock.ts';
 import { layout } from '../../schemas/layout.ts';
 import { addDays, MS_PER_DAY } from '../../schemas/time.ts';
 import { filesBelow, namesIn } from '../files.ts';
-import { parseName } from '../sources/names.ts';
-import { lookBack } from '../sources/plan.ts';
+import { lookBack, parseName } from '../sources/names.ts';
 import type { DateHead } from './published-dates.ts';
 
 /** Files that a sweep deleted. */

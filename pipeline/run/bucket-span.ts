@@ -10,8 +10,7 @@ import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';
 import type { Arrival } from '../sources/inbox.ts';
-import type { SourceFile } from '../sources/names.ts';
-import { lookBack } from '../sources/plan.ts';
+import { lookBack, type SourceFile } from '../sources/names.ts';
 
 /** Files of a source, and those that it lists and does not deliver. */
 export interface GatheredFiles extends Arrival {

@@ -7,7 +7,7 @@ import { type ClimatologyReport, refreshClimatology } from '../forecast/derive-c
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
-import type { RunSummary } from '../scans/ingest-run.ts';
+import type { RunSummary } from '../scans/ingest.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from './bucket-span.ts';

@@ -2,7 +2,7 @@ import { monthOf } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import type { Log } from '../log.ts';
-import type { RunSummary } from '../scans/ingest-run.ts';
+import type { RunSummary } from '../scans/ingest.ts';
 import { withSession } from './with-root.ts';
 
 export interface RebuildRequest {

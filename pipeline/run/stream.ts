@@ -4,8 +4,7 @@ import { isTransient, RootHeld } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { type ReadPool, startReadPool } from '../scans/read-ahead.ts';
-import { secondsSince } from '../scans/seconds-since.ts';
+import { type ReadPool, startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
 import { pause } from '../sources/http.ts';
@@ -233,9 +232,9 @@ function openBacklog(log: Log, every_ms: number) {
     // Stays 0 when the run throws: the next turn then tries every undone file.
     retryAt_ms = 0;
     const begun_ms = performance.now();
-    const run = await session.ingest(files, () => takeArrivals(queue, inWork));
+    const run = await session.ingest(files);
     const { scans, redone } = run;
-    const seconds = secondsSince(begun_ms);
+    const seconds = Math.round(performance.now() - begun_ms) / 1000;
     if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });
     hasWorked = true;
     const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));

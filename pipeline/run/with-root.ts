@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { type Log, openLog } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
-import { startReadPool } from '../scans/read-ahead.ts';
+import { startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { refreshDerived } from './refresh-derived.ts';
 

@@ -3,17 +3,18 @@ import { join } from 'node:path';
 import { contains, layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import { addDays, MS_PER_DAY, scanId, scanTime, stormDate, timestamp, utcDate } from '../../schemas/time.ts';
+import { MS_PER_DAY, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { BadInput, Conflict, PROVENANCE_STAGE, Unreadable } from '../error.ts';
+import { BadInput, Conflict, type PipelineError, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { MAX_UNZIPPED_BYTES, readBounded } from '../read/file.ts';
 import { readGrid } from '../read/mrms.ts';
 import { readProbSevere } from '../read/probsevere.ts';
 import {
+  archivedDates,
   archiveRaw,
-  asCorrection,
+  isCorrection,
   isRejected,
   listArchive,
   type Rejection,
@@ -24,7 +25,7 @@ import {
 import { contentHash } from '../sources/integrity.ts';
 import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
 import { planScans, type ScanPlan } from '../sources/plan.ts';
-import type { ReadPool } from './read-ahead.ts';
+import type { ReadPool } from './read.ts';
 
 /** A file whose time lies further ahead of the data clock is deferred. */
 const FUTURE_MAX_MS = 10 * 60_000;
@@ -187,37 +188,48 @@ export function isArchived(root: PlanContext['root'], file: SourceFile): boolean
   return contains(join(root.path, layout.raw), file.location);
 }
 
-/** Given files that are worthwhile, with corrections and contents marked, and the archived files that may make scans with them. */
+/** True for a scan so old that raw files of its time have been deleted: the scans after it can never be made again. */
+export function isExpired({ settings }: PlanContext, { scan_time }: ScanPlan): boolean {
+  const { raw_keep_days, now } = settings;
+  return raw_keep_days !== null && now() - scan_time > raw_keep_days * MS_PER_DAY;
+}
+
+/** Reason that the files of a late scan are deferred with. */
+export function lateReason(fault: PipelineError): string {
+  return `what it changes cannot be made again: ${fault.message}`;
+}
+
+/** Given files to plan with, marked, and the archived files that may make scans with them or with a storm date to rebuild. */
 export async function planningFiles(
   context: PlanContext,
   worthwhile: readonly SourceFile[],
-  times_ms: readonly number[] = [],
-): Promise<{ readonly accepted: SourceFile[]; readonly archived: readonly SourceFile[] }> {
-  const archived = await archivedAround(context, [...worthwhile.map((file) => file.time_ms), ...times_ms]);
-  const accepted = await withContentHashes(context.root, await withCorrections(context, worthwhile, archived));
+  rebuild: string | null = null,
+): Promise<{ readonly accepted: readonly SourceFile[]; readonly archived: readonly SourceFile[] }> {
+  const rebuild_ms = rebuild === null ? [] : [stormDateStart(rebuild, context.settings.storm_day_start_hour)];
+  const times_ms = [...worthwhile.map((file) => file.time_ms), ...rebuild_ms];
+  const first_ms = times_ms.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY) - MS_PER_DAY;
+  const archived = times_ms.length === 0 ? [] : await archivedSince(context, first_ms);
+  const byName = new Map(archived.map((file) => [file.name, file]));
+  const accepted: SourceFile[] = [];
+  for (const file of await withContentHashes(context.root, worthwhile)) {
+    const before = isArchived(context.root, file) ? undefined : byName.get(file.name);
+    if (before === undefined) accepted.push(file);
+    else accepted.push({ ...file, precedence: (await isCorrection(file, before, context.dry_run)) ? 1 : -1 });
+  }
   return { accepted, archived };
 }
 
-/** Raw files archived before, from the day before the earliest of some instants on: a late file may change all scans after it. */
-async function archivedAround(context: PlanContext, times_ms: readonly number[]): Promise<SourceFile[]> {
-  if (times_ms.length === 0) return [];
-  const { root } = context;
-  const first = utcDate(times_ms.reduce((a, b) => Math.min(a, b)) - MS_PER_DAY);
-  const last = utcDate(times_ms.reduce((a, b) => Math.max(a, b)) + MS_PER_DAY);
-  const published = [...root.heads.values()].filter((head) => head.scan_count > 0).map((head) => head.partition);
-  const dates = new Set(
-    published.flatMap((date) => [addDays(date, -1), date, addDays(date, 1)]).filter((date) => date >= first),
-  );
-  for (let date = first; date <= last; date = addDays(date, 1)) dates.add(date);
-  for (const key of context.archived.keys()) if (!dates.has(key.split(' ')[1] as string)) context.archived.delete(key);
+/** Raw files archived from the UTC date of an instant on, of the provenance that their storm dates take. */
+async function archivedSince(context: PlanContext, time_ms: number): Promise<SourceFile[]> {
+  const first = utcDate(time_ms);
+  for (const key of context.archived.keys()) if (key.slice(-first.length) < first) context.archived.delete(key);
   const archived: SourceFile[] = [];
-  for (const date of [...dates].sort()) {
-    for (const provenance of ['observed', 'simulated'] as const) {
-      for (const file of (await archivedOn(context, provenance, date)).values())
-        if ((provenanceOn(context, dateOf(context, scanId(file.time_ms))) ?? provenance) === provenance)
-          archived.push(file);
-    }
-  }
+  for (const provenance of ['observed', 'simulated'] as const)
+    for (const date of await archivedDates(context.root.path, provenance))
+      if (date >= first)
+        for (const file of (await archivedOn(context, provenance, date)).values())
+          if ((provenanceOn(context, dateOf(context, scanId(file.time_ms))) ?? provenance) === provenance)
+            archived.push(file);
   return archived;
 }
 
@@ -234,25 +246,10 @@ function archivedOn(
   return known;
 }
 
-/** Given files, with those marked that correct the one archived under their name. */
-async function withCorrections(
-  { root, dry_run }: PlanContext,
-  given: readonly SourceFile[],
-  archived: readonly SourceFile[],
-): Promise<SourceFile[]> {
-  const byName = new Map(archived.map((file) => [file.name, file]));
-  const files: SourceFile[] = [];
-  for (const file of given) {
-    const before = isArchived(root, file) ? undefined : byName.get(file.name);
-    files.push(before === undefined ? file : await asCorrection(file, before, dry_run));
-  }
-  return files;
-}
-
 /** Given files; those of which several came for one product and time carry the hash of their content. */
 async function withContentHashes(root: PlanContext['root'], files: readonly SourceFile[]): Promise<SourceFile[]> {
-  const isContested = (file: SourceFile) => file.correction === undefined && !isArchived(root, file);
-  const groups = Map.groupBy(files.filter(isContested), ({ product, time_ms }) => `${product} ${time_ms}`);
+  const isGiven = (file: SourceFile) => !isArchived(root, file);
+  const groups = Map.groupBy(files.filter(isGiven), ({ product, time_ms }) => `${product} ${time_ms}`);
   const hashed = new Map<SourceFile, SourceFile>();
   for (const group of groups.values()) {
     if (new Set(group.map(({ location }) => location)).size < 2) continue;
@@ -295,19 +292,14 @@ export async function archiveUnused(
   return archived;
 }
 
-/** Accepted files that the archive does not have. */
-export async function unarchived(context: RawArchive, accepted: readonly SourceFile[]): Promise<SourceFile[]> {
-  const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
-  return withoutKnown(accepted, archived, []);
-}
-
 /** Deletes files that are archived or duplicates from the inbox they came in. */
 export async function emptyInbox(
   context: RawArchive,
   accepted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
-  const needed = new Set(await unarchived(context, accepted));
+  const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
+  const needed = new Set(withoutKnown(accepted, archived, []));
   for (const file of duplicates) needed.delete(file);
   for (const file of accepted)
     if (!needed.has(file) && !isArchived(context.root, file)) await fs.rm(file.location, { force: true });
@@ -364,20 +356,12 @@ export function dateOf({ settings }: PlanContext, scan_id: string): string {
   return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
 }
 
-/**
- * Fault of a MESH file whose provenance is not the one that its storm date takes; null when it is. A date without published
- * scans takes the provenance of the first scan that is read.
- */
-export function provenanceFault(
-  context: RawArchive,
-  storm_date: string,
-  mesh: string,
-  given: Provenance,
-): BadInput | null {
+/** Throws BadInput for a MESH file of another provenance than its storm date takes; a new date takes that of its first scan. */
+export function refuseOtherProvenance(context: RawArchive, storm_date: string, mesh: string, given: Provenance): void {
   const expected = provenanceOn(context, storm_date) ?? given;
   context.provenances.set(storm_date, expected);
-  if (expected === given) return null;
-  return new BadInput(
+  if (expected === given) return;
+  throw new BadInput(
     PROVENANCE_STAGE,
     mesh,
     `${given} data, expected ${expected} data as storm date ${storm_date} holds (hail-pipeline ingest --replace takes those away)`,

@@ -18,7 +18,7 @@ import { cutCells } from '../track/edge.ts';
 import { motionsSince } from '../track/live-tracks.ts';
 import { patternMotion } from '../track/pattern-motion.ts';
 import { frameRow, uncoveredPatches } from './frame-row.ts';
-import { previousField, type TrackingState, toPreviousScan } from './tracking-state.ts';
+import { previousField, type TrackingState, toPreviousScan } from './state.ts';
 
 /** Inputs of a scan besides its files and the scans before it. */
 export interface ScanContext {

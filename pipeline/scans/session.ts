@@ -3,12 +3,10 @@ import { isDerivationDue } from '../publish/commit-dates.ts';
 import type { Root } from '../publish/root.ts';
 import type { Swept } from '../publish/sweep-raw.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { ingestFiles, type RunSummary } from './ingest-run.ts';
+import { type Context, ingestFiles, type RunSummary } from './ingest.ts';
 import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
-import type { ReadPool } from './read-ahead.ts';
-import type { Context, TakeArrivals } from './run.ts';
-import { secondsSince } from './seconds-since.ts';
-import { emptyTrackingState } from './tracking-state.ts';
+import type { ReadPool } from './read.ts';
+import { emptyTrackingState } from './state.ts';
 
 /** Closed dates of the running month are joined once there are this many: a query over a year opens a file for each of them. */
 const JOIN_RUNNING_AFTER = 7;
@@ -17,11 +15,8 @@ const CLOSE_AFTER_MS = MS_PER_HOUR;
 
 /** Publishes raw files in a data root: plans, reads ahead, processes in order, publishes. */
 export interface Session {
-  /**
-   * Brings the root up to date with these files and everything archived before. While scans are made again and files are
-   * rejected, `takeArrivals` is called for files that came since: new scans among them are published at once, before late ones.
-   */
-  readonly ingest: (files: readonly SourceFile[], takeArrivals?: TakeArrivals) => Promise<RunSummary>;
+  /** Brings the root up to date with these files and everything archived before. */
+  readonly ingest: (files: readonly SourceFile[]) => Promise<RunSummary>;
   /** Makes every scan of a storm date again from the archived raw files. */
   readonly rebuild: (storm_date: string) => Promise<RunSummary>;
   /** Unpublishes the storm dates of these files that hold data of the other provenance. Returns those dates. */
@@ -56,8 +51,8 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     terrain: undefined,
   };
   return {
-    ingest: (files, takeArrivals = () => []) => ingestFiles(context, files, { rebuild: null, takeArrivals }),
-    rebuild: (storm_date) => ingestFiles(context, [], { rebuild: storm_date, takeArrivals: () => [] }),
+    ingest: (files) => ingestFiles(context, files),
+    rebuild: (storm_date) => ingestFiles(context, [], storm_date),
     replace: (files) => replaceOtherProvenance(context, files),
     expireReflectivity: () => root.expireReflectivity(settings.reflectivity_keep_hours, settings.now()),
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
@@ -133,4 +128,9 @@ async function sweepRoot({ root, settings }: Context): Promise<Swept> {
   const swept = await root.sweep(Date.now(), settings.raw_keep_days);
   settings.log.info('Root:Sweep:Done', { files: swept.files, bytes: swept.bytes });
   return swept;
+}
+
+/** Seconds since a reading of the monotonic clock, to the millisecond. */
+function secondsSince(begun_ms: number): number {
+  return Math.round(performance.now() - begun_ms) / 1000;
 }

@@ -1,12 +1,12 @@
 import { readFile, rm, stat, utimes } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
 import { Provenance } from '../../schemas/provenance.ts';
 import { timestamp, utcDate } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
-import { copyDurably, hashOf, isMissing, makeFolder, namesIn, replaceFile, sizeOf } from '../files.ts';
-import { type FolderFile, listFolder } from './folder.ts';
+import { copyDurably, hashOf, isMissing, makeFolder, namesIn, orNull, replaceFile, sizeOf } from '../files.ts';
+import { listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
 import { writing } from './write-fault.ts';
 
@@ -25,11 +25,7 @@ export const Rejection = z.object({
 });
 export type Rejection = z.infer<typeof Rejection>;
 
-/** Content of the mark next to an archived file that replaced another one. */
-const Mark = z.object({ sha256: z.string(), same_size: z.boolean() });
-
 const REASON_SUFFIX = '.reason.json';
-const MARK_SUFFIX = '.correction';
 /** Eight digits of the hash and a hyphen. */
 const HASH_PREFIX = 9;
 
@@ -40,53 +36,28 @@ const HASH_PREFIX = 9;
 export async function archiveRaw(file: SourceFile, dataRoot: string, provenance: Provenance): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
   const location = join(dataRoot, layout.archive(provenance), key);
-  const { product, time_ms, name, bytes, correction } = file;
-  if (location !== file.location && !(await sameContent(file, location))) {
-    // The mark comes before the content: a mark that does not match its file is ignored.
-    if (correction !== undefined) await keepText(markOf(location), JSON.stringify(Mark.parse(correction)));
+  if (location !== file.location && !(await sameContent(file, location)))
     await writing(location, () => copyDurably(file.location, location));
-  }
-  return { product, time_ms, name, key, bytes, location, ...(correction === undefined ? {} : { correction }) };
-}
-
-/** Path of the mark of an archived file that replaced another one of its name; hidden, so that no listing takes it for a raw file. */
-function markOf(location: string): string {
-  return join(dirname(location), `.${basename(location)}${MARK_SUFFIX}`);
+  const { product, time_ms, name, bytes } = file;
+  return { product, time_ms, name, key, bytes, location };
 }
 
 /**
- * The given file, marked as a correction when it is newer than the one archived under its name and their contents differ.
- * Files of the same size and time count as the same and are not read; the same content with a newer time gives the archived
- * file that time, so that it is not compared, or fetched, again. `dry_run` leaves that time unchanged.
+ * True for a given file that is newer than the archived one of its name and has other content. The same content with a newer
+ * time gives the archived file that time, so that it is not compared, or fetched, again; `dry_run` leaves that time unchanged.
  */
-export async function asCorrection(file: SourceFile, archived: SourceFile, dry_run = false): Promise<SourceFile> {
-  try {
-    return await comparedWith(archived, file, dry_run);
-  } catch (error) {
-    // The file was deleted from the inbox once it was archived: it corrects nothing.
-    if (isMissing(error)) return file;
-    throw error;
-  }
-}
-
-async function comparedWith(archived: SourceFile, file: SourceFile, dry_run: boolean): Promise<SourceFile> {
-  const [given, before] = await Promise.all([stat(file.location), stat(archived.location)]);
-  if (given.mtimeMs <= before.mtimeMs) return file;
-  const sha256 = await hashOf(file.location);
-  const same_size = given.size === before.size;
-  if (!same_size || sha256 !== (await hashOf(archived.location)))
-    return { ...file, correction: { time_ms: given.mtimeMs, sha256, same_size } };
+export async function isCorrection(file: SourceFile, archived: SourceFile, dry_run: boolean): Promise<boolean> {
+  const [given, before] = await Promise.all([orNull(() => stat(file.location)), stat(archived.location)]);
+  if (given === null || given.mtimeMs <= before.mtimeMs) return false;
+  if (given.size !== before.size || (await hashOf(file.location)) !== (await hashOf(archived.location))) return true;
   if (!dry_run) await utimes(archived.location, given.atime, given.mtime);
-  return file;
+  return false;
 }
 
-/** The archived file, marked as a correction when its mark matches its content. */
-async function withCorrection(file: FolderFile, marks: ReadonlySet<string>): Promise<SourceFile> {
-  const mark = markOf(file.location);
-  if (!marks.has(basename(mark))) return file;
-  const { sha256, same_size } = Mark.parse(JSON.parse(await readFile(mark, 'utf8')));
-  if (sha256 !== (await hashOf(file.location))) return file;
-  return { ...file, correction: { time_ms: file.modified_ms, sha256, same_size } };
+/** UTC dates with archived raw files of a provenance, in order. */
+export async function archivedDates(dataRoot: string, provenance: Provenance): Promise<string[]> {
+  const folders = await namesIn(join(dataRoot, layout.archive(provenance)));
+  return folders.flatMap((name) => /^date=(.+)$/.exec(name)?.[1] ?? []).sort();
 }
 
 /** Archived raw files of a provenance, in order of date and name; only those of `dates` (UTC) when given. */
@@ -95,18 +66,15 @@ export async function listArchive(
   provenance: Provenance,
   dates?: readonly string[],
 ): Promise<SourceFile[]> {
-  const root = join(dataRoot, layout.archive(provenance));
-  const folders = (await namesIn(root)).filter((name) => name.startsWith('date=')).sort();
-  const wanted = folders.filter((name) => !dates || dates.includes(name.slice('date='.length)));
   const files: SourceFile[] = [];
-  for (const folder of wanted) {
-    const listing = await listFolder(join(root, folder));
+  for (const date of await archivedDates(dataRoot, provenance)) {
+    if (dates?.includes(date) === false) continue;
+    const folder = join(dataRoot, layout.archiveDate(provenance, date));
+    const listing = await listFolder(folder);
     // A scan made without one of its archived files would differ: an incomplete listing is an error.
     const [lost] = listing.unreadable;
-    if (lost !== undefined) throw new Unreadable(join(root, folder, lost.key), lost.reason);
-    const marks = new Set((await namesIn(join(root, folder))).filter((name) => name.endsWith(MARK_SUFFIX)));
-    for (const file of listing.files)
-      files.push({ ...(await withCorrection(file, marks)), key: `${folder}/${file.key}` });
+    if (lost !== undefined) throw new Unreadable(join(folder, lost.key), lost.reason);
+    files.push(...listing.files.map((file) => ({ ...file, key: `date=${date}/${file.key}` })));
   }
   return files;
 }

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { COMPANION_PRODUCTS } from '../grid.ts';
 import { pause } from './http.ts';
 import type { Arrival } from './inbox.ts';
-import { SCAN_PRODUCT, type SourceFile } from './names.ts';
-import { lookBack } from './plan.ts';
+import { lookBack, SCAN_PRODUCT, type SourceFile } from './names.ts';
 
 /** Arrivals of a source that wait to be taken: a run polls the queue between two scans without waiting for the source. */
 export interface ArrivalQueue {

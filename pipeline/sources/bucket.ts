@@ -5,9 +5,8 @@ import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, moveDurably, sizeOf, writeSynced } from '../files.ts';
 import { fetchOnce, type HttpOptions, Transient, Unavailable, withRetries } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
-import { baseName, bucketPrefix, bucketStem, parseName, type SourceFile } from './names.ts';
+import { baseName, bucketPrefix, bucketStem, lookBack, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
-import { lookBack } from './plan.ts';
 import { writeFault } from './write-fault.ts';
 
 /** A file that is still in the bucket: `location` is its URL. */

@@ -1,4 +1,5 @@
 import { utcDate } from '../../schemas/time.ts';
+import { COMPANION_PRODUCTS } from '../grid.ts';
 
 /** One raw file of a known product, wherever it lies. */
 export interface SourceFile {
@@ -17,21 +18,30 @@ export interface SourceFile {
   readonly modified_ms?: number;
   /** Hash of its unpacked content, where several files of its product and time were given. */
   readonly sha256?: string;
-  /** Of a file that replaced another one of its name: it takes precedence over its predecessor. */
-  readonly correction?: Correction;
-}
-
-/** Version of a corrected file. */
-export interface Correction {
-  readonly time_ms: number;
-  readonly sha256: string;
-  /** Its predecessor has the same size: only the content distinguishes them. */
-  readonly same_size: boolean;
+  /** Beside the archived file of its name: 1 for a newer one with other content, a correction; -1 for any other. */
+  readonly precedence?: 1 | -1;
 }
 
 /** The product whose files are the scans; every other product accompanies it. */
 export const SCAN_PRODUCT = 'MESH';
 export const PROBSEVERE_PRODUCT = 'ProbSevere';
+
+/** Products that a scan can be made of, and that are fetched unless others are asked for. */
+export const SCAN_PRODUCTS: readonly string[] = [
+  SCAN_PRODUCT,
+  ...Object.values(COMPANION_PRODUCTS),
+  PROBSEVERE_PRODUCT,
+];
+
+/** A companion belongs to a scan while it is at most this much older: one scan of two minutes and its jitter. */
+export const MAX_COMPANION_AGE_MS = 150_000;
+export const MAX_PROBSEVERE_AGE_MS = 5 * 60_000;
+
+/** How much earlier than a scan a file of this product may be and still belong to it, milliseconds. */
+export function lookBack(product: string): number {
+  if (product === PROBSEVERE_PRODUCT) return 2 * MAX_PROBSEVERE_AGE_MS;
+  return Object.values(COMPANION_PRODUCTS).includes(product) ? MAX_COMPANION_AGE_MS : 0;
+}
 
 /** Products of the bucket that are not at the usual level of 0.50 km. */
 const LEVELS: Readonly<Record<string, string>> = { PrecipRate: '00.00', PrecipFlag: '00.00' };

@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
 import { scanId } from '../../schemas/time.ts';
 import { COMPANION_PRODUCTS, COMPANIONS, type Companion } from '../grid.ts';
-import { PROBSEVERE_PRODUCT, SCAN_PRODUCT, type SourceFile } from './names.ts';
-
-/** Products that a scan can be made of, and that are fetched unless others are asked for. */
-export const SCAN_PRODUCTS: readonly string[] = [
-  SCAN_PRODUCT,
-  ...Object.values(COMPANION_PRODUCTS),
+import {
+  MAX_COMPANION_AGE_MS,
+  MAX_PROBSEVERE_AGE_MS,
   PROBSEVERE_PRODUCT,
-];
-
-/** A companion belongs to a scan while it is at most this much older: one scan of two minutes and its jitter. */
-const MAX_COMPANION_AGE_MS = 150_000;
-const MAX_PROBSEVERE_AGE_MS = 5 * 60_000;
+  SCAN_PRODUCT,
+  type SourceFile,
+} from './names.ts';
 
 /** One scan and every raw file it is made from. */
 export interface ScanPlan {
@@ -24,7 +19,7 @@ export interface ScanPlan {
   readonly probsevere: SourceFile | null;
   /** The ProbSevere file before that one, at most 5 minutes older: it shows which objects were only carried over. */
   readonly previous_probsevere: SourceFile | null;
-  /** 16 hex digits: hash of the names and sizes of all inputs, of corrections of the same size the content too; locations do not count. */
+  /** 16 hex digits: hash of the names and sizes of all inputs. */
   readonly inputs: string;
 }
 
@@ -47,10 +42,9 @@ export interface Contradiction {
 
 /**
  * Scans that can be made from these files: one scan per MESH file with its companions, the newest of each product
- * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files:
- * neither order nor repetition matters. Of several files of one product and second the largest is taken
- * (a cut-off copy never wins), then the first by name, content, key and location; but a correction goes before the file it corrects,
- * the latest first.
+ * that is not after the scan and at most 150 s older (ProbSevere: 5 min). A pure function of the set of files.
+ * Of several files of one product and second a correction goes first, then the archived file of its name, then the largest,
+ * then the first by name, content, key and location.
  */
 export function planScans(files: readonly SourceFile[]): ScanPlans {
   const { kept, duplicates, contradicting } = withoutDuplicates(files);
@@ -60,54 +54,15 @@ export function planScans(files: readonly SourceFile[]): ScanPlans {
   return { scans, unused: kept.filter((file) => !used.has(file)), duplicates, contradicting };
 }
 
-/** Index of the files that scans are planned from: adding or removing a file does not plan all scans again. */
-export interface FileIndex {
-  readonly add: (files: Iterable<SourceFile>) => void;
-  readonly remove: (file: SourceFile) => void;
-  readonly has: (file: SourceFile) => boolean;
-  readonly all: () => SourceFile[];
-  /** Plan of the scan at an instant (epoch milliseconds) from the files that are here now; null without a MESH file. */
-  readonly planAt: (scan_time: number) => ScanPlan | null;
-}
-
-/** Length of a slot: no scan looks further back for its files. */
-const SLOT_MS = 10 * 60_000;
-
-export function openFileIndex(): FileIndex {
-  const files = new Set<SourceFile>();
-  const slots = new Map<number, Set<SourceFile>>();
-  const slotOf = (time_ms: number) => Math.floor(time_ms / SLOT_MS);
-  return {
-    add: (added) => {
-      for (const file of added) {
-        files.add(file);
-        const slot = slotOf(file.time_ms);
-        slots.set(slot, (slots.get(slot) ?? new Set()).add(file));
-      }
-    },
-    remove: (file) => {
-      files.delete(file);
-      slots.get(slotOf(file.time_ms))?.delete(file);
-    },
-    has: (file) => files.has(file),
-    all: () => [...files],
-    planAt: (scan_time) => {
-      const slot = slotOf(scan_time);
-      const near = [...(slots.get(slot - 1) ?? []), ...(slots.get(slot) ?? [])];
-      return planScans(near).scans.find((scan) => scan.scan_time === scan_time) ?? null;
-    },
-  };
+/** Plan of the scan at an instant; null without a MESH file of that time. */
+export function planScanAt(files: Iterable<SourceFile>, scan_time: number): ScanPlan | null {
+  const isNear = ({ time_ms }: SourceFile) => time_ms <= scan_time && time_ms >= scan_time - 2 * MAX_PROBSEVERE_AGE_MS;
+  return planScans([...files].filter(isNear)).scans.find((scan) => scan.scan_time === scan_time) ?? null;
 }
 
 /** Every raw file of a scan, MESH first. */
 export function filesOf(scan: Omit<ScanPlan, 'inputs'>): SourceFile[] {
   return roles(scan).map(([, file]) => file);
-}
-
-/** How much earlier than a scan a file of this product may be and still belong to it, milliseconds. */
-export function lookBack(product: string): number {
-  if (product === PROBSEVERE_PRODUCT) return 2 * MAX_PROBSEVERE_AGE_MS;
-  return Object.values(COMPANION_PRODUCTS).includes(product) ? MAX_COMPANION_AGE_MS : 0;
 }
 
 function withoutDuplicates(files: readonly SourceFile[]) {
@@ -131,7 +86,7 @@ function preferred(a: SourceFile, b: SourceFile): number {
   return (
     a.time_ms - b.time_ms ||
     textOrder(a.product, b.product) ||
-    (b.correction?.time_ms ?? 0) - (a.correction?.time_ms ?? 0) ||
+    (b.precedence ?? 0) - (a.precedence ?? 0) ||
     b.bytes - a.bytes ||
     textOrder(a.name, b.name) ||
     textOrder(a.sha256 ?? '', b.sha256 ?? '') ||
@@ -188,14 +143,13 @@ function inputsHash(scan: Omit<ScanPlan, 'inputs'>): string {
   return shortHash(roles(scan).map(([role, file]) => inputLine(role, file)));
 }
 
-/** 16 hex digits: hash of the name and size of one file in its role, of a correction of the same size the content too. */
+/** 16 hex digits: hash of the name and size of one file in its role. */
 export function inputHash(role: string, file: SourceFile): string {
   return shortHash([inputLine(role, file)]);
 }
 
-function inputLine(role: string, { name, bytes, correction }: SourceFile): string {
-  const content = correction?.same_size ? `${bytes}\t${correction.sha256}` : bytes;
-  return `${role}\t${name}\t${content}\n`;
+function inputLine(role: string, { name, bytes }: SourceFile): string {
+  return `${role}\t${name}\t${bytes}\n`;
 }
 
 function shortHash(lines: readonly string[]): string {

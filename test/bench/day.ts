@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readerThreads } from '../../pipeline/commands/arguments.ts';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot } from '../../pipeline/publish/root.ts';
-import { startReadPool } from '../../pipeline/scans/read-ahead.ts';
+import { startReadPool } from '../../pipeline/scans/read.ts';
 import { openSession } from '../../pipeline/scans/session.ts';
 import { writeScans } from '../../pipeline/simulate/evening.ts';
 import { climateScenario } from '../../pipeline/simulate/weather.ts';

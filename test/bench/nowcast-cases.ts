@@ -1,6 +1,6 @@
 import type { HailField, ScanInput } from '../../pipeline/grid.ts';
 import { processScan } from '../../pipeline/scans/scan.ts';
-import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
+import { emptyTrackingState } from '../../pipeline/scans/state.ts';
 import { distanceKm, roughDistanceKm } from '../../schemas/geo/distance.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { REACH_KM, rawNowcast, STRIKE_MM } from '../../schemas/nowcast/probability.ts';

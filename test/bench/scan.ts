@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silent } from '../../pipeline/log.ts';
 import { openRoot, type Root } from '../../pipeline/publish/root.ts';
-import { startReadPool } from '../../pipeline/scans/read-ahead.ts';
+import { startReadPool } from '../../pipeline/scans/read.ts';
 import { openSession } from '../../pipeline/scans/session.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';

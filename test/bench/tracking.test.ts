@@ -4,7 +4,7 @@ import { UsageError } from '../../pipeline/error.ts';
 import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
 import { processScan } from '../../pipeline/scans/scan.ts';
-import { emptyTrackingState } from '../../pipeline/scans/tracking-state.ts';
+import { emptyTrackingState } from '../../pipeline/scans/state.ts';
 import { maskOf } from '../../pipeline/track/mask.ts';
 import { headingOf } from '../../pipeline/track/motion.ts';
 import { standInField, standInScan } from '../support/data/hail-mask.ts';

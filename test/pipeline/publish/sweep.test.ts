@@ -7,7 +7,7 @@ import { readCurrent, readHead, readNewest } from '../../../pipeline/publish/man
 import type { Root } from '../../../pipeline/publish/root.ts';
 import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
 import { sweepRaw } from '../../../pipeline/publish/sweep-raw.ts';
-import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read-ahead.ts';
+import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';

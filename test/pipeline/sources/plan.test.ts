@@ -1,7 +1,14 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { bucketKey, bucketPrefix, bucketStem, parseName, type SourceFile } from '../../../pipeline/sources/names.ts';
-import { planScans, SCAN_PRODUCTS } from '../../../pipeline/sources/plan.ts';
+import {
+  bucketKey,
+  bucketPrefix,
+  bucketStem,
+  parseName,
+  SCAN_PRODUCTS,
+  type SourceFile,
+} from '../../../pipeline/sources/names.ts';
+import { planScans } from '../../../pipeline/sources/plan.ts';
 import { instant, named } from '../../support/data/source-files.ts';
 
 /** Products and times of what belongs to the only scan of a plan. */

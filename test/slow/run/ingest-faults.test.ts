@@ -3,15 +3,13 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
-import { BadInput, RootLost } from '../../../pipeline/error.ts';
+import { RootLost } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
+import { silent } from '../../../pipeline/log.ts';
 import { commitEdits, editOf, samePartition } from '../../../pipeline/publish/commit.ts';
-import type { ScanFiles } from '../../../pipeline/read/scan.ts';
-import { openReadAhead } from '../../../pipeline/scans/read-ahead.ts';
 import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
-import { openFileIndex, planScans } from '../../../pipeline/sources/plan.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { diary } from '../../support/data/diary.ts';
 import { constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
@@ -89,18 +87,17 @@ test('a redo that is told to stop publishes nothing by half, and the next run ma
   const { root } = await published(t, without(scans, 1));
   const before = await logicalContent(root);
   const stop = new AbortController();
-  await onRoot(root, { each_scan: true, signal: stop.signal }, ({ session }) =>
-    session.ingest(filesOf(scans.slice(1, 2)), () => {
-      stop.abort();
-      return [];
-    }),
+  const log = { ...silent, progress: () => stop.abort() };
+  await onRoot(root, { each_scan: true, signal: stop.signal, log }, ({ session }) =>
+    session.ingest(filesOf(scans.slice(1, 2))),
   );
+  t.true(stop.signal.aborted);
   sameContent(t, await logicalContent(root), before);
   await ingest(root, scans.slice(1, 2));
   sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
-test('good scans are published before bad files are put aside, and so are those that arrive meanwhile', async (t) => {
+test('good scans are published before bad files are rejected', async (t) => {
   const scans = await aroundMidnight();
   const root = await scratch(t);
   const { lines, log } = diary();
@@ -109,55 +106,14 @@ test('good scans are published before bad files are put aside, and so are those 
     scans.slice(0, 3).map(({ files: [mesh] }) => altered(folder, mesh as SourceFile, gzipSync(Buffer.from('no grid')))),
   );
   await onRoot(root, { each_scan: true, log }, async ({ session }) => {
-    const arrivals = [scans[4]?.files ?? []];
-    const run = await session.ingest([...bad, ...filesOf(scans.slice(3, 4))], () => arrivals.shift() ?? []);
+    const run = await session.ingest([...bad, ...filesOf(scans.slice(3, 5))]);
     t.deepEqual([run.scans, run.rejected.length], [2, 3]);
   });
   t.deepEqual(lines, [
     `new ${scans[3]?.scan_id}`,
-    'File:Read:Rejected',
     `new ${scans[4]?.scan_id}`,
-    'File:Read:Rejected',
-    'File:Read:Rejected',
+    ...Array.from({ length: 3 }, () => 'File:Read:Rejected'),
   ]);
-});
-
-test('the work that bad files cause grows with their number, not with its square', async (t) => {
-  const [scan] = await scansBetween('23:50', '23:53');
-  const mesh = scan?.files[0];
-  if (mesh === undefined) return t.fail();
-  /** How often any of `count` files is looked at while all of them are read and found bad. */
-  const looksAt = async (count: number) => {
-    let looks = 0;
-    const files = Array.from({ length: count }, (_, index) => {
-      const time_ms = mesh.time_ms + index * 120_000;
-      const file = { ...mesh, location: `/nowhere/${index}`, key: String(index) };
-      return Object.defineProperty(file, 'time_ms', {
-        get: () => {
-          looks += 1;
-          return time_ms;
-        },
-      });
-    });
-    const index = openFileIndex();
-    index.add(files);
-    const read = async ({ mesh: location }: ScanFiles) => {
-      throw new BadInput('read', location, 'is bad');
-    };
-    const readAhead = openReadAhead({ read, close: async () => {} }, index, {
-      storm_day_start_hour: 0,
-    });
-    const { scans } = planScans(files);
-    looks = 0;
-    for (const one of scans) {
-      const found = await readAhead.read(one, []);
-      if (found === null || found.ok) return t.fail();
-      index.remove(found.file);
-      t.is(await readAhead.read(one, []), null);
-    }
-    return looks;
-  };
-  t.true((await looksAt(400)) < 5 * (await looksAt(100)));
 });
 
 test('a file that was put aside is reported once and not looked at again', async (t) => {

@@ -2,7 +2,6 @@ import test from 'ava';
 import { Conflict } from '../../../pipeline/error.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
-import { diary } from '../../support/data/diary.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, midnight, scansBetween } from '../../support/data/small-world.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
@@ -88,33 +87,6 @@ for (const [title, number] of [
     t.is((await ingest(root, scans.slice(number, number + 1))).scans, 1);
     sameContent(t, await logicalContent(root), content);
   });
-
-test('scans that arrive while late data is worked in are published first, and the content is that of the right order', async (t) => {
-  const scans = await scansBetween('23:44', '00:12');
-  const root = await scratch(t);
-  const { lines, log } = diary();
-  const [late, later] = [1, 4];
-  const first = without(scans, late, later).slice(0, 8);
-  const rest = without(scans, late, later).slice(8);
-  await onRoot(root, { each_scan: true, log }, async ({ session }) => {
-    for (const scan of first) await session.ingest(scan.files);
-    lines.length = 0;
-    // One by one between the scans of the redo; the second late scan comes while the first is worked in.
-    const arrivals = [
-      [],
-      filesOf([rest[0] as RawScan]),
-      filesOf([scans[later] as RawScan]),
-      ...rest.slice(1).map((scan) => scan.files),
-    ];
-    const run = await session.ingest(filesOf([scans[late] as RawScan]), () => arrivals.shift() ?? []);
-    t.deepEqual(arrivals, []);
-    t.is(run.scans, rest.length + 2);
-    await session.finishDates();
-  });
-  const newest = scans.at(-1)?.scan_id;
-  t.deepEqual(lines, [...rest.map(({ scan_id }) => `new ${scan_id}`), `again ${newest}`, `again ${newest}`]);
-  sameContent(t, await logicalContent(root), await contentOf(scans));
-});
 
 test('hours that are rolled up, dates that are closed and months that are joined keep their content', async (t) => {
   const scans = await midnight();

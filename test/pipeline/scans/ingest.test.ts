@@ -7,7 +7,6 @@ import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { allRows } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
-import { layout } from '../../../schemas/layout.ts';
 import { type Detection, detections } from '../../../schemas/tables/radar.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { publishDays } from '../../support/data/published-days.ts';
@@ -89,7 +88,7 @@ for (const [title, number] of [
     sameContent(t, await logicalContent(root), content);
   });
 
-test('new scans after a redo that ended early remember the scans before them', async (t) => {
+test('new scans after a redo that ended with its date remember the scans before them', async (t) => {
   const scans = await aroundMidnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
@@ -97,7 +96,7 @@ test('new scans after a redo that ended early remember the scans before them', a
   });
   const anew = await packedAnew(t, scans[1]);
   const run = await ingest(root, [anew, ...filesOf(scans.slice(4))]);
-  t.deepEqual([run.scans, run.redone], [scans.length - 4, 1]);
+  t.deepEqual([run.scans, run.redone], [scans.length - 4, 2]);
   sameContent(t, await logicalContent(root), await contentOfFiles([...filesOf(scans), anew]));
 });
 
@@ -118,20 +117,6 @@ test('a late companion makes its scan again and gives the content of the right o
   t.is(run.scans, 0);
   t.true(run.redone > 0);
   sameContent(t, await logicalContent(root), content);
-});
-
-test('raw files of scans that another process published are archived when they come, so that a late companion finds them', async (t) => {
-  const scans = await aroundMidnight();
-  const root = await scratch(t);
-  const late = scans[3] as RawScan;
-  const companion = late.files.filter((file) => file.product === 'VIL');
-  const first = filesOf(scans).filter((file) => !companion.includes(file));
-  await ingest(root, first);
-  await fs.rm(join(root, layout.raw), { recursive: true });
-  const given = await ingest(root, first);
-  t.deepEqual([given.scans, given.redone, given.postponed], [0, 0, []]);
-  t.true((await ingest(root, companion)).redone > 0);
-  sameContent(t, await logicalContent(root), await contentOf(scans));
 });
 
 test('a companion that comes before any scan of its date waits for the scan it belongs to', async (t) => {
@@ -209,7 +194,7 @@ test('one content packed in two ways is a duplicate, and a twin takes the place 
   t.notRegex(rescued.rejected[0]?.reason ?? '', /other content/);
 });
 
-test('a redo ends as soon as the memory is what it was, and later segments stay as they are', async (t) => {
+test('a redo ends with its date when the tracks come out the same, and the date after stays', async (t) => {
   const scans = await aroundMidnight();
   const root = await scratch(t);
   await onRoot(root, { each_scan: true }, async ({ session }) => {
@@ -217,7 +202,7 @@ test('a redo ends as soon as the memory is what it was, and later segments stay 
   });
   const before = (await readNewest(root, '2026-05-02'))?.scans;
   const run = await ingest(root, [await packedAnew(t, scans[1])]);
-  t.deepEqual([run.scans, run.redone], [0, 1]);
+  t.deepEqual([run.scans, run.redone, run.dates], [0, 2, ['2026-05-01']]);
   t.deepEqual((await readNewest(root, '2026-05-02'))?.scans, before);
 });
 

@@ -1,47 +1,23 @@
-import { BadInput, Unreadable } from '../error.ts';
 import type { ScanInput } from '../grid.ts';
 import type { Root } from '../publish/root.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../read/scan.ts';
 import { uncoveredBlocks } from '../read/uncovered.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { type FileIndex, filesOf, type ScanPlan } from '../sources/plan.ts';
+import { filesOf, type ScanPlan } from '../sources/plan.ts';
 import { drawReflectivityTiles } from '../tiles/reflectivity-tiles.ts';
 import { answerRequests, startWorkers } from '../worker-pool.ts';
 
 /** Number of scans that are read while an earlier one is processed. */
 export const READ_AHEAD = 3;
 
-/** A raw file that cannot be used (BadInput) or not be read (Unreadable). */
-export interface FileFault {
-  readonly ok: false;
-  readonly file: SourceFile;
-  readonly fault: BadInput | Unreadable;
-}
+/** Reads a planned scan, and some of the next ones ahead. Throws as `ReadPool.read` does. */
+export type ReadAhead = (plan: ScanPlan, upcoming: readonly ScanPlan[]) => Promise<ScanInput>;
 
-/** Outcome of one step with a scan: its result, or the file at fault. */
-export type Outcome<Scan> = { readonly ok: true; readonly scan: Scan } | FileFault;
-
-/** A decoded scan; `plan` names the files it was read from. */
-export interface ReadScan {
-  readonly plan: ScanPlan;
-  readonly input: ScanInput;
-}
-
-/** Reads planned scans, some ahead of the one that is asked for. */
-export interface ReadAhead {
-  /**
-   * The planned scan, read from the files that are left in the index; null when its MESH file is not among them. `upcoming`
-   * are the scans that will be asked for next.
-   */
-  readonly read: (planned: ScanPlan, upcoming: readonly ScanPlan[]) => Promise<Outcome<ReadScan> | null>;
-}
-
-/** Opens reading of scans that were planned from `index`; reflectivity is painted where `paints` is true. */
+/** Opens reading of scans; reflectivity is painted where `paints` is true. */
 export function openReadAhead(
   readPool: ReadPool,
-  index: FileIndex,
   { storm_day_start_hour }: Pick<Root, 'storm_day_start_hour'>,
-  paints: (plan: ScanPlan) => Promise<boolean> = async () => false,
+  paints: (plan: ScanPlan) => Promise<boolean>,
 ): ReadAhead {
   const running = new Map<string, Promise<ScanInput>>();
   const start = (plan: ScanPlan): Promise<ScanInput> => {
@@ -50,28 +26,18 @@ export function openReadAhead(
       readPool.read({ ...scanFiles(plan), storm_day_start_hour, paints_reflectivity: await paints(plan) });
     const read = running.get(key) ?? begin();
     running.set(key, read);
-    // A failure of a scan read ahead is handled when that scan is asked for; until then it must not count as unhandled.
+    // The failure of a scan read ahead is handled with that scan.
     read.catch(() => {});
     return read;
   };
-  return {
-    read: async (planned, upcoming) => {
-      const plan = filesOf(planned).every(index.has) ? planned : index.planAt(planned.scan_time);
-      if (plan === null) return null;
-      const input = start(plan);
-      for (const ahead of upcoming.slice(0, READ_AHEAD)) void start(ahead);
-      try {
-        return { ok: true, scan: { plan, input: await input } };
-      } catch (error) {
-        if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
-        // Reader threads know a file by its location only.
-        const file = filesOf(plan).find(({ location }) => location === error.subject);
-        if (file === undefined) throw error;
-        return { ok: false, file, fault: error };
-      } finally {
-        running.delete(keyOf(plan));
-      }
-    },
+  return async (plan, upcoming) => {
+    const input = start(plan);
+    for (const ahead of upcoming) void start(ahead);
+    try {
+      return await input;
+    } finally {
+      running.delete(keyOf(plan));
+    }
   };
 }
 
