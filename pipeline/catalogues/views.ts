@@ -78,7 +78,8 @@ function selectOf(table: Table, listed: readonly ListedFile[], location: string)
       `tables/${table.name}/`,
     ).map((list) => {
       const names = fields.map(({ name }) => `"${name}"`);
-      return `SELECT ${names.join(', ')} FROM read_parquet(${list}, hive_partitioning = false)`;
+      const where = names.includes('"is_current"') ? ' WHERE is_current' : '';
+      return `SELECT ${names.join(', ')} FROM read_parquet(${list}, hive_partitioning = false)${where}`;
     }),
     // The files of a running date add up. The date is a constant, so that questions about other dates leave it out.
     ...[...spread].map(([date, files]) => {

@@ -47,8 +47,8 @@ export async function failureOf(work: () => Promise<void>): Promise<string | nul
 }
 
 /**
- * A file of a folder, rejected when it cannot be read. Its time of receipt is that of its last change, but not after the data
- * clock: times of texts have no year, and those of lists no day.
+ * A file of a folder, rejected when it cannot be read. Its last change is its receipt, at the latest the data clock: times of texts have
+ * no year, times of lists no day.
  */
 async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | IngestedFile> {
   const path = join(folder, name);

@@ -31,8 +31,8 @@ const reports: Collection<GroundReport> = {
 };
 
 /**
- * Lists of the Storm Prediction Center: that of the running convective day and that of the day before, which still changes. The
- * first is dated by its last change: after 12 UTC its address still has the list of the day before until the new one is written.
+ * Lists of the Storm Prediction Center of the running convective day and the day before. The last change dates the running list: after
+ * 12 UTC its address has the list of the day before until the new one is written.
  */
 export const spcReports = feed<GroundReport>({
   name: 'spc-reports',

@@ -5,8 +5,8 @@ import { feed, fetchPages, isJsonWith, newestRows } from './define-feed.ts';
 const ALERTS = /(?:^|\/)alerts?[\w-]*\.(?:geo)?json$/;
 
 /**
- * Messages about Severe Thunderstorm and Tornado Warnings of the National Weather Service. Every message is kept: the service
- * decides which warnings are in force when it answers.
+ * Messages about Severe Thunderstorm and Tornado Warnings of the National Weather Service. The table has every message: the service
+ * decides which warnings are in force.
  */
 export const warnings = feed<Warning>({
   name: 'warnings',

@@ -57,7 +57,7 @@ export function readDiscussion(
   };
 }
 
-/** The heading is exact to the minute like the issue line; a heading of another day is that of a copy. */
+/** Time of the heading; the issue line dates a copy, whose heading is of another day. */
 function issueTime(ddhhmm: string | null, issued_ms: number): number {
   const time_ms = ddhhmm === null ? null : nearestDayTime(ddhhmm, issued_ms);
   return time_ms !== null && Math.abs(time_ms - issued_ms) <= 60 * 60_000 ? time_ms : issued_ms;

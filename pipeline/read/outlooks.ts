@@ -69,7 +69,7 @@ const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
 /**
  * Areas of one GeoJSON layer of a convective outlook. A feature without label or area, by which a layer states that it is
  * empty, gives a row without label and geometry. Features that cannot be used are rejected, and the other rows are marked as
- * not complete. Winding does not matter. Throws BadInput for another file, and for one none of whose features can be used.
+ * not complete. Winding does not matter. Throws BadInput for another file, and for a file without a usable feature.
  */
 export function readOutlookGeoJson(
   bytes: Uint8Array,
