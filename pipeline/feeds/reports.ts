@@ -110,9 +110,18 @@ function mergeReports(
     known.set(text, joinReceipts(report, known.get(text) ?? report));
   }
   const newest = newestVersions(known.values(), used);
-  const all = Array.from(known.values(), (report) => {
-    const newest_ms = newest.get(listOf(report)) ?? 0;
-    const withdrawn_at = report.list === null || report.received_at >= newest_ms ? null : newest_ms;
+  const listed = new Map(
+    used.flatMap(({ version, rows }) => {
+      const isNewest = version !== undefined && version.received_ms === newest.get(version.list);
+      return isNewest ? [[version.list, new Set(rows.map(reportText))] as const] : [];
+    }),
+  );
+  const all = Array.from(known, ([text, report]) => {
+    const list = listOf(report);
+    const newest_ms = newest.get(list) ?? 0;
+    const wasListed = report.received_at >= newest_ms && report.received_at > (report.withdrawn_at ?? 0);
+    const isListed = report.list === null || (listed.get(list)?.has(text) ?? wasListed);
+    const withdrawn_at = isListed ? null : newest_ms;
     return { ...report, storm_date: stormDate(report.time, storm_day_start_hour), withdrawn_at };
   });
   const current = new Set(uniqueReports(all.filter(({ withdrawn_at }) => withdrawn_at === null)));

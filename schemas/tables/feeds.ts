@@ -51,7 +51,7 @@ export const groundReports = table({
   name: 'ground-reports',
   row: GroundReport,
   schema_version: 2,
-  order: 'time, report_id, data_source, product_id, list, received_at, size_mm, remark',
+  order: 'time, report_id, data_source, product_id, list, received_at, size_mm, place, remark',
 });
 
 /** A period for which a source of ground reports was collected, with or without reports. */

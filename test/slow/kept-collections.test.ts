@@ -63,7 +63,8 @@ async function found(path: string, storm_day_start_hour = 0) {
       for (const path of collection?.paths() ?? []) {
         const table = COLLECTION_TABLES.find((one) => path.includes(`/tables/${one.name}/`));
         if (table === undefined) throw new Error(`${path} is of no table`);
-        rows[name] = [...(rows[name] ?? []), ...(await readRows<Record<string, unknown>>(engine, table, [path]))];
+        const all = await readRows<Record<string, unknown>>(engine, table, [path]);
+        rows[name] = [...(rows[name] ?? []), ...all.filter((row) => row.is_current !== false)];
       }
     }
     return { failure: catalog.failure(), rows };

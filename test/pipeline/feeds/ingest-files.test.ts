@@ -87,6 +87,8 @@ test('a report that a later version of its list withdraws is gone', async (t) =>
   );
   await ingestFiles(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n${spcRow('2010', 175)}\n`, NOW + 60_000));
   t.is((await rowsOf(root, 'reports')).length, 1);
+  await ingestFiles(root, file('260501_rpts_filtered_hail.csv', `${HEADER}\n`, NOW + 60_000));
+  t.is((await rowsOf(root, 'reports')).length, 0, 'of versions of one receipt the last one counts');
 });
 
 test('an older version of a list that comes late withdraws nothing and brings nothing back', async (t) => {
