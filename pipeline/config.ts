@@ -5,7 +5,7 @@ import { UsageError } from './error.ts';
 /** Public buckets of the models, without a slash at the end. */
 const MODEL_URLS: Readonly<Record<Settings['HAIL_MODEL'], string>> = {
   hrrr: 'https://noaa-hrrr-bdp-pds.s3.amazonaws.com',
-  rrfs: 'https://noaa-rrfs-pds.s3.amazonaws.com/rrfs_a',
+  rrfs: 'https://noaa-rrfs-ops-pds.s3.amazonaws.com',
 };
 
 /** Base addresses of public servers, without a slash at the end. */

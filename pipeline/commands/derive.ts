@@ -1,9 +1,17 @@
 import { Command } from 'commander';
 import { counted, readableBytes } from '../../schemas/command-line.ts';
+import type { PublishedFile } from '../../schemas/manifest.ts';
+import { WSR88D } from '../../schemas/reference/wsr88d.ts';
+import { type BlockageStep, blockage } from '../../schemas/tables/derived.ts';
 import type { Config } from '../config.ts';
-import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
-import { openLog } from '../log.ts';
-import { type BlockageReport, deriveBlockage, deriveClimatology, type RadarSummary } from '../run/derive-tables.ts';
+import { BadInput, NotFound, PipelineError } from '../error.ts';
+import { type ClimatologyReport, publishClimatology } from '../forecast/derive-climatology.ts';
+import { datesToCount } from '../forecast/hail-dates.ts';
+import { refreshForecast } from '../forecast/refresh.ts';
+import { type Log, openLog } from '../log.ts';
+import { examineRadars } from '../read/beam-blockage.ts';
+import { type Dem, openDem } from '../read/dem.ts';
+import { withRoot } from '../run/with-root.ts';
 
 interface Options {
   readonly dem: string;
@@ -46,17 +54,17 @@ Examples:
     });
 }
 
-/** `hail-pipeline derive climatology`: probabilities of hail by place and month, from all published storm dates. */
+/** `hail-pipeline derive climatology`: probabilities of hail by place and month, from all closed storm dates. */
 function climatologyCommand(config: () => Config): Command {
   return new Command('climatology')
-    .description('publish the probability of hail by place and month, from the published storm dates')
+    .description('publish the probability of hail by place and month, from the closed storm dates')
     .option('--json', 'print one JSON object')
     .option('--no-progress', 'no bars, also on a terminal')
     .addHelpText(
       'after',
       `
 Observed storm dates alone are counted where there are any, else the simulated ones. The table replaces the one before.
-hail-pipeline ingest makes it by itself when there is none, and again after a week of new storm dates.
+Every writing command makes it when a date is closed and there is none, and again after a week of closed dates.
 
 Examples:
   hail-pipeline derive climatology
@@ -79,6 +87,107 @@ function climatologyText({ changed, path, source, bytes, seconds, ...made }: Cli
     `${counted(made.event_days, 'day')} with hail of 19 mm and more within 10 km of a cell; ${readableBytes(bytes)} in ${path}, ${seconds} s`,
     '',
   ].join('\n');
+}
+
+/** Share of the directions in which more than half of the lowest beam is blocked, and of the terrain with unknown height. */
+interface RadarSummary {
+  readonly id: string;
+  readonly shadowed_pct: number;
+  readonly unknown_pct: number;
+}
+
+/** Output of `derive blockage --json`. */
+interface BlockageReport {
+  readonly terrain: { readonly file: string; readonly step_arcsec: number };
+  /** Radars inside the terrain model, in the order of their ids. */
+  readonly radars: readonly RadarSummary[];
+  readonly radars_outside: number;
+  readonly rows: number;
+  readonly path: string;
+  readonly bytes: number;
+  /** False when the same table was already published. */
+  readonly changed: boolean;
+}
+
+/** Publishes the climatology of all closed storm dates, and the forecast made with it. */
+function deriveClimatology(config: Config, log: Log): Promise<ClimatologyReport> {
+  return withRoot(
+    config,
+    'derive',
+    async (root) => {
+      const dates = datesToCount(root);
+      if (dates === null)
+        throw new NotFound('derive', root.path, 'holds no closed storm date, expected some to make a climatology of');
+      const report = await publishClimatology(root, dates, config.now(), log);
+      await refreshForecast(root, config.now(), log);
+      return report;
+    },
+    log,
+  );
+}
+
+/**
+ * Publishes the terrain blockage of every radar inside a terrain model. `in_metres`: its heights are in metres, although the
+ * file does not say so.
+ */
+async function deriveBlockage(config: Config, dem_path: string, in_metres: boolean, log: Log): Promise<BlockageReport> {
+  const dem = await openNamed(dem_path, in_metres);
+  const published = withRoot(
+    config,
+    'derive',
+    async (root) => {
+      const { radars, rows } = await examine(dem, dem_path, log);
+      const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
+      const { files, changed } = await root.publishUndated('static', [segment], config.now());
+      const file = files[0] as PublishedFile;
+      await refreshForecast(root, config.now(), log);
+      return {
+        terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
+        radars,
+        radars_outside: WSR88D.length - radars.length,
+        rows: file.rows,
+        path: file.path,
+        bytes: file.bytes,
+        changed,
+      };
+    },
+    log,
+  );
+  return published.finally(dem.close);
+}
+
+/** The opened terrain model. Throws PipelineError for errors of the file system. */
+async function openNamed(path: string, in_metres: boolean): Promise<Dem> {
+  try {
+    return await openDem(path, in_metres);
+  } catch (cause) {
+    if (cause instanceof PipelineError) throw cause;
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOENT') throw new NotFound('derive', path, 'no such file', { cause });
+    throw new PipelineError('derive', path, `cannot be read (${code})`, { cause });
+  }
+}
+
+async function examine(
+  dem: Dem,
+  path: string,
+  log: Log,
+): Promise<{ readonly radars: readonly RadarSummary[]; readonly rows: readonly BlockageStep[] }> {
+  const terrain = { terrain_file: dem.file, terrain_step_arcsec: dem.step_arcsec };
+  const radars: RadarSummary[] = [];
+  const rows: BlockageStep[] = [];
+  const progress = (done: number, total: number) => log.progress('radars', done, total);
+  for await (const { id, steps, shadowed_share, unknown_share } of examineRadars(WSR88D, dem, progress)) {
+    radars.push({ id, shadowed_pct: percent(shadowed_share), unknown_pct: percent(unknown_share) });
+    for (const step of steps) rows.push({ ...step, ...terrain });
+  }
+  if (radars.length === 0)
+    throw new BadInput('derive', path, 'covers no WSR-88D radar, expected a model in which at least one stands');
+  return { radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)), rows };
+}
+
+function percent(share: number): number {
+  return Math.round(1000 * share) / 10;
 }
 
 /** Most radars that the summary names. */

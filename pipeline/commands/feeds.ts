@@ -8,11 +8,11 @@ import { failureOf, ingestBatches, rejectedFile } from '../feeds/folder.ts';
 import { pollFeed, publishPoll } from '../feeds/schedule.ts';
 import { parseModelKey } from '../forecast/model-bucket.ts';
 import { readModelFolder } from '../forecast/model-folder.ts';
-import { publishForecast } from '../forecast/publish-forecast.ts';
+import { publishModelHours } from '../forecast/publish-forecast.ts';
+import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { FEED_NAMES, feedNames, openFeeds } from '../run/open-feeds.ts';
-import { refreshDerived } from '../run/refresh-derived.ts';
 import { withRoot } from '../run/with-root.ts';
 import { listFolder } from '../sources/folder.ts';
 import { feedList } from './arguments.ts';
@@ -71,7 +71,7 @@ export async function readFeeds(config: Config, { only, from }: Options, log: Lo
     'feeds',
     async (root) => {
       const { files, changed, failed } = await publish(root);
-      const derived = await refreshDerived(root, config.now(), log);
+      const derived = await refreshForecast(root, config.now(), log);
       return {
         files,
         changed: [...new Set([...changed, ...derived.changed])],
@@ -120,7 +120,7 @@ async function readFolder(config: Config, folder: string, log: Log): Promise<Pub
     const failed: { feed: string; reason: string }[] = [];
     for (const [model, hours] of models.hours) {
       const failure = await failureOf(async () => {
-        if (await publishForecast(root, model, hours, config.now())) changed.push('forecast');
+        changed.push(...(await publishModelHours(root, model, hours, config.now(), log)));
       });
       if (failure !== null) failed.push({ feed: model, reason: failure });
     }

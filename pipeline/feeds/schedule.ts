@@ -38,8 +38,8 @@ export interface ScheduleRequest {
   readonly now: () => number;
   readonly log: Log;
   readonly signal: AbortSignal;
-  /** Remakes the tables that are derived from tables that changed. */
-  readonly refreshDerived: (root: Root, now_ms: number, log: Log) => Promise<unknown>;
+  /** Makes the climatology and the forecast again when their inputs changed. */
+  readonly refresh: (root: Root, now_ms: number, log: Log) => Promise<unknown>;
 }
 
 /** Feeds that are polled in the background, each at its own pace. */
@@ -47,7 +47,7 @@ export interface Schedule {
   /** Adds missing feeds to `feeds.json`, so that it has a feed that never delivers from the start. */
   readonly register: (root: Root) => Promise<unknown>;
   /**
-   * Publishes the polls that finished since the last call, remakes derived tables and writes the states of the feeds. A
+   * Publishes the polls that finished since the last call, refreshes the forecast and writes the states of the feeds. A
    * transient fault is thrown, and the next call publishes the same poll again; any other fault of a feed fails that feed only.
    */
   readonly workOff: (root: Root) => Promise<void>;
@@ -58,8 +58,8 @@ export function startSchedule(request: ScheduleRequest): Schedule {
   const { feeds, log } = request;
   const pending: PendingPoll[] = [];
   const reported = new Set<string>();
-  // An earlier run may have been killed between a table and one that is made from it.
-  let derives = true;
+  // An earlier run may have been killed between two commits.
+  let needs_refresh = true;
   for (const feed of feeds) void pollRepeatedly(feed, request, (poll) => pending.push(poll));
   return {
     register: (root) => ensureStates(root, request),
@@ -67,12 +67,12 @@ export function startSchedule(request: ScheduleRequest): Schedule {
       const states = feeds.length > 0 ? await ensureStates(root, request) : new Map();
       for (let poll = pending[0]; poll !== undefined; poll = pending[0]) {
         const { failure, changed } = await publishPoll(root, poll, log, { states, reported });
-        derives ||= changed.length > 0;
+        needs_refresh ||= changed.length > 0;
         pending.shift();
         poll.done(failure === null);
       }
-      if (derives) await request.refreshDerived(root, request.now(), log);
-      derives = false;
+      if (needs_refresh) await request.refresh(root, request.now(), log);
+      needs_refresh = false;
     },
   };
 }

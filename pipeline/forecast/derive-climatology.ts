@@ -6,7 +6,7 @@ import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.
 import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';
-import { DERIVED_CLIMATOLOGY, readInputVersions, readOutdated } from '../publish/derived.ts';
+import { readInputVersions, readOutdated } from '../publish/inputs.ts';
 import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
@@ -18,7 +18,7 @@ import { hailRates } from './hail-rates.ts';
 import { availableCells, conusCells } from './risk-grid.ts';
 import { dayOfYear } from './smoothing.ts';
 
-/** Storm dates published or removed since the last climatology from which a new one is due. */
+/** Storm dates closed or removed since the last climatology from which a new one is due. */
 const DUE_AFTER_DATES = 7;
 
 /** A published climatology; the output of `derive climatology --json`. */
@@ -39,13 +39,13 @@ export interface ClimatologyReport {
 }
 
 /**
- * Publishes the climatology when it is due: when none is published, when a week of storm dates was added or removed since, when
- * it counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due.
+ * Publishes the climatology when it is due: when none is published, when a week of storm dates was closed or removed since, when it
+ * counts simulated dates and observed ones exist, or when the blockage changed. Null when it is not due.
  */
 export async function refreshClimatology(root: Root, now_ms: number, log: Log): Promise<ClimatologyReport | null> {
   const dates = datesToCount(root);
   if (dates === null) return null;
-  const is_outdated = (await readOutdated(root.path, DERIVED_CLIMATOLOGY)) !== null;
+  const is_outdated = (await readOutdated(root.path)).some(({ table }) => table === 'climatology');
   if (!is_outdated && !isDue(dates, await readPublished(root))) return null;
   return publishClimatology(root, dates, now_ms, log);
 }
@@ -78,7 +78,7 @@ export async function publishClimatology(
   log: Log,
 ): Promise<ClimatologyReport> {
   const started = performance.now();
-  const made_from = await readInputVersions(root.path, DERIVED_CLIMATOLOGY);
+  const made_from = await readInputVersions(root.path, 'climatology');
   const { provenance, heads, first_date, last_date } = dates;
   const grid = conusCells();
   const available = availableCells(grid.cells, WSR88D, await readBlockage(root.engine, root.path));

@@ -24,11 +24,10 @@ export interface HailDates {
   readonly heads: readonly DateHead[];
 }
 
-/** The observed dates if any, else the simulated ones; null when nothing is published. */
+/** The closed observed dates if any, else the closed simulated ones; null when no date is closed. */
 export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
-  // An open date without scans was cleared.
   const published = [...root.heads.values()]
-    .filter(({ closed, scan_count }) => closed || scan_count > 0)
+    .filter(({ closed }) => closed)
     .sort((a, b) => (a.partition < b.partition ? -1 : 1));
   for (const provenance of ['observed', 'simulated'] as const) {
     const heads = published.filter((head) => head.provenance === provenance);
@@ -38,9 +37,9 @@ export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
   return null;
 }
 
-/** Share of a date's scans that were published, 0..1. A closed date without scans holds the maxima of a whole day. */
-export function observedShare({ closed, scan_count }: DateHead): number {
-  return closed && scan_count === 0 ? 1 : Math.min(1, scan_count / SCANS_A_DAY);
+/** Share of a date's scans that were published, 0..1. A date without scans holds the maxima of a whole day. */
+export function observedShare({ scan_count }: Pick<DateHead, 'scan_count'>): number {
+  return scan_count === 0 ? 1 : Math.min(1, scan_count / SCANS_A_DAY);
 }
 
 /** Years of 365 days, counted back from the last date, of which at least 90 % of the scans were published. */

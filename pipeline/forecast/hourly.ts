@@ -9,7 +9,6 @@ import {
 } from '../../schemas/geo/geohash4.ts';
 import type { Forecast, ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
-import { PipelineError } from '../error.ts';
 import {
   conditionalSizeMm,
   hailGivenStorm,
@@ -46,18 +45,54 @@ export interface ForecastRequest {
 }
 
 /**
- * Rows of each hour for the cells that the model covers, hour by hour, not yet shifted to agree with their day. An hour that no
- * run reaches has no rows: nothing is extrapolated. Throws PipelineError when observed and simulated runs are mixed.
+ * One hour of the forecast at `CONUS_CELLS`, before the shift that makes it agree with its day. NaN where a value is null. Columns
+ * take a tenth of the memory of rows, of which long runs have a million.
  */
-export function* hourlyForecast(request: ForecastRequest): Generator<Forecast[]> {
+export interface HourColumns {
+  /** Columns that all cells share. */
+  readonly facts: Pick<Forecast, 'model' | 'run_time' | 'runs' | 'valid_time' | 'data_source'>;
+  /** 1 for cells that have a row. */
+  readonly covered: Uint8Array;
+  readonly probability: Float64Array;
+  readonly size_mm: Float64Array;
+  readonly ship: Float64Array;
+}
+
+/** The full hours that end after an instant. An hour that no run reaches is left out: nothing is extrapolated. */
+export function* hourlyForecast(request: ForecastRequest): Generator<HourColumns> {
   const { hours, after, count } = request;
-  if (new Set(hours.map(({ simulated }) => simulated)).size > 1)
-    throw new PipelineError('forecast', request.model, 'observed and simulated runs together, expected one kind');
   const first = (Math.floor(after / MS_PER_HOUR) + 1) * MS_PER_HOUR;
   for (let k = 0; k < count; k++) {
     const runs = runsReaching(hours, first + k * MS_PER_HOUR);
-    if (runs.length > 0) yield rowsOfHour(request, runs);
+    if (runs.length > 0) yield columnsOfHour(request, runs);
   }
+}
+
+/** Row of cell k with the probability to publish; the other columns follow from it. */
+export function forecastRow(hour: HourColumns, k: number, hail_probability: number | null): Forecast {
+  const { geohash4, lat, lon } = CONUS_CELLS[k];
+  const model_size_mm = numberOrNull(hour.size_mm[k]);
+  const ship = numberOrNull(hour.ship[k]);
+  const row = { ...hour.facts, geohash4, lat, lon, ship, model_probability: modelProbability(hour, k), model_size_mm };
+  if (hail_probability === null)
+    return { ...row, hail_probability, estimated_size_mm: null, risk_category: null, risk_score: null };
+  const estimated_size_mm = publishedSize(hail_probability, model_size_mm);
+  return {
+    ...row,
+    hail_probability,
+    estimated_size_mm,
+    risk_category: riskCategory(hail_probability, ship),
+    risk_score: riskScore(hail_probability, estimated_size_mm),
+  };
+}
+
+/** The model's own probability at cell k; null where it has none. */
+export function modelProbability({ probability }: HourColumns, k: number): number | null {
+  return numberOrNull(probability[k]);
+}
+
+function numberOrNull(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
 }
 
 /** An hour of one run with its neighbours in time. */
@@ -83,7 +118,7 @@ function runsReaching(hours: readonly CellHour[], valid_time: number): RunHour[]
     }));
 }
 
-function rowsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunHour[]): Forecast[] {
+function columnsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunHour[]): HourColumns {
   const { run_time, valid_time, simulated, covered, largest } = runs[0].at;
   const lead_h = (valid_time - run_time) / MS_PER_HOUR;
   const raw = blend(runs);
@@ -97,52 +132,20 @@ function rowsOfHour({ model, climatology }: ForecastRequest, runs: readonly RunH
     sigma_km,
   );
   const weight = Math.min(CLIMATOLOGY.most, lead_h * CLIMATOLOGY.per_h);
-  const shared = {
-    model,
-    run_time,
-    runs: runs.map(({ at }) => scanId(at.run_time)).join(' '),
-    valid_time,
-    data_source: simulated ? 'simulated' : 'observed',
-  } as const;
-  return CONUS_CELLS.flatMap((cell, k): Forecast[] => {
-    if (covered[k] === 0) return [];
-    const ship = knownAt(largest.ship, k);
-    const climatological = climatology?.(cell, valid_time) ?? null;
-    const forecast = raw.weight[k] === 0 ? null : probabilities[k];
-    const hail_probability =
-      forecast === null
-        ? null
-        : rounded(climatological === null ? forecast : forecast + weight * (climatological - forecast), 4);
-    const { geohash4, lat, lon } = cell;
-    const model_size_mm = sizes[k] > 0 ? rounded(sizes[k], 1) : null;
-    return [
-      {
-        ...shared,
-        geohash4,
-        lat,
-        lon,
-        ship: ship === null ? null : rounded(ship, 2),
-        model_probability: hail_probability,
-        model_size_mm,
-        ...riskOf(hail_probability, model_size_mm, ship),
-      },
-    ];
-  });
-}
-
-type Risk = Pick<Forecast, 'hail_probability' | 'estimated_size_mm' | 'risk_category' | 'risk_score'>;
-
-/** Columns of a row that follow from its probability. */
-export function riskOf(hail_probability: number | null, size_mm: number | null, ship: number | null): Risk {
-  if (hail_probability === null)
-    return { hail_probability, estimated_size_mm: null, risk_category: null, risk_score: null };
-  const estimated_size_mm = publishedSize(hail_probability, size_mm);
-  return {
-    hail_probability,
-    estimated_size_mm,
-    risk_category: riskCategory(hail_probability, ship),
-    risk_score: riskScore(hail_probability, estimated_size_mm),
-  };
+  const unknown = () => new Float64Array(CONUS_CELLS.length).fill(Number.NaN);
+  const columns = { covered, probability: unknown(), size_mm: unknown(), ship: unknown() };
+  for (const [k, cell] of CONUS_CELLS.entries()) {
+    if (covered[k] === 0) continue;
+    if (sizes[k] > 0) columns.size_mm[k] = rounded(sizes[k], 1);
+    columns.ship[k] = rounded(knownAt(largest.ship, k) ?? Number.NaN, 2);
+    if (raw.weight[k] === 0) continue;
+    const forecast = probabilities[k];
+    const climatological = climatology?.(cell, valid_time) ?? forecast;
+    columns.probability[k] = rounded(forecast + weight * (climatological - forecast), 4);
+  }
+  const list = runs.map(({ at }) => scanId(at.run_time)).join(' ');
+  const data_source = simulated ? 'simulated' : 'observed';
+  return { facts: { model, run_time, runs: list, valid_time, data_source }, ...columns };
 }
 
 interface Blend {

@@ -53,6 +53,22 @@ export function parseModelKey(path: string): ModelHourName | null {
   return null;
 }
 
+/**
+ * Hours between the runs of a model whose files we read, and the age at which its newest run shows that the model has stopped. The
+ * fields of RRFS are complete for every third hour, nearly four hours after the start of the run.
+ * Source: RRFS v1 product tables of the National Weather Service, the bucket's listing in autumn 2026.
+ */
+const SCHEDULE: Readonly<Record<ForecastModel, { readonly every_h: number; readonly oldest_h: number }>> = {
+  hrrr: { every_h: 1, oldest_h: 4 },
+  rrfs: { every_h: 3, oldest_h: 8 },
+  nam: { every_h: 6, oldest_h: 12 },
+};
+
+/** Age of the newest run, hours, from which a model counts as stopped. */
+export function oldestRunHours(model: ForecastModel): number {
+  return SCHEDULE[model].oldest_h;
+}
+
 /** Hours that a run forecasts, up to the longest lead of the interface. */
 export function horizonHours(run_time: number): number {
   return (run_time / MS_PER_HOUR) % LONG_RUN_EVERY_H === 0 ? LONGEST_H : SHORT_H;
@@ -62,10 +78,13 @@ export function horizonHours(run_time: number): number {
  * Starts of the runs that a blend of the 48 hours after `now` may use, newest first: the three newest runs and the three
  * newest long runs.
  */
-export function usefulRuns(now: number): number[] {
-  const newest = Math.floor(now / MS_PER_HOUR);
-  const longest = Math.floor(newest / LONG_RUN_EVERY_H) * LONG_RUN_EVERY_H;
-  const hours = new Set([0, 1, 2].flatMap((k) => [newest - k, longest - k * LONG_RUN_EVERY_H]));
+export function usefulRuns(now: number, model: ForecastModel): number[] {
+  const newestOf = (every_h: number) => Math.floor(now / MS_PER_HOUR / every_h) * every_h;
+  const hours = new Set(
+    [SCHEDULE[model].every_h, LONG_RUN_EVERY_H].flatMap((every_h) =>
+      [0, 1, 2].map((k) => newestOf(every_h) - k * every_h),
+    ),
+  );
   return [...hours].sort((a, b) => b - a).map((hour) => hour * MS_PER_HOUR);
 }
 

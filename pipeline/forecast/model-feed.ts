@@ -4,17 +4,15 @@ import { BadInput, PipelineError } from '../error.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
 import type { Log } from '../log.ts';
 import { Unavailable } from '../sources/http.ts';
-import { horizonHours, type ModelHourName, usefulRuns } from './model-bucket.ts';
+import { horizonHours, type ModelHourName, oldestRunHours, usefulRuns } from './model-bucket.ts';
 import type { CellHour } from './model-cells.ts';
 import { decodeHour, type ModelDecoder, openModelDecoder } from './model-decoder.ts';
 import { fetchModelHour, type ModelServer } from './model-download.ts';
-import { hourName, readModelHourCache, writeModelHourCache } from './model-hour-cache.ts';
-import { publishedReach, publishForecast } from './publish-forecast.ts';
+import { hourName, readModelHours } from './model-hours.ts';
+import { publishModelHours } from './publish-forecast.ts';
 
 /** Runs are out an hour after their start, and their last hours half an hour later: polled four times an hour. */
 const EVERY_S = 900;
-/** A newest run older than this is a model that has stopped. */
-const OLDEST_NEWEST_MS = 4 * MS_PER_HOUR;
 
 /** Identity of the feed of a model. */
 export function modelFeedName(model: ForecastModel): FeedIdentity {
@@ -27,6 +25,8 @@ interface State {
   readonly hours: Map<string, CellHour>;
   /** Hours that were fetched and cannot be decoded, by name. They are not fetched again. */
   readonly rejected: Map<string, Pick<CellHour, 'run_time' | 'valid_time'> & { readonly reason: string }>;
+  /** Latest valid time of the hours published so far, epoch milliseconds. */
+  longest_reach_ms: number;
 }
 
 /**
@@ -35,18 +35,18 @@ interface State {
  */
 export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: string, log: Log): Feed {
   let state: State | null = null;
-  let longest_reach_ms = Number.NEGATIVE_INFINITY;
   return {
     ...modelFeedName(model),
     poll: async (now_ms) => {
-      state ??= { hours: await readModelHourCache(dataRoot, model, log), rejected: new Map() };
-      const { hours, rejected } = state;
-      const runs = usefulRuns(now_ms);
-      prune(state, runs, now_ms);
+      state ??= await openState(model, dataRoot, log);
+      const opened = state;
+      const { hours, rejected } = opened;
+      const runs = usefulRuns(now_ms, model);
+      prune(opened, runs, now_ms);
       const failures: string[] = [];
       const decoder = openModelDecoder();
       try {
-        await fetchRuns({ model, state, server, decoder, log, failures }, runs, now_ms);
+        await fetchRuns({ model, state: opened, server, decoder, log, failures }, runs, now_ms);
       } finally {
         await decoder.close();
       }
@@ -58,28 +58,36 @@ export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: s
         throw new Unavailable(server.base_url, [missing, ...failures.slice(0, 1)].join('; '));
       }
       const newest = Math.max(...usable.map(({ run_time }) => run_time));
-      if (now_ms - newest > OLDEST_NEWEST_MS)
-        failures.unshift(`newest run is of ${timestamp(newest)}, expected one of the last 4 hours`);
+      const oldest_h = oldestRunHours(model);
+      if (now_ms - newest > oldest_h * MS_PER_HOUR)
+        failures.unshift(`newest run is of ${timestamp(newest)}, expected one of the last ${oldest_h} hours`);
       return {
         publish: async (root) => {
-          const is_simulated = usable.some(({ simulated }) => simulated);
-          longest_reach_ms = Math.max(longest_reach_ms, await publishedReach(root, model, is_simulated));
-          const changed = await publishForecast(root, model, usable, now_ms);
-          await writeModelHourCache(root, hours);
+          const changed = await publishModelHours(root, model, usable, now_ms, log);
           const reach_ms = reachOf(usable);
+          const longest_ms = Math.max(opened.longest_reach_ms, reach_ms);
+          opened.longest_reach_ms = longest_ms;
           const shortened =
-            longest_reach_ms > Math.max(reach_ms, now_ms)
-              ? `reaches to ${timestamp(reach_ms)}, and reached to ${timestamp(longest_reach_ms)} before`
+            longest_ms > Math.max(reach_ms, now_ms)
+              ? `reaches to ${timestamp(reach_ms)}, and reached to ${timestamp(longest_ms)} before`
               : null;
           // Usable hours are published in any case; the feed counts as read when nothing was missing.
-          return { failure: failures[0] ?? shortened, files: [], changed: changed ? ['forecast'] : [] };
+          return { failure: failures[0] ?? shortened, files: [], changed };
         },
       };
     },
   };
 }
 
-/** Latest valid time of some hours. */
+/** State with the stored hours of a model. Simulated ones are left out: a server may have real hours of the same names. */
+async function openState(model: ForecastModel, dataRoot: string, log: Log): Promise<State> {
+  const stored = await readModelHours(dataRoot, log);
+  const hours = stored?.model === model ? stored.hours.filter(({ simulated }) => !simulated) : [];
+  const byName = new Map(hours.map((hour) => [hourName(model, hour), hour]));
+  return { hours: byName, rejected: new Map(), longest_reach_ms: reachOf(hours) };
+}
+
+/** Latest valid time of some hours; minus infinity without any. */
 function reachOf(hours: readonly CellHour[]): number {
   return Math.max(...hours.map(({ valid_time }) => valid_time));
 }
@@ -129,7 +137,7 @@ async function fetchRun(
 ): Promise<'whole' | 'coming' | 'failed'> {
   for (let lead_h = 1; lead_h <= horizonHours(run_time); lead_h += 1) {
     const valid_time = run_time + lead_h * MS_PER_HOUR;
-    const name = hourName(model, run_time, lead_h);
+    const name = hourName(model, { run_time, valid_time });
     if (valid_time < from_ms || hours.has(name) || rejected.has(name)) continue;
     const files = await fetchHour({ model, run_time, lead_h }, server);
     if (files === 'absent') return 'coming';

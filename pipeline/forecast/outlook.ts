@@ -8,7 +8,7 @@ import type { DayHours } from '../publish/verify-hours.ts';
 import { type BlendedDay, blendDay, usedSources } from './blend.ts';
 import { coherentHours, publishedHour } from './coherence.ts';
 import { dayProbabilityPct, hourlyDisaggregation } from './diurnal-climatology.ts';
-import { forecastRow, type HourColumns, modelProbability } from './hour-columns.ts';
+import { forecastRow, type HourColumns, modelProbability } from './hourly.ts';
 import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
 const DAY_HOURS = 24;

@@ -1,55 +1,141 @@
+import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
+import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
-import { type ForecastModel, forecast } from '../../schemas/tables/forecast.ts';
+import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
+import { MONTHS } from '../../schemas/risk.ts';
+import { climatology } from '../../schemas/tables/derived.ts';
+import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
+import { type Forecast, type ForecastModel, forecast, type Outlook, outlook } from '../../schemas/tables/forecast.ts';
+import { addDays } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
+import { PipelineError } from '../error.ts';
+import type { Log } from '../log.ts';
+import { readInputVersions } from '../publish/inputs.ts';
 import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
+import { readRows } from '../publish/tables.ts';
+import type { UndatedPart } from '../publish/undated.ts';
 import { hourProbability } from './diurnal-climatology.ts';
-import { hourColumns } from './hour-columns.ts';
 import { type HourlyClimatology, hourlyForecast } from './hourly.ts';
 import type { CellHour } from './model-cells.ts';
-import type { Climatology } from './outlook.ts';
-import { publishDays, readClimatology } from './publish-outlook.ts';
+import { readModelHours, writeModelHours } from './model-hours.ts';
+import { type Climatology, firstOutlookDate, outlookMaker } from './outlook.ts';
 
 /** Hours of the interface. */
 const HOURS = 48;
+/** Days from the first date for which outlooks of the Storm Prediction Center are read: they reach day 8. */
+const SPC_DAYS = 8;
 
 /**
- * Publishes the coming hours from the runs of a model, in place of the previous forecast, and the outlook of their days with them.
- * Returns whether the forecast changed; hours that no run reaches have no rows. Throws PipelineError when observed and simulated
- * runs are mixed.
+ * Stores the hours of a model in place of all others and publishes the forecast made from them. Returns the collections whose
+ * rows changed. Throws PipelineError when observed and simulated hours are mixed.
  */
-export async function publishForecast(
+export async function publishModelHours(
   root: Root,
   model: ForecastModel,
   hours: readonly CellHour[],
   now_ms: number,
-): Promise<boolean> {
-  const published = await readClimatology(root);
-  const climatology = published === null ? null : hourlyClimatology(published);
-  const rowsByHour = hourlyForecast({ model, hours, after: now_ms, count: HOURS, climatology });
-  const provenance = hours.some(({ simulated }) => simulated) ? 'simulated' : 'observed';
-  const made = {
-    hours: hourColumns(rowsByHour.flatMap((rows) => rows.values())),
-    provenance,
-    published: null,
-    is_new: true,
-  } as const;
-  return (await publishDays(root, made, now_ms)).includes('forecast');
+  log: Log,
+): Promise<readonly CollectionName[]> {
+  if (new Set(hours.map(({ simulated }) => simulated)).size > 1)
+    throw new PipelineError('forecast', model, 'observed and simulated runs together, expected one kind');
+  await writeModelHours(root, model, hours);
+  return (await makeForecast(root, now_ms, log, true)) ?? [];
 }
 
-/** Latest published hour of a model and provenance; minus infinity when none is published. */
-export async function publishedReach(
-  { path, engine }: Pick<Root, 'path' | 'engine'>,
-  model: ForecastModel,
-  is_simulated: boolean,
-): Promise<number> {
-  const paths = await publishedPaths(path, layout.collectionPartition('forecast'), forecast);
-  if (paths.length === 0) return Number.NEGATIVE_INFINITY;
-  const [found] = await engine.rows<{ reach_ms: number | null }>(
-    `SELECT epoch_ms(max(valid_time))::DOUBLE AS reach_ms FROM read_parquet(${sqlList(paths)})
-     WHERE model = '${model}' AND data_source = '${is_simulated ? 'simulated' : 'observed'}'`,
+/** Publishes the forecast made again from its stored and published inputs. Returns as `makeForecast`. */
+export function publishForecast(root: Root, now_ms: number, log: Log): Promise<readonly CollectionName[] | null> {
+  return makeForecast(root, now_ms, log, false);
+}
+
+/**
+ * Makes the coming hours and the next seven days from the stored hours of a model, the outlooks of the Storm Prediction Center and
+ * the climatology, and publishes both in one commit: no reader finds days made from other hours. Returns the collections whose
+ * rows changed; null without any input. `has_new_hours`: the hours are as new as the commit.
+ */
+async function makeForecast(
+  root: Root,
+  now_ms: number,
+  log: Log,
+  has_new_hours: boolean,
+): Promise<readonly CollectionName[] | null> {
+  const made_from = await readInputVersions(root.path, 'outlook');
+  const stored = await readModelHours(root.path, log);
+  if (stored === null && Object.values(made_from).every((version) => version === 0)) return null;
+  const published = await readClimatology(root);
+  const hours =
+    stored === null
+      ? []
+      : [
+          ...hourlyForecast({
+            ...stored,
+            after: now_ms,
+            count: HOURS,
+            climatology: published && hourlyClimatology(published),
+          }),
+        ];
+  const model: Provenance = stored?.hours.some(({ simulated }) => simulated) ? 'simulated' : 'observed';
+  const spc = await readSpcOutlooks(root, now_ms);
+  const provenances = [
+    ...spc.map(({ data_source }) => data_source),
+    ...(hours.length > 0 ? [model] : []),
+    ...(published === null ? [] : [published.provenance]),
+  ];
+  const rowsOf = outlookMaker({ now_ms, spc, hours, climatology: published });
+  // Both tables come from one pass over the cells: the days are kept while the hours, ten times as many, are staged.
+  const days: Outlook[] = [];
+  const hourRows = function* (): Generator<Forecast> {
+    for (const k of CONUS_CELLS.keys()) {
+      const made = rowsOf(k);
+      days.push(...made.days);
+      yield* made.hours;
+    }
+  };
+  const hasHours = stored !== null || (made_from[forecast.name] ?? 0) > 0;
+  const hoursPart: UndatedPart = {
+    name: 'forecast',
+    brings_data: has_new_hours,
+    segments: [{ segment: WHOLE_COLLECTION, table: forecast, rows: hourRows(), provenance: model }],
+  };
+  const daysPart: UndatedPart = {
+    name: 'outlook',
+    brings_data: true,
+    segments: [
+      {
+        segment: WHOLE_COLLECTION,
+        table: outlook,
+        rows: hasHours ? days : CONUS_CELLS.keys().flatMap((k) => rowsOf(k).days),
+        provenance: combineProvenances(provenances) ?? 'observed',
+        made_from,
+      },
+    ],
+  };
+  const parts = hasHours ? [hoursPart, daysPart] : [daysPart];
+  const outcomes = await root.publishTogether(parts, now_ms);
+  return parts.flatMap(({ name }, k) => (outcomes[k]?.changed === true ? [name as CollectionName] : []));
+}
+
+/** Outlooks of the Storm Prediction Center for the days of an outlook made now. */
+async function readSpcOutlooks(root: Root, now_ms: number): Promise<SpcOutlook[]> {
+  const first_date = firstOutlookDate(now_ms);
+  const paths = await publishedPaths(root.path, layout.collectionPartition('outlooks'), spcOutlooks);
+  const dates = `forecast_date BETWEEN '${first_date}' AND '${addDays(first_date, SPC_DAYS)}'`;
+  return readRows<SpcOutlook>(root.engine, spcOutlooks, paths, dates);
+}
+
+/** Published probabilities of severe hail by place and month; null while no climatology is published. */
+async function readClimatology(root: Pick<Root, 'engine' | 'path'>): Promise<Climatology | null> {
+  const paths = await publishedPaths(root.path, layout.staticPartition, climatology);
+  if (paths.length === 0) return null;
+  const months = MONTHS.map((month) => `severe_${month}`).join(', ');
+  const rows = await root.engine.rows<Record<string, number> & { geohash4: string; data_source: Provenance }>(
+    `SELECT geohash4, data_source, ${months} FROM read_parquet(${sqlList(paths)})`,
   );
-  return found.reach_ms ?? Number.NEGATIVE_INFINITY;
+  const byCell = new Map(rows.map((row) => [row.geohash4, MONTHS.map((month) => row[`severe_${month}`] ?? null)]));
+  return {
+    monthly: ({ geohash4 }, month) => byCell.get(geohash4)?.[month - 1] ?? null,
+    provenance: rows[0]?.data_source ?? 'observed',
+  };
 }
 
 /** Probabilities of single hours from those of the months. */

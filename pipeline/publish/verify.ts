@@ -13,7 +13,7 @@ import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
-import { outdatedTables } from './derived.ts';
+import { outdatedTables } from './inputs.ts';
 import { listPartitions, readCurrent, readHead, readManifest } from './manifests.ts';
 import { OtherFormat, readRootName } from './root-name.ts';
 import { readBack, readNotes } from './tables.ts';
@@ -74,7 +74,7 @@ export async function verifyRoot(
   }
   if (only === null) {
     const outdated = outdatedTables((partition) => manifests.find((one) => one.partition === partition) ?? null);
-    faults.push(...outdated);
+    faults.push(...outdated.map(({ path, reason }) => ({ path, reason })));
     // Days that were not made from the published hours are named already.
     if (outdated.length === 0) faults.push(...(await verifyHours(engine, dataRoot, manifests)));
     faults.push(...(await verifyCurrent(dataRoot, manifests)));

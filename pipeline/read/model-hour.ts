@@ -1,4 +1,5 @@
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
+import { BadInput } from '../error.ts';
 import {
   decodeField,
   type Field,
@@ -134,7 +135,7 @@ export function readModelHour(
   const set_aside: RejectedItem[] = [];
   const values: Partial<Record<ModelFieldName, ModelValues>> = {};
   for (const { name, field } of found) {
-    const made = valuesOf(field, WANTED[name]);
+    const made = usableValues(field, WANTED[name]);
     if (typeof made === 'string')
       set_aside.push({ item: `${field.subject} message ${field.message}, ${name}`, reason: made });
     else values[name] = made;
@@ -190,6 +191,16 @@ function rejectOther(field: Field, first: Field, { model, run_time, valid_time }
     throw contradiction(`positions of grid template 3.${field.grid.template} are not supported, expected 3.0 or 3.30`);
   if (Buffer.compare(field.grid.section.bytes, first.grid.section.bytes) !== 0)
     throw contradiction(`lies on another grid than message ${first.message} of ${first.subject}, expected the same`);
+}
+
+/** Values of a field, or the reason why it cannot be decoded or used. */
+function usableValues(field: Field, wanted: Wanted): ModelValues | string {
+  try {
+    return valuesOf(field, wanted);
+  } catch (error) {
+    if (error instanceof BadInput) return error.reason;
+    throw error;
+  }
 }
 
 /** Values in our unit, NaN where missing; a reason instead when the field cannot be used. */

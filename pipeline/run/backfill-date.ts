@@ -17,7 +17,6 @@ import { pause } from '../sources/http.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { planScans } from '../sources/plan.ts';
 import { fetchSpan, type GatheredFiles, isInSpan, listSpan } from './bucket-span.ts';
-import { renewClimatology } from './ingest-source.ts';
 import { withSession } from './with-root.ts';
 
 /** Scans from this long before a date are made first: older tracks at its beginning are rare. */
@@ -161,7 +160,6 @@ async function publishFinished(
       await withSession(config, { command: 'backfill', threads, move_raw: false, log }, async (root, session) => {
         while ((await root.adoptDate(config.now())) !== null);
         await session.finishDates();
-        await renewClimatology(root, config.now(), log);
       });
     } catch (error) {
       if (!(error instanceof RootHeld)) throw error;

@@ -10,7 +10,7 @@ import { parseModelKey } from '../forecast/model-bucket.ts';
 import type { CellHour } from '../forecast/model-cells.ts';
 import { modelFeedName } from '../forecast/model-feed.ts';
 import { type FolderHours, readModelFolder } from '../forecast/model-folder.ts';
-import { publishForecast } from '../forecast/publish-forecast.ts';
+import { publishModelHours } from '../forecast/publish-forecast.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { OUTLOOK_FEED } from './open-feeds.ts';
@@ -23,7 +23,7 @@ const FEED_FILE = /\.(?:csv|txt|json|geojson)$/i;
 /** Outcome of the files of a folder that are no scans. */
 export interface FolderFeeds {
   readonly files: readonly IngestedFile[];
-  /** Hours of model runs, to be published once the climatology is. */
+  /** Hours of model runs. */
   readonly hours: ReadonlyMap<ForecastModel, readonly CellHour[]>;
   /** Files of no known kind. */
   readonly unknown: readonly string[];
@@ -85,6 +85,7 @@ export async function publishFolderForecast(
   root: Root,
   { hours: byModel }: Pick<FolderFeeds, 'hours'>,
   now_ms: number,
+  log: Log,
 ): Promise<FeedFailure[]> {
   const failed: FeedFailure[] = [];
   for (const [model, hours] of byModel) {
@@ -93,7 +94,7 @@ export async function publishFolderForecast(
       continue;
     }
     const failure = await failureOf(async () => {
-      await publishForecast(root, model, hours, now_ms);
+      await publishModelHours(root, model, hours, now_ms, log);
       if (hours.some(({ simulated }) => simulated))
         await writeSimulatedStates(root, [modelFeedName(model), OUTLOOK_FEED], now_ms);
     });

@@ -1,9 +1,10 @@
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { isTransient, PipelineError, RootLost } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import { readFeedStates, stateAfter, writeFeedStates } from '../feeds/schedule.ts';
-import { type ClimatologyReport, refreshClimatology } from '../forecast/derive-climatology.ts';
+import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
+import { datesToCount } from '../forecast/hail-dates.ts';
+import { type Refreshed, refreshForecast } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { type DatesSummary, summarize } from '../publish/summary.ts';
@@ -61,7 +62,7 @@ export interface IngestReport {
   readonly seconds: number;
 }
 
-/** Reads a source once: gathers its files, publishes their scans, finishes the dates, renews the climatology and sweeps the data root. */
+/** Reads a source once: gathers its files, publishes their scans, finishes the dates, refreshes the forecast and sweeps the data root. */
 export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
   const { source, replace, threads, log } = request;
   const started = performance.now();
@@ -79,11 +80,11 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       source.kind === 'dir'
         ? await ingestFeedsOfScanFolder(root, { ...source, names: unknown, is_simulated, now_ms: config.now(), log })
         : null;
-    const { climatology, climatology_failure } = await renewClimatology(root, config.now(), log);
+    if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now(), log);
+    const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now(), log);
+    const refreshed = await refreshForecast(root, config.now(), log);
     if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0))
-      await writeSimulatedClimatologyState(root, config.now(), climatology_failure);
-    if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now());
-    const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now());
+      await writeSimulatedClimatologyState(root, config.now(), refreshed);
     await session.expireReflectivity();
     const swept = await session.sweep();
     const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
@@ -100,38 +101,24 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       feed_items: itemsOf((simulated ?? found)?.files ?? []),
       model_hours: [...(found?.hours.values() ?? [])].reduce((sum, hours) => sum + hours.length, 0),
       feed_failures: [...(found?.failed ?? []), ...unpublished],
-      climatology,
-      climatology_failure,
+      climatology: refreshed.climatology,
+      climatology_failure: climatologyFailure(refreshed),
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
   });
 }
 
-/** Climatology made from all dates, or why it failed: a date that cannot be read does not fail the ingest. */
-export async function renewClimatology(
-  root: Root,
-  now_ms: number,
-  log: Log,
-): Promise<Pick<IngestReport, 'climatology' | 'climatology_failure'>> {
-  try {
-    return { climatology: await refreshClimatology(root, now_ms, log), climatology_failure: null };
-  } catch (error) {
-    if (isTransient(error) || error instanceof RootLost || !(error instanceof PipelineError)) throw error;
-    log.warn('Climatology:Make:Failed', { reason: error.message });
-    return { climatology: null, climatology_failure: error.message };
-  }
+/** Writes that the climatology was made from simulated dates, or why it could not be; nothing while no date is closed. */
+export async function writeSimulatedClimatologyState(root: Root, now_ms: number, refreshed: Refreshed): Promise<void> {
+  if (datesToCount(root) === null) return;
+  const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
+  const state = stateAfter(before, CLIMATOLOGY_FEED, now_ms, climatologyFailure(refreshed));
+  await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
 }
 
-/** Writes that the climatology was made from simulated dates, or why it could not be. */
-export async function writeSimulatedClimatologyState(
-  root: Root,
-  now_ms: number,
-  failure: string | null,
-): Promise<void> {
-  const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
-  const state = stateAfter(before, CLIMATOLOGY_FEED, now_ms, failure);
-  await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
+function climatologyFailure({ failed }: Refreshed): string | null {
+  return failed.find(({ table }) => table === 'climatology')?.reason ?? null;
 }
 
 function itemsOf(files: readonly IngestedFile[]): Record<string, number> {

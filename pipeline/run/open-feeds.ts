@@ -5,7 +5,7 @@ import { openWebFeed, WEB_FEEDS } from '../feeds/web-feeds.ts';
 import { refreshClimatology } from '../forecast/derive-climatology.ts';
 import { datesToCount } from '../forecast/hail-dates.ts';
 import { modelFeed } from '../forecast/model-feed.ts';
-import { publishOutlook } from '../forecast/publish-outlook.ts';
+import { publishForecast } from '../forecast/publish-forecast.ts';
 import type { Log } from '../log.ts';
 import type { HttpOptions } from '../sources/http.ts';
 import { openWeb } from '../sources/http.ts';
@@ -32,34 +32,34 @@ export function openFeeds(config: Config, names: readonly string[], log: Log, ne
     ...WEB_FEEDS.map((feed) => openWebFeed(feed, web, addresses)),
     climatologyFeed(log),
     modelFeed(model.name, server, config.data_root, log),
-    outlookFeed(),
+    outlookFeed(log),
   ];
   return all.filter(({ name }) => names.includes(name));
 }
 
-/** The climatology, made from all published storm dates when it is due. */
+/** The climatology, made from all closed storm dates when it is due. */
 export function climatologyFeed(log: Log): Feed {
   return {
     ...CLIMATOLOGY_FEED,
     poll: async (now_ms) => ({
       publish: async (root) => {
         const made = await refreshClimatology(root, now_ms, log);
-        // A new root has no scans yet. A success would delay the next poll by a day.
+        // A success before the first date is closed would delay the next poll by a day.
         const failure =
-          datesToCount(root) === null ? 'climatology: no storm date is published, expected at least one' : null;
+          datesToCount(root) === null ? 'climatology: no storm date is closed, expected at least one' : null;
         return { failure, files: [], changed: made === null ? [] : ['climatology'] };
       },
     }),
   };
 }
 
-/** The seven-day outlook, made from the published outlooks, forecast and climatology. */
-export function outlookFeed(): Feed {
+/** The hours and days of the forecast, made again from what is published: the days move on with the clock. */
+export function outlookFeed(log: Log): Feed {
   return {
     ...OUTLOOK_FEED,
     poll: async (now_ms) => ({
       publish: async (root) => {
-        const changed = await publishOutlook(root, now_ms);
+        const changed = await publishForecast(root, now_ms, log);
         // A new root has no components yet. A success would delay the next poll by hours.
         const failure = changed === null ? 'outlook: none of its components is published, expected at least one' : null;
         return { failure, files: [], changed: changed ?? [] };

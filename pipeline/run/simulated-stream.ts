@@ -7,6 +7,7 @@ import type { Config } from '../config.ts';
 import { Conflict, isIsolated } from '../error.ts';
 import type { Schedule } from '../feeds/schedule.ts';
 import { readFeedStates } from '../feeds/schedule.ts';
+import { refreshForecast } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
@@ -16,7 +17,7 @@ import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import { forgetOldDates } from './forget-dates.ts';
-import { renewClimatology, writeSimulatedClimatologyState } from './ingest-source.ts';
+import { writeSimulatedClimatologyState } from './ingest-source.ts';
 import { publishSimulatedFeeds, publishSimulatedForecast, type SimulatedHours } from './simulated-weather.ts';
 
 /** Simulated weather that goes on with the clock. Its hours before the start are made first; after a pause, at most these are. */
@@ -118,9 +119,8 @@ export function simulatedSchedule(config: Config, weather: SimulatedWeather, log
       if (!isDue(forecast_ms, FORECAST_EVERY_MS)) return;
       forecast_ms = performance.now();
       await orWarn('simulated forecast', log, async () => {
-        const { climatology_failure } = await renewClimatology(root, config.now(), log);
-        await writeSimulatedClimatologyState(root, config.now(), climatology_failure);
-        await publishSimulatedForecast(root, weather.seed, config.now());
+        await publishSimulatedForecast(root, weather.seed, config.now(), log);
+        await writeSimulatedClimatologyState(root, config.now(), await refreshForecast(root, config.now(), log));
       });
       await forgetOldDates(root, SIMULATED_KEEP_DATES, config.now());
     },

@@ -7,7 +7,7 @@ import { type IngestedFiles, ingestFeedFiles } from '../feeds/ingest-files.ts';
 import { writeSimulatedStates } from '../feeds/schedule.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import { modelFeedName } from '../forecast/model-feed.ts';
-import { publishForecast } from '../forecast/publish-forecast.ts';
+import { publishModelHours } from '../forecast/publish-forecast.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
@@ -83,7 +83,7 @@ async function simulatedScanTimes(root: Root, from_ms: number): Promise<number[]
 }
 
 /** Publishes the hourly forecast of the simulated model, and the outlook made with it from the other published components. */
-export async function publishSimulatedForecast(root: Root, seed: number, now_ms: number): Promise<void> {
-  await publishForecast(root, 'hrrr', simulatedModelHours(plainsScenario(seed, WSR88D), now_ms), now_ms);
+export async function publishSimulatedForecast(root: Root, seed: number, now_ms: number, log: Log): Promise<void> {
+  await publishModelHours(root, 'hrrr', simulatedModelHours(plainsScenario(seed, WSR88D), now_ms), now_ms, log);
   await writeSimulatedStates(root, [modelFeedName('hrrr'), OUTLOOK_FEED], now_ms);
 }

@@ -2,6 +2,7 @@ import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
 import { isTransient, RootHeld } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
+import { refreshForecast } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import { type ReadPool, startReadPool } from '../scans/read.ts';
@@ -12,7 +13,6 @@ import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { openFeeds } from './open-feeds.ts';
 import { pollBucket } from './poll-bucket.ts';
-import { refreshDerived } from './refresh-derived.ts';
 import {
   SIMULATED_RAW_KEEP_DAYS,
   type SimulatedWeather,
@@ -98,13 +98,7 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
   const schedule = () =>
     source.kind === 'simulate'
       ? simulatedSchedule(config, source, log)
-      : startSchedule({
-          feeds: openFeeds(config, feeds, log, { signal }),
-          now,
-          log,
-          signal,
-          refreshDerived,
-        });
+      : startSchedule({ feeds: openFeeds(config, feeds, log, { signal }), now, log, signal, refresh: refreshForecast });
   try {
     await follow({ ...request, now, signal }, open, arrivals, schedule);
   } finally {

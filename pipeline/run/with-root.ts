@@ -1,11 +1,11 @@
 import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
+import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
 import { startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
-import { refreshDerived } from './refresh-derived.ts';
 
 /** Result of `work` on the data root, which is locked for it and closed in any case; the lock names the command. The catalogue follows. */
 export async function withRoot<T>(
@@ -31,7 +31,7 @@ interface SessionNeeds extends Pick<SessionSettings, 'log' | 'move_raw' | 'signa
   readonly threads: number;
 }
 
-/** Result of `work` in a session on the data root; derived tables are refreshed after it. */
+/** Result of `work` in a session on the data root; the climatology and the forecast are refreshed after it. */
 export function withSession<T>(
   config: Config,
   { command, threads, ...settings }: SessionNeeds,
@@ -44,7 +44,7 @@ export function withSession<T>(
       const readers = startReadPool(threads);
       try {
         const result = await work(root, openSession(root, readers, { ...config, ...settings, each_scan: false }));
-        await refreshDerived(root, config.now(), settings.log);
+        await refreshForecast(root, config.now(), settings.log);
         return result;
       } finally {
         await readers.close();

@@ -10,6 +10,7 @@ import { isInWindow, plainsScenario } from '../../pipeline/simulate/weather.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_HOUR, MS_PER_MIN, timestamp } from '../../schemas/time.ts';
+import { hourRows } from '../support/data/hour-rows.ts';
 import { compositeHour, SEVERE_MESH_MM, stormDays } from '../support/data/real-hours.ts';
 import { cellsNear, circlesOf, expectedCircles, filledCircles, usualCircles } from '../support/data/report-circles.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
@@ -95,7 +96,9 @@ const LOOK_MS = 6 * MS_PER_MIN;
 function simulatedEvening(): void {
   const scenario = plainsScenario(SEED, WSR88D);
   const hours = simulatedModelHours(scenario, EVENING_MS);
-  const found = hourlyForecast({ model: 'hrrr', hours, after: EVENING_MS, count: EVENING_HOURS, climatology: null });
+  const found = hourRows(
+    hourlyForecast({ model: 'hrrr', hours, after: EVENING_MS, count: EVENING_HOURS, climatology: null }),
+  );
   for (const rows of found) {
     const { valid_time } = rows[0] ?? { valid_time: Number.NaN };
     const storms = Array.from({ length: MS_PER_HOUR / LOOK_MS }, (_, k) => valid_time - k * LOOK_MS).flatMap(

@@ -3,6 +3,7 @@ import { cellHour } from '../../pipeline/forecast/model-cells.ts';
 import { readModelHour } from '../../pipeline/read/model-hour.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
+import { hourRows } from '../support/data/hour-rows.ts';
 import { type ModelFieldSpec, writeModelField } from '../support/data/model-file.ts';
 import { forecastCircles } from './forecast-circles.ts';
 import { timeOurs } from './peers.ts';
@@ -65,7 +66,7 @@ export async function forecast(): Promise<void> {
     const before = process.cpuUsage();
     const { hour } = readModelHour([{ bytes, subject: 'hour' }], claim);
     const hours = [cellHour(hour, CONUS_CELLS)];
-    rows = [...hourlyForecast({ model: 'hrrr', hours, after: RUN, count: 1, climatology: null })].flat().length;
+    rows = hourRows(hourlyForecast({ model: 'hrrr', hours, after: RUN, count: 1, climatology: null })).flat().length;
     const { user, system } = process.cpuUsage(before);
     cpu_ms = (user + system) / 1000;
   });

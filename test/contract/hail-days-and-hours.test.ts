@@ -2,8 +2,8 @@ import test, { type ExecutionContext } from 'ava';
 import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
 import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
-import { publishForecast } from '../../pipeline/forecast/publish-forecast.ts';
-import { publishOutlook } from '../../pipeline/forecast/publish-outlook.ts';
+import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
+import { silent } from '../../pipeline/log.ts';
 import { contradiction } from '../../pipeline/publish/verify-hours.ts';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
@@ -61,7 +61,7 @@ async function publishedRoot(t: ExecutionContext): Promise<string> {
     layerOf(2, '202604301730', '202605011200', '202605021200', '0.30', NOW_MS),
   ];
   await take(path, layers);
-  await onRoot(path, {}, ({ root }) => publishForecast(root, 'hrrr', LEADS.map(stormyHour), NOW_MS));
+  await onRoot(path, {}, ({ root }) => publishModelHours(root, 'hrrr', LEADS.map(stormyHour), NOW_MS, silent));
   return path;
 }
 
@@ -119,8 +119,8 @@ test('hours follow their day when experts change their mind, without a new run o
   const path = await publishedRoot(t);
   const later = layerOf(1, '202605010600', '202605011200', '202605021200', '0.05', NOW_MS);
   await take(path, [later]);
-  t.deepEqual(await onRoot(path, {}, ({ root }) => publishOutlook(root, NOW_MS)), ['forecast', 'outlook']);
+  t.deepEqual(await onRoot(path, {}, ({ root }) => publishForecast(root, NOW_MS, silent)), ['forecast', 'outlook']);
   t.deepEqual((await answersOf(t, path)).faults, []);
   t.deepEqual(await faultsOf(path), []);
-  t.deepEqual(await onRoot(path, {}, ({ root }) => publishOutlook(root, NOW_MS)), []);
+  t.deepEqual(await onRoot(path, {}, ({ root }) => publishForecast(root, NOW_MS, silent)), []);
 });

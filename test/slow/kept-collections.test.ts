@@ -8,7 +8,7 @@ import { openEngine } from '../../pipeline/duckdb.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
 import { filesBelow } from '../../pipeline/files.ts';
-import { publishOutlook } from '../../pipeline/forecast/publish-outlook.ts';
+import { publishForecast } from '../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../pipeline/log.ts';
 import { readRows } from '../../pipeline/publish/tables.ts';
 import { compactRoot, rebuildDate } from '../../pipeline/run/maintain-root.ts';
@@ -47,7 +47,7 @@ async function fill(path: string, storm_day_start_hour = 0): Promise<void> {
     const { files } = await ingestFeedFiles(root, WEB_FEEDS, FILES, { now_ms: NOW_MS, provenance: 'observed' });
     const refused = files.filter((file) => file.refused !== null || file.items === 0);
     if (refused.length > 0) throw new Error(`refused: ${JSON.stringify(refused)}`);
-    await publishOutlook(root, NOW_MS);
+    await publishForecast(root, NOW_MS, silent);
   });
 }
 

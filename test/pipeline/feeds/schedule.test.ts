@@ -14,12 +14,12 @@ import {
 import { warnings } from '../../../pipeline/feeds/warnings.ts';
 import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
+import { refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { outlookFeed } from '../../../pipeline/run/open-feeds.ts';
-import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { openWeb } from '../../../pipeline/sources/http.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -60,7 +60,7 @@ async function rig(t: ExecutionContext, names: readonly string[], server: WebSer
     now: () => NOW,
     log: openLog('silent', false),
     signal: stop.signal,
-    refreshDerived,
+    refresh: refreshForecast,
   });
   t.teardown(async () => {
     stop.abort();
@@ -341,7 +341,11 @@ test('a slow feed that fails is polled again within minutes, ever less often up 
 
 test('an outlook without any component counts as failed, so that it is tried again when they have come', async (t) => {
   const at = await rig(t, ['spc-outlooks'], await startWebServer(t));
-  const { failure } = await publishPoll(at.root, await pollFeed(outlookFeed(), NOW), openLog('silent', false));
+  const { failure } = await publishPoll(
+    at.root,
+    await pollFeed(outlookFeed(openLog('silent', false)), NOW),
+    openLog('silent', false),
+  );
   t.regex(failure ?? '', /none of its components is published/);
   t.is((await stateOf(at, 'outlook'))?.last_success_at, null);
 });

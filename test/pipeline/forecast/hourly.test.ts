@@ -17,6 +17,7 @@ import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_HOUR, scanTime } from '../../../schemas/time.ts';
+import { hourRows } from '../../support/data/hour-rows.ts';
 import { modelFile } from '../../support/data/model-file.ts';
 import { EVENING_MS } from '../../support/data/small-evening.ts';
 
@@ -53,7 +54,7 @@ function hourOf({ run_h, valid_h, dbz = 70, ship = 1, simulated = false, wide = 
 }
 
 function rowsOf(hours: readonly CellHour[], ask: Partial<Parameters<typeof hourlyForecast>[0]> = {}) {
-  return [...hourlyForecast({ model: 'hrrr', hours, after: EVENING_MS, count: 1, climatology: null, ...ask })];
+  return hourRows(hourlyForecast({ model: 'hrrr', hours, after: EVENING_MS, count: 1, climatology: null, ...ask }));
 }
 
 function stormy(hours: readonly CellHour[], ask: Partial<Parameters<typeof hourlyForecast>[0]> = {}) {
@@ -70,11 +71,6 @@ test('a row tells its model, its runs and who made them', (t) => {
   t.is(row.data_source, 'observed');
   t.is(row.geohash4, '9y6e');
   t.is(stormy([hourOf({ run_h: 0, valid_h: 1, simulated: true })]).data_source, 'simulated');
-});
-
-test('observed and simulated runs are never blended', (t) => {
-  const hours = [hourOf({ run_h: 0, valid_h: 1 }), hourOf({ run_h: -1, valid_h: 1, simulated: true })];
-  t.throws(() => rowsOf(hours), { message: /observed and simulated runs together, expected one kind/ });
 });
 
 test('hours begin with the first full one that ends after the instant, and end where the runs end', (t) => {

@@ -21,9 +21,8 @@ import { openModelDecoder } from '../../../pipeline/forecast/model-decoder.ts';
 import { fetchModelHour } from '../../../pipeline/forecast/model-download.ts';
 import { modelFeed } from '../../../pipeline/forecast/model-feed.ts';
 import { listModelFolder, readModelFolder } from '../../../pipeline/forecast/model-folder.ts';
-import { hourName, readModelHourCache, writeModelHourCache } from '../../../pipeline/forecast/model-hour-cache.ts';
-import { publishedReach, publishForecast } from '../../../pipeline/forecast/publish-forecast.ts';
-import { publishOutlook } from '../../../pipeline/forecast/publish-outlook.ts';
+import { hourName, readModelHours, writeModelHours } from '../../../pipeline/forecast/model-hours.ts';
+import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
@@ -86,7 +85,7 @@ test('the hours of a run are fetched by byte ranges and published, from the firs
   serveRun(server, RUN, [1, 2, 3]);
   const root = await opened(t);
   const { failure, changed } = await (await feedOf(server).poll(NOW)).publish(root);
-  t.deepEqual([failure, changed], [null, ['forecast']]);
+  t.deepEqual([failure, changed], [null, ['forecast', 'outlook']]);
   const rows = await forecastOf(root);
   t.deepEqual([...new Set(rows.map(({ valid_time }) => valid_time))].sort(), [
     RUN + 2 * MS_PER_HOUR,
@@ -173,7 +172,7 @@ test('the outlook follows from the forecast alone where nothing else is publishe
   const root = await opened(t);
   const at = early + 1.5 * MS_PER_HOUR;
   await (await feedOf(server).poll(at)).publish(root);
-  t.deepEqual(await publishOutlook(root, at), []);
+  t.deepEqual(await publishForecast(root, at, silent), []);
   const manifest = await readNewest(root.path, layout.collectionPartition('outlook'));
   const rows = await readRows<Outlook>(
     root.engine,
@@ -215,7 +214,7 @@ test('hours that came are published although the server fails at the next one, w
     response.writeHead(503).end();
     return true;
   });
-  t.deepEqual(changed, ['forecast']);
+  t.deepEqual(changed, ['forecast', 'outlook']);
   t.regex(failure ?? '', /server answers 503/);
 });
 
@@ -225,7 +224,7 @@ test('an hour whose index is an error page costs itself only, and is told', asyn
     response.writeHead(200).end('<html>Service Unavailable</html>\n');
     return true;
   });
-  t.deepEqual(changed, ['forecast']);
+  t.deepEqual(changed, ['forecast', 'outlook']);
   t.regex(failure ?? '', /line 1 is '<html>/);
 });
 
@@ -448,9 +447,14 @@ test('runs of 00, 06, 12 and 18 UTC reach 48 hours, all others 18', (t) => {
   t.deepEqual(['00', '05', '06', '12', '13', '18', '23'].map(at), [48, 18, 48, 48, 18, 48, 18]);
 });
 
-test('the runs of a blend are the last three, and the last three long ones', (t) => {
-  const runs = usefulRuns(Date.parse('2026-05-01T13:40:00Z')).map((run) => new Date(run).toISOString().slice(8, 13));
-  t.deepEqual(runs, ['01T13', '01T12', '01T11', '01T06', '01T00']);
+test('the runs of a blend are the last three, and the last three long ones; RRFS has fields of every third hour', (t) => {
+  const runs = (['hrrr', 'rrfs'] as const).map((model) =>
+    usefulRuns(Date.parse('2026-05-01T13:40:00Z'), model).map((run) => new Date(run).toISOString().slice(8, 13)),
+  );
+  t.deepEqual(runs, [
+    ['01T13', '01T12', '01T11', '01T06', '01T00'],
+    ['01T12', '01T09', '01T06', '01T00'],
+  ]);
 });
 
 const BUCKET_RUN = Date.parse('2026-05-01T18:00:00Z');
@@ -588,18 +592,20 @@ function hourOf(run_time: number, lead_h: number): CellHour {
   return {
     run_time,
     valid_time: run_time + lead_h * MS_PER_HOUR,
-    simulated: true,
+    simulated: false,
     covered,
     largest: { reflectivity_dbz: null, updraft_helicity_m2_s2: null, hail_mm, cape_j_kg: null, ship: null },
   };
 }
 
-/** Hours of a run, from a lead to a lead, by name. */
-function hoursOf(run_time: number, first_h: number, last_h: number): [string, CellHour][] {
-  return Array.from({ length: last_h - first_h + 1 }, (_, k) => [
-    hourName('hrrr', run_time, first_h + k),
-    hourOf(run_time, first_h + k),
-  ]);
+/** Hours of a run, from a lead to a lead. */
+function hoursOf(run_time: number, first_h: number, last_h: number): CellHour[] {
+  return Array.from({ length: last_h - first_h + 1 }, (_, k) => hourOf(run_time, first_h + k));
+}
+
+/** Latest valid time of the published forecast. */
+async function reachOf(root: Root): Promise<number> {
+  return Math.max(...(await forecastOf(root)).map(({ valid_time }) => valid_time));
 }
 
 async function openedCache(t: ExecutionContext): Promise<Root> {
@@ -618,9 +624,17 @@ function startedFeed({ url }: WebServer, { path }: Root) {
   return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, path, silent);
 }
 
+/** A model file without the production status of simulated messages: octet 20 of section 1, which follows 16 bytes. */
+function asObserved(file: Uint8Array): Buffer {
+  const bytes = Buffer.from(file);
+  for (let at = 0; at < bytes.length; at += Number(bytes.readBigUInt64BE(at + 8))) bytes[at + 16 + 19] = 0;
+  return bytes;
+}
+
 /** Puts an hour of a run on a server, under the name of a lead. */
 function serveHour({ answers }: WebServer, run_time: number, lead_h: number, as_lead_h = lead_h): string {
-  const { bytes, index } = modelFile(run_time, lead_h);
+  const { bytes: simulated, index } = modelFile(run_time, lead_h);
+  const bytes = asObserved(simulated);
   const { path } = modelFile(run_time, as_lead_h);
   answers.set(`/${path}.idx`, index);
   answers.set(`/${path}`, (request, response) => {
@@ -636,18 +650,18 @@ function files({ asked }: WebServer): string[] {
   return [...new Set(asked.filter((url) => url.endsWith('.grib2')))];
 }
 
-test('cached hours are read as they were written', async (t) => {
+test('stored hours are read as they were written', async (t) => {
   const root = await openedCache(t);
-  const hours = new Map([...hoursOf(RUN, 1, 2), ...hoursOf(LONG_RUN, 48, 48)]);
-  await writeModelHourCache(root, hours);
-  t.true(isDeepStrictEqual(await readModelHourCache(root.path, 'hrrr', silent), hours));
-  t.is((await readModelHourCache(root.path, 'rrfs', silent)).size, 0);
+  const hours = [...hoursOf(LONG_RUN, 48, 48), ...hoursOf(RUN, 1, 2)];
+  t.is(await readModelHours(root.path, silent), null);
+  await writeModelHours(root, 'hrrr', hours);
+  t.true(isDeepStrictEqual(await readModelHours(root.path, silent), { model: 'hrrr', hours }));
 });
 
 test('hours that are of no more use leave the disk', async (t) => {
   const root = await openedCache(t);
-  await writeModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
-  await writeModelHourCache(root, new Map(hoursOf(RUN, 3, 4)));
+  await writeModelHours(root, 'hrrr', hoursOf(RUN, 1, 3));
+  await writeModelHours(root, 'hrrr', hoursOf(RUN, 3, 4));
   t.deepEqual(readdirSync(join(root.path, layout.modelHours)), [
     'hrrr-20260501T190000Z-f003.gz',
     'hrrr-20260501T190000Z-f004.gz',
@@ -661,15 +675,15 @@ for (const [what, damage] of [
   ['of another version', (path: string) => rewrite(path, (bytes) => edited(bytes, '"version":1', '"version":9'))],
   ['of another hour', (path: string) => renameSync(path.replace('f002', 'f003'), path)],
 ] as const)
-  test(`a cached hour that is ${what} is left out and logged; the others stay`, async (t) => {
+  test(`a stored hour that is ${what} is left out and logged; the others stay`, async (t) => {
     const root = await openedCache(t);
-    await writeModelHourCache(root, new Map(hoursOf(RUN, 1, 3)));
-    damage(join(root.path, layout.modelHours, hourName('hrrr', RUN, 2)));
+    await writeModelHours(root, 'hrrr', hoursOf(RUN, 1, 3));
+    damage(join(root.path, layout.modelHours, hourName('hrrr', hourOf(RUN, 2))));
     const logged: string[] = [];
     const log: Log = { ...silent, warn: (event, { file }) => logged.push(`${event} ${file}`) };
-    const found = await readModelHourCache(root.path, 'hrrr', log);
-    t.false(found.has(hourName('hrrr', RUN, 2)));
-    t.true(isDeepStrictEqual(found.get(hourName('hrrr', RUN, 1)), hourOf(RUN, 1)));
+    const left = what === 'of another hour' ? [1] : [1, 3];
+    const hours = left.map((lead_h) => hourOf(RUN, lead_h));
+    t.true(isDeepStrictEqual(await readModelHours(root.path, log), { model: 'hrrr', hours }));
     t.deepEqual(logged, ['Model:Hour:Lost hrrr-20260501T190000Z-f002.gz']);
   });
 
@@ -685,18 +699,15 @@ test('a restart publishes as many hours ahead as there were before it, and fetch
   const server = await startWebServer(t);
   const root = await openedCache(t);
   serveHour(server, RUN, 2);
-  await writeModelHourCache(
-    root,
-    new Map([...hoursOf(RUN, 1, 1), ...hoursOf(RUN, 3, 18), ...hoursOf(LONG_RUN, 19, 48)]),
-  );
+  await writeModelHours(root, 'hrrr', [...hoursOf(RUN, 1, 1), ...hoursOf(RUN, 3, 18), ...hoursOf(LONG_RUN, 19, 48)]);
   const first = await (await startedFeed(server, root).poll(NOW)).publish(root);
-  t.deepEqual([first.failure, first.changed], [null, ['forecast']]);
-  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
+  t.deepEqual([first.failure, first.changed], [null, ['forecast', 'outlook']]);
+  t.is(await reachOf(root), LONG_RUN + 48 * MS_PER_HOUR);
   t.is(files(server).length, 1);
   server.asked.length = 0;
   const again = await (await startedFeed(server, root).poll(NOW)).publish(root);
   t.deepEqual([again.failure, again.changed, files(server)], [null, [], []]);
-  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
+  t.is(await reachOf(root), LONG_RUN + 48 * MS_PER_HOUR);
 });
 
 test('hours beyond the newest run come from the newest one that goes further, and no others of it are fetched', async (t) => {
@@ -705,29 +716,25 @@ test('hours beyond the newest run come from the newest one that goes further, an
   const far = [46, 47, 48].map((lead_h) => serveHour(server, LONG_RUN, lead_h));
   const near = serveHour(server, LONG_RUN, 5);
   // All that the newest run has is known, and of the long one all but its last hours and one that the newest run reaches too.
-  await writeModelHourCache(root, new Map([...hoursOf(RUN, 1, 18), ...hoursOf(LONG_RUN, 19, 45)]));
+  await writeModelHours(root, 'hrrr', [...hoursOf(RUN, 1, 18), ...hoursOf(LONG_RUN, 19, 45)]);
   await (await startedFeed(server, root).poll(NOW)).publish(root);
   t.deepEqual(files(server), far);
   t.false(files(server).includes(near));
-  t.is(await publishedReach(root, 'hrrr', true), LONG_RUN + 48 * MS_PER_HOUR);
+  t.is(await reachOf(root), LONG_RUN + 48 * MS_PER_HOUR);
 });
 
 test('a forecast that reaches less far than the published one says so until the hours are over that it lost', async (t) => {
   const server = await startWebServer(t);
   const root = await openedCache(t);
-  await publishForecast(
-    root,
-    'hrrr',
-    hoursOf(RUN, 1, 6).map(([, hour]) => hour),
-    NOW,
-  );
+  // A run that is too old to be blended reached further.
+  await publishModelHours(root, 'hrrr', hoursOf(Date.parse('2026-05-01T00:00:00Z'), 21, 48), NOW, silent);
   for (const lead_h of [1, 2, 3]) serveHour(server, RUN, lead_h);
   const feed = startedFeed(server, root);
   const failures = [];
   for (const _ of [1, 2]) failures.push((await (await feed.poll(NOW)).publish(root)).failure);
-  const lost = 'reaches to 2026-05-01T22:00:00Z, and reached to 2026-05-02T01:00:00Z before';
+  const lost = 'reaches to 2026-05-01T22:00:00Z, and reached to 2026-05-03T00:00:00Z before';
   t.deepEqual(failures, [lost, lost]);
-  t.is(await publishedReach(root, 'hrrr', true), RUN + 3 * MS_PER_HOUR);
+  t.is(await reachOf(root), RUN + 3 * MS_PER_HOUR);
 });
 
 test('an hour that came and cannot be used is named with every poll, and fetched once', async (t) => {
@@ -740,13 +747,13 @@ test('an hour that came and cannot be used is named with every poll, and fetched
   for (const _ of [1, 2]) failures.push((await (await feed.poll(NOW)).publish(root)).failure ?? '');
   for (const failure of failures) t.regex(failure, /t19z\.wrfsfcf03\.grib2/);
   t.is(server.asked.filter((url) => url === `${wrong}.idx`).length, 1);
-  t.is(await publishedReach(root, 'hrrr', true), RUN + 2 * MS_PER_HOUR);
+  t.is(await reachOf(root), RUN + 2 * MS_PER_HOUR);
 });
 
 test('an hour that cannot be used is named no more once a newer run reaches its time', async (t) => {
   const server = await startWebServer(t);
   const root = await openedCache(t);
-  await writeModelHourCache(root, new Map(hoursOf(LONG_RUN, 2, 3)));
+  await writeModelHours(root, 'hrrr', hoursOf(LONG_RUN, 2, 3));
   serveHour(server, LONG_RUN, 3, 4);
   const feed = startedFeed(server, root);
   t.regex((await (await feed.poll(NOW)).publish(root)).failure ?? '', /t18z\.wrfsfcf04\.grib2/);

@@ -7,7 +7,7 @@ import {
   hourlyDisaggregation,
   hourProbability,
 } from '../../../pipeline/forecast/diurnal-climatology.ts';
-import { hourColumns, type ModelRow } from '../../../pipeline/forecast/hour-columns.ts';
+import type { HourColumns } from '../../../pipeline/forecast/hourly.ts';
 import { firstOutlookDate, type OutlookInput, outlookMaker } from '../../../pipeline/forecast/outlook.ts';
 import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
@@ -353,28 +353,42 @@ test('hail itself comes before a combined value, and the shortest lead before an
 
 const START = Date.parse('2026-05-01T12:00:00Z');
 
-/** An hour of the model at 9y6e. */
-function modelRow(hour: number, model_probability: number | null, data_source: Provenance = 'observed'): ModelRow {
+/** An hour of the model at one cell. */
+function modelRow(
+  hour: number,
+  probability: number | null,
+  data_source: Provenance = 'observed',
+  cell = '9y6e',
+): HourColumns {
   const valid_time = START + (hour + 1) * MS_PER_HOUR;
   const facts = { model: 'hrrr', run_time: START, runs: '', valid_time, data_source } as const;
-  return { ...facts, geohash4: '9y6e', model_probability, model_size_mm: 30, ship: 0.5 };
+  const at = CONUS_CELLS.findIndex(({ geohash4 }) => geohash4 === cell);
+  const column = (value: number) => new Float64Array(CONUS_CELLS.length).fill(Number.NaN).fill(value, at, at + 1);
+  const covered = new Uint8Array(CONUS_CELLS.length).fill(1, at, at + 1);
+  return { facts, covered, probability: column(probability ?? Number.NaN), size_mm: column(30), ship: column(0.5) };
 }
 
 /** Rows of a cell, its model hours given. */
-function cellAt(geohash4: string, rows: readonly ModelRow[], input: Partial<OutlookInput> = {}) {
+function cellAt(geohash4: string, rows: readonly HourColumns[], input: Partial<OutlookInput> = {}) {
   const index = CONUS_CELLS.findIndex((cell) => cell.geohash4 === geohash4);
-  const whole = { now_ms: START, spc: [], hours: hourColumns(rows), climatology: null, ...input };
+  const whole = {
+    now_ms: START,
+    spc: [],
+    hours: rows.toSorted((a, b) => a.facts.valid_time - b.facts.valid_time),
+    climatology: null,
+    ...input,
+  };
   return outlookMaker(whole)(index);
 }
 
-const rowsAt = (geohash4: string, rows: readonly ModelRow[], input: Partial<OutlookInput> = {}): Outlook[] =>
+const rowsAt = (geohash4: string, rows: readonly HourColumns[], input: Partial<OutlookInput> = {}): Outlook[] =>
   cellAt(geohash4, rows, input).days;
 
 const CLIMATOLOGY = { monthly: () => 0.2, provenance: 'observed' } as const;
 const DAY_OF_HOURS = Array.from({ length: 24 }, (_, hour) => modelRow(hour, hour === 10 ? 0.4 : 0.01, 'simulated'));
 
 /** The published hours of a cell, by their place from 12 UTC on. */
-const publishedAt = (rows: readonly ModelRow[], input: Partial<OutlookInput> = {}, geohash4 = '9y6e') =>
+const publishedAt = (rows: readonly HourColumns[], input: Partial<OutlookInput> = {}, geohash4 = '9y6e') =>
   cellAt(geohash4, rows, input).hours;
 
 const asProbability = (pct: number | null = null) => Math.round(10 * (pct ?? Number.NaN)) / 1000;
@@ -392,7 +406,7 @@ test('hours are shifted to agree with the day of all components, and keep what t
 test('size, category and score follow from the shifted hour', (t) => {
   const quiet = layer({ label: null, probability_pct: null, geometry: null });
   const likely = layer({ label: '0.60', probability_pct: 60 });
-  const slight = DAY_OF_HOURS.map((row, k) => ({ ...row, model_probability: k < 12 ? 0.019 : 0 }));
+  const slight = DAY_OF_HOURS.map((_, k) => modelRow(k, k < 12 ? 0.019 : 0, 'simulated'));
   const [low] = publishedAt(slight, { spc: [quiet] });
   const [high] = publishedAt(slight, { spc: [likely] });
   t.like(low, { model_size_mm: 30, estimated_size_mm: null, risk_category: 'minimal' });
@@ -402,7 +416,7 @@ test('size, category and score follow from the shifted hour', (t) => {
 
 test('late on a running day the model speaks with the hours that are left, and where they are too few others do', (t) => {
   const now_ms = START + 20 * MS_PER_HOUR;
-  const left = DAY_OF_HOURS.slice(20).map((row) => ({ ...row, model_probability: 0.3 }));
+  const left = [20, 21, 22, 23].map((hour) => modelRow(hour, 0.3, 'simulated'));
   const quiet = layer({ label: null, probability_pct: null, geometry: null });
   const [day] = rowsAt('9y6e', left, { now_ms, spc: [quiet] });
   t.true((day?.hrrr_pct ?? 0) >= 30);
@@ -411,7 +425,7 @@ test('late on a running day the model speaks with the hours that are left, and w
 });
 
 test('hours are bounded by a day of SPC or of the climatology alone, and by none where no day is known', (t) => {
-  const first = DAY_OF_HOURS.slice(0, 3).map((row) => ({ ...row, model_probability: 0.3 }));
+  const first = [0, 1, 2].map((hour) => modelRow(hour, 0.3, 'simulated'));
   const quiet = layer({ label: null, probability_pct: null, geometry: null });
   t.is(publishedAt(first, { spc: [quiet] })[0]?.hail_probability, 0.01);
   const [day] = rowsAt('9y6e', first, { climatology: CLIMATOLOGY });
@@ -419,7 +433,7 @@ test('hours are bounded by a day of SPC or of the climatology alone, and by none
   t.is(publishedAt(first, { climatology: CLIMATOLOGY })[0]?.hail_probability, asProbability(day?.climo_pct));
   t.is(publishedAt(first)[0]?.hail_probability, 0.3);
   const monterrey = geohash(25.7, -100.3, 4);
-  const there = first.map((row) => ({ ...row, geohash4: monterrey }));
+  const there = [0, 1, 2].map((hour) => modelRow(hour, 0.3, 'simulated', monterrey));
   t.is(publishedAt(there, { spc: [quiet] }, monterrey)[0]?.hail_probability, 0.3);
 });
 

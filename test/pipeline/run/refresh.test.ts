@@ -7,22 +7,22 @@ import { readFeeds } from '../../../pipeline/commands/feeds.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { NotFound } from '../../../pipeline/error.ts';
 import { startSchedule } from '../../../pipeline/feeds/schedule.ts';
-import { publishOutlook } from '../../../pipeline/forecast/publish-outlook.ts';
+import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
+import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
+import { refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog, silent } from '../../../pipeline/log.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
-import { readRows } from '../../../pipeline/publish/tables.ts';
-import { refreshDerived } from '../../../pipeline/run/refresh-derived.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
-import { WHOLE_COLLECTION } from '../../../schemas/collections.ts';
+import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
-import { Forecast, forecast, outlook } from '../../../schemas/tables/forecast.ts';
-import { timestamp } from '../../../schemas/time.ts';
+import { forecast } from '../../../schemas/tables/forecast.ts';
+import { MS_PER_HOUR, timestamp } from '../../../schemas/time.ts';
 import { climatologyRow, publishClimatologyRows } from '../../support/data/climatology.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf } from '../../support/data/feeds.ts';
-import { forecastRows, publishForecast } from '../../support/data/model-rows.ts';
+import { forecastRows, publishForecast as publishForecastRows } from '../../support/data/model-rows.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
 import { NOW_MS, onRoot, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
@@ -154,8 +154,36 @@ const hailLayer = (hhmm: string, label: string) =>
 
 const takeOutlook = (path: string, hhmm: string, label: string) => publishFeeds(path, [hailLayer(hhmm, label)], NOW_MS);
 
-const makeOutlook = (path: string) => onRoot(path, {}, ({ root }) => publishOutlook(root, NOW_MS));
-const refresh = (path: string) => onRoot(path, {}, ({ root }) => refreshDerived(root, NOW_MS, silent));
+const makeOutlook = (path: string) => onRoot(path, {}, ({ root }) => publishForecast(root, NOW_MS, silent));
+const refresh = async (path: string) => {
+  const { changed, failed } = await onRoot(path, {}, ({ root }) => refreshForecast(root, NOW_MS, silent));
+  return { changed, failed };
+};
+
+const LAST_HOUR_MS = Math.floor(NOW_MS / MS_PER_HOUR) * MS_PER_HOUR;
+
+/** Publishes the first 24 hours of a model with the same strong storm everywhere, or none where it is over. */
+const giveHours = (path: string, run_time: number) =>
+  onRoot(path, {}, ({ root }) => {
+    const everywhere = (value: number) => new Float32Array(CONUS_CELLS.length).fill(value);
+    const hours = Array.from(
+      { length: 24 },
+      (_, k): CellHour => ({
+        run_time,
+        valid_time: run_time + (k + 1) * MS_PER_HOUR,
+        simulated: false,
+        covered: new Uint8Array(CONUS_CELLS.length).fill(1),
+        largest: {
+          reflectivity_dbz: everywhere(k === 4 ? 66 : 40),
+          updraft_helicity_m2_s2: everywhere(0),
+          hail_mm: null,
+          cape_j_kg: everywhere(2000),
+          ship: everywhere(1),
+        },
+      }),
+    );
+    return publishModelHours(root, 'hrrr', hours, NOW_MS, silent);
+  });
 
 /** A data root whose outlook follows from one outlook of the Storm Prediction Center and the climatology. */
 async function withOutlook(t: ExecutionContext): Promise<string> {
@@ -184,10 +212,6 @@ test('an outlook that was never made after its first input was published is foun
 for (const [input, change] of [
   ['spc-outlooks', (path: string) => takeOutlook(path, '2000', '0.30')],
   [
-    'forecast',
-    (path: string) => publishForecast(path, forecastRows({ geohash4: '9y68' }, '2026-05-02T00:00:00Z', 24), NOW_MS),
-  ],
-  [
     'climatology',
     (path: string) => publishClimatologyRows(path, [climatologyRow({ annual_severe: 0.4, severe_05: 0.2 })]),
   ],
@@ -198,11 +222,7 @@ for (const [input, change] of [
     const [fault = '', ...others] = await faultsOf(path);
     t.regex(fault, new RegExp(`table outlook was made from commit \\d of ${input}, expected \\d`));
     t.deepEqual(others, []);
-    t.deepEqual(
-      await refresh(path),
-      { changed: ['outlook'], failed: [] },
-      'hours that agree with their day stay as they are',
-    );
+    t.deepEqual(await refresh(path), { changed: ['outlook'], failed: [] });
     t.deepEqual(await faultsOf(path), []);
     const made = await readHead(path, PARTITION);
     t.deepEqual(await refresh(path), { changed: [], failed: [] });
@@ -238,10 +258,8 @@ async function claimMadeTogether(path: string): Promise<void> {
 
 test('hours that contradict their day are found by verify, with the cell, the hour and the day', async (t) => {
   const path = await withOutlook(t);
-  await publishForecast(path, forecastRows({ geohash4: '9y68' }, '2026-05-02T00:00:00Z', 24), NOW_MS);
-  await refresh(path);
   const rows = forecastRows({ geohash4: '9y68', hail_probability: 0.312 }, '2026-05-02T00:00:00Z', 24);
-  await publishForecast(path, rows, NOW_MS);
+  await publishForecastRows(path, rows, NOW_MS);
   await claimMadeTogether(path);
   const [fault = '', ...others] = await faultsOf(path);
   t.regex(
@@ -251,76 +269,23 @@ test('hours that contradict their day are found by verify, with the cell, the ho
   t.deepEqual(others, []);
 });
 
-test('an outlook whose days change beyond the forecast leaves its hours as they are published', async (t) => {
+test('hours and days made again from the same inputs are the same, whatever was published between', async (t) => {
   const path = await withOutlook(t);
-  const rows = forecastRows({ geohash4: '9y68', hail_probability: 0.02 }, '2026-05-04T00:00:00Z', 2);
-  await publishForecast(path, rows, NOW_MS);
-  await refresh(path);
-  const hours = await readHead(path, layout.collectionPartition('forecast'));
-  await takeOutlook(path, '2000', '0.30');
-  t.deepEqual((await refresh(path)).changed, ['outlook']);
-  t.deepEqual(await readHead(path, layout.collectionPartition('forecast')), hours);
+  t.deepEqual(await giveHours(path, LAST_HOUR_MS), ['forecast', 'outlook']);
+  const filesOf = async () => {
+    const lists = await Promise.all(
+      ['forecast', 'outlook'].map((name) => readNewest(path, layout.collectionPartition(name as 'forecast'))),
+    );
+    return lists.map((list) => list?.files.map(({ sha256 }) => sha256));
+  };
+  const made = await filesOf();
+  await takeOutlook(path, '2000', '0.02');
+  t.deepEqual((await refresh(path)).changed, ['forecast', 'outlook'], 'hours are shifted to agree with the day');
   t.deepEqual(await faultsOf(path), []);
-});
-
-test('an outlook that is made again from a shifted forecast is the same: the model is read as it was', async (t) => {
-  const path = await withOutlook(t);
-  await publishForecast(
-    path,
-    forecastRows({ geohash4: '9y68', hail_probability: 0.9 }, '2026-05-02T00:00:00Z', 24),
-    NOW_MS,
-  );
-  await refresh(path);
-  const [made] = (await readNewest(path, PARTITION))?.files ?? [];
-  await takeOutlook(path, '2000', '0.30');
-  await refresh(path);
-  t.not((await readNewest(path, PARTITION))?.files[0]?.sha256, made?.sha256);
   await takeOutlook(path, '2005', '0.15');
   await refresh(path);
-  t.is((await readNewest(path, PARTITION))?.files[0]?.sha256, made?.sha256);
+  t.deepEqual(await filesOf(), made);
   t.deepEqual(await faultsOf(path), []);
-});
-
-test("hours of a forecast of version 1 are the model's own: verify lets them be, and the next run shifts them", async (t) => {
-  const path = await withOutlook(t);
-  const row = Forecast.omit({ model_probability: true, model_size_mm: true });
-  const rows = forecastRows({ geohash4: '9y68', hail_probability: 0.9 }, '2026-05-02T00:00:00Z', 12);
-  const earlier = { ...forecast, row, schema_version: 1 };
-  const segment = { segment: WHOLE_COLLECTION, table: earlier, rows, provenance: 'observed' } as const;
-  await onRoot(path, {}, ({ root }) => root.publishUndated('forecast', [segment], NOW_MS));
-  // An earlier version made the outlook from them.
-  await claimMadeTogether(path);
-  t.deepEqual(await faultsOf(path), []);
-  t.deepEqual((await refresh(path)).changed, ['forecast', 'outlook']);
-  t.deepEqual((await refresh(path)).changed, []);
-  t.deepEqual(await faultsOf(path), []);
-  const [file] = (await readNewest(path, layout.collectionPartition('forecast')))?.files ?? [];
-  t.is(file?.schema_version, 2);
-  const [shifted] = await onRoot(path, {}, ({ root }) =>
-    readRows<Forecast>(root.engine, forecast, [join(path, file?.path ?? '')]),
-  );
-  t.is(shifted?.model_probability, 0.9);
-  t.true((shifted?.hail_probability ?? 1) < 0.9);
-});
-
-test('a list of an earlier version, which does not say what its table was made from, is no fault and is made again once', async (t) => {
-  const path = await withOutlook(t);
-  const head = await readHead(path, PARTITION);
-  for (const file of [layout.head(PARTITION), layout.manifest(PARTITION, head?.commit ?? 0)]) {
-    const { made_from, ...earlier } = JSON.parse(readFileSync(join(path, file), 'utf8'));
-    t.truthy(made_from);
-    writeFileSync(join(path, file), JSON.stringify(earlier));
-  }
-  t.deepEqual(await faultsOf(path), []);
-  await refresh(path);
-  t.deepEqual(Object.keys((await readHead(path, PARTITION))?.made_from?.[outlook.name] ?? {}).sort(), [
-    'climatology',
-    'forecast',
-    'spc-outlooks',
-  ]);
-  const commit = (await readHead(path, PARTITION))?.commit;
-  await refresh(path);
-  t.is((await readHead(path, PARTITION))?.commit, commit);
 });
 
 test('a climatology that was made before a terrain model was worked in is named as outdated', async (t) => {
@@ -349,7 +314,7 @@ test('a stream whose feeds bring nothing makes what an earlier run left undone, 
     now: () => NOW_MS,
     log: openLog('silent', false),
     signal: stop.signal,
-    refreshDerived,
+    refresh: refreshForecast,
   });
   await schedule.workOff(root);
   stop.abort();
@@ -358,7 +323,7 @@ test('a stream whose feeds bring nothing makes what an earlier run left undone, 
 
 test('a forecast whose hours are all over has no part in the outlook, and stops nothing', async (t) => {
   const path = await withOutlook(t);
-  await publishForecast(path, [], NOW_MS);
+  t.deepEqual(await giveHours(path, LAST_HOUR_MS - 30 * MS_PER_HOUR), ['forecast']);
   t.deepEqual(await refresh(path), { changed: [], failed: [] });
   t.deepEqual(await faultsOf(path), []);
 });

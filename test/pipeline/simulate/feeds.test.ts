@@ -20,6 +20,7 @@ import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import type { GroundReport, SpcOutlook, Warning } from '../../../schemas/tables/feeds.ts';
 import { COLLECTION_TABLES } from '../../../schemas/tables/index.ts';
 import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN } from '../../../schemas/time.ts';
+import { hourRows } from '../../support/data/hour-rows.ts';
 import { multiPolygonContains } from '../../support/data/polygons.ts';
 
 const NOW = Date.parse('2026-05-01T23:00:00Z');
@@ -191,7 +192,7 @@ test('two runs of 24 hours reach ahead, and each is a forecast of its own', (t) 
 test('simulated runs forecast hail where the simulated storms go, and little elsewhere', (t) => {
   const hours = simulatedModelHours(SCENARIO, NOW);
   const mean = (numbers: readonly number[]) => numbers.reduce((sum, p) => sum + p, 0) / numbers.length;
-  const hourly = [...hourlyForecast({ model: 'hrrr', hours, after: NOW, count: 6, climatology: null })];
+  const hourly = hourRows(hourlyForecast({ model: 'hrrr', hours, after: NOW, count: 6, climatology: null }));
   t.is(hourly.length, 6);
   for (const rows of hourly) {
     t.true(rows.length > 200 && rows.every(({ data_source }) => data_source === 'simulated'));

@@ -1,4 +1,4 @@
-import { DERIVED_CLIMATOLOGY, readInputVersions } from '../../../pipeline/publish/derived.ts';
+import { readInputVersions } from '../../../pipeline/publish/inputs.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { MONTHS } from '../../../schemas/risk.ts';
@@ -48,7 +48,7 @@ export function publishClimatologyRows(
   provenance: Provenance = 'observed',
 ): Promise<{ readonly file: PublishedFile }> {
   return onRoot(path, {}, async ({ root }) => {
-    const made_from = await readInputVersions(path, DERIVED_CLIMATOLOGY);
+    const made_from = await readInputVersions(path, 'climatology');
     const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
     const { files } = await root.publishUndated('static', [segment], NOW_MS);
     return { file: files[0] as PublishedFile };

@@ -6,6 +6,7 @@ import { roughDistanceKm } from '../../../schemas/geo/distance.ts';
 import { CONUS_CELLS, GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../../schemas/geo/geohash4.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
+import { hourRows } from './hour-rows.ts';
 
 /**
  * Severe hail reports of a mean year, 1955-2009: 4654, of 19 mm and more. Those of 25 mm and more have become as many since:
@@ -70,7 +71,7 @@ export function filledCircles(cells: Iterable<string>): number {
 export function circlesOf(hours: readonly CellHour[]): { readonly valid_time: number; readonly circles: number }[] {
   const after = Math.min(...hours.map(({ valid_time }) => valid_time)) - MS_PER_HOUR;
   const count = (Math.max(...hours.map(({ valid_time }) => valid_time)) - after) / MS_PER_HOUR;
-  return [...hourlyForecast({ model: 'hrrr', hours, after, count, climatology: null })].map((rows) => ({
+  return hourRows(hourlyForecast({ model: 'hrrr', hours, after, count, climatology: null })).map((rows) => ({
     valid_time: rows[0]?.valid_time ?? Number.NaN,
     circles: expectedCircles(rows),
   }));

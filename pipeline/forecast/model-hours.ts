@@ -5,7 +5,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { ForecastModel } from '../../schemas/tables/forecast.ts';
+import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { namesIn, replaceFile } from '../files.ts';
 import type { Log } from '../log.ts';
@@ -32,37 +32,46 @@ const gzipped = promisify(gzip);
 const gunzipped = promisify(gunzip);
 
 /** Name of the file of an hour, and its key in memory. */
-export function hourName(model: ForecastModel, run_time: number, lead_h: number): string {
+export function hourName(
+  model: ForecastModel,
+  { run_time, valid_time }: Pick<CellHour, 'run_time' | 'valid_time'>,
+): string {
+  const lead_h = (valid_time - run_time) / MS_PER_HOUR;
   return `${model}-${scanId(run_time)}-f${String(lead_h).padStart(3, '0')}.gz`;
 }
 
-/** Cached hours of a model, by name. An unreadable one is left out and fetched again. */
-export async function readModelHourCache(dataRoot: string, model: ForecastModel, log: Log) {
+/** The stored hours of a model; null when none is stored. An unreadable one is left out and logged. */
+export async function readModelHours(
+  dataRoot: string,
+  log: Log,
+): Promise<{ readonly model: ForecastModel; readonly hours: readonly CellHour[] } | null> {
   const folder = join(dataRoot, layout.modelHours);
-  const hours = new Map<string, CellHour>();
-  for (const name of await namesIn(folder)) {
-    if (!name.startsWith(`${model}-`) || !name.endsWith('.gz')) continue;
+  let model: ForecastModel | undefined;
+  const hours: CellHour[] = [];
+  for (const name of (await namesIn(folder)).filter((one) => one.endsWith('.gz')).sort()) {
     try {
       const hour = unpackHour(await gunzipped(await fs.readFile(join(folder, name))));
-      if (hourName(model, hour.run_time, (hour.valid_time - hour.run_time) / MS_PER_HOUR) !== name)
-        throw new Error('holds another hour than its name says');
-      hours.set(name, hour);
+      const found = FORECAST_MODELS.find((one) => hourName(one, hour) === name);
+      if (found === undefined) throw new Error('holds another hour than its name says');
+      model = found;
+      hours.push(hour);
     } catch (error) {
       log.warn('Model:Hour:Lost', { file: name, reason: error instanceof Error ? error.message : String(error) });
     }
   }
-  return hours;
+  return model === undefined ? null : { model, hours };
 }
 
-/** Writes the hours that are not yet on disk, and removes all other files. */
-export async function writeModelHourCache(root: Root, hours: ReadonlyMap<string, CellHour>): Promise<void> {
+/** Stores the hours of a model and removes all others. A file with the same content stays. */
+export async function writeModelHours(root: Root, model: ForecastModel, hours: readonly CellHour[]): Promise<void> {
   const folder = join(root.path, layout.modelHours);
-  const cached = new Set(await namesIn(folder));
+  const byName = new Map(hours.map((hour) => [hourName(model, hour), hour]));
+  const stored = new Set(await namesIn(folder));
   root.check();
-  for (const name of cached) if (!hours.has(name)) await fs.rm(join(folder, name), { force: true });
-  for (const [name, hour] of hours) {
-    if (cached.has(name)) continue;
+  for (const name of stored) if (!byName.has(name)) await fs.rm(join(folder, name), { force: true });
+  for (const [name, hour] of byName) {
     const content = await gzipped(packHour(hour), { level: 1 });
+    if (stored.has(name) && content.equals(await fs.readFile(join(folder, name)))) continue;
     root.check();
     await writing(join(folder, name), () => replaceFile(join(folder, name), content));
   }
