@@ -30,6 +30,7 @@ export interface StacFiles {
 
 interface Item {
   readonly id: string;
+  readonly title: string;
   readonly source: MixedProvenance;
   readonly bbox: Bbox;
   readonly start_ms: number;
@@ -104,7 +105,7 @@ function collectionOf(id: string, description: string, items: readonly Item[], f
       link('root', `${UP}${layout.stac}/catalog.json`),
       link('parent', `${UP}${layout.stac}/catalog.json`),
       { rel: 'license', href: NOAA_TERMS, type: 'text/html', title: 'Observed data: public domain, by NOAA' },
-      ...items.map((item) => link('item', `./${item.id}.json`, item.id)),
+      ...items.map((item) => link('item', `./${item.id}.json`, item.title)),
     ],
   };
 }
@@ -113,6 +114,7 @@ function itemOf(collection: string, key: string, listed: readonly ListedFile[]):
   const { head } = listed[0] as ListedFile;
   const files = listed.map(({ file }) => file);
   const id = key === collection ? key : `${collection}-${key}`;
+  const title = head.source === 'observed' ? key : `${key} (${head.source})`;
   const [start_ms, end_ms] = spanOf(head, key, files);
   const bbox = boxOf(files);
   const [west, south, east, north] = bbox;
@@ -132,6 +134,7 @@ function itemOf(collection: string, key: string, listed: readonly ListedFile[]):
     bbox,
     geometry: { type: 'Polygon', coordinates: [ring] },
     properties: {
+      title,
       datetime: null,
       start_datetime: timestamp(start_ms),
       end_datetime: timestamp(end_ms),
@@ -147,7 +150,7 @@ function itemOf(collection: string, key: string, listed: readonly ListedFile[]):
     ],
     assets: Object.fromEntries(files.map((one, k) => [files.length === 1 ? 'data' : `data-${k + 1}`, assetOf(one)])),
   };
-  return { id, source: head.source, bbox, start_ms, end_ms, file };
+  return { id, title, source: head.source, bbox, start_ms, end_ms, file };
 }
 
 function assetOf({ path, kind, bytes, sha256, rows, schema_version }: PublishedFile): object {
