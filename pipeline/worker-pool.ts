@@ -8,7 +8,7 @@ export interface WorkerPool<Request, Answer> {
   readonly close: () => Promise<void>;
 }
 
-export interface WorkerPoolOptions {
+interface WorkerPoolOptions {
   /** Name of one thread, for messages. */
   readonly name: string;
   readonly threads?: number;

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { detectionConfidence } from '../pipeline/detect/confidence.ts';
+import { detectionConfidence } from '../pipeline/detect/detections.ts';
 import { DAY_TYPE_PARAMETERS } from '../pipeline/simulate/weather.ts';
 import { detectionQuality } from '../schemas/geo/beam.ts';
 import { destination } from '../schemas/geo/distance.ts';

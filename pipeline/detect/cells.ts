@@ -9,6 +9,7 @@ import {
   companionAt,
   everyCompanion,
   type HailField,
+  NO_COMPANIONS,
   type ScanInput,
 } from '../grid.ts';
 import { type Labels, labelComponents, labelHail } from './label.ts';
@@ -39,14 +40,6 @@ export interface CellShape extends Readonly<Omit<Cell, OtherColumn>> {
   /** Pixel with the largest value, the first of equals: index into the HailField. */
   readonly peakIndex: number;
 }
-
-const NO_COMPANIONS: CompanionValues = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-};
 
 /**
  * Storm cells of one scan, ordered by first pixel: components >= 5 mm of at least 4 km2 that reach 15 mm. Large components are

@@ -9,7 +9,7 @@ const PIXEL_HEIGHT_KM = 1.1113;
 const PIXEL_WIDTH_KM = 1.1132;
 
 /** Area, position and ellipse of a group of pixels. */
-export interface Shape {
+interface Shape {
   readonly area_km2: number;
   /** Index into the field of the largest pixel, the first of equals. */
   readonly peakIndex: number;

@@ -1,8 +1,7 @@
 import type { Cell, Detection } from '../../schemas/tables/radar.ts';
 import type { CellShape } from './cells.ts';
 import type { Detections } from './detections.ts';
-import { type HailProbability, hailProbability, predictedSize } from './predict.ts';
-import { detectionPredictors } from './predictors.ts';
+import { detectionPredictors, type HailProbability, hailProbability, predictedSize } from './predict.ts';
 import type { ObjectMatch } from './probsevere.ts';
 
 /** Columns of a scan's cells besides their shape, each list in the order of the cells. */

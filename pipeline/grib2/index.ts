@@ -9,9 +9,16 @@
  * README.md lists the templates and the bounds. Damaged bytes are a BadInput that names file, message and section.
  */
 export { type Decoded, decodeField, MAX_POINTS, valueReader } from './decode.ts';
-export { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from './frame.ts';
 export { type GridDefinition, isFlipped, nearestPoint, placeOf, positionOf, stepsAt } from './grid.ts';
-export { type Field, parseGrib2 } from './message.ts';
+export {
+  END_BYTES,
+  type Field,
+  findMessage,
+  INDICATOR_BYTES,
+  isEndSection,
+  parseGrib2,
+  type Surface,
+  statedLength,
+} from './message.ts';
 export { PACKING_TEMPLATES, type Packing, type PackingLaw } from './packing.ts';
-export type { Surface } from './product.ts';
 export { sectionError } from './section.ts';

@@ -1,5 +1,5 @@
 /** A cut of a band grid with a border of empty squares around it: `width` x `height` squares, the border included. */
-export interface BandCut {
+interface BandCut {
   readonly width: number;
   readonly height: number;
   readonly bands: Uint8Array;
@@ -17,7 +17,7 @@ const SOUTH = 1;
 const WEST = 2;
 
 /** Work arrays of `traceBands`, reused for every cut that fits into them; all 0 between two cuts. */
-export interface Scratch {
+interface Scratch {
   /** Area of each square, counted from 1: a square belongs to its northern or western neighbour's, or begins a ring. */
   readonly areaOf: Int32Array;
   /** 1 for a square whose northern edge was walked along. */

@@ -1,6 +1,5 @@
 import { fillPolygons, type PixelRuns } from '../../schemas/geo/fill.ts';
 import { WHOLE_LATTICE } from '../../schemas/geo/lattice.ts';
-
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
@@ -10,8 +9,7 @@ import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { type StormPath, stormPaths } from '../storm-paths.ts';
 import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
-import type { PixelArea } from './pixel-tiles.ts';
-import { lineFeature, pointFeature, pyramid } from './pyramid.ts';
+import { lineFeature, type PixelArea, pointFeature, pyramid } from './pyramid.ts';
 
 /** Content of the daily archive: tiers and tracks of one storm date so far. */
 export interface DailyTilesContent {

@@ -1,9 +1,10 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature, FeatureCollection } from 'geojson';
-import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
+import GeoJSONVT, { type LegacyFeature, type LegacyTile } from 'geojson-vt';
+import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { type ArchiveTile, gzip } from '../../schemas/geo/pmtiles.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import { areaTiles, type PixelArea } from './pixel-tiles.ts';
+import { type PixelSet, type Ring, traceMultiPolygon } from '../../schemas/geo/rings.ts';
 
 export const MIN_ZOOM = 0;
 /** At this zoom a pixel of the grid is 117 tile units of 4096 wide; clients overzoom from here. */
@@ -78,4 +79,162 @@ export function pointFeature({ lon, lat }: Position, properties: Feature['proper
 export function lineFeature(line: readonly Position[], properties: Feature['properties']): Feature {
   const coordinates = line.map(({ lon, lat }) => [lon, lat]);
   return { type: 'Feature', properties, geometry: { type: 'LineString', coordinates } };
+}
+
+/** An area of whole pixels of the lattice, with its attributes. */
+export interface PixelArea {
+  readonly pixels: PixelSet;
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** Side of a tile in tile units, and its extent beyond each edge, so that outlines do not show there. */
+interface TileGrid {
+  readonly extent: number;
+  readonly buffer: number;
+}
+
+/** Column and row of a tile, or a position in tile units. */
+interface TilePlace {
+  readonly x: number;
+  readonly y: number;
+}
+
+interface AreaTile extends TilePlace {
+  readonly tile: LegacyTile;
+}
+
+/** From this zoom on a pixel of 0.01 degrees is at least three tile units wide and drawn without aggregation. */
+const PIXEL_ZOOM = 5;
+
+/**
+ * Areas of pixels as the polygons of the tiles of one zoom. Every polygon is valid in the integer coordinates of its tile, because
+ * it is traced from the pixels of the tile and not clipped. Below zoom 5, where a pixel is too small, squares of 2, 4, 8, … pixels
+ * with any pixel in them are drawn: an outline grows by less than the side of a square, and no pixel vanishes.
+ */
+function areaTiles(areas: readonly PixelArea[], zoom: number, grid: TileGrid): AreaTile[] {
+  const tiles = new Map<number, AreaTile>();
+  for (const { pixels, properties } of areas) {
+    const squares = squareGrid(zoom, grid);
+    for (const { x, y, rows, cols } of squaresByTile(pixels, squares)) {
+      const key = x * 2 ** MAX_ZOOM + y;
+      const found = tiles.get(key) ?? { x, y, tile: { features: [] } };
+      const origin = { x: x * grid.extent, y: y * grid.extent };
+      found.tile.features.push(feature({ rows, cols }, properties, squares, origin));
+      tiles.set(key, found);
+    }
+  }
+  return [...tiles.values()];
+}
+
+/** Squares of pixels at a zoom: their edges in tile units from the north-west corner of the world, and their tiles. */
+interface SquareGrid {
+  /** Pixels along a side of a square. */
+  readonly side: number;
+  /** Western edge of each column, and the eastern one of the last. */
+  readonly x: Int32Array;
+  /** Northern edge of each row, and the southern one of the last. */
+  readonly y: Int32Array;
+  /** First and last tile of each column and of each row. */
+  readonly west: Int32Array;
+  readonly east: Int32Array;
+  readonly north: Int32Array;
+  readonly south: Int32Array;
+}
+
+/** Cache by zoom: an outbreak has thousands of pixels in every scan. */
+const squareGrids = new Map<string, SquareGrid>();
+
+function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
+  const key = `${zoom} ${extent} ${buffer}`;
+  const known = squareGrids.get(key);
+  if (known !== undefined) return known;
+  const side = 2 ** Math.max(0, PIXEL_ZOOM - zoom);
+  const world = extent * 2 ** zoom;
+  const squares = (pixels: number) => ({ side, first: 0, count: Math.ceil(pixels / side) });
+  const x = columnEdges(squares(LATTICE.cols), world);
+  const y = rowEdges(squares(LATTICE.rows), world);
+  const tileOf = (unit: number) => Math.floor(unit / extent);
+  const first = (units: Int32Array) => units.map((unit) => tileOf(unit - buffer));
+  const last = (units: Int32Array) => units.subarray(1).map((unit) => tileOf(unit + buffer));
+  const made = { side, x, y, west: first(x), east: last(x), north: first(y), south: last(y) };
+  squareGrids.set(key, made);
+  return made;
+}
+
+interface TileSquares extends TilePlace {
+  readonly rows: number[];
+  readonly cols: number[];
+}
+
+/** Squares of pixels by tile; a square at an edge belongs to several tiles. */
+function squaresByTile(pixels: PixelSet, { side, west, east, north, south }: SquareGrid): Iterable<TileSquares> {
+  const tiles = new Map<number, TileSquares>();
+  const seen = new Set<number>();
+  for (let i = 0; i < pixels.rows.length; i++) {
+    const row = Math.floor(pixels.rows[i] / side);
+    const col = Math.floor(pixels.cols[i] / side);
+    if (side > 1) {
+      const square = row * LATTICE.cols + col;
+      if (seen.has(square)) continue;
+      seen.add(square);
+    }
+    for (let x = west[col]; x <= east[col]; x++)
+      for (let y = north[row]; y <= south[row]; y++) {
+        const key = x * 2 ** MAX_ZOOM + y;
+        let tile = tiles.get(key);
+        if (tile === undefined) {
+          tile = { x, y, rows: [], cols: [] };
+          tiles.set(key, tile);
+        }
+        tile.rows.push(row);
+        tile.cols.push(col);
+      }
+  }
+  return tiles.values();
+}
+
+function feature(
+  squares: PixelSet,
+  properties: PixelArea['properties'],
+  { x, y }: SquareGrid,
+  origin: TilePlace,
+): LegacyFeature {
+  const inTile = ([lon, lat]: readonly number[]): [number, number] => [
+    x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - origin.x,
+    y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] - origin.y,
+  ];
+  // Latitude grows to the north, tile units to the south: reversing gives the winding order of the format.
+  const ringOf = (ring: Ring) => ring.map(inTile).reverse();
+  return {
+    type: 3,
+    geometry: traceMultiPolygon(squares).flatMap((rings) => rings.map(ringOf)),
+    tags: { ...properties },
+  };
+}
+
+/** Squares of a lattice along one direction: `count` squares of `side` pixels from index `first` on. */
+interface SquareLine {
+  readonly side: number;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Western edge of each column of squares and the eastern edge of the last, in units of a world that is `world` units wide. */
+export function columnEdges(line: SquareLine, world: number): Int32Array {
+  return edges(line, (col) => world * ((LATTICE.west + col * LATTICE.step) / 360 + 0.5));
+}
+
+/** Northern edge of each row of squares and the southern edge of the last, in Web Mercator. */
+export function rowEdges(line: SquareLine, world: number): Int32Array {
+  return edges(line, (row) => world * mercator(LATTICE.north - row * LATTICE.step));
+}
+
+function edges({ side, first, count }: SquareLine, place: (pixel: number) => number): Int32Array {
+  return Int32Array.from({ length: count + 1 }, (_, k) => Math.round(place((first + k) * side)));
+}
+
+/** Web Mercator y of a latitude: 0 at the northern edge of the world, 1 at the southern. */
+function mercator(lat: number): number {
+  const sine = Math.sin((lat * Math.PI) / 180);
+  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI);
 }

@@ -4,9 +4,8 @@ import { REFLECTIVITY_COLORS } from '../../schemas/palette.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import type { Grid, UncoveredBlocks } from '../grid.ts';
-import { type BandGrid, bandGrid, coarser } from './band-grid.ts';
 import { bandLayerTile } from './band-layer.ts';
-import { bandTiles } from './band-tiles.ts';
+import { type BandGrid, bandGrid, bandTiles, coarser } from './band-tiles.ts';
 import { vectorLayer, writeArchive } from './metadata.ts';
 import { MIN_ZOOM } from './pyramid.ts';
 

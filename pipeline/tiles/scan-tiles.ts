@@ -7,8 +7,7 @@ import { timestamp } from '../../schemas/time.ts';
 import type { HailField, UncoveredBlocks } from '../grid.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead } from '../storm-paths.ts';
 import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
-import type { PixelArea } from './pixel-tiles.ts';
-import { lineFeature, pointFeature, pyramid } from './pyramid.ts';
+import { lineFeature, type PixelArea, pointFeature, pyramid } from './pyramid.ts';
 
 /** Content of the archive of one scan. */
 export interface ScanTilesContent {

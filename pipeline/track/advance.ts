@@ -1,21 +1,25 @@
-import { LATTICE } from '../../schemas/geo/lattice.ts';
-
+import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { MotionSource, TrackState } from '../../schemas/tables/radar.ts';
-import { MS_PER_MIN, scanId } from '../../schemas/time.ts';
+import { MS_PER_DAY, MS_PER_MIN, scanId, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { equivalentRadius, MATURE_SCANS, type Prediction } from './gate.ts';
 import { extendTrail, hindcast, motionShare } from './hindcast.ts';
 import { branchMotion, centroidVariance, firstMotion, type Motion, predictMotion, updateMotion } from './kalman.ts';
-import type { LiveTrack, LiveTracks, TrackPointShape } from './live-tracks.ts';
-import type { Vector } from './local-plane.ts';
-import { type CellAtPixel, cellAtPixel, maskOf } from './mask.ts';
+import {
+  growthRate,
+  type LiveTrack,
+  type LiveTracks,
+  nextTrend,
+  recentSizes,
+  STEADY,
+  type TrackPointShape,
+  trendWord,
+} from './live-tracks.ts';
 import { type Matches, matchParts, PARTING_VELOCITY_SD_KM_MIN, strength } from './match.ts';
-import { type Heading, headingOf, inRegion, type Mover, regionalVelocity, velocityOf } from './motion.ts';
+import { type Heading, headingOf, inRegion, type Mover, regionalVelocity, type Vector, velocityOf } from './motion.ts';
 import { partitionCells } from './partition-cells.ts';
-import type { CellPart, TrackCell } from './track-cell.ts';
-import { trackId } from './track-id.ts';
-import { growthRate, nextTrend, recentSizes, STEADY, trendWord } from './trend.ts';
+import { type CellAtPixel, type CellPart, cellAtPixel, maskOf, type TrackCell } from './track-cell.ts';
 
 /** Longest time that a track coasts through missing scans: ten minutes, and the half by which scans come early or late. */
 const COAST_MAX_MIN = 10.5;
@@ -332,4 +336,63 @@ function pointOf(
     parent_track_id: track.parent_track_id,
     merged_into,
   };
+}
+
+const MASK_64 = (1n << 64n) - 1n;
+
+/** Bijective hash of 64-bit numbers: one step of SplitMix64 (Steele et al. 2014). */
+function mix64(value: bigint): bigint {
+  let z = (value + 0x9e3779b97f4a7c15n) & MASK_64;
+  z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & MASK_64;
+  z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & MASK_64;
+  return z ^ (z >> 31n);
+}
+
+/**
+ * Identifier of the track that starts with a cell, or with a part of one that several tracks share: UTC date of its
+ * first scan and a base36 hash of the scan's time of day, the cell's index and the part's number, for example
+ * `20190610-2h9x0c1k4m7pq`. It depends on no later scan and on no setting. Different tracks never share an id: the hash is
+ * bijective up to a million cells per scan.
+ */
+export function trackId(first_scan_time: number, first_cell_index: number, part = 0): string {
+  const time_of_day = BigInt(first_scan_time % MS_PER_DAY);
+  const hash = mix64((time_of_day << 36n) | (BigInt(first_cell_index) << 16n) | BigInt(part));
+  return `${utcDate(first_scan_time).replaceAll('-', '')}-${hash.toString(36)}`;
+}
+
+/** A rectangle of the lattice that no radar covered. */
+interface Unseen {
+  readonly row_first: number;
+  readonly row_last: number;
+  readonly col_first: number;
+  readonly col_last: number;
+}
+
+/**
+ * Indices of the cells that the edge of the grid or of radar coverage cuts: a neighbour of one of their pixels was not observed. Such a
+ * cell may continue there, so its centroid stays behind when it leaves.
+ */
+export function cutCells(cells: readonly TrackCell[], window: Window, unseen: readonly Unseen[]): Set<number> {
+  const last_row = window.row0 + window.rows - 1;
+  const last_col = window.col0 + window.cols - 1;
+  const cut = new Set<number>();
+  cells.forEach(({ rows, cols }, index) => {
+    const near = unseen.filter((patch) => {
+      const [first, last] = [rows[0], rows[rows.length - 1]];
+      return patch.row_first <= last + 1 && patch.row_last >= first - 1;
+    });
+    const isCut = rows.some((row, i) => {
+      const col = cols[i];
+      if (row === window.row0 || row === last_row || col === window.col0 || col === last_col) return true;
+      return near.some(
+        (patch) =>
+          row >= patch.row_first - 1 &&
+          row <= patch.row_last + 1 &&
+          col >= patch.col_first - 1 &&
+          col <= patch.col_last + 1,
+      );
+    });
+    if (isCut) cut.add(index);
+  });
+  return cut;
 }

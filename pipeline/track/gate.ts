@@ -1,7 +1,7 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { centroidVariance, type Motion } from './kalman.ts';
 import type { LiveTrack } from './live-tracks.ts';
-import { offsetKm, type Vector } from './local-plane.ts';
+import { offsetKm, type Vector } from './motion.ts';
 
 /** Scans with a cell from which on a track is mature: its velocity is its own. */
 export const MATURE_SCANS = 3;

@@ -1,7 +1,7 @@
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import { kmPerDegree, type Vector } from './local-plane.ts';
-import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './mask.ts';
+import { kmPerDegree, type Vector } from './motion.ts';
+import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './track-cell.ts';
 
 /** Age of the oldest step of a trail: the middle lead of the nowcast. */
 const TRAIL_MAX_MIN = 30;

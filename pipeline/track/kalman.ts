@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import { addOffset, offsetKm, type Vector } from './local-plane.ts';
+import { addOffset, offsetKm, type Vector } from './motion.ts';
 
 /**
  * White-noise acceleration, km2/min3. Maximum likelihood on clean tracks of rain cores gives 0.017-0.020,

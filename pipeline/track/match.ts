@@ -3,9 +3,8 @@ import { assign } from './assignment.ts';
 import { type Body, centroidOf, equivalentRadius, mayContinue, type Prediction, reachKm } from './gate.ts';
 import { centroidVariance, mahalanobis2 } from './kalman.ts';
 import type { LiveTrack } from './live-tracks.ts';
-import { kmPerDegree, type Vector } from './local-plane.ts';
-import { cellAtPixel, maskPixels, sharedPixels } from './mask.ts';
-import type { CellPart } from './track-cell.ts';
+import { kmPerDegree, type Vector } from './motion.ts';
+import { type CellPart, cellAtPixel, maskPixels, sharedPixels } from './track-cell.ts';
 
 /** Overlap that makes a split or a merger, as a share of the object that appears or disappears. */
 const ANCESTRY_SHARE = 0.3;

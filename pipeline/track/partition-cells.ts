@@ -1,9 +1,15 @@
 import { colLon, pixelAreaKm2, rowLat } from '../../schemas/geo/lattice.ts';
 import { equivalentRadius, MATURE_SCANS, mayContinue, type Prediction } from './gate.ts';
-import type { Vector } from './local-plane.ts';
-import { offsetKm } from './local-plane.ts';
-import { type CellAtPixel, eachPixel, maskPixels, pixelKey, sharedPixels } from './mask.ts';
-import type { CellPart, TrackCell } from './track-cell.ts';
+import { offsetKm, type Vector } from './motion.ts';
+import {
+  type CellAtPixel,
+  type CellPart,
+  eachPixel,
+  maskPixels,
+  pixelKey,
+  sharedPixels,
+  type TrackCell,
+} from './track-cell.ts';
 
 /** A track claims a cell that covers this share of its moved mask. */
 const CLAIM_SHARE = 0.4;

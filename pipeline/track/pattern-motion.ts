@@ -1,7 +1,6 @@
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { type HailField, lowerBound } from '../grid.ts';
-import { kmPerDegree, type Vector } from './local-plane.ts';
-import { type Heading, headingOf, type Mover, medianVelocity } from './motion.ts';
+import { type Heading, headingOf, kmPerDegree, type Mover, medianVelocity, type Vector } from './motion.ts';
 
 /** Side of the blocks that are matched independently, pixels of 0.01 degrees. */
 const BLOCK_PX = 100;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { UsageError } from '../../pipeline/error.ts';
 import type { HailField } from '../../pipeline/grid.ts';
 import { hailField, readGrid } from '../../pipeline/read/mrms.ts';
-import { median } from '../../pipeline/track/median.ts';
+import { median } from '../../pipeline/track/motion.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { NOWCAST_LEADS } from '../../schemas/resources/nowcast.ts';
 import { MS_PER_MIN, timestamp, utcDate } from '../../schemas/time.ts';

@@ -1,7 +1,6 @@
 import KDBush from 'kdbush';
 import type { HailField } from '../../pipeline/grid.ts';
-import { kmPerDegree, type Vector } from '../../pipeline/track/local-plane.ts';
-import { type Mover, medianVelocity, velocityOf } from '../../pipeline/track/motion.ts';
+import { kmPerDegree, type Mover, medianVelocity, type Vector, velocityOf } from '../../pipeline/track/motion.ts';
 import { blockMotions } from '../../pipeline/track/pattern-motion.ts';
 import { boxAround } from '../../schemas/geo/around.ts';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';

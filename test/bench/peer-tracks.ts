@@ -1,9 +1,7 @@
 import { UsageError } from '../../pipeline/error.ts';
 import { equivalentRadius } from '../../pipeline/track/gate.ts';
-import { kmPerDegree, offsetKm, type Vector } from '../../pipeline/track/local-plane.ts';
-import { maskOf } from '../../pipeline/track/mask.ts';
-import { medianVelocity } from '../../pipeline/track/motion.ts';
-import type { TrackCell } from '../../pipeline/track/track-cell.ts';
+import { kmPerDegree, medianVelocity, offsetKm, type Vector } from '../../pipeline/track/motion.ts';
+import { maskOf, type TrackCell } from '../../pipeline/track/track-cell.ts';
 import type { ObjectFrame, ScoredPoint } from './track-scores.ts';
 
 /** What the two trackers call the columns that are needed: TINT, tobac, ours. */

@@ -1,7 +1,6 @@
 import { pixelsMoved } from '../../pipeline/track/hindcast.ts';
-import { kmPerDegree, offsetKm, type Vector } from '../../pipeline/track/local-plane.ts';
-import { eachPixel, type Mask } from '../../pipeline/track/mask.ts';
-import { median } from '../../pipeline/track/median.ts';
+import { kmPerDegree, median, offsetKm, type Vector } from '../../pipeline/track/motion.ts';
+import { eachPixel, type Mask } from '../../pipeline/track/track-cell.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
 
 /** Shortest track in the duration score. */

@@ -13,12 +13,9 @@ import {
   noLiveTracks,
   type TrackPointShape,
 } from '../../pipeline/track/live-tracks.ts';
-import type { Vector } from '../../pipeline/track/local-plane.ts';
-import { maskOf } from '../../pipeline/track/mask.ts';
-import { median } from '../../pipeline/track/median.ts';
-import { velocityOf } from '../../pipeline/track/motion.ts';
+import { median, type Vector, velocityOf } from '../../pipeline/track/motion.ts';
 import { patternMotion } from '../../pipeline/track/pattern-motion.ts';
-import type { TrackCell } from '../../pipeline/track/track-cell.ts';
+import { maskOf, type TrackCell } from '../../pipeline/track/track-cell.ts';
 import { LATTICE, latRow, lonCol, type Window } from '../../schemas/geo/lattice.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';

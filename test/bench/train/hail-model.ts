@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import type { HailModel } from '../../../pipeline/detect/hail-model.ts';
+import type { HailModel } from '../../../pipeline/detect/predict.ts';
 import { type SampleSource, type TrainingReport, type TrainingSample, trainModel } from './train-model.ts';
 
 /** Version of the fit and its material: 60 simulated evenings, and ProbSevere objects of two dates. */

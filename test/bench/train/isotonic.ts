@@ -1,4 +1,4 @@
-import type { Curve } from '../../../pipeline/detect/hail-model.ts';
+import type { Curve } from '../../../pipeline/detect/predict.ts';
 
 /** Range of the calibrated probabilities: never certainty. */
 const PROBABILITY_MIN = 0.005;

@@ -9,7 +9,7 @@ import {
   type Predictors,
   type Term,
   within,
-} from '../../../pipeline/detect/hail-model.ts';
+} from '../../../pipeline/detect/predict.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { MM_PER_INCH } from '../../../schemas/units.ts';
 import { fitCurve } from './isotonic.ts';

@@ -52,7 +52,11 @@ for (const [what, query, reason] of [
   ['SQL that is wrong', 'SELEC 1', /syntax error/],
   ['two statements', 'SELECT 1; SELECT 2', /found 2 statements, expected one query/],
   ['a statement that writes', "COPY (SELECT 1) TO 'ROOT/tables/x.csv'", /kind COPY, expected SELECT/],
-  ['EXPLAIN ANALYZE of a statement that writes', "EXPLAIN ANALYZE COPY (SELECT 1) TO 'ROOT/tables/x.csv'", /expected SELECT/],
+  [
+    'EXPLAIN ANALYZE of a statement that writes',
+    "EXPLAIN ANALYZE COPY (SELECT 1) TO 'ROOT/tables/x.csv'",
+    /expected SELECT/,
+  ],
   ['a change of settings', 'SET enable_external_access = true', /kind SET, expected SELECT/],
   ['a file outside of the tables', "FROM read_text('/etc/passwd')", /disabled|not allowed|Permission/i],
   ['a file of the root outside of the tables', "FROM read_text('ROOT/root.json')", /disabled|not allowed|Permission/i],

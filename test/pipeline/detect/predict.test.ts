@@ -4,12 +4,19 @@ import test from 'ava';
 import fc from 'fast-check';
 import weights from '../../../data/reference/hail-model.json' with { type: 'json' };
 import { type CellShape, findCells, findObjects } from '../../../pipeline/detect/cells.ts';
-import { detectionConfidence, type Evidence } from '../../../pipeline/detect/confidence.ts';
-import { findDetections } from '../../../pipeline/detect/detections.ts';
-import { FEATURES, type HailModel, modelProbability, type Predictors } from '../../../pipeline/detect/hail-model.ts';
+import { detectionConfidence, type Evidence, findDetections } from '../../../pipeline/detect/detections.ts';
 import { emptyDetectionHistory } from '../../../pipeline/detect/history.ts';
-import { cellProbability, hailProbability, predictedSize } from '../../../pipeline/detect/predict.ts';
-import { cellPredictors, detectionPredictors } from '../../../pipeline/detect/predictors.ts';
+import {
+  cellPredictors,
+  cellProbability,
+  detectionPredictors,
+  FEATURES,
+  type HailModel,
+  hailProbability,
+  modelProbability,
+  type Predictors,
+  predictedSize,
+} from '../../../pipeline/detect/predict.ts';
 import { matchObjects, type ObjectMatch } from '../../../pipeline/detect/probsevere.ts';
 import { placeQuality } from '../../../pipeline/detect/quality.ts';
 import type { HailField, ScanInput } from '../../../pipeline/grid.ts';

@@ -140,12 +140,7 @@ for (const [title, bytes, claim, reason] of [
     { ...CLAIM, valid_time: EVENING_MS },
     /valid at 2026-05-02T01:00:00Z, expected 2026-05-01T22:00:00Z/,
   ],
-  [
-    'an end in the middle of a message',
-    FILE.bytes.subarray(0, -100),
-    CLAIM,
-    /expected at most the \d+ that are there/,
-  ],
+  ['an end in the middle of a message', FILE.bytes.subarray(0, -100), CLAIM, /expected at most the \d+ that are there/],
   [
     'an html page',
     Buffer.from('<!DOCTYPE html><html><body>busy</body></html>'),

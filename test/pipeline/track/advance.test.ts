@@ -1,12 +1,20 @@
 import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
-import { advanceTracks, type TrackScan, type TrackStep } from '../../../pipeline/track/advance.ts';
-import { type LiveTracks, noLiveTracks, type TrackPointShape } from '../../../pipeline/track/live-tracks.ts';
-import { offsetKm } from '../../../pipeline/track/local-plane.ts';
+import { advanceTracks, type TrackScan, type TrackStep, trackId } from '../../../pipeline/track/advance.ts';
+import {
+  growthRate,
+  type LiveTracks,
+  nextTrend,
+  noLiveTracks,
+  recentSizes,
+  type SizeAt,
+  STEADY,
+  type TrackPointShape,
+  trendWord,
+} from '../../../pipeline/track/live-tracks.ts';
+import { offsetKm } from '../../../pipeline/track/motion.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { trackId } from '../../../pipeline/track/track-id.ts';
-import { growthRate, nextTrend, recentSizes, type SizeAt, STEADY, trendWord } from '../../../pipeline/track/trend.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { TrackPoint, type Trend } from '../../../schemas/tables/radar.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';

@@ -5,9 +5,15 @@ import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { assign } from '../../../pipeline/track/assignment.ts';
 import type { Prediction } from '../../../pipeline/track/gate.ts';
 import { noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { cellAtPixel, maskOf, maskPixels, sharedPixels } from '../../../pipeline/track/mask.ts';
 import { partitionCells } from '../../../pipeline/track/partition-cells.ts';
-import type { CellPart, TrackCell } from '../../../pipeline/track/track-cell.ts';
+import {
+  type CellPart,
+  cellAtPixel,
+  maskOf,
+  maskPixels,
+  sharedPixels,
+  type TrackCell,
+} from '../../../pipeline/track/track-cell.ts';
 import { csi, type ObjectFrame, overlapAt } from '../../bench/track-scores.ts';
 import { draw, drawTenths } from '../../support/data/draw.ts';
 import { START } from '../../support/data/parting.ts';

@@ -1,7 +1,6 @@
 import test from 'ava';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
-import { advanceTracks } from '../../../pipeline/track/advance.ts';
-import { cutCells } from '../../../pipeline/track/edge.ts';
+import { advanceTracks, cutCells } from '../../../pipeline/track/advance.ts';
 import { type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { disc } from '../../support/data/parting.ts';

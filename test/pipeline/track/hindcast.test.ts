@@ -1,6 +1,6 @@
 import test from 'ava';
 import { extendTrail, hindcast, motionShare, type TrailStep } from '../../../pipeline/track/hindcast.ts';
-import { cellAtPixel, maskOf } from '../../../pipeline/track/mask.ts';
+import { cellAtPixel, maskOf } from '../../../pipeline/track/track-cell.ts';
 import { START } from '../../support/data/parting.ts';
 import { square } from '../../support/data/square.ts';
 

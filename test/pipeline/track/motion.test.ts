@@ -8,8 +8,15 @@ import {
   predictMotion,
   updateMotion,
 } from '../../../pipeline/track/kalman.ts';
-import { addOffset, kmPerDegree, offsetKm } from '../../../pipeline/track/local-plane.ts';
-import { headingOf, medianVelocity, regionalVelocity, velocityOf } from '../../../pipeline/track/motion.ts';
+import {
+  addOffset,
+  headingOf,
+  kmPerDegree,
+  medianVelocity,
+  offsetKm,
+  regionalVelocity,
+  velocityOf,
+} from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { rowLat } from '../../../schemas/geo/lattice.ts';

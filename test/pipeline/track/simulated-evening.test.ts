@@ -7,8 +7,7 @@ import { type StormState, stormAt, stormsBetween } from '../../../pipeline/simul
 import { plainsScenario, type Scenario } from '../../../pipeline/simulate/weather.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
 import { type LiveTrack, type LiveTracks, noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
-import { offsetKm } from '../../../pipeline/track/local-plane.ts';
-import { median } from '../../../pipeline/track/median.ts';
+import { median, offsetKm } from '../../../pipeline/track/motion.ts';
 import { patternMotion } from '../../../pipeline/track/pattern-motion.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { trackCells } from '../../support/data/track-cells.ts';

@@ -1,8 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
-import type { Vector } from '../../../pipeline/track/local-plane.ts';
-import { velocityOf } from '../../../pipeline/track/motion.ts';
+import { type Vector, velocityOf } from '../../../pipeline/track/motion.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
 import { fillPolygons } from '../../../schemas/geo/fill.ts';
 import { colLon, LATTICE, pixelAreaKm2, rowLat } from '../../../schemas/geo/lattice.ts';
