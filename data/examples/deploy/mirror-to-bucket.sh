@@ -5,7 +5,6 @@
 # has is deleted once it has been missing for two hours.
 set -eu
 root=$1 remote=$2 state=$3
-grace_min=${GRACE_MIN:-120}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$state"
@@ -47,7 +46,7 @@ rclone copyto --checksum "$work/current.json" "$remote/current.json"
 list_files "$root" >"$work/published"
 list_files "$remote" | LC_ALL=C comm -13 "$work/published" - >"$work/missing"
 if [ -f "$state/missing" ]; then
-  [ -n "$(find "$state/missing" -mmin "+$grace_min")" ] || exit 0
+  [ -n "$(find "$state/missing" -mmin +120)" ] || exit 0
   LC_ALL=C comm -12 "$state/missing" "$work/missing" >"$work/delete"
   if [ -s "$work/delete" ]; then rclone delete --files-from-raw "$work/delete" "$remote"; fi
 fi
