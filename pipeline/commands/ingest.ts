@@ -1,17 +1,16 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { EXIT } from '../../schemas/command-line.ts';
+import { counted, EXIT, grouped } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { openLog, silent } from '../log.ts';
 import { openPublishedDates } from '../publish/published-dates.ts';
-import { listSpan, utcSpan } from '../run/bucket-span.ts';
-import { type IngestSource, ingestSource } from '../run/ingest-source.ts';
+import { type IngestReport, type IngestSource, ingestSource } from '../run/ingest-source.ts';
+import { listSpan, utcSpan } from '../scans/bucket-span.ts';
 import { type PlannedScan, planIngest } from '../scans/ingest.ts';
 import { listFolder } from '../sources/folder.ts';
 import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
-import { ingestText } from './ingest-text.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 type PlannedSource = Exclude<IngestSource, { kind: 'simulate' }>;
@@ -80,8 +79,8 @@ Examples:
       process.stdout.write(
         options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source, settings.data_root),
       );
-      // The files that could be fetched are published, but some are missing.
-      if (report.missing_files.length > 0) process.exitCode = EXIT.failure;
+      // Files that are here are published; missing ones, and a run without any usable file, are a failure.
+      if (report.missing_files.length > 0 || isUseless(report)) process.exitCode = EXIT.failure;
     });
 }
 
@@ -121,4 +120,52 @@ function sourceOf(options: Options): IngestSource {
     return { kind: word, date: options.date, products: options.products ?? SCAN_PRODUCTS };
   }
   return { kind: word, seed: options.seed, hours: options.hours };
+}
+
+/** True when every file of a run was rejected. */
+function isUseless({ run }: IngestReport): boolean {
+  return run.rejected.length > 0 && run.scans + run.redone + run.skipped + run.unused === 0;
+}
+
+/** Result of an ingest in lines for people. */
+function ingestText(report: IngestReport, { kind }: IngestSource, data_root: string): string {
+  const { run, published, dates, feed_items, model_hours, seconds } = report;
+  const simulated = report.source === 'simulated';
+  const redone = run.redone > 0 ? `, ${grouped(run.redone)} made again` : '';
+  const lines = [
+    run.scans + run.redone === 0
+      ? `Nothing to do: ${nothingToDo(kind, run)}.`
+      : `Published ${counted(run.scans, simulated ? 'simulated scan' : 'scan')}${redone} in ${seconds} s.`,
+  ];
+  if (published.scans > 0)
+    lines.push(
+      `${dates.join(', ')}${simulated ? ' (SIMULATED, not observed)' : ''}: ${counted(published.scans, 'scan')}, ${counted(published.detections, 'detection')}, ${counted(published.cells, 'storm cell')} under ${data_root}`,
+    );
+  const others = Object.entries(feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
+  if (model_hours > 0) others.push(counted(model_hours, 'model hour'));
+  if (others.length > 0) lines.push(`Also ${others.join(', ')}.`);
+  const reasonOf = ({ file, reason }: { readonly file: string; readonly reason: string }) => `${file}: ${reason}`;
+  const lists: readonly (readonly [string, readonly string[]])[] = [
+    ['rejected, with its reason in inbox/rejected', run.rejected.map(reasonOf)],
+    ['could not be fetched; the same command fetches what is missing', report.missing_files.map(reasonOf)],
+    [
+      'left for a later run',
+      [...run.postponed.map(reasonOf), ...report.unreadable_files.map(({ key, reason }) => `${key}: ${reason}`)],
+    ],
+    ['of feeds not used', report.feed_failures.map(({ name, reason }) => `${name}: ${reason}`)],
+    ['not recognised by name', report.unknown_files],
+  ];
+  for (const [outcome, files] of lists)
+    if (files.length > 0)
+      lines.push(`${counted(files.length, 'file')} ${outcome}:`, ...files.slice(0, 5).map((file) => `  ${file}`));
+  if (published.scans > 0) lines.push('Next: make serve');
+  return `${lines.join('\n')}\n`;
+}
+
+function nothingToDo(kind: IngestSource['kind'], { skipped, postponed, rejected }: IngestReport['run']): string {
+  const all = postponed.length > 0 ? 'every scan that can be made now is' : 'all of them';
+  if (skipped > 0 && kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
+  if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
+  if (rejected.length > 0) return 'no file can be used';
+  return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
 }

@@ -1,8 +1,10 @@
 import { Command } from 'commander';
 import { counted } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
-import { openLog } from '../log.ts';
-import { rebuildDate } from '../run/maintain-root.ts';
+import { NotFound } from '../error.ts';
+import { type Log, openLog } from '../log.ts';
+import { withSession } from '../run/with-root.ts';
+import type { RunSummary } from '../scans/ingest.ts';
 import { calendarDate, readerThreads } from './arguments.ts';
 
 interface Options {
@@ -30,4 +32,18 @@ export function rebuildCommand(config: () => Config): Command {
           : `Made ${counted(run.redone + run.scans, 'scan')} of ${run.dates.join(', ')} again.\n`,
       );
     });
+}
+
+/** Makes every scan of a storm date again from the archive and finishes the date; NotFound when it has no published scan. */
+export function rebuildDate(
+  config: Config,
+  { storm_date, threads, log }: { readonly storm_date: string; readonly threads: number; readonly log: Log },
+): Promise<RunSummary> {
+  return withSession(config, { command: 'rebuild', threads, move_raw: false, log }, async (root, session) => {
+    if ((root.heads.get(storm_date)?.scan_count ?? 0) === 0)
+      throw new NotFound('rebuild', storm_date, `has no published scans under ${config.data_root}`);
+    const run = await session.rebuild(storm_date);
+    await session.finishDates();
+    return run;
+  });
 }

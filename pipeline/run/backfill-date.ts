@@ -11,12 +11,12 @@ import type { Log } from '../log.ts';
 import { readDateRejection } from '../publish/adopt.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
+import { fetchSpan, type GatheredFiles, isInSpan, listSpan } from '../scans/bucket-span.ts';
 import { readRejections, withoutKnown } from '../sources/archive.ts';
 import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { planScans } from '../sources/plan.ts';
-import { fetchSpan, type GatheredFiles, isInSpan, listSpan } from './bucket-span.ts';
 import { withSession } from './with-root.ts';
 
 /** Scans from this long before a date are made first: older tracks at its beginning are rare. */

@@ -7,11 +7,10 @@ import { datesToCount } from '../forecast/hail-dates.ts';
 import { type Refreshed, refreshForecast } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { type DatesSummary, summarize } from '../publish/summary.ts';
+import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket-span.ts';
 import type { RunSummary } from '../scans/ingest.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from './bucket-span.ts';
 import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from './folder-feeds.ts';
 import { CLIMATOLOGY_FEED } from './open-feeds.ts';
 import { publishSimulatedFeeds, publishSimulatedForecast, simulateHours } from './simulated-weather.ts';
@@ -43,7 +42,7 @@ export interface IngestReport {
   readonly dates: readonly string[];
   readonly run: RunSummary;
   /** Content of these dates after the run. */
-  readonly published: DatesSummary;
+  readonly published: { readonly scans: number; readonly detections: number; readonly cells: number };
   /** Storm dates whose data of the other kind was unpublished. */
   readonly replaced: readonly string[];
   readonly missing_files: GatheredFiles['missing'];
@@ -93,7 +92,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       source: heads[0]?.provenance ?? null,
       dates,
       run,
-      published: await summarize(root, dates),
+      published: await countPublished(root, dates),
       replaced,
       unknown_files: found?.unknown ?? unknown,
       missing_files: missing,
@@ -119,6 +118,18 @@ export async function writeSimulatedClimatologyState(root: Root, now_ms: number,
 
 function climatologyFailure({ failed }: Refreshed): string | null {
   return failed.find(({ table }) => table === 'climatology')?.reason ?? null;
+}
+
+/** Rows of some storm dates, as their manifests count them. */
+async function countPublished(root: Root, dates: readonly string[]): Promise<IngestReport['published']> {
+  const counts = { scans: 0, detections: 0, cells: 0 };
+  for (const date of dates) {
+    const manifest = await root.manifest(date);
+    counts.scans += manifest?.scans.length ?? 0;
+    for (const { table, rows } of manifest?.files ?? [])
+      if (table === 'detections' || table === 'cells') counts[table] += rows;
+  }
+  return counts;
 }
 
 function itemsOf(files: readonly IngestedFile[]): Record<string, number> {

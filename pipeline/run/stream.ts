@@ -5,6 +5,7 @@ import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import { openRoot, type Root } from '../publish/root.ts';
+import { pollBucket } from '../scans/poll-bucket.ts';
 import { type ReadPool, startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
@@ -12,7 +13,6 @@ import { pause } from '../sources/http.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { openFeeds } from './open-feeds.ts';
-import { pollBucket } from './poll-bucket.ts';
 import {
   SIMULATED_RAW_KEEP_DAYS,
   type SimulatedWeather,

@@ -12,7 +12,6 @@ import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/commi
 import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';
 import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/publish/segment.ts';
-import { summarize } from '../../../pipeline/publish/summary.ts';
 import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../../../pipeline/publish/tables.ts';
 import { dayMaxRows, emptyDayMaximum, type ScanOfDay, updateDayMaximum } from '../../../pipeline/swath/accumulate.ts';
 import { columns, type Table } from '../../../schemas/columns.ts';
@@ -344,18 +343,6 @@ test('only new rows and rows made again from raw files move the ingest time of a
     await session.ingest(filesOf(scans.slice(-1)));
   });
   for (const date of [FIRST, LAST]) t.deepEqual(await timesOf(date), [timestamp(clock(5)), timestamp(clock(5))]);
-});
-
-test('a summary tells counts of scans and rows first and what they take on the disk last', async (t) => {
-  const [scan] = await scansBetween('00:00', '00:04');
-  const summary = await onRoot(await scratch(t), {}, async ({ root, session }) => {
-    await session.ingest(scan?.files ?? []);
-    return await summarize(root, [...root.heads.keys()]);
-  });
-  t.is(summary.scans, 1);
-  t.deepEqual(Object.keys(summary), [
-    ...['scans', 'detections', 'cells', 'most_hail', 'tracks', 'tiers_mm', 'max_size_mm', 'files', 'bytes'],
-  ]);
 });
 
 /** Blocks of two rows, as runs that may touch. */
