@@ -26,7 +26,7 @@ import { ApiError } from './errors.ts';
  */
 export type SqlParameter = string | number | boolean | null | readonly string[];
 
-/** Values of each column of a result, by name: numbers, texts, booleans or null; DATE and TIMESTAMP as epoch milliseconds. */
+/** Values of each column of a result, by name: numbers, texts, booleans or null; DATE and TIMESTAMPTZ as epoch milliseconds. */
 type Columns<Name extends string = string> = Readonly<Record<Name, readonly unknown[]>>;
 
 /** Values of each DOUBLE column of a result, by name; NaN for null. */

@@ -4,7 +4,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 /** An in-memory DuckDB; there is no database file. */
 export interface Engine {
   readonly connection: DuckDBConnection;
-  /** Rows of a query as plain objects: every number as number, DATE and TIMESTAMP as epoch milliseconds. */
+  /** Rows of a query as plain objects: every number as number, DATE and TIMESTAMPTZ as epoch milliseconds. */
   readonly rows: <Row>(sql: string, parameters?: readonly (string | number | null)[]) => Promise<Row[]>;
   readonly close: () => void;
 }
@@ -19,6 +19,8 @@ export async function openEngine(spill_folder = tmpdir()): Promise<Engine> {
   const connection = await instance.connect();
   // A published file is read once or twice: a cache would fill the memory of a run of many dates.
   await connection.run('SET enable_external_file_cache = false');
+  // Dates and hours of instants are UTC, whatever the machine.
+  await connection.run("SET TimeZone = 'UTC'");
   return {
     connection,
     rows: async <Row>(sql: string, parameters: readonly (string | number | null)[] = []) => {

@@ -65,7 +65,7 @@ export function fileNotes(
 /** Unit and description of every column of a table, as JSON. */
 export function columnNotes(table: Table, container: Container): string {
   const notes = columns(table).map(({ name, type, unit, description }) => {
-    return [name, { unit: type === 'TIMESTAMP' ? INSTANT_UNITS[container] : unit, description }];
+    return [name, { unit: type === 'TIMESTAMPTZ' ? INSTANT_UNITS[container] : unit, description }];
   });
   return JSON.stringify(Object.fromEntries(notes));
 }

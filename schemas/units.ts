@@ -27,7 +27,7 @@ export type ColumnType =
   | 'DOUBLE'
   | 'VARCHAR'
   | 'DATE'
-  | 'TIMESTAMP'
+  | 'TIMESTAMPTZ'
   | 'GEOMETRY';
 
 const number = (description: string, unit: string) => z.number().meta({ description, unit, column: 'DOUBLE' });
@@ -61,9 +61,9 @@ export const word = <const Words extends readonly [string, ...string[]]>(what: s
   z.enum(words).meta({ description: what, column: 'VARCHAR' });
 export const wholeDegrees = (what: string) =>
   z.int().min(0).max(359).meta({ description: what, unit: 'deg', column: 'USMALLINT' });
-/** Instant as epoch milliseconds in code, TIMESTAMP (UTC) on disk. */
+/** Instant as epoch milliseconds in code, TIMESTAMPTZ on disk. */
 export const instant = (what: string) =>
-  z.int().meta({ description: what, unit: 'ms since 1970 UTC', column: 'TIMESTAMP' });
+  z.int().meta({ description: what, unit: 'ms since 1970 UTC', column: 'TIMESTAMPTZ' });
 /** Storm date as `YYYY-MM-DD` in code, DATE on disk. */
 export const stormDate = (what: string) =>
   z

@@ -47,9 +47,14 @@ const FORMULA_STARTS = "'=', '+', '-', '@', chr(9), chr(13), '＝', '＋', '－'
 function csv({ params }: ExportFile, fields: readonly Column[]) {
   const cells = fields.filter(({ type }) => type !== 'GEOMETRY' || !isPoint(params));
   return {
-    select: cells.map(({ name, type }) => (type === 'VARCHAR' ? harmless(name) : `"${name}"`)).join(', '),
-    options: `FORMAT csv, HEADER true, NEW_LINE '\r\n', TIMESTAMPFORMAT '${ISO_FORMAT}'`,
+    select: cells.map(csvCell).join(', '),
+    options: `FORMAT csv, HEADER true, NEW_LINE '\r\n'`,
   };
+}
+
+function csvCell({ name, type }: Column): string {
+  if (type === 'TIMESTAMPTZ') return `strftime("${name}", '${ISO_FORMAT}') AS "${name}"`;
+  return type === 'VARCHAR' ? harmless(name) : `"${name}"`;
 }
 
 function harmless(name: string): string {
@@ -64,7 +69,7 @@ function geojson(file: ExportFile, fields: readonly Column[]) {
   const properties = fields
     .filter(({ type }) => type !== 'GEOMETRY')
     .map(
-      ({ name, type }) => `"${name}": ${type === 'TIMESTAMP' ? `strftime("${name}", '${ISO_FORMAT}')` : `"${name}"`}`,
+      ({ name, type }) => `"${name}": ${type === 'TIMESTAMPTZ' ? `strftime("${name}", '${ISO_FORMAT}')` : `"${name}"`}`,
     );
   const geometry = isPoint(params)
     ? `json_object('type', 'Point', 'coordinates', json_array(round(lon, 6), round(lat, 6)))`
@@ -100,8 +105,6 @@ function parquet(file: ExportFile, fields: readonly Column[]) {
   };
   const point = `('POINT (' || lon || ' ' || lat || ')')::GEOMETRY`;
   const select = fields.map(({ name, type }) => {
-    // Instants are adjusted to UTC: without a zone readers take them for local time.
-    if (type === 'TIMESTAMP') return `make_timestamptz(epoch_us("${name}")) AS "${name}"`;
     if (type !== 'GEOMETRY') return `"${name}"::${type} AS "${name}"`;
     return `${isPoint(params) ? point : `"${name}"::GEOMETRY`} AS "${name}"`;
   });

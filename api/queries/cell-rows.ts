@@ -88,6 +88,6 @@ export function rowsFromJson<Row>(names: readonly (keyof Row & string)[], text: 
 
 /** As in a row of the table's schema: instants in milliseconds, dates as text. */
 function plainValue(column: string, type: ColumnType | undefined): string {
-  if (type === 'TIMESTAMP') return `epoch_ms(${column})`;
+  if (type === 'TIMESTAMPTZ') return `epoch_ms(${column})`;
   return type === 'DATE' ? `${column}::VARCHAR` : column;
 }

@@ -15,7 +15,7 @@ const TYPES = {
   DOUBLE: 'double',
   VARCHAR: 'string',
   DATE: 'date',
-  TIMESTAMP: 'timestamp',
+  TIMESTAMPTZ: 'timestamptz',
   GEOMETRY: 'binary',
 } as const satisfies Record<ColumnType, string>;
 
@@ -60,7 +60,7 @@ export async function icebergFiles(edition: Edition, table: Table, place: Iceber
       name,
       required: !nullable,
       type: TYPES[type],
-      doc: unit === null ? description : `${description} Unit: ${type.startsWith('TIMESTAMP') ? 'UTC' : unit}.`,
+      doc: unit === null ? description : `${description} Unit: ${type.startsWith('TIMESTAMPTZ') ? 'UTC' : unit}.`,
     }),
   );
   const schema = { type: 'struct', 'schema-id': 0, fields };

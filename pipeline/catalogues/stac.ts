@@ -78,7 +78,7 @@ function columnsOf(table: (typeof TABLES)[number]): object[] {
     name,
     type: type.toLowerCase(),
     description: nullable ? `${description} May be null.` : description,
-    ...(unit === null || unit === '1' || type.startsWith('TIMESTAMP') ? {} : { unit }),
+    ...(unit === null || unit === '1' || type.startsWith('TIMESTAMPTZ') ? {} : { unit }),
   }));
 }
 

@@ -48,7 +48,7 @@ function viewSql(table: Table, listed: readonly ListedFile[], location: string):
   const source = combineProvenances(listed.map(({ head }) => head.source));
   const content = rows === 0 ? 'no rows' : `${counted(rows, 'row')} in its files, ${source}`;
   const comments = columns(table).map(({ name: column, description, unit, type }) => {
-    const measure = type.startsWith('TIMESTAMP') ? ' [UTC]' : unit === null || unit === '1' ? '' : ` [${unit}]`;
+    const measure = type.startsWith('TIMESTAMPTZ') ? ' [UTC]' : unit === null || unit === '1' ? '' : ` [${unit}]`;
     return `COMMENT ON COLUMN ${name}."${column}" IS ${sqlText(`${description}${measure}`)};`;
   });
   return [

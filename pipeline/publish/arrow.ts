@@ -36,7 +36,7 @@ const ARROW_TYPES: Readonly<Record<ColumnType, () => DataType>> = {
   INTEGER: () => new Int32(),
   BIGINT: () => new Float64(),
   DOUBLE: () => new Float64(),
-  TIMESTAMP: () => new TimestampMillisecond(),
+  TIMESTAMPTZ: () => new TimestampMillisecond('UTC'),
   DATE: () => new Utf8(),
   VARCHAR: () => new Utf8(),
   GEOMETRY: () => new Utf8(),

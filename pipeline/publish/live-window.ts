@@ -92,7 +92,7 @@ async function readLiveScans(
   const since_ms = Math.min(...scanIds.map(scanTime));
   const rowsOf = async <Row extends { readonly scan_time: number }>(table: Table) => {
     const paths = holders.flatMap((holder) => tablePaths(dataRoot, holder, table.name));
-    const since = `scan_time >= make_timestamp(${since_ms * 1000})`;
+    const since = `scan_time >= make_timestamptz(${since_ms * 1000})`;
     const byScan = Map.groupBy(await readRows<Row>(engine, table, paths, since), (row) => row.scan_time);
     return (scan_time: number) => byScan.get(scan_time) ?? [];
   };

@@ -45,7 +45,7 @@ export function mergedDayMaxSql(paths: readonly string[], detectionPaths: readon
  */
 function placeFacts(detectionRows: string | null): string {
   if (detectionRows === null)
-    return `SELECT NULL::VARCHAR AS geohash5, NULL::TIMESTAMP AS place_first_detected, NULL::TIMESTAMP AS place_last_detected,
+    return `SELECT NULL::VARCHAR AS geohash5, NULL::TIMESTAMPTZ AS place_first_detected, NULL::TIMESTAMPTZ AS place_last_detected,
       NULL::INTEGER AS place_scans, NULL::DOUBLE AS place_duration_min WHERE false`;
   // least() ignores NULL: without the filter the first scan, which has no gap before it, would count as a long gap.
   return `

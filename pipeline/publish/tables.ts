@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampValue } from '@duckdb/node-api';
+import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { type Column, columns, fileNotes, rowsSql, type Table } from '../../schemas/columns.ts';
 import { tableFault } from '../../schemas/data-format.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
@@ -133,7 +133,7 @@ export async function readRows<Row>(
 
 function readExpression({ name, type }: Column): string {
   if (type === 'DATE') return `"${name}"::VARCHAR AS "${name}"`;
-  if (type === 'TIMESTAMP') return `epoch_ms("${name}")::DOUBLE AS "${name}"`;
+  if (type === 'TIMESTAMPTZ') return `epoch_ms("${name}")::DOUBLE AS "${name}"`;
   return type === 'GEOMETRY' ? `ST_AsText("${name}") AS "${name}"` : `"${name}"`;
 }
 
@@ -151,7 +151,8 @@ const LOADERS: Readonly<Record<ColumnType, (appender: DuckDBAppender, value: unk
   VARCHAR: (appender, value) => appender.appendVarchar(value as string),
   GEOMETRY: (appender, value) => appender.appendVarchar(value as string),
   DATE: (appender, value) => appender.appendDate(new DuckDBDateValue(Date.parse(`${value}T00:00:00Z`) / MS_PER_DAY)),
-  TIMESTAMP: (appender, value) => appender.appendTimestamp(new DuckDBTimestampValue(BigInt(value as number) * 1000n)),
+  TIMESTAMPTZ: (appender, value) =>
+    appender.appendTimestampTZ(new DuckDBTimestampTZValue(BigInt(value as number) * 1000n)),
 };
 
 function append(appender: DuckDBAppender, field: Column, value: unknown, table: string): void {

@@ -24,7 +24,7 @@ interface TableRule {
 const BLOCKS = `(u.col_last::INTEGER - u.col_first::INTEGER + ${COVERAGE_BLOCK_PX}) // ${COVERAGE_BLOCK_PX}`;
 
 const NO_UNCOVERED =
-  '(SELECT NULL::TIMESTAMP AS first_scan, NULL::TIMESTAMP AS last_scan, 0 AS col_first, 0 AS col_last WHERE false)';
+  '(SELECT NULL::TIMESTAMPTZ AS first_scan, NULL::TIMESTAMPTZ AS last_scan, 0 AS col_first, 0 AS col_last WHERE false)';
 
 function rulesOf(provenance: MixedProvenance): readonly TableRule[] {
   return [

@@ -456,7 +456,7 @@ function columnNotes(table: Table, instant_unit: string): object {
   return Object.fromEntries(
     columns(table).map(({ name, type, unit, description }) => [
       name,
-      { unit: type === 'TIMESTAMP' ? instant_unit : unit, description },
+      { unit: type === 'TIMESTAMPTZ' ? instant_unit : unit, description },
     ]),
   );
 }

@@ -13,13 +13,13 @@ export const TYPE_WORDS: Readonly<Record<ColumnType, string>> = {
   DOUBLE: 'double',
   VARCHAR: 'string',
   DATE: 'date',
-  TIMESTAMP: 'timestamp',
+  TIMESTAMPTZ: 'timestamp',
   GEOMETRY: 'geometry',
 };
 
 /** Unit of a column in data/README.md; empty for none and for "1". */
 export function unitWord({ type, unit }: Column): string {
-  if (type === 'TIMESTAMP') return 'UTC';
+  if (type === 'TIMESTAMPTZ') return 'UTC';
   return unit === null || unit === '1' ? '' : unit;
 }
 

@@ -6,7 +6,7 @@ import { layout } from '../../../schemas/layout.ts';
 /** A value of a column for row `i` of a date. */
 function valueSql({ name, type }: Column, date: string, rows: number): string {
   if (name === 'storm_date') return `DATE '${date}'`;
-  if (type === 'TIMESTAMP') return `TIMESTAMP '${date}' + INTERVAL (i * 24 * 3600 // ${rows}) SECOND`;
+  if (type === 'TIMESTAMPTZ') return `TIMESTAMP '${date}' + INTERVAL (i * 24 * 3600 // ${rows}) SECOND`;
   if (name === 'row' || name === 'col') return `(i * 7919 % 3500)::${type}`;
   if (type === 'VARCHAR') return `'text-' || (i * 31 % 5000)`;
   if (type === 'BOOLEAN') return 'i % 3 = 0';
