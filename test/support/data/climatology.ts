@@ -1,4 +1,7 @@
+import { type ClimatologyReport, publishClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
+import { silent } from '../../../pipeline/log.ts';
 import { readInputVersions } from '../../../pipeline/publish/inputs.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { MONTHS } from '../../../schemas/risk.ts';
@@ -53,4 +56,13 @@ export function publishClimatologyRows(
     const { files } = await root.publishUndated('static', [segment], NOW_MS);
     return { file: files[0] as PublishedFile };
   });
+}
+
+/** Publishes the climatology of every date of a root, open ones too. */
+export function publishWholeClimatology(root: Root, now_ms: number): Promise<ClimatologyReport> {
+  const heads = [...root.heads.values()].sort((a, b) => (a.partition < b.partition ? -1 : 1));
+  const [first, last] = [heads[0], heads.at(-1)];
+  if (first === undefined || last === undefined) throw new Error('no date is published');
+  const dates = { provenance: 'simulated', first_date: first.partition, last_date: last.partition, heads } as const;
+  return publishClimatology(root, dates, now_ms, silent);
 }

@@ -4,8 +4,7 @@ import { describeApi } from '../../../api/openapi.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/public-pages.ts';
 import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/variants.ts';
-import { refreshClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
-import { silent } from '../../../pipeline/log.ts';
+import { publishWholeClimatology } from '../data/climatology.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
 import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../data/model-rows.ts';
 import { copyFolder, prepared } from '../data/prepared.ts';
@@ -63,7 +62,7 @@ export async function publishCollections(root: string): Promise<void> {
 function withClimatology(root: string): Promise<string> {
   return prepared(`${basename(root)}-climatology`, async (folder) => {
     copyFolder(root, folder);
-    await onRoot(folder, {}, (opened) => refreshClimatology(opened.root, NOW_MS, silent));
+    await onRoot(folder, {}, (opened) => publishWholeClimatology(opened.root, NOW_MS));
   });
 }
 
