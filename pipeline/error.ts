@@ -16,7 +16,7 @@ export class PipelineError extends Error {
   }
 }
 
-/** A file whose content cannot be used: it is rejected with this reason, and everything else goes on. */
+/** A file with unusable content: it is rejected with this reason; other files are processed. */
 export class BadInput extends PipelineError {
   override name = 'BadInput';
 }
@@ -45,8 +45,7 @@ export class NotFound extends PipelineError {
 }
 
 /**
- * A file that the file system does not give: it does not exist, may not be read, is a circular link. Its content is not
- * judged, so it is not rejected: the rest of the run goes on, and the next poll tries it again.
+ * A file that cannot be opened: missing, not permitted, a circular link. It is not rejected; the next poll tries it again.
  */
 export class Unreadable extends PipelineError {
   override name = 'Unreadable';
@@ -59,7 +58,7 @@ export class Unreadable extends PipelineError {
   }
 }
 
-/** The disk is full or read-only: nothing was partly published, and the same work succeeds once there is room. */
+/** The disk is full or read-only: nothing is partly published, and a retry succeeds once there is room. */
 export class DiskRefusal extends PipelineError {
   override name = 'DiskRefusal';
 

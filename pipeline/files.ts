@@ -60,7 +60,7 @@ export async function replaceFile(path: string, content: string | Uint8Array): P
  */
 export async function copyDurably(from: string, to: string): Promise<void> {
   await replaceBy(to, async (draft) => {
-    // An error of copyFile does not say which of its two files it means.
+    // An error of copyFile names neither of its two files.
     await readable(from, () => fs.access(from, constants.R_OK));
     // A killed process may have left a read-only draft, which cannot be overwritten.
     await fs.rm(draft, { force: true });
@@ -77,7 +77,7 @@ export async function moveDurably(from: string, to: string): Promise<void> {
   await sync(dirname(to));
 }
 
-/** Replaces `path` by what `write` puts, synced, into its draft; a failure leaves the old content and no draft. */
+/** Replaces `path` by the draft that `write` writes and syncs; a failure leaves the old content and no draft. */
 async function replaceBy(path: string, write: (draft: string) => Promise<void>): Promise<void> {
   const draft = `${path}${DRAFT_SUFFIX}`;
   try {

@@ -68,7 +68,7 @@ export const USUAL_COMPANIONS = [
   'echo_top_50_km',
   'max_reflectivity_dbz',
 ] as const;
-/** Companions that sources may lack: a scan names those that were there. */
+/** Companions that sources may lack: a scan names only those it has. */
 const OPTIONAL_COMPANIONS = ['reflectivity_minus20c_dbz', 'azshear_0_2km_per_s', 'lowest_reflectivity_dbz'] as const;
 export const COMPANIONS = [...USUAL_COMPANIONS, ...OPTIONAL_COMPANIONS] as const;
 export type Companion = (typeof COMPANIONS)[number];
@@ -155,6 +155,12 @@ export interface ScanInput {
   readonly products: readonly string[];
   /** PMTiles archive of its reflectivity; left out unless requested, and without the product. */
   readonly reflectivity_tiles?: Uint8Array;
+}
+
+/** Calls `visit` with the lattice row and the index of every pixel of a field, rows from north, columns from west. */
+export function eachPixel({ window, rowStart }: HailField, visit: (row: number, pixel: number) => void): void {
+  for (let r = 0; r < window.rows; r++)
+    for (let pixel = rowStart[r]; pixel < rowStart[r + 1]; pixel++) visit(window.row0 + r, pixel);
 }
 
 /** Index of the first pixel of a lattice row at or after a lattice column. */

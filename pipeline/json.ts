@@ -43,7 +43,6 @@ interface JsonScan {
   readonly state: 'before' | 'within' | 'after' | 'wrong';
 }
 
-/** Scan of a text of which nothing has been read. */
 export function startJsonScan(): JsonScan {
   return { containers: 0, values: 1, depth: 0, level: 0, is_text: false, is_escaped: false, state: 'before' };
 }

@@ -17,10 +17,9 @@ export interface StormPath {
   readonly prob: number;
 }
 
-/** Scans from which on a track is published. */
+/** A track is published from this scan on. */
 const PUBLISHED_SCANS = 2;
 
-/** True when the track is published at this row. */
 export function isPublished(point: TrackPoint): boolean {
   return point.scan_count >= PUBLISHED_SCANS;
 }

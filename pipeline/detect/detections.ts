@@ -2,7 +2,6 @@ import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, rowLat } from '../../schemas/geo/lattice.ts';
 import {
-  CELL_GROW_MM,
   CELL_PEAK_MIN_MM,
   DETECTION_MIN_MM,
   EXTREME_MM,
@@ -11,7 +10,7 @@ import {
   shiOfMesh,
 } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/radar.ts';
-import { companionAt, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
+import { companionAt, eachPixel, everyCompanion, type HailField, type ScanInput } from '../grid.ts';
 import type { CellShape } from './cells.ts';
 import { anyNear, append, type DetectionHistory, prune } from './history.ts';
 import type { Labels } from './label.ts';
@@ -75,27 +74,18 @@ export function findDetections(
   const detections: DetectionShape[] = [];
   const component_area_km2: number[] = [];
   const confidenceOf = new Map<number, number>();
-  for (let r = 0; r < field.window.rows; r++) {
-    const end = field.rowStart[r + 1];
-    for (let i = field.rowStart[r]; i < end; i++) {
-      if (field.tenths[i] < DETECTION_MIN_MM * 10) continue;
-      const detection = detectionAt(context, field.window.row0 + r, i);
-      detections.push(detection);
-      component_area_km2.push(labels.area_km2[labels.label[i]]);
-      confidenceOf.set(i, detection.confidence);
-    }
-  }
+  eachPixel(field, (row, i) => {
+    if (field.tenths[i] < DETECTION_MIN_MM * 10) return;
+    const detection = detectionAt(context, row, i);
+    detections.push(detection);
+    component_area_km2.push(labels.area_km2[labels.label[i]]);
+    confidenceOf.set(i, detection.confidence);
+  });
   return {
     detections,
     component_area_km2,
     cellConfidence: cells.map(({ peakIndex }) => confidenceOf.get(peakIndex) as number),
-    history: append(
-      known,
-      scan_time,
-      field,
-      CELL_GROW_MM * 10,
-      detections.map(({ geohash5 }) => geohash5),
-    ),
+    history: append(known, scan_time, field, new Set(detections.map(({ geohash5 }) => geohash5))),
   };
 }
 
@@ -170,16 +160,11 @@ function unseenComponents(field: HailField, labels: Labels, known: DetectionHist
   const unseen = new Uint8Array(labels.count);
   if (known.scans.length === 0) return unseen;
   unseen.fill(1);
-  for (let r = 0; r < field.window.rows; r++) {
-    const end = field.rowStart[r + 1];
-    for (let i = field.rowStart[r]; i < end; i++) {
-      const component = labels.label[i];
-      if (component < 0 || unseen[component] === 0) continue;
-      const row = field.window.row0 + r;
-      const col = field.col[i];
-      if (known.scans.some(({ pixels }) => anyNear(pixels, row, col, LASTING_REACH_PX))) unseen[component] = 0;
-    }
-  }
+  eachPixel(field, (row, i) => {
+    const component = labels.label[i];
+    if (component < 0 || unseen[component] === 0) return;
+    if (known.scans.some(({ pixels }) => anyNear(pixels, row, field.col[i], LASTING_REACH_PX))) unseen[component] = 0;
+  });
   return unseen;
 }
 

@@ -1,6 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { MS_PER_MIN } from '../../schemas/time.ts';
-import type { HailField } from '../grid.ts';
+import { eachPixel, type HailField } from '../grid.ts';
 
 /** Number of earlier scans kept to distinguish a lasting echo from a spurious one. */
 const SCANS = 2;
@@ -19,7 +20,6 @@ export interface DetectionHistory {
 
 export const emptyDetectionHistory: DetectionHistory = { scans: [], places: {} };
 
-/** Lattice row and column as one number. */
 function latticePlace(row: number, col: number): number {
   return row * LATTICE.cols + col;
 }
@@ -37,30 +37,27 @@ export function prune(history: DetectionHistory, scan_time: number): DetectionHi
   };
 }
 
-/** History with a scan appended: its pixels >= `min_tenths` and its places with a detection. */
+/** History with a scan appended: its pixels >= 5 mm and its places with a detection. */
 export function append(
   history: DetectionHistory,
   scan_time: number,
   field: HailField,
-  min_tenths: number,
-  detectedPlaces: Iterable<string>,
+  detectedPlaces: ReadonlySet<string>,
 ): DetectionHistory {
   const places: Record<string, readonly number[]> = { ...history.places };
-  for (const place of [...new Set(detectedPlaces)].sort()) places[place] = [...(places[place] ?? []), scan_time];
+  for (const place of [...detectedPlaces].sort()) places[place] = [...(places[place] ?? []), scan_time];
   return {
-    scans: [...history.scans, { scan_time, pixels: placesOf(field, min_tenths) }].slice(-SCANS),
+    scans: [...history.scans, { scan_time, pixels: pixelsOf(field) }].slice(-SCANS),
     places,
   };
 }
 
-function placesOf(field: HailField, min_tenths: number): number[] {
-  const places: number[] = [];
-  for (let r = 0; r < field.window.rows; r++) {
-    const end = field.rowStart[r + 1];
-    for (let i = field.rowStart[r]; i < end; i++)
-      if (field.tenths[i] >= min_tenths) places.push(latticePlace(field.window.row0 + r, field.col[i]));
-  }
-  return places;
+function pixelsOf(field: HailField): number[] {
+  const pixels: number[] = [];
+  eachPixel(field, (row, pixel) => {
+    if (field.tenths[pixel] >= CELL_GROW_MM * 10) pixels.push(latticePlace(row, field.col[pixel]));
+  });
+  return pixels;
 }
 
 /** True when one of the ascending `places` lies within `reach` rows and columns of a pixel. */

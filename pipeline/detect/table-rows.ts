@@ -64,8 +64,7 @@ export interface TrackProbability {
 }
 
 /**
- * Probability and confidence of every track of a scan, by track_id: those of its cell. A track without a cell keeps its previous
- * values.
+ * Probability and confidence of every track of a scan, by track_id, from its cell; a track without a cell keeps its previous values.
  */
 export function trackProbabilities(
   points: readonly { readonly track_id: string; readonly cell_index: number | null }[],

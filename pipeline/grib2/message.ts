@@ -14,7 +14,7 @@ export interface Field extends Identification, Product {
   readonly number_in_message: number;
   readonly discipline: number;
   readonly grid: GridDefinition;
-  /** Values in section 7: points of the grid without those the bitmap leaves out. */
+  /** Number of values in section 7: grid points that the bitmap selects. */
   readonly packed_count: number;
   readonly packing: Packing;
   /** One bit per grid point, first point in the highest bit, 1 = has a value; null without a bitmap. */
@@ -268,7 +268,6 @@ export function statedLength(indicator: Uint8Array): number {
   return view.getUint32(8) * 2 ** 32 + view.getUint32(12);
 }
 
-/** True when bytes are those of section 8. */
 export function isEndSection(bytes: Uint8Array): boolean {
   return bytes.length === END_BYTES && bytes.every((byte) => byte === 0x37);
 }

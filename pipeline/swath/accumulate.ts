@@ -2,7 +2,7 @@ import { geohash } from '../../schemas/geo/geohash.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, SIZE_CAP_MM } from '../../schemas/size.ts';
 import type { DayMax } from '../../schemas/tables/radar.ts';
-import { type CompanionValues, companionAt, everyCompanion, type HailField } from '../grid.ts';
+import { type CompanionValues, companionAt, eachPixel, everyCompanion, type HailField } from '../grid.ts';
 import type { FilledPixel } from './advect-between.ts';
 
 const SEVERE_MM = SIZE_BANDS[0].threshold_mm;
@@ -38,34 +38,26 @@ export function emptyDayMaximum(): DayMaximum {
 /** Adds the observed and interpolated pixels >= 5 mm of a scan to the maximum. Not idempotent: a scan added twice counts twice. */
 export function updateDayMaximum(maximum: DayMaximum, scan: ScanOfDay): void {
   const confidences = new Map(scan.detections.map(({ row, col, confidence }) => [pixelKey(row, col), confidence]));
-  const { window, rowStart, col: cols, tenths } = scan.mesh;
-  for (let r = 0; r < window.rows; r++) {
-    const row = window.row0 + r;
-    for (let i = rowStart[r]; i < rowStart[r + 1]; i++) {
-      const mm = Math.min(SIZE_CAP_MM, tenths[i] / 10);
-      if (mm < CELL_GROW_MM) continue;
-      const col = cols[i];
-      const detected = mm >= DETECTION_MIN_MM;
-      add(maximum.seen, {
-        row,
-        col,
-        max_mm: mm,
-        max_time: scan.scan_time,
-        interpolated: false,
-        first_detected: detected ? scan.scan_time : null,
-        last_detected: detected ? scan.scan_time : null,
-        detection_scans: detected ? 1 : 0,
-        severe_scans: mm >= SEVERE_MM ? 1 : 0,
-        confidence: detected ? (confidences.get(pixelKey(row, col)) ?? null) : null,
-        ...everyCompanion((name) => companionAt(scan.companions, name, i)),
-      });
-    }
-  }
-  fillMaximum(maximum, scan.filled);
-}
-
-function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void {
-  for (const { row, col, mm, time } of pixels)
+  eachPixel(scan.mesh, (row, i) => {
+    const max_mm = Math.min(SIZE_CAP_MM, scan.mesh.tenths[i] / 10);
+    if (max_mm < CELL_GROW_MM) return;
+    const col = scan.mesh.col[i];
+    const detected = max_mm >= DETECTION_MIN_MM;
+    add(maximum.seen, {
+      row,
+      col,
+      max_mm,
+      max_time: scan.scan_time,
+      interpolated: false,
+      first_detected: detected ? scan.scan_time : null,
+      last_detected: detected ? scan.scan_time : null,
+      detection_scans: detected ? 1 : 0,
+      severe_scans: max_mm >= SEVERE_MM ? 1 : 0,
+      confidence: detected ? (confidences.get(pixelKey(row, col)) ?? null) : null,
+      ...everyCompanion((name) => companionAt(scan.companions, name, i)),
+    });
+  });
+  for (const { row, col, mm, time } of scan.filled)
     add(maximum.filled, {
       row,
       col,
@@ -77,7 +69,7 @@ function fillMaximum(maximum: DayMaximum, pixels: readonly FilledPixel[]): void 
       detection_scans: 0,
       severe_scans: 0,
       confidence: null,
-      ...UNKNOWN_COMPANIONS,
+      ...everyCompanion(() => null),
     });
 }
 
@@ -93,8 +85,6 @@ export function dayMaxRows(maximum: DayMaximum, storm_date: string): DayMax[] {
   }
   return rows.sort(inTableOrder).map((row) => toRow(row, storm_date));
 }
-
-const UNKNOWN_COMPANIONS = everyCompanion(() => null);
 
 function pixelKey(row: number, col: number): number {
   return row * LATTICE.cols + col;
@@ -143,21 +133,11 @@ function toRow(pixel: Contribution, storm_date: string): DayMax {
   const lat = rowLat(pixel.row);
   const lon = colLon(pixel.col);
   return {
+    ...pixel,
     storm_date,
-    row: pixel.row,
-    col: pixel.col,
     lat,
     lon,
     geohash5: geohash(lat, lon, 5),
-    max_mm: pixel.max_mm,
-    max_time: pixel.max_time,
-    interpolated: pixel.interpolated,
-    first_detected: pixel.first_detected,
-    last_detected: pixel.last_detected,
-    detection_scans: pixel.detection_scans,
-    severe_scans: pixel.severe_scans,
-    confidence: pixel.confidence,
-    ...everyCompanion((name) => pixel[name]),
     place_first_detected: null,
     place_last_detected: null,
     place_scans: null,

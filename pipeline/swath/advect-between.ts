@@ -2,7 +2,7 @@ import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { CELL_GROW_MM, SIZE_CAP_MM } from '../../schemas/size.ts';
-import { type HailField, tenthsAt } from '../grid.ts';
+import { eachPixel, type HailField, tenthsAt } from '../grid.ts';
 
 /** MESH of one scan. */
 export interface ScanField {
@@ -49,7 +49,7 @@ interface Path {
 export function advectBetween(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): FilledPixel[] {
   const gap_ms = next.scan_time - previous.scan_time;
   if (gap_ms <= GAP_MIN_MS || motions.length === 0) return [];
-  const paths = [...pathsFrom(previous, next, motions), ...pathsTo(previous, next, motions)];
+  const paths = [...pathsOf(previous, next, motions, 'from'), ...pathsOf(previous, next, motions, 'to')];
   const filled = new Map<number, FilledPixel>();
   for (let passed_ms = STEP_MS; passed_ms < gap_ms; passed_ms += STEP_MS) {
     const time = previous.scan_time + passed_ms;
@@ -66,33 +66,25 @@ export function advectBetween(previous: ScanField, next: ScanField, motions: rea
   return [...filled.values()].sort((a, b) => a.row - b.row || a.col - b.col);
 }
 
-/** Paths of the pixels of the earlier scan to their advected positions. */
-function* pathsFrom(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
-  for (const { row, col, mm } of echoes(previous.mesh)) {
-    const motion = nearest(motions, (storm) => storm.from, row, col);
-    if (!motion) continue;
-    const { rows, cols } = displacement(motion);
-    yield { row, col, rows, cols, startMm: mm, endMm: mmAt(next.mesh, row + rows, col + cols) };
-  }
-}
-
-/** Paths of the pixels of the later scan from their backward-advected positions: echoes that grew in the gap. */
-function* pathsTo(previous: ScanField, next: ScanField, motions: readonly StormMotion[]): Generator<Path> {
-  for (const { row, col, mm } of echoes(next.mesh)) {
-    const motion = nearest(motions, (storm) => storm.to, row, col);
-    if (!motion) continue;
-    const { rows, cols } = displacement(motion);
-    const start = { row: row - rows, col: col - cols };
-    yield { ...start, rows, cols, startMm: mmAt(previous.mesh, start.row, start.col), endMm: mm };
-  }
-}
-
-function* echoes(mesh: HailField): Generator<{ row: number; col: number; mm: number }> {
-  for (let r = 0; r < mesh.window.rows; r++)
-    for (let i = mesh.rowStart[r]; i < mesh.rowStart[r + 1]; i++) {
-      const mm = toMm(mesh.tenths[i]);
-      if (mm >= CELL_GROW_MM) yield { row: mesh.window.row0 + r, col: mesh.col[i], mm };
+/** Paths of the pixels of one scan: those of the earlier run ahead, those of the later, which may have grown in the gap, back. */
+function pathsOf(previous: ScanField, next: ScanField, motions: readonly StormMotion[], end: 'from' | 'to'): Path[] {
+  const mesh = end === 'from' ? previous.mesh : next.mesh;
+  const paths: Path[] = [];
+  eachPixel(mesh, (row, pixel) => {
+    const col = mesh.col[pixel];
+    const mm = toMm(mesh.tenths[pixel]);
+    const motion = mm < CELL_GROW_MM ? null : nearest(motions, end, row, col);
+    if (motion === null) return;
+    const rows = (motion.from.lat - motion.to.lat) / LATTICE.step;
+    const cols = (motion.to.lon - motion.from.lon) / LATTICE.step;
+    if (end === 'from')
+      paths.push({ row, col, rows, cols, startMm: mm, endMm: mmAt(next.mesh, row + rows, col + cols) });
+    else {
+      const start = { row: row - rows, col: col - cols };
+      paths.push({ ...start, rows, cols, startMm: mmAt(previous.mesh, start.row, start.col), endMm: mm });
     }
+  });
+  return paths;
 }
 
 function mmAt(mesh: HailField, row: number, col: number): number {
@@ -107,22 +99,13 @@ function onLattice(row: number, col: number): boolean {
   return row >= 0 && row < LATTICE.rows && col >= 0 && col < LATTICE.cols;
 }
 
-function displacement({ from, to }: StormMotion): { rows: number; cols: number } {
-  return { rows: (from.lat - to.lat) / LATTICE.step, cols: (to.lon - from.lon) / LATTICE.step };
-}
-
 /** Motion of the storm nearest to a pixel within reach, the first of equals; null without one. */
-function nearest(
-  motions: readonly StormMotion[],
-  place: (motion: StormMotion) => Position,
-  row: number,
-  col: number,
-): StormMotion | null {
+function nearest(motions: readonly StormMotion[], end: 'from' | 'to', row: number, col: number): StormMotion | null {
   const pixel = { lat: rowLat(row), lon: colLon(col) };
   let best: StormMotion | null = null;
   let best_km = REACH_KM;
   for (const motion of motions) {
-    const km = roughDistanceKm(place(motion), pixel);
+    const km = roughDistanceKm(motion[end], pixel);
     if (km < best_km) {
       best = motion;
       best_km = km;

@@ -97,7 +97,7 @@ export function traceBands({ width, height, bands }: BandCut, { areaOf, walked, 
     } while (square !== first || heading !== EAST);
     for (const corner of touching) placeOf[corner] = 0;
     loops.push(path.slice(0, length));
-    // Only the first ring of an area, its shell, has no square that is known by then: a hole lies below some of them.
+    // The squares of a shell are all new; a hole has squares of its area above it, which are known.
     if (known === 0) known = areas.push({ band, rings: [] });
     for (let i = 0; i < count; i++) areaOf[squares[i]] = known;
     const { rings } = areas[known - 1];

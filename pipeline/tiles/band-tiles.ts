@@ -10,9 +10,8 @@ interface BandTile {
 }
 
 /**
- * The tiles of one zoom with at least one band. A tile is cut by whole squares, so that every polygon is valid in the integer
- * coordinates of its tile. A square must be wider than a tile unit. `buffer`: extent of a tile beyond its edge, in tile units, so
- * that no seam shows.
+ * The tiles of one zoom with at least one band. Tiles are cut along whole squares, which keeps every polygon valid in the integer
+ * coordinates of its tile. A square must be wider than a tile unit. `buffer`: extent of a tile beyond its edge, tile units.
  */
 export function* bandTiles(
   grid: BandGrid,

@@ -11,7 +11,6 @@ import { type StormPath, stormPaths } from '../storm-paths.ts';
 import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
 import { lineFeature, type PixelArea, pointFeature, pyramid } from './pyramid.ts';
 
-/** Content of the daily archive: tiers and tracks of one storm date so far. */
 export interface DailyTilesContent {
   readonly storm_date: string;
   readonly swaths: readonly Swath[];
@@ -19,7 +18,6 @@ export interface DailyTilesContent {
   /** Time of the newest scan included; null on a date without scans. */
   readonly data_time: number | null;
   readonly provenance: MixedProvenance;
-  /** Bounds of the grid. */
   readonly bounds: Bbox;
 }
 
@@ -77,7 +75,7 @@ export function drawDailyTiles(content: DailyTilesContent): Uint8Array {
   return writeArchive(note, content.bounds, tiles);
 }
 
-/** Pixels and attributes of a tier. Its polygon is the outline of its pixels, so that filling it recovers them. */
+/** Pixels and attributes of a tier; filling its polygon recovers the pixels it outlines. */
 function tierArea(swath: Swath): PixelArea {
   return {
     pixels: { ...pixelsIn(fillPolygons(multiPolygonFromWkt(swath.geometry), WHOLE_LATTICE)) },

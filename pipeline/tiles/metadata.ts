@@ -19,7 +19,6 @@ export function vectorLayer(
   return { id, description, minzoom: MIN_ZOOM, maxzoom, fields };
 }
 
-/** Description of an archive. */
 interface ArchiveNote {
   readonly name: string;
   readonly description: string;

@@ -11,6 +11,7 @@ export const MIN_ZOOM = 0;
 export const MAX_ZOOM = 10;
 
 const EXTENT = 4096;
+/** Extent of a tile beyond each edge, in tile units: outlines do not show at the seams. */
 const BUFFER = 64;
 const TILE_VERSION = 2;
 
@@ -43,39 +44,21 @@ export function pyramid(layers: Layers): ArchiveTile[] {
   }));
 }
 
-function tilesOfAreas(areas: readonly PixelArea[]) {
-  const zooms = Array.from({ length: MAX_ZOOM - MIN_ZOOM + 1 }, (_, step) => MIN_ZOOM + step);
-  return zooms.flatMap((z) =>
-    areaTiles(areas, z, { extent: EXTENT, buffer: BUFFER }).map((found) => ({ z, ...found })),
-  );
-}
-
 function tilesOfShapes(features: readonly Feature[]) {
-  const index = indexOf(features);
+  const collection: FeatureCollection = { type: 'FeatureCollection', features: [...features] };
+  // The index is split down to the last zoom wherever there is a point.
+  const depth = { maxZoom: MAX_ZOOM, indexMaxZoom: MAX_ZOOM, indexMaxPoints: 0 };
+  const index = new GeoJSONVT(collection, { ...depth, extent: EXTENT, buffer: BUFFER });
   return index.tileCoords.flatMap(({ z, x, y }) => {
     const tile = index.getTile(z, x, y);
     return tile?.features.length ? [{ z, x, y, tile }] : [];
   });
 }
 
-/** Tile index that is split down to the last zoom wherever there is a point. */
-function indexOf(features: readonly Feature[]): GeoJSONVT {
-  const collection: FeatureCollection = { type: 'FeatureCollection', features: [...features] };
-  return new GeoJSONVT(collection, {
-    maxZoom: MAX_ZOOM,
-    indexMaxZoom: MAX_ZOOM,
-    indexMaxPoints: 0,
-    extent: EXTENT,
-    buffer: BUFFER,
-  });
-}
-
-/** A point with attributes. */
 export function pointFeature({ lon, lat }: Position, properties: Feature['properties']): Feature {
   return { type: 'Feature', properties, geometry: { type: 'Point', coordinates: [lon, lat] } };
 }
 
-/** A line with attributes. */
 export function lineFeature(line: readonly Position[], properties: Feature['properties']): Feature {
   const coordinates = line.map(({ lon, lat }) => [lon, lat]);
   return { type: 'Feature', properties, geometry: { type: 'LineString', coordinates } };
@@ -87,42 +70,26 @@ export interface PixelArea {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-/** Side of a tile in tile units, and its extent beyond each edge, so that outlines do not show there. */
-interface TileGrid {
-  readonly extent: number;
-  readonly buffer: number;
-}
-
-/** Column and row of a tile, or a position in tile units. */
-interface TilePlace {
-  readonly x: number;
-  readonly y: number;
-}
-
-interface AreaTile extends TilePlace {
-  readonly tile: LegacyTile;
-}
-
 /** From this zoom on a pixel of 0.01 degrees is at least three tile units wide and drawn without aggregation. */
 const PIXEL_ZOOM = 5;
 
 /**
- * Areas of pixels as the polygons of the tiles of one zoom. Every polygon is valid in the integer coordinates of its tile, because
- * it is traced from the pixels of the tile and not clipped. Below zoom 5, where a pixel is too small, squares of 2, 4, 8, … pixels
- * with any pixel in them are drawn: an outline grows by less than the side of a square, and no pixel vanishes.
+ * Areas of pixels as the polygons of the tiles of all zooms. A polygon is traced from the pixels of its tile and not clipped, so it
+ * is valid in the integer coordinates of the tile. Below zoom 5, where a pixel is too small, squares of 2, 4, 8, … pixels with any
+ * pixel in them are drawn: an outline grows by less than the side of a square, and no pixel vanishes.
  */
-function areaTiles(areas: readonly PixelArea[], zoom: number, grid: TileGrid): AreaTile[] {
-  const tiles = new Map<number, AreaTile>();
-  for (const { pixels, properties } of areas) {
-    const squares = squareGrid(zoom, grid);
-    for (const { x, y, rows, cols } of squaresByTile(pixels, squares)) {
-      const key = x * 2 ** MAX_ZOOM + y;
-      const found = tiles.get(key) ?? { x, y, tile: { features: [] } };
-      const origin = { x: x * grid.extent, y: y * grid.extent };
-      found.tile.features.push(feature({ rows, cols }, properties, squares, origin));
-      tiles.set(key, found);
+function tilesOfAreas(areas: readonly PixelArea[]) {
+  const tiles = new Map<string, { z: number; x: number; y: number; tile: { features: LegacyFeature[] } }>();
+  for (let z = MIN_ZOOM; z <= MAX_ZOOM; z++)
+    for (const { pixels, properties } of areas) {
+      const squares = squareGrid(z);
+      for (const cut of squaresByTile(pixels, squares)) {
+        const key = `${z}/${cut.x}/${cut.y}`;
+        const found = tiles.get(key) ?? { z, x: cut.x, y: cut.y, tile: { features: [] } };
+        found.tile.features.push(feature(cut, properties, squares));
+        tiles.set(key, found);
+      }
     }
-  }
   return [...tiles.values()];
 }
 
@@ -142,26 +109,25 @@ interface SquareGrid {
 }
 
 /** Cache by zoom: an outbreak has thousands of pixels in every scan. */
-const squareGrids = new Map<string, SquareGrid>();
+const squareGrids = new Map<number, SquareGrid>();
 
-function squareGrid(zoom: number, { extent, buffer }: TileGrid): SquareGrid {
-  const key = `${zoom} ${extent} ${buffer}`;
-  const known = squareGrids.get(key);
+function squareGrid(zoom: number): SquareGrid {
+  const known = squareGrids.get(zoom);
   if (known !== undefined) return known;
   const side = 2 ** Math.max(0, PIXEL_ZOOM - zoom);
-  const world = extent * 2 ** zoom;
   const squares = (pixels: number) => ({ side, first: 0, count: Math.ceil(pixels / side) });
-  const x = columnEdges(squares(LATTICE.cols), world);
-  const y = rowEdges(squares(LATTICE.rows), world);
-  const tileOf = (unit: number) => Math.floor(unit / extent);
-  const first = (units: Int32Array) => units.map((unit) => tileOf(unit - buffer));
-  const last = (units: Int32Array) => units.subarray(1).map((unit) => tileOf(unit + buffer));
+  const x = columnEdges(squares(LATTICE.cols), EXTENT * 2 ** zoom);
+  const y = rowEdges(squares(LATTICE.rows), EXTENT * 2 ** zoom);
+  const first = (units: Int32Array) => units.map((unit) => Math.floor((unit - BUFFER) / EXTENT));
+  const last = (units: Int32Array) => units.subarray(1).map((unit) => Math.floor((unit + BUFFER) / EXTENT));
   const made = { side, x, y, west: first(x), east: last(x), north: first(y), south: last(y) };
-  squareGrids.set(key, made);
+  squareGrids.set(zoom, made);
   return made;
 }
 
-interface TileSquares extends TilePlace {
+interface TileSquares {
+  readonly x: number;
+  readonly y: number;
   readonly rows: number[];
   readonly cols: number[];
 }
@@ -193,21 +159,16 @@ function squaresByTile(pixels: PixelSet, { side, west, east, north, south }: Squ
   return tiles.values();
 }
 
-function feature(
-  squares: PixelSet,
-  properties: PixelArea['properties'],
-  { x, y }: SquareGrid,
-  origin: TilePlace,
-): LegacyFeature {
+function feature(cut: TileSquares, properties: PixelArea['properties'], { x, y }: SquareGrid): LegacyFeature {
   const inTile = ([lon, lat]: readonly number[]): [number, number] => [
-    x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - origin.x,
-    y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] - origin.y,
+    x[Math.round(((lon as number) - LATTICE.west) / LATTICE.step)] - cut.x * EXTENT,
+    y[Math.round((LATTICE.north - (lat as number)) / LATTICE.step)] - cut.y * EXTENT,
   ];
   // Latitude grows to the north, tile units to the south: reversing gives the winding order of the format.
   const ringOf = (ring: Ring) => ring.map(inTile).reverse();
   return {
     type: 3,
-    geometry: traceMultiPolygon(squares).flatMap((rings) => rings.map(ringOf)),
+    geometry: traceMultiPolygon(cut).flatMap((rings) => rings.map(ringOf)),
     tags: { ...properties },
   };
 }

@@ -25,7 +25,6 @@ const MAX_CHANGES = 2_000_000;
 const BOUNDS_DBZ = REFLECTIVITY_COLORS.map(({ dbz_min }) => dbz_min);
 const LAYER = { name: 'reflectivity', key: 'dbz', values: BOUNDS_DBZ, extent: EXTENT };
 
-/** Content of the archive: a composite, and the areas without radar coverage. */
 interface ReflectivityContent {
   readonly composite: Grid;
   readonly uncovered: UncoveredBlocks | null;

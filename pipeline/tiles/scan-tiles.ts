@@ -4,19 +4,17 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM, SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Cell, TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
-import type { HailField, UncoveredBlocks } from '../grid.ts';
+import { eachPixel, type HailField, type UncoveredBlocks } from '../grid.ts';
 import { isPublished, MOTION_LEAD_MIN, positionAhead } from '../storm-paths.ts';
 import { boundsOf, vectorLayer, writeArchive } from './metadata.ts';
 import { lineFeature, type PixelArea, pointFeature, pyramid } from './pyramid.ts';
 
-/** Content of the archive of one scan. */
 export interface ScanTilesContent {
   readonly scan_time: number;
   readonly mesh: HailField;
   readonly cells: readonly Cell[];
   readonly tracks: readonly TrackPoint[];
   readonly provenance: MixedProvenance;
-  /** Bounds of the grid. */
   readonly bounds: Bbox;
   /** Areas without radar coverage; null where unknown. */
   readonly uncovered: UncoveredBlocks | null;
@@ -84,15 +82,14 @@ function hailBands(mesh: HailField): PixelArea[] {
   });
 }
 
-function pixelsFrom({ window, rowStart, col, tenths }: HailField, mm_min: number) {
+function pixelsFrom(mesh: HailField, mm_min: number) {
   const rows: number[] = [];
   const cols: number[] = [];
-  for (let r = 0; r < window.rows; r++)
-    for (let i = rowStart[r]; i < rowStart[r + 1]; i++)
-      if (tenths[i] >= 10 * mm_min) {
-        rows.push(window.row0 + r);
-        cols.push(col[i]);
-      }
+  eachPixel(mesh, (row, i) => {
+    if (mesh.tenths[i] < 10 * mm_min) return;
+    rows.push(row);
+    cols.push(mesh.col[i]);
+  });
   return { rows, cols };
 }
 

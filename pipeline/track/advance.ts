@@ -23,9 +23,9 @@ import { type CellAtPixel, type CellPart, cellAtPixel, maskOf, type TrackCell } 
 
 /** Longest time that a track coasts through missing scans: ten minutes, and the half by which scans come early or late. */
 const COAST_MAX_MIN = 10.5;
-/** Longest time from one cell of a track to its next, whatever lies between them: two missed scans of five minutes. */
+/** Longest time from one cell of a track to its next: two missed scans of five minutes. */
 const UNSEEN_MAX_MIN = 15;
-/** Consecutive arriving scans without a cell that end a track, and those that end it in the track that covers it. */
+/** Consecutive scans without a cell that end a track; fewer merge it into the track that covers it. */
 const MISSED_SCANS_MAX = 3;
 const COVERED_SCANS_MAX = 2;
 const NEW_VELOCITY_SD_KM_MIN = 25 / 60;
@@ -190,7 +190,7 @@ function lastCell(cell: TrackCell) {
   return { lat, lon, centroid_lat, centroid_lon, area_km2, estimated_size_mm, mask: maskOf(cell.rows, cell.cols) };
 }
 
-/** Published speed and direction: the track's own from its third scan on, before that those of the flow around it. */
+/** Published speed and direction: the track's own from its third scan on, before that the flow around it. */
 function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
   if (scan_count >= MATURE_SCANS) return { ...headingOf(own), motion_source: 'track' } as const;
   if (flow.source === 'none') return { speed_kmh: null, direction_deg: null, motion_source: 'none' } as const;
@@ -198,8 +198,8 @@ function publishedMotion(own: Vector, scan_count: number, flow: Flow) {
 }
 
 /**
- * The tracks of a scan with the motions that are published: as much of them as moves the storms of the last half hour onto the
- * cells of this scan at least as well as if they had stayed where they were.
+ * The tracks of a scan with their published motions, each shrunk until it moves the storms of the last half hour onto the cells of
+ * this scan at least as well as no motion does.
  */
 function judgeMotions(tracks: readonly LiveTrack[], scan_time: number, owner: CellAtPixel): LiveTrack[] {
   const judged = tracks.map(({ lat, lon, trail }) => ({ lat, lon, past: hindcast(trail, scan_time, owner) }));
@@ -276,8 +276,8 @@ function continueTrack(
 }
 
 /**
- * The predicted state with what a link says about it. A crossing storm goes straight on, no less surely than before; so does a
- * mature one that an edge cuts, from where the rest of it is.
+ * The predicted state, corrected by a link. A crossing storm keeps its velocity and covariance; so does a mature one that an edge
+ * cuts, from the centroid of its remaining part.
  */
 function correctedMotion(
   kind: LinkKind,

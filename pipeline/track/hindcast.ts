@@ -7,12 +7,12 @@ import { type CellAtPixel, eachPixel, type Mask, maskPixels } from './track-cell
 const TRAIL_MAX_MIN = 30;
 /** Age from which on a step is judged, and the shortest time between two steps. */
 const TRAIL_STEP_MIN = 4;
-/** Weight of what the storms around a track say about its motion. */
+/** Weight of the hindcasts of the storms around a track. */
 const NEIGHBOUR_WEIGHT = 0.1;
 /** Shares of a motion that are tried, from all of it to none. */
 const SHARES = [1, 0.75, 0.5, 0.25, 0] as const;
 
-/** A track in an earlier scan: its mask, and the motion that it had by then, in km/min, before it was shrunk. */
+/** A track in an earlier scan: its mask, and its motion at that time before shrinking, km/min. */
 export interface TrailStep {
   readonly scan_time: number;
   readonly velocity: Vector;
@@ -20,8 +20,8 @@ export interface TrailStep {
 }
 
 /**
- * How much of the earlier masks the cells of a scan cover, summed, each mask moved by one of SHARES of its motion, which is named by
- * its index. Counted on first use: most motions are published unshrunk and need one share only.
+ * Sum over the earlier masks of the fraction that the cells of a scan cover, each mask moved by SHARES[share] of its motion.
+ * Counted on first use: most motions are published unshrunk and need one share only.
  */
 type Hindcast = (share: number) => number;
 
@@ -33,7 +33,7 @@ export function extendTrail(trail: readonly TrailStep[], step: TrailStep): Trail
   return due ? [...kept, step] : kept;
 }
 
-/** What the motions of a trail would have forecast for a scan, `owner` being its cells by pixel. */
+/** Hindcast of a scan by the motions of a trail; `owner`: the cells of the scan by pixel. */
 export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: CellAtPixel): Hindcast {
   const steps = trail
     .map((step) => ({ ...step, minutes: (scan_time - step.scan_time) / MS_PER_MIN }))
@@ -41,7 +41,11 @@ export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: 
   const covered = (share: number) =>
     steps.reduce((sum, { mask, velocity, minutes }) => {
       const { rows_south, cols_east } = pixelsMoved(mask, velocity, share * minutes);
-      return sum + coveredPixels(mask, rows_south, cols_east, owner) / maskPixels(mask);
+      let pixels = 0;
+      eachPixel(mask, rows_south, cols_east, (key) => {
+        if (owner.has(key)) pixels++;
+      });
+      return sum + pixels / maskPixels(mask);
     }, 0);
   const known: number[] = [];
   return (k) => {
@@ -50,17 +54,9 @@ export function hindcast(trail: readonly TrailStep[], scan_time: number, owner: 
   };
 }
 
-function coveredPixels(mask: Mask, rows_south: number, cols_east: number, owner: CellAtPixel): number {
-  let covered = 0;
-  eachPixel(mask, rows_south, cols_east, (key) => {
-    if (owner.has(key)) covered++;
-  });
-  return covered;
-}
-
 /**
- * Share of its motion that a storm is published with: the largest with which its earlier masks, moved by it, were covered at
- * least as well as without any motion. All of it where nothing is known. `around`: hindcasts of the storms around it.
+ * Share of a storm's motion that is published: the largest that covers the storm's earlier masks at least as well as no motion does.
+ * 1 without earlier masks. `around`: hindcasts of the storms around it.
  */
 export function motionShare(own: Hindcast, around: readonly Hindcast[]): number {
   const sum = (k: number) => own(k) + NEIGHBOUR_WEIGHT * around.reduce((total, other) => total + other(k), 0);

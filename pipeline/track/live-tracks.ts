@@ -8,15 +8,15 @@ import { median } from './motion.ts';
 /** A row of the tracks table without the storm date and the probabilities. */
 export type TrackPointShape = Omit<TrackPoint, 'storm_date' | 'ml_probability' | 'confidence' | 'peak_ml_probability'>;
 
-/** State of a live track at its last scan with a cell: its published columns, and what its next link needs. */
+/** State of a live track at its last scan with a cell: its published columns, and the input of its next link. */
 export interface LiveTrack
   extends Readonly<
     Omit<TrackPointShape, 'scan_time' | 'state' | 'cell_index' | 'trend' | 'duration_min' | 'merged_into'>
   > {
   readonly last_seen: number;
-  /** Scans without a cell for it that arrived since then. */
+  /** Scans since then, all without a cell of this track. */
   readonly missed_scans: number;
-  /** Scans with a cell since its last split. Its velocity is that of the whole until there are MATURE_SCANS of them. */
+  /** Scans with a cell since its last split. Below MATURE_SCANS its velocity is that of the whole storm. */
   readonly settled_scans: number;
   readonly motion: Motion;
   readonly centroid_lat: number;
@@ -61,7 +61,6 @@ const CHANGE_MM_PER_MIN = 0.25;
 const RAPID_MM_PER_MIN = 1;
 const RAPID_RISE_SIZE_MIN_MM = 19; // below severe size a fast rise is only `intensifying`
 
-/** Largest size of a cell in one scan. */
 export interface SizeAt {
   readonly scan_time: number;
   readonly size_mm: number;

@@ -23,9 +23,9 @@ const BRANCH_STRENGTH_SHARE = 0.2;
 const BRANCHES_COVER_SHARE = 0.6;
 /** Spread of a branch's velocity about that of the whole: 30 km/h, the deviation of a supercell from the mean wind. */
 export const PARTING_VELOCITY_SD_KM_MIN = 30 / 60;
-/** Where no scan came for longer than that, branches have left the mask of the whole: they are looked for that much around it. */
+/** After a longer gap between scans, branches are also searched around the mask of the whole. */
 const BRANCHES_STAY_MIN = 5;
-/** A track that missed so many scans goes on only in a cell that its moved mask touches: elsewhere it is another storm's. */
+/** After this many missed scans a track continues only in a cell that its moved mask touches. */
 const MISSED_SCANS_FREE = 2;
 /** Cost of leaving a track without a part. */
 const ALONE_COST = 9;
@@ -45,7 +45,7 @@ export interface Matches {
   readonly parentOfPart: Int32Array;
   /** 1 for a track that continues in a branch out of its reach: the displacement of its centroid is no motion. */
   readonly branched: Uint8Array;
-  /** 1 for a track that continues by a change of shape: the displacement of its centroid is no motion either. */
+  /** 1 for a track that continues by a change of shape: the displacement of its centroid is no motion. */
   readonly reshaped: Uint8Array;
 }
 
@@ -58,7 +58,7 @@ interface Pair {
 /** Pixels of each moved mask, and pixels that it shares with each part. */
 interface Overlaps {
   readonly shared: readonly ReadonlyMap<number, number>[];
-  /** The same for all that branches of it may have reached. */
+  /** The same for a mask widened by the reach of its branches. */
   readonly reached: readonly ReadonlyMap<number, number>[];
   readonly pixels: readonly number[];
 }
@@ -143,15 +143,11 @@ function linkCost({ track, motion }: Prediction, part: CellPart, iou: number): n
   return d2 / 2 + MISMATCH_WEIGHT * (1 - iou) + area + SIZE_WEIGHT * size;
 }
 
-function bucketName(row: number, column: number): string {
-  return `${row} ${column}`;
-}
-
 /** Parts by quarter-degree bucket of their centroid. */
 function bucketParts(parts: readonly CellPart[]): Map<string, number[]> {
   return Map.groupBy(parts.keys(), (index) => {
     const { centroid_lat, centroid_lon } = parts[index];
-    return bucketName(Math.floor(centroid_lat / BUCKET_DEG), Math.floor(centroid_lon / BUCKET_DEG));
+    return `${Math.floor(centroid_lat / BUCKET_DEG)} ${Math.floor(centroid_lon / BUCKET_DEG)}`;
   });
 }
 
@@ -162,7 +158,7 @@ function partsWithin(buckets: ReadonlyMap<string, number[]>, { motion }: Predict
   const found: number[] = [];
   for (let row = Math.floor((motion.lat - north) / BUCKET_DEG); row <= (motion.lat + north) / BUCKET_DEG; row++)
     for (let col = Math.floor((motion.lon - east) / BUCKET_DEG); col <= (motion.lon + east) / BUCKET_DEG; col++)
-      found.push(...(buckets.get(bucketName(row, col)) ?? []));
+      found.push(...(buckets.get(`${row} ${col}`) ?? []));
   return found.sort((a, b) => a - b);
 }
 
@@ -235,7 +231,7 @@ function followBranches(
   });
 }
 
-/** Branches of each track, ascending: the parts of which its moved mask covers ANCESTRY_SHARE, and more than any other mask. */
+/** Branches of each track, ascending: its moved mask covers ANCESTRY_SHARE of the part, and more than any other mask. */
 function branchesOf(parts: readonly CellPart[], shared: Overlaps['shared']): number[][] {
   const most = new Int32Array(parts.length);
   const from = new Int32Array(parts.length).fill(-1);

@@ -15,7 +15,7 @@ import {
 const CLAIM_SHARE = 0.4;
 /** Cores nearer than this are one core: the smallest distance of two peaks when a cell is split. */
 const CORES_APART_MIN_KM = 5;
-/** Two storms cross when their velocities differ by more than so many standard deviations of the difference. */
+/** Two storms cross when their velocities differ by more than this many standard deviations of the difference. */
 const CROSSING_SDS = 2;
 /** A storm smaller than this share of the other one is absorbed, it does not cross. */
 const CROSSING_AREA_SHARE = 0.5;

@@ -1,12 +1,12 @@
 import { colLon, LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
-import { type HailField, lowerBound } from '../grid.ts';
+import { eachPixel, type HailField, lowerBound } from '../grid.ts';
 import { type Heading, headingOf, kmPerDegree, type Mover, medianVelocity, type Vector } from './motion.ts';
 
 /** Side of the blocks that are matched independently, pixels of 0.01 degrees. */
 const BLOCK_PX = 100;
 /** Width of a pixel at 50 N, the northernmost that are served, rounded down, km. */
 const NARROWEST_PIXEL_KM = 0.7;
-/** A block counts from this number of such pixels on, and from this similarity of its best shift. */
+/** Fewest pixels of a block that counts, and the least similarity of its best shift. */
 const BLOCK_PIXELS_MIN = 30;
 const SIMILARITY_MIN = 0.5;
 /** Largest speed of storms, km/min (144 km/h): limits the shifts that are tried. */
@@ -42,14 +42,15 @@ export function blockMotions(before: HailField, after: HailField, minutes: numbe
 }
 
 /** North-west corners of the blocks with enough pixels, from north, then from west. */
-function busyBlocks({ window, rowStart, col }: HailField): { readonly row: number; readonly col: number }[] {
+function busyBlocks(field: HailField): { readonly row: number; readonly col: number }[] {
+  const { window } = field;
   const across = Math.ceil(window.cols / BLOCK_PX);
   const pixels = new Uint32Array(across * Math.ceil(window.rows / BLOCK_PX));
-  for (let r = 0; r < window.rows; r++)
-    for (let i = rowStart[r]; i < rowStart[r + 1]; i++) {
-      const block = Math.floor(r / BLOCK_PX) * across + Math.floor((col[i] - window.col0) / BLOCK_PX);
-      pixels[block] = pixels[block] + 1;
-    }
+  eachPixel(field, (row, i) => {
+    const block =
+      Math.floor((row - window.row0) / BLOCK_PX) * across + Math.floor((field.col[i] - window.col0) / BLOCK_PX);
+    pixels[block] = pixels[block] + 1;
+  });
   return [...pixels.keys()]
     .filter((block) => pixels[block] >= BLOCK_PIXELS_MIN)
     .map((block) => ({

@@ -38,7 +38,6 @@ export type CellAtPixel = ReadonlyMap<number, number>;
 
 const KEY_STEP = 1 << 16; // wider than the lattice, also for a mask moved beyond its edge
 
-/** Number of a lattice position, for lookups. */
 export function pixelKey(row: number, col: number): number {
   return row * KEY_STEP + col;
 }
@@ -55,7 +54,6 @@ export function maskOf(rows: Uint16Array, cols: Uint16Array): number[] {
   return runs;
 }
 
-/** Number of pixels of a mask. */
 export function maskPixels(mask: Mask): number {
   let pixels = 0;
   for (let i = 2; i < mask.length; i += 3) pixels += mask[i];
