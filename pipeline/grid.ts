@@ -153,7 +153,7 @@ export interface ScanInput {
   readonly probsevere: readonly ProbSevereObject[] | null;
   /** Products that were read, MESH first. */
   readonly products: readonly string[];
-  /** PMTiles archive of its reflectivity; left out unless requested, and without the product. */
+  /** PMTiles archive of its reflectivity; absent unless requested, and without the product. */
   readonly reflectivity_tiles?: Uint8Array;
 }
 

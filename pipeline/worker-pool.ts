@@ -3,7 +3,7 @@ import { BadInput, Unreadable } from './error.ts';
 
 /** Worker threads that answer requests. */
 export interface WorkerPool<Request, Answer> {
-  /** Answer to a request. Rejects with the error that the thread threw, or with the reason why there are no threads any more. */
+  /** Answer to a request. Rejects with the error that the thread threw, or with the reason that ended the threads. */
   readonly run: (request: Request) => Promise<Answer>;
   readonly close: () => Promise<void>;
 }

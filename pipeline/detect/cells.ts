@@ -22,9 +22,8 @@ const CELL_AREA_MIN_KM2 = 4;
 const SPLIT_AREA_MIN_KM2 = 30;
 
 /**
- * Upper bound on the storm cells of a scan: more are an invalid grid. The maximum of a whole real day has 95 cells, the largest
- * known ProbSevere file 223 objects. The tracker's assignment is exact; its cost grows with the cube of the cells within reach of
- * each other.
+ * Upper bound on the storm cells of a scan; more are an invalid grid. A real day's maximum has 95 cells, the largest known ProbSevere
+ * file 223 objects. The cost of the tracker's exact assignment grows with the cube of the cells within reach of each other.
  */
 const MAX_CELLS = 1000;
 
@@ -121,7 +120,7 @@ function cellShape(
   };
 }
 
-/** Largest known value at some pixels; null without the product, or when it is unknown at every one of them. */
+/** Largest known value at some pixels; null without the product or a known value. */
 function largestValue(companions: CompanionValues, name: Companion, pixels: Uint32Array): number | null {
   if (!companions[name]) return null;
   let largest: number | null = null;
@@ -154,7 +153,7 @@ export function trackedCells(field: HailField, cells: readonly CellShape[], matc
   }));
 }
 
-/** Motion of a cell by ProbSevere; null where it gives none or the object repeats the file before. */
+/** Motion of a cell by ProbSevere; null without one, or when the object repeats the previous file. */
 function objectMotion(match: ObjectMotion | null) {
   if (match === null || match.object.flag_stale) return null;
   const { speed_kmh, direction_deg } = match.object;

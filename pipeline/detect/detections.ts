@@ -50,7 +50,7 @@ export interface Detections {
 }
 
 /**
- * Detections of one scan. Flags and counts use earlier scans only, so that a replay gives the same rows.
+ * Detections of one scan. Flags and counts use earlier scans only: a replay gives the same rows.
  * Companions are null where the product is missing or has no value; sizes above 150 mm are stored as 150.
  * `terrain`: beam blockage, which lowers the confidence behind mountains; null when unknown.
  */

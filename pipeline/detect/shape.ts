@@ -2,7 +2,7 @@ import { colLon, ROW_AREAS_KM2, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import type { HailField } from '../grid.ts';
 
-/** The core of a cell, whose centroid is published: its pixels from this share of its maximum on, percent. */
+/** Pixels from this share of the maximum on are the core of a cell, percent; its centroid is published. */
 const CORE_SHARE_PCT = 70;
 /** Height of a pixel of 0.01 degrees, and its width on the equator, km: mean degree of the meridian and degree of the equator, WGS84. */
 const PIXEL_HEIGHT_KM = 1.1113;

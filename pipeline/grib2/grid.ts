@@ -16,7 +16,7 @@ interface LatLonGrid {
   readonly lo2: number;
   readonly di: number;
   readonly dj: number;
-  /** Whether the resolution flags say that both steps are given. */
+  /** Resolution flags: both steps are given. */
   readonly is_step_given: boolean;
 }
 

@@ -116,7 +116,7 @@ function later(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.max(a, b);
 }
 
-/** Side of the squares by which rows are sorted, so that Parquet row groups prune in space: half a degree. */
+/** Rows are sorted by squares of this side, half a degree: Parquet row groups then prune in space. */
 const SQUARE_PX = 50;
 
 function inTableOrder(a: Contribution, b: Contribution): number {

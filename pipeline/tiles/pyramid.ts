@@ -23,7 +23,7 @@ type Layers = Readonly<Record<string, LayerContent>>;
 
 /**
  * Gzipped vector tiles of all layers at zooms 0 to 10, in unspecified order: every tile with content, and always the tile of
- * zoom 0, so that an empty archive still names its layers.
+ * zoom 0, which names the layers of an empty archive.
  */
 export function pyramid(layers: Layers): ArchiveTile[] {
   const empty = Object.fromEntries(Object.keys(layers).map((name): [string, LegacyTile] => [name, { features: [] }]));

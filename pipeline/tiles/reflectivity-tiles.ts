@@ -64,7 +64,7 @@ export function drawReflectivityTiles({ composite, uncovered, subject }: Reflect
   return writeArchive(note, windowBbox(composite.window), tilesOf(pixels), MAX_ZOOM);
 }
 
-/** Tiles of all zooms, and always the tile of zoom 0, so that an empty archive still names its layer. */
+/** Tiles of all zooms, and always the tile of zoom 0, which names the layer of an empty archive. */
 function tilesOf(pixels: BandGrid): ArchiveTile[] {
   const tiles: ArchiveTile[] = [];
   let grid = pixels;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { CompanionValues, HailField } from '../../../pipeline/grid.ts';
+import { type HailField, NO_COMPANIONS } from '../../../pipeline/grid.ts';
 import {
   type DayMaximum,
   dayMaxRows,
@@ -18,14 +18,6 @@ import { REAL_DAY, realField } from '../../support/data/pixels.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
 import { sharedTest } from '../../support/data/shared-data.ts';
 import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
-
-const NO_COMPANIONS: CompanionValues = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-};
 
 /** A scan so many minutes into the day; sizes in tenths of a millimetre, confidence 0.01 per mm. */
 function scan(minute: number, values: number[][], companions = NO_COMPANIONS): ScanOfDay {
