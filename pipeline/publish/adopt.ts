@@ -7,10 +7,9 @@ import { Conflict, PipelineError } from '../error.ts';
 import { filesBelow, hashOf, moveDurably, namesIn, readIfPresent, replaceFile, sizeOf } from '../files.ts';
 import { listArchive } from '../sources/archive.ts';
 import { filesOf, planScans } from '../sources/plan.ts';
-import { editOf, placeFiles, samePartition } from './commit.ts';
-import { readNewest } from './manifests.ts';
-import { type Publisher, publishDates } from './publisher.ts';
-import { readRootName } from './root-name.ts';
+import { type Publisher, placeFiles, publishDates } from './commit.ts';
+import { editOf, samePartition } from './edit.ts';
+import { readNewest, readRootName } from './manifests.ts';
 
 /** Outcome of one finished date of the inbox. */
 export interface Adoption {

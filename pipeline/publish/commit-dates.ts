@@ -2,10 +2,10 @@ import { DAILY, ingestedAt, type Manifest, REFLECTIVITY } from '../../schemas/ma
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { DAY_TABLES } from '../../schemas/tables/index.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
-import { type Edit, editOf, type ProductTimes, type StagedFile, samePartition } from './commit.ts';
+import { type Publisher, publishDates, publishedManifest } from './commit.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
+import { type Edit, editOf, type ProductTimes, type StagedFile, samePartition } from './edit.ts';
 import { newestScan } from './published-dates.ts';
-import { type Publisher, publishDates, publishedManifest } from './publisher.ts';
 import { expiredReflectivity, replacedReflectivity } from './reflectivity.ts';
 import type { ScanProducts, Segment } from './segment.ts';
 

@@ -1,140 +1,69 @@
 import fs from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
 import { headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import {
-  type CommittedScan,
-  type InputVersions,
-  MANIFEST_VERSION,
-  Manifest,
-  type PublishedFile,
-} from '../../schemas/manifest.ts';
-import type { MixedProvenance } from '../../schemas/provenance.ts';
-import { timestamp } from '../../schemas/time.ts';
+import { Manifest } from '../../schemas/manifest.ts';
+import { scanId } from '../../schemas/time.ts';
+import type { Engine } from '../duckdb.ts';
+import { PipelineError } from '../error.ts';
 import { readIfPresent, replaceFile, sync } from '../files.ts';
+import type { Log } from '../log.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
+import { type Change, type Edit, nextManifest } from './edit.ts';
+import type { RetireSnapshots, StageLive } from './live.ts';
+import type { Lock } from './lock.ts';
+import { readCurrent } from './manifests.ts';
+import { newestScan, type PublishedDates } from './published-dates.ts';
+import type { ScanProducts } from './segment.ts';
 
-/** A file in staging, with its entry for the manifest. */
-export interface StagedFile {
-  readonly staged: string;
-  readonly entry: PublishedFile;
-}
+/*
+ * The commit, top to bottom. Files were staged and read back before (`stage.ts`).
+ *
+ * 1. Sync every staged file, rename it to its final name, sync the folders.      killed: files that no manifest lists, swept later
+ * 2. Write the numbered manifests, sync their folders.                           killed: the same
+ * 3. Replace the heads. Several: `pending.json` names them meanwhile.            killed: `finishHeads` replaces the others
+ * 4. Stage the live snapshot, place its files, replace `current.json`.           killed: `finishCurrent` does it
+ *
+ * The lock is checked before every step. Readers of closed dates follow the heads, readers of open dates `current.json`.
+ */
 
-/** Newest time of each product, epoch milliseconds. */
-export type ProductTimes = Readonly<Record<string, number>>;
-
-/** Changes of one commit to the manifest of one partition. */
-export interface Edit {
-  readonly partition: string;
-  readonly provenance: MixedProvenance;
+/** An open data root, as the operations on it see it. */
+export interface Publisher {
+  readonly path: string;
+  readonly staging: string;
   readonly storm_day_start_hour: number;
-  /** Segments whose scans and files are removed from the manifest. */
-  readonly drop_segments: readonly string[];
-  readonly add_scans: readonly CommittedScan[];
-  readonly add_files: readonly StagedFile[];
-  /** Newest time of each product that the added scans were made of, epoch milliseconds. */
-  readonly feeds: ProductTimes;
-  /** Entries of files that are already in place, for instance pictures whose segment changes. */
-  readonly relist_files: readonly PublishedFile[];
-  /** Tables whose rows this commit changes; compaction changes none. */
-  readonly changed_tables: readonly string[];
-  /** Versions of the inputs of derived tables in this edit, by table name. */
-  readonly made_from: Readonly<Record<string, InputVersions>>;
-  readonly closed: boolean;
-  readonly dates: Manifest['dates'];
-  /** For an edit without new data: when the newest data that it was made from came in; else null. */
-  readonly ingested_at: string | null;
+  readonly lock: Lock;
+  readonly engine: Engine;
+  readonly dates: PublishedDates;
+  readonly stageLive: StageLive;
+  readonly retireSnapshots: RetireSnapshots;
+  readonly log: Log;
 }
 
-/** Fields of an edit that apply to its whole partition. */
-type Partition = Pick<Edit, 'partition' | 'provenance' | 'storm_day_start_hour' | 'closed'>;
-
-/** The partition of a manifest, for an edit that changes nothing of it as a whole. */
-export function samePartition({ partition, source, storm_day_start_hour, closed }: Manifest): Partition {
-  return { partition, provenance: source, storm_day_start_hour, closed };
+/** Commits edits of storm dates together, then brings the live snapshot up to date and moves `current.json`. */
+export async function publishDates(
+  publisher: Publisher,
+  edits: readonly Edit[],
+  now_ms: number,
+  fresh: readonly ScanProducts[] = [],
+  redone = false,
+): Promise<void> {
+  await commitDates(publisher, edits, now_ms);
+  await moveCurrent(publisher, now_ms, fresh, redone);
 }
 
-/** An edit of a partition with the given changes only. */
-export function editOf(partition: Partition, changes: Partial<Omit<Edit, 'partition'>>): Edit {
-  return {
-    ...partition,
-    dates: null,
-    ingested_at: null,
-    feeds: {},
-    drop_segments: [],
-    add_scans: [],
-    add_files: [],
-    relist_files: [],
-    changed_tables: [],
-    made_from: {},
-    ...changes,
-  };
-}
-
-/** The manifest after an edit; a scan or file of the same name replaces the old entry. */
-export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
-  const dropped = new Set(edit.drop_segments);
-  const commit = (previous?.commit ?? 0) + 1;
-  const entries = [...edit.relist_files, ...edit.add_files.map((file) => file.entry)];
-  const added = new Set(entries.map((entry) => entry.path));
-  const scanIds = new Set(edit.add_scans.map((scan) => scan.scan_id));
-  const made_from = madeFrom(previous, edit);
-  return {
-    manifest_version: MANIFEST_VERSION,
-    partition: edit.partition,
-    commit,
-    source: edit.provenance,
-    storm_day_start_hour: edit.storm_day_start_hour,
-    committed_at: timestamp(now_ms),
-    ...(edit.ingested_at === null ? {} : { ingested_at: edit.ingested_at }),
-    closed: edit.closed,
-    table_commits: {
-      ...previous?.table_commits,
-      ...Object.fromEntries(edit.changed_tables.map((table) => [table, commit])),
-    },
-    ...(Object.keys(made_from).length === 0 ? {} : { made_from }),
-    scans: [
-      ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
-      ...edit.add_scans,
-    ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
-    // Times of observed data say nothing about those of simulated data, nor the other way round.
-    feeds: newestTimes(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
-    files: [
-      ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
-      ...entries,
-    ],
-    dates: edit.dates,
-  };
-}
-
-/** Input versions of derived tables after an edit; a table that changes without stating its inputs loses them. */
-function madeFrom(previous: Manifest | null, edit: Edit): Record<string, InputVersions> {
-  const known = Object.entries(previous?.made_from ?? {}).filter(([table]) => !edit.changed_tables.includes(table));
-  return { ...Object.fromEntries(known), ...edit.made_from };
-}
-
-/** True when a manifest states that its tables were made from exactly these versions. */
-export function isMadeFrom({ made_from }: Manifest, expected: Readonly<Record<string, InputVersions>>): boolean {
-  return Object.entries(expected).every(([table, versions]) => isDeepStrictEqual(made_from?.[table], versions));
-}
-
-function newestTimes(known: Manifest['feeds'], added: ProductTimes): Manifest['feeds'] {
-  const newer = Object.entries(added).filter(([product, time_ms]) => !(Date.parse(known[product] ?? '') >= time_ms));
-  return { ...known, ...Object.fromEntries(newer.map(([product, time_ms]) => [product, timestamp(time_ms)])) };
-}
-
-/** An edit, and the newest manifest of its partition, which it applies to. */
-export interface Change {
-  readonly previous: Manifest | null;
-  readonly edit: Edit;
+/** Commits edits of storm dates together; readers of open dates do not see them before `current.json` moves. */
+export async function commitDates(publisher: Publisher, edits: readonly Edit[], now_ms: number): Promise<void> {
+  const { dates } = publisher;
+  const changes: Change[] = [];
+  for (const edit of edits) changes.push({ previous: await dates.manifest(edit.partition), edit });
+  for (const manifest of await commitEdits(publisher.path, changes, now_ms, publisher.lock.check))
+    dates.update(manifest);
 }
 
 /**
- * Publishes edits of different partitions together: data files to the disk and to their final names, then the manifests,
- * then the heads. A process killed in between leaves files that no manifest names, never a manifest that names a missing
- * file; after a kill between two heads, `finishHeads` moves the others. `check` throws when this process has lost the data root:
- * a manifest must not name files that were written to another root.
+ * Steps 1 to 3 for edits of different partitions together. `check` throws when this process has lost the data root: a manifest
+ * must not name files that were written to another root.
  */
 export async function commitEdits(
   dataRoot: string,
@@ -159,7 +88,22 @@ export async function commitEdits(
   return manifests;
 }
 
-/** Moves the heads that a killed process did not move, so that partitions committed together stay consistent. */
+/** Step 4. After a redo all rows of the live snapshot are read again. */
+export async function moveCurrent(
+  { path, stageLive, retireSnapshots, lock }: Publisher,
+  now_ms: number,
+  fresh: readonly ScanProducts[] = [],
+  redone = false,
+): Promise<void> {
+  const staged = await stageLive(fresh, now_ms, redone);
+  if (staged === null) return;
+  lock.check();
+  await placeFiles(path, staged.files);
+  await replaceFile(join(path, layout.current), `${JSON.stringify(staged.current, null, 2)}\n`);
+  await retireSnapshots(staged.files.map((file) => file.path));
+}
+
+/** Replaces the heads that a killed process did not replace, so that partitions committed together stay consistent. */
 export async function finishHeads(dataRoot: string): Promise<void> {
   const pending = join(dataRoot, layout.pending);
   const numbered = JSON.parse((await readIfPresent(pending)) ?? '[]') as string[];
@@ -170,11 +114,26 @@ export async function finishHeads(dataRoot: string): Promise<void> {
   await fs.rm(pending, { force: true });
 }
 
+/** Replaces `current.json` when it does not agree with the heads: a process was killed after it had moved one. */
+export async function finishCurrent(publisher: Publisher, now_ms: number): Promise<void> {
+  const { path, dates } = publisher;
+  const current = await readCurrent(path);
+  const newest_ms = newestScan(dates.heads.values());
+  if (newest_ms === null) return;
+  const open = [...dates.heads.values()].filter((head) => !head.closed);
+  const pinned = current?.open_dates ?? {};
+  const agrees =
+    current?.scan_id === scanId(newest_ms) &&
+    open.length === Object.keys(pinned).length &&
+    open.every((head) => pinned[head.partition] === head.commit);
+  if (!agrees) await moveCurrent(publisher, now_ms, [], true);
+}
+
 async function moveHead(dataRoot: string, manifest: Manifest): Promise<void> {
   await replaceFile(join(dataRoot, layout.head(manifest.partition)), jsonLine(headOf(manifest)));
 }
 
-export function jsonLine(content: unknown): string {
+function jsonLine(content: unknown): string {
   return `${JSON.stringify(content)}\n`;
 }
 
@@ -198,4 +157,12 @@ export async function syncFolders(dataRoot: string, paths: readonly string[]): P
     for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) folders.add(folder);
   }
   await allOrFirstError([...folders].map((folder) => sync(join(dataRoot, folder))));
+}
+
+/** The newest manifest of a storm date; throws when nothing is published for it. */
+export async function publishedManifest({ dates }: Publisher, storm_date: string): Promise<Manifest> {
+  const manifest = await dates.manifest(storm_date);
+  if (manifest === null)
+    throw new PipelineError('publish', storm_date, 'has no published scans, expected a date with some');
+  return manifest;
 }

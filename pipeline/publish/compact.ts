@@ -7,20 +7,13 @@ import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import { dayMax, uncovered } from '../../schemas/tables/radar.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { type Edit, editOf, type StagedFile, samePartition } from './commit.ts';
+import { commitDates, commitEdits, moveCurrent, type Publisher, publishDates, publishedManifest } from './commit.ts';
 import { changedDayTables } from './commit-dates.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
+import { type Edit, editOf, type StagedFile, samePartition } from './edit.ts';
 import { readHead, readNewest, tablePaths } from './manifests.ts';
 import { allRows, mergedDayMaxSql, mergedUncoveredSql } from './merge.ts';
 import type { DateHead } from './published-dates.ts';
-import {
-  commitChanges,
-  commitDates,
-  moveCurrentPointer,
-  type Publisher,
-  publishDates,
-  publishedManifest,
-} from './publisher.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
 
@@ -31,7 +24,7 @@ export async function compactHours(publisher: Publisher, storm_date: string, now
     const manifest = await publishedManifest(publisher, storm_date);
     await commitDates(publisher, [await compactSegments(publisher, manifest, segments, false)], now_ms);
   }
-  if (hours.length > 0) await moveCurrentPointer(publisher, now_ms);
+  if (hours.length > 0) await moveCurrent(publisher, now_ms);
   return hours.length;
 }
 
@@ -71,7 +64,7 @@ export async function compactMonth(publisher: Publisher, month: string, now_ms: 
     days.push(head);
   }
   const edit = await monthEdit(publisher, month, days, previous);
-  await commitChanges(publisher, [{ previous, edit }], now_ms);
+  await commitEdits(publisher.path, [{ previous, edit }], now_ms, publisher.lock.check);
   return true;
 }
 

@@ -12,7 +12,7 @@ import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
 import { drawDailyTiles } from '../tiles/daily-tiles.ts';
-import type { StagedFile } from './commit.ts';
+import type { StagedFile } from './edit.ts';
 import { tablePaths } from './manifests.ts';
 import { mergedDayMaxSql } from './merge.ts';
 import { type SegmentSpan, stageTable, stageTiles } from './stage.ts';

@@ -1,7 +1,7 @@
 import { layout } from '../../schemas/layout.ts';
 import type { CommittedScan, Manifest } from '../../schemas/manifest.ts';
 import { scanId, scanTime } from '../../schemas/time.ts';
-import type { StagedFile } from './commit.ts';
+import type { StagedFile } from './edit.ts';
 import { stageTiles } from './stage.ts';
 
 /** The archive of the reflectivity of a scan. */

@@ -8,16 +8,13 @@ import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
 import { deviceOf } from '../files.ts';
 import { type Log, silent } from '../log.ts';
 import { adoptDate } from './adopt.ts';
-import { finishHeads } from './commit.ts';
+import { finishCurrent, finishHeads, type Publisher } from './commit.ts';
 import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
 import { compactDay, compactHours, compactMonth } from './compact.ts';
-import { finishPointer } from './finish-pointer.ts';
-import { openSnapshots } from './live-snapshots.ts';
-import { openLiveWindow } from './live-window.ts';
+import { openLiveWindow, openSnapshots } from './live.ts';
 import { type Lock, takeLock } from './lock.ts';
+import { nameRoot, readRootName } from './manifests.ts';
 import { openPublishedDates, type PublishedDates } from './published-dates.ts';
-import type { Publisher } from './publisher.ts';
-import { nameRoot, readRootName } from './root-name.ts';
 import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
 import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
 import { publishTogether, publishUndated } from './undated.ts';
@@ -99,7 +96,7 @@ export async function openRoot(
       retireSnapshots: openSnapshots(path),
       log,
     };
-    await finishPointer(publisher, now_ms);
+    await finishCurrent(publisher, now_ms);
     return rootOf(publisher, sweep);
   } catch (error) {
     lock?.release();

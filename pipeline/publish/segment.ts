@@ -13,7 +13,7 @@ import type {
 } from '../../schemas/tables/radar.ts';
 import { scanId } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
-import type { StagedFile } from './commit.ts';
+import type { StagedFile } from './edit.ts';
 import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
 import { stageState, stageTable, stageTiles } from './stage.ts';
 

@@ -5,7 +5,7 @@ import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { sha256, writeSynced } from '../files.ts';
-import type { StagedFile } from './commit.ts';
+import type { StagedFile } from './edit.ts';
 import { stageQuery, stageRows } from './tables.ts';
 
 /** Segment and scans of a file of a manifest. */

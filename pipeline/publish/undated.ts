@@ -6,9 +6,9 @@ import { type InputVersions, ingestedAt, type Manifest, type PublishedFile } fro
 import { combineProvenances, MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { type Change, editOf, isMadeFrom, nextManifest, type StagedFile } from './commit.ts';
+import { commitEdits, type Publisher } from './commit.ts';
+import { type Change, editOf, isMadeFrom, nextManifest, type StagedFile } from './edit.ts';
 import { readNewest } from './manifests.ts';
-import { commitChanges, type Publisher } from './publisher.ts';
 import { stageTable } from './stage.ts';
 import { readNotes } from './tables.ts';
 
@@ -69,7 +69,7 @@ export async function publishTogether(
     if (change !== null) changes.push(change);
     if (change !== null) Object.assign(versions, nextManifest(change.previous, change.edit, now_ms).table_commits);
   }
-  if (changes.length > 0) await commitChanges(publisher, changes, now_ms);
+  if (changes.length > 0) await commitEdits(publisher.path, changes, now_ms, publisher.lock.check);
   return published;
 }
 

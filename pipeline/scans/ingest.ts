@@ -6,9 +6,9 @@ import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, scanId, scanTime } from '../../sch
 import { BadInput, PipelineError, Unreadable } from '../error.ts';
 import { sha256 } from '../files.ts';
 import type { ScanInput } from '../grid.ts';
-import type { ProductTimes } from '../publish/commit.ts';
 import type { DateCommit } from '../publish/commit-dates.ts';
-import { LIVE_WINDOW_MIN } from '../publish/live-window.ts';
+import type { ProductTimes } from '../publish/edit.ts';
+import { LIVE_WINDOW_MIN } from '../publish/live.ts';
 import type { ScanProducts, Segment } from '../publish/segment.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';

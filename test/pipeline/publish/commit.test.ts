@@ -8,7 +8,7 @@ import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';
-import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/commit.ts';
+import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/edit.ts';
 import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';
 import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/publish/segment.ts';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { KEPT_MS, KEPT_SNAPSHOTS, openSnapshots } from '../../../pipeline/publish/live-snapshots.ts';
+import { KEPT_MS, KEPT_SNAPSHOTS, openSnapshots } from '../../../pipeline/publish/live.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { scanId } from '../../../schemas/time.ts';
 import { scratch } from '../../support/data/world.ts';
