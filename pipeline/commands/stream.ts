@@ -1,13 +1,28 @@
 import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { STOP_SIGNALS } from '../../schemas/command-line.ts';
+import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
-import { UsageError } from '../error.ts';
-import { openStreamLog } from '../log.ts';
+import { isTransient, RootHeld, UsageError } from '../error.ts';
+import { type Schedule, startSchedule } from '../feeds/schedule.ts';
+import { refreshForecast } from '../forecast/refresh.ts';
+import { type Log, openStreamLog } from '../log.ts';
 import { watchedStream } from '../metrics/watched-stream.ts';
-import { FEED_NAMES, feedNames } from '../run/open-feeds.ts';
-import { type StreamSource, streamSource } from '../run/stream.ts';
-import { SCAN_PRODUCTS } from '../sources/names.ts';
+import { openRoot, type Root } from '../publish/root.ts';
+import { FEED_NAMES, feedNames, openFeeds } from '../run/open-feeds.ts';
+import {
+  SIMULATED_RAW_KEEP_DAYS,
+  type SimulatedWeather,
+  simulateArrivals,
+  simulatedSchedule,
+} from '../run/simulated-stream.ts';
+import { pollBucket } from '../scans/poll-bucket.ts';
+import { type ReadPool, startReadPool } from '../scans/read.ts';
+import { openSession, type Session } from '../scans/session.ts';
+import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
+import { pause } from '../sources/http.ts';
+import { type Arrival, watch } from '../sources/inbox.ts';
+import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { DEFAULT_SEED, feedList, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 
 /** A simulated scan comes by itself: the wait for it only bounds how late periodic work begins. */
@@ -116,4 +131,247 @@ function simulatedWeather({ from, products, feeds, every = 120, seed, hours }: O
 /** Writes a line at a terminal; elsewhere the log has it. */
 function print(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`hail-pipeline: ${line}\n`);
+}
+
+/** Tiers, event days and daily archives of open dates are drawn again at most this often. */
+const FINISH_EVERY_MS = 5 * 60_000;
+const SWEEP_EVERY_MS = 60 * 60_000;
+/** After a transient fault the next try comes after the time between two polls, then after twice as long each time, up to this. */
+const LONGEST_WAIT_MS = 30_000;
+/** A stream that waits for the lock of the data root tries it this often. */
+const LOCK_EVERY_MS = 1_000;
+
+/** Where a stream finds raw files. */
+type StreamSource =
+  | { readonly kind: 'dir'; readonly folder: string }
+  | { readonly kind: 'noaa'; readonly products: readonly string[] }
+  | SimulatedWeather;
+
+interface StreamRequest {
+  readonly source: StreamSource;
+  /** Names of the feeds other than the scans. */
+  readonly feeds: readonly string[];
+  /** Time between two polls, milliseconds. */
+  readonly every_ms: number;
+  readonly threads: number;
+  readonly log: Log;
+  /** Prints a line about each wait at a terminal. */
+  readonly print: (line: string) => void;
+  /** Waits while another process holds the data root, instead of ending with RootHeld. */
+  readonly wait: boolean;
+  /** Its abort ends the stream between two commits. */
+  readonly signal: AbortSignal;
+}
+
+interface OpenedRoot {
+  readonly root: Root;
+  readonly session: Session;
+  /** Another session: this one remembers dates that have been replaced. */
+  readonly openAgain: () => Session;
+}
+
+/** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
+async function streamSource(config: Config, request: StreamRequest): Promise<void> {
+  const readPool = startReadPool(request.threads);
+  try {
+    await publishSource(config, request, readPool);
+    request.log.info('Stream:Stop', {});
+  } finally {
+    await readPool.close();
+  }
+}
+
+/** Follows a source until it ends or the signal aborts; the source and the feeds are then no longer polled. */
+async function publishSource(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
+  const { source, feeds, every_ms, log } = request;
+  const { data_root, storm_day_start_hour, now } = config;
+  const ended = new AbortController();
+  const signal = AbortSignal.any([request.signal, ended.signal]);
+  const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
+  const open = async (): Promise<OpenedRoot | null> => {
+    const root = await openInTurn(request, () =>
+      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { log }),
+    );
+    if (root === null) return null;
+    log.info('Root:Open:Done', {});
+    const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
+    const openAgain = () => openSession(root, readPool, settings);
+    return { root, session: openAgain(), openAgain };
+  };
+  const arrivals = (opened: () => Root) => {
+    log.info('Stream:Start', { source: source.kind, data: data_root });
+    const found =
+      source.kind === 'dir'
+        ? watch({ folder: source.folder, poll_ms: every_ms, signal })
+        : source.kind === 'simulate'
+          ? simulateArrivals(config, source, opened, signal)
+          : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
+    return batchArrivals(found);
+  };
+  const schedule = () =>
+    source.kind === 'simulate'
+      ? simulatedSchedule(config, source, log)
+      : startSchedule({ feeds: openFeeds(config, feeds, log, { signal }), now, log, signal, refresh: refreshForecast });
+  try {
+    await follow({ ...request, now, signal }, open, arrivals, schedule);
+  } finally {
+    ended.abort();
+  }
+}
+
+/** The data root, once no other process holds it; null when the signal aborts before. */
+async function openInTurn(
+  { wait, log, print, signal }: StreamRequest,
+  open: () => Promise<Root>,
+): Promise<Root | null> {
+  for (let tries = 0; !signal.aborted; tries++) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!(wait && error instanceof RootHeld)) throw error;
+      if (tries === 0) {
+        log.info('Stream:Lock:Wait', { reason: error.reason });
+        print(`waits for the data root: ${error.reason}`);
+      }
+      await pause(LOCK_EVERY_MS, signal);
+    }
+  }
+  return null;
+}
+
+/**
+ * Publishes the files of a source until it ends or the signal aborts. After a transient fault (a full disk, a file that
+ * cannot be read) the root is opened again as after a crash, and the same files are tried again. Any other error is thrown.
+ * `arrivals` begins the source once the root is open, `schedule` the feeds; the argument of `arrivals` returns the root that
+ * was opened last.
+ */
+async function follow(
+  { now, log, print, every_ms, signal }: StreamRequest & Pick<Config, 'now'>,
+  open: () => Promise<OpenedRoot | null>,
+  arrivals: (root: () => Root) => AsyncIterable<Arrival>,
+  schedule: () => Schedule,
+): Promise<void> {
+  const backlog = openBacklog(log, every_ms);
+  const doDueChores = openChores(log);
+  let queue: ArrivalQueue | null = null;
+  let opened: OpenedRoot | null = null;
+  let last: Root | null = null;
+  let feeds: Schedule | null = null;
+  let faults = 0;
+  const close = async () => {
+    const root = opened?.root;
+    opened = null;
+    if (root === undefined) return;
+    await root.close();
+    log.info('Root:Close:Done', {});
+  };
+  try {
+    while (!signal.aborted && queue?.isOver() !== true) {
+      try {
+        opened ??= await open();
+        if (opened === null) return;
+        const { root } = opened;
+        last = root;
+        queue ??= openArrivalQueue(
+          arrivals(() => last as Root),
+          signal,
+        );
+        root.check();
+        // Feeds are registered before the scans: catching up with the scans may take hours.
+        feeds ??= schedule();
+        await feeds.register(root);
+        await backlog.workOff(queue, opened);
+        await feeds.workOff(root);
+        await doDueChores(opened, queue, backlog.hasWorked());
+        if (!queue.hasArrival() && (await root.adoptDate(now())) !== null) {
+          opened = { ...opened, session: opened.openAgain() };
+          continue;
+        }
+        if (faults > 0) {
+          log.info('Stream:Wait:Done', { faults });
+          print('goes on');
+          faults = 0;
+        }
+        await queue.wait(every_ms);
+      } catch (error) {
+        // When the root is gone, that is the error to report.
+        opened?.root.check();
+        if (!isTransient(error)) throw error;
+        const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
+        faults += 1;
+        log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });
+        print(`waits: ${error.message}; tries again in ${wait_ms / 1000} s`);
+        await pause(wait_ms, signal);
+        await close();
+      }
+    }
+    await opened?.session.finishDates();
+  } finally {
+    await close();
+  }
+}
+
+/** Files that arrived and are not done: each stays here until it is published, rejected, or gone. */
+function openBacklog(log: Log, every_ms: number) {
+  /** By location. */
+  const undone = new Map<string, SourceFile>();
+  let retry_ms = every_ms;
+  let retryAt_ms = 0;
+  let hasWorked = false;
+  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>): readonly SourceFile[] => {
+    const arrival = queue.take();
+    if (arrival === null) return [];
+    for (const file of arrival.unknown) log.info('File:Name:Unknown', { file });
+    for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
+    for (const file of arrival.files) {
+      undone.set(file.location, file);
+      inWork.add(file.location);
+    }
+    return arrival.files;
+  };
+  const workOff = async (queue: ArrivalQueue, { session }: OpenedRoot): Promise<void> => {
+    const inWork = new Set<string>();
+    const fresh = takeArrivals(queue, inWork);
+    const isRetry = undone.size > fresh.length && performance.now() >= retryAt_ms;
+    if (isRetry) for (const location of undone.keys()) inWork.add(location);
+    const files = [...undone.values()].filter((file) => inWork.has(file.location));
+    if (files.length === 0) return;
+    // Stays 0 when the run throws: the next turn then tries every undone file.
+    retryAt_ms = 0;
+    const begun_ms = performance.now();
+    const run = await session.ingest(files);
+    const { scans, redone } = run;
+    const seconds = Math.round(performance.now() - begun_ms) / 1000;
+    if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });
+    hasWorked = true;
+    const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
+    for (const location of inWork) if (!deferred.has(location)) undone.delete(location);
+    retry_ms = isRetry ? Math.min(LONGEST_WAIT_MS, 2 * retry_ms) : every_ms;
+    retryAt_ms = performance.now() + retry_ms;
+  };
+  return { workOff, hasWorked: () => hasWorked };
+}
+
+/** Periodic work (finishing dates, sweeping), done in pieces: arrivals come first. */
+function openChores(log: Log) {
+  const begun_ms = performance.now();
+  let finished_ms: number | null = null;
+  let swept_ms = begun_ms;
+  let catalogued: number | null = null;
+  return async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
+    const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
+    if ((isQuiet || (finished_ms === null && hasWorked)) && !queue.hasArrival()) {
+      if (await session.finishDates(queue.hasArrival)) finished_ms = performance.now();
+    }
+    const closed = [...root.heads.values()].filter((head) => head.closed).length;
+    if (finished_ms !== null && closed !== catalogued) {
+      await refreshCatalogue(root.path, log);
+      catalogued = closed;
+    }
+    if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
+      await session.expireReflectivity();
+      await session.sweep();
+      swept_ms = performance.now();
+    }
+  };
 }

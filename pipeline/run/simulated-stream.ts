@@ -17,8 +17,12 @@ import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { Arrival } from '../sources/inbox.ts';
 import { forgetOldDates } from './forget-dates.ts';
-import { writeSimulatedClimatologyState } from './ingest-source.ts';
-import { publishSimulatedFeeds, publishSimulatedForecast, type SimulatedHours } from './simulated-weather.ts';
+import {
+  publishSimulatedFeeds,
+  publishSimulatedForecast,
+  type SimulatedHours,
+  writeSimulatedClimatologyState,
+} from './simulated-weather.ts';
 
 /** Simulated weather that goes on with the clock. Its hours before the start are made first; after a pause, at most these are. */
 export interface SimulatedWeather extends SimulatedHours {

@@ -4,10 +4,12 @@ import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_DAY, MS_PER_HOUR, scanTime, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { type IngestedFiles, ingestFeedFiles } from '../feeds/ingest-files.ts';
-import { writeSimulatedStates } from '../feeds/schedule.ts';
+import { readFeedStates, stateAfter, writeFeedStates, writeSimulatedStates } from '../feeds/schedule.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
+import { datesToCount } from '../forecast/hail-dates.ts';
 import { modelFeedName } from '../forecast/model-feed.ts';
 import { publishModelHours } from '../forecast/publish-forecast.ts';
+import type { Refreshed } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
@@ -15,7 +17,7 @@ import { feedFiles, writeScans } from '../simulate/evening.ts';
 import { simulatedModelHours } from '../simulate/model-hours.ts';
 import { plainsScenario } from '../simulate/weather.ts';
 import { type FolderListing, listFolder } from '../sources/folder.ts';
-import { OUTLOOK_FEED } from './open-feeds.ts';
+import { CLIMATOLOGY_FEED, OUTLOOK_FEED } from './open-feeds.ts';
 
 /** The last hours of simulated weather. */
 export interface SimulatedHours {
@@ -86,4 +88,17 @@ async function simulatedScanTimes(root: Root, from_ms: number): Promise<number[]
 export async function publishSimulatedForecast(root: Root, seed: number, now_ms: number, log: Log): Promise<void> {
   await publishModelHours(root, 'hrrr', simulatedModelHours(plainsScenario(seed, WSR88D), now_ms), now_ms, log);
   await writeSimulatedStates(root, [modelFeedName('hrrr'), OUTLOOK_FEED], now_ms);
+}
+
+/** Writes that the climatology was made from simulated dates, or why it could not be; nothing while no date is closed. */
+export async function writeSimulatedClimatologyState(root: Root, now_ms: number, refreshed: Refreshed): Promise<void> {
+  if (datesToCount(root) === null) return;
+  const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
+  const state = stateAfter(before, CLIMATOLOGY_FEED, now_ms, climatologyFailure(refreshed));
+  await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
+}
+
+/** Why the climatology could not be made; null when it was not due or was made. */
+export function climatologyFailure({ failed }: Refreshed): string | null {
+  return failed.find(({ table }) => table === 'climatology')?.reason ?? null;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import test from 'ava';
+import { ingestSource } from '../../../pipeline/commands/ingest.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { pollFeed, publishPoll, readFeedStates, waitAfter } from '../../../pipeline/feeds/schedule.ts';
@@ -12,7 +13,6 @@ import type { DateHead } from '../../../pipeline/publish/published-dates.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
 import { readNotes, readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
-import { ingestSource } from '../../../pipeline/run/ingest-source.ts';
 import { climatologyFeed } from '../../../pipeline/run/open-feeds.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';

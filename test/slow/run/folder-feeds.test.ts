@@ -1,13 +1,13 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { type IngestReport, type IngestSource, ingestSource } from '../../../pipeline/commands/ingest.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { sqlList } from '../../../pipeline/duckdb.ts';
 import { readFeedStates } from '../../../pipeline/feeds/schedule.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { type IngestReport, type IngestSource, ingestSource } from '../../../pipeline/run/ingest-source.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { plainsScenario } from '../../../pipeline/simulate/weather.ts';
 import { layout } from '../../../schemas/layout.ts';
