@@ -6,38 +6,29 @@ const STEP_MS = 10 * MS_PER_MIN;
 /** Daily lists of the Storm Prediction Center run from 12 to 12 UTC. */
 const LIST_START_MS = MS_PER_DAY / 2;
 
-type Span = CollectedSpan & { readonly from_ms: number };
+export type Span = CollectedSpan & { readonly from_ms: number };
 
-/** Time of a rejected report: the absence of reports proves nothing there. */
-export interface RejectedTime extends Pick<CollectedSpan, 'source' | 'data_source'> {
-  /** Null for a time that cannot be read. */
-  readonly time_ms: number | null;
+/** The ten minutes around the time of a rejected report: the absence of reports proves nothing there. */
+export function spanAround(time_ms: number, source: Source): Span {
+  const from_ms = Math.floor(time_ms / STEP_MS) * STEP_MS;
+  return { ...source, from_ms, until_ms: from_ms + STEP_MS };
 }
 
-/**
- * Rows of the spans collected so far and of those added, merged, without the times of rejected reports, split by storm date, in
- * the order of the table. A rejected report without a time takes the added spans of its source with it.
- */
+/** Rows of the spans collected so far and of those added, merged, without the holes, split by storm date, in the order of the table. */
 export function collectedRows(
   before: readonly CollectedReports[],
   added: readonly CollectedSpan[],
-  rejected: readonly RejectedTime[],
+  holes: readonly Span[],
   storm_day_start_hour: number,
 ): CollectedReports[] {
   const known = before.map(({ collected_from: from_ms, collected_until: until_ms, source, data_source }) => ({
     ...{ source, data_source, from_ms, until_ms },
   }));
-  const begun = added.flatMap(({ from_ms, ...span }) => (from_ms === null ? [] : { ...span, from_ms }));
-  const all = merged([...known, ...begun]);
+  const all = merged([...known, ...added.filter(hasStart)]);
   const continued = added.flatMap((span) => {
     const last = all.findLast((one) => isOfSource(one, span));
     if (span.from_ms !== null || last === undefined) return [];
     return { ...span, from_ms: last.from_ms, until_ms: Math.min(span.until_ms, endOfList(last.until_ms)) };
-  });
-  const holes = rejected.flatMap((report): Span[] => {
-    if (report.time_ms === null) return begun.filter((span) => isOfSource(span, report));
-    const from_ms = Math.floor(report.time_ms / STEP_MS) * STEP_MS;
-    return [{ ...report, from_ms, until_ms: from_ms + STEP_MS }];
   });
   return holes
     .reduce((spans, hole) => spans.flatMap((span) => without(span, hole)), merged([...all, ...continued]))
@@ -45,9 +36,14 @@ export function collectedRows(
     .sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
+/** False for a span that continues the one collected before. */
+export function hasStart(span: CollectedSpan): span is Span {
+  return span.from_ms !== null;
+}
+
 type Source = Pick<CollectedSpan, 'source' | 'data_source'>;
 
-function isOfSource(one: Source, other: Source): boolean {
+export function isOfSource(one: Source, other: Source): boolean {
   return one.source === other.source && one.data_source === other.data_source;
 }
 

@@ -50,10 +50,8 @@ export async function ingestFeedFiles(
       }
       // With every file of a poll rejected, the content of the feed is unknown: it does not count as empty.
       if (read.length === 0 && (refused > 0 || options.is_complete !== true)) continue;
-      // With a rejected file the poll does not know its whole span.
-      const { collected = [] } = options;
-      const known = { ...options, collected: refused === 0 ? collected : [] };
-      if (await publishRows(root, collection, read, known)) changed.push(collection.name);
+      if (await publishRows(root, collection, read, { ...options, has_rejected: refused > 0 }))
+        changed.push(collection.name);
     } catch (error) {
       if (!isIsolated(error)) throw error;
       faults.push(error);

@@ -35,7 +35,7 @@ export const spcOutlooks = feed<SpcOutlook>({
     const layer = outlookLayerOf(name);
     if (layer === null)
       throw badFile(name, 'PTS text is not read, expected the GeoJSON of a layer such as day1otlk_hail.nolyr.geojson');
-    return { ...readOutlookGeoJson(bytes, name, layer, received_ms), others: new Map() };
+    return readOutlookGeoJson(bytes, name, layer, received_ms);
   },
   collection: {
     name: 'outlooks',

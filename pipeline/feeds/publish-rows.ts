@@ -10,7 +10,7 @@ import { readNewest, tablePaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import type { UndatedSegment } from '../publish/undated.ts';
-import { collectedRows, type RejectedTime } from './collected-spans.ts';
+import { collectedRows, hasStart, isOfSource, type Span, spanAround } from './collected-spans.ts';
 import type { Collection, FeedItems } from './define-feed.ts';
 
 /** Rows this near to the turn of a month decide about rows of the other month: corrections, texts of a watch. */
@@ -20,8 +20,10 @@ export interface PublishOptions {
   readonly now_ms: number;
   /** Provenance of files and tables without rows. */
   readonly provenance: Provenance;
-  /** Spans for which the poll itself, not a file, knows a source of reports in full. */
+  /** Spans that the poll itself, not a file, covers. */
   readonly collected?: readonly CollectedSpan[];
+  /** True when a file of the poll was rejected: its spans do not count as collected. */
+  readonly has_rejected?: boolean;
 }
 
 /** Adds the rows of files to those stored, and publishes the months that changed. Returns whether any did. */
@@ -88,29 +90,34 @@ async function readMonth({ engine }: Root, table: Table, paths: readonly string[
 }
 
 /**
- * The segment of the spans for which each source is known in full; none for a collection without spans, or when nothing about
- * them is new.
+ * The segment of the collected spans; none for a collection without spans, or without news about them. A rejected report without a
+ * time takes the spans of its source in this poll with it.
  */
 async function collectedSegments(
   root: Root,
   { publishes_collected, provenanceOf }: Collection,
   manifest: Manifest | null,
   files: readonly FeedItems[],
-  { provenance, collected = [] }: PublishOptions,
+  { provenance, collected = [], has_rejected = false }: PublishOptions,
 ): Promise<UndatedSegment[]> {
   if (publishes_collected === undefined) return [];
   const sourceOf = ({ rows: [first] }: FeedItems) => (first === undefined ? provenance : provenanceOf(first));
-  const added = files.flatMap((file): CollectedSpan[] =>
+  const listed = files.flatMap((file): CollectedSpan[] =>
     file.collected === undefined ? [] : [{ ...file.collected, data_source: sourceOf(file) }],
   );
-  const rejected = files.flatMap((file): RejectedTime[] => {
+  const polled = [...listed, ...collected];
+  const holes = files.flatMap((file): Span[] => {
     const { source, times_ms } = file.rejected ?? { source: 'spc', times_ms: [] };
-    return times_ms.map((time_ms) => ({ source, time_ms, data_source: sourceOf(file) }));
+    const of = { source, data_source: sourceOf(file) };
+    return times_ms.flatMap((time_ms) =>
+      time_ms === null ? polled.filter(hasStart).filter((span) => isOfSource(span, of)) : spanAround(time_ms, of),
+    );
   });
-  if (added.length + collected.length + rejected.length === 0) return [];
+  const added = has_rejected ? listed : polled;
+  if (added.length + holes.length === 0) return [];
   const paths = manifest === null ? [] : tablePaths(root.path, manifest, collectedReports.name);
   const before = await readRows<CollectedReports>(root.engine, collectedReports, paths);
-  const rows = collectedRows(before, [...added, ...collected], rejected, root.storm_day_start_hour);
+  const rows = collectedRows(before, added, holes, root.storm_day_start_hour);
   if (before.length + rows.length === 0) return [];
   const source = combineProvenances(rows.map(({ data_source }) => data_source)) ?? provenance;
   return [{ segment: COLLECTED_TIMES, table: collectedReports, rows, provenance: source }];

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { watches as table, type Watch } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, MS_PER_HOUR } from '../../schemas/time.ts';
-import { readDiscussion } from '../read/discussions.ts';
-import { readWatch, watchHeadline, watchId } from '../read/watches.ts';
+import { readDiscussion, readWatch, watchHeadline, watchId } from '../read/watches.ts';
 import { type Page, Unavailable, type Web } from '../sources/http.ts';
 import {
   type Collection,

@@ -8,26 +8,17 @@ import {
 } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
-import type { JsonBounds } from '../json.ts';
 import { type CheckedPolygon, checkPolygon, edgesOf } from './polygon.ts';
 import {
-  countWord,
   firstFault,
+  inchesToMm,
   MAX_FUTURE_MS,
+  MAX_SIZE_INCH,
   quoted,
   type ReadItems,
-  type RejectedItem,
   readFeatures,
+  readItems,
 } from './rejected-item.ts';
-import { inchesToMm, MAX_SIZE_INCH } from './reports.ts';
-
-/** The 396 alerts of a busy summer evening take 1.6 MB, 15,000 lists and objects and 60,000 values. */
-const BOUNDS: JsonBounds = {
-  max_bytes: 32 * 1024 * 1024,
-  max_containers: 600_000,
-  max_values: 2_000_000,
-  max_depth: 32,
-};
 
 /** A warning lasts an hour, seldom three. */
 const LONGEST_MS = MS_PER_DAY;
@@ -77,45 +68,23 @@ const Kind = z.object({ properties: z.object({ event: z.string().max(100), statu
  * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, received_ms: number): ReadItems<Warning> {
-  const features = readFeatures(bytes, subject, 'the geojson of alerts', BOUNDS);
-  const rows = new Map<string, Warning>();
-  const set_aside: RejectedItem[] = [];
-  const others = new Map<string, number>();
-  for (const [index, feature] of features.entries()) {
-    const item = `feature ${index + 1}`;
-    const other = otherKind(feature);
-    if (other !== null) {
-      countWord(others, other);
-      continue;
-    }
-    const warning = readWarning(feature, received_ms);
-    if (typeof warning === 'string') {
-      set_aside.push({ item, reason: warning });
-      continue;
-    }
-    const { row, polygon_fault } = warning;
-    if (polygon_fault !== null) set_aside.push({ item: `${item} polygon`, reason: polygon_fault });
-    const known = rows.get(row.warning_id);
-    if (known === undefined) rows.set(row.warning_id, row);
-    else if (JSON.stringify(known) !== JSON.stringify(row)) {
-      const reason = `id ${quoted(row.warning_id)} stands for two different alerts, the later is kept`;
-      set_aside.push({ item, reason });
-      if (row.issued_at > known.issued_at) rows.set(row.warning_id, row);
-    }
-  }
-  return { rows: [...rows.values()], set_aside, others };
+  const features = readFeatures(bytes, subject, 'the geojson of alerts');
+  const read = readItems(features, (feature) => readWarning(feature, received_ms));
+  const byId = Map.groupBy(read.rows, ({ warning_id }) => warning_id);
+  const rows = Array.from(byId.values(), (same) => same.reduce((a, b) => (b.issued_at > a.issued_at ? b : a)));
+  const clashes = [...byId].filter(([, same]) => new Set(same.map((row) => JSON.stringify(row))).size > 1);
+  const reason = 'stands for different alerts, the later is kept';
+  return {
+    ...read,
+    rows,
+    set_aside: [...read.set_aside, ...clashes.map(([id]) => ({ item: `id ${quoted(id)}`, reason }))],
+  };
 }
 
-/** Word under which an alert that is no warning in force is counted; null for a warning. */
-function otherKind(feature: unknown): string | null {
-  const kind = Kind.safeParse(feature);
-  if (!kind.success) return null;
-  const { event, status } = kind.data.properties;
-  if (!(WARNING_EVENTS as readonly string[]).includes(event)) return event;
-  return status === 'Actual' ? null : `${event} (${status})`;
-}
-
-function readWarning(feature: unknown, received_ms: number): { row: Warning; polygon_fault: string | null } | string {
+function readWarning(feature: unknown, received_ms: number) {
+  const kind = Kind.safeParse(feature).data?.properties;
+  if (kind !== undefined && !(WARNING_EVENTS as readonly string[]).includes(kind.event)) return { other: kind.event };
+  if (kind !== undefined && kind.status !== 'Actual') return { other: `${kind.event} (${kind.status})` };
   const parsed = Alert.safeParse(feature);
   if (!parsed.success) return firstFault(parsed.error, 'alert');
   const { geometry, properties } = parsed.data;
@@ -127,33 +96,31 @@ function readWarning(feature: unknown, received_ms: number): { row: Warning; pol
   const polygon = geometry == null ? null : polygonOf(geometry);
   const checked = typeof polygon === 'string' ? null : polygon;
   const vtec = vtecOf(parameters);
-  return {
-    row: {
-      warning_id: properties.id,
-      event: properties.event,
-      message_type: properties.messageType,
-      severity: properties.severity,
-      office: properties.senderName,
-      headline: properties.headline ?? null,
-      areas: properties.areaDesc ?? null,
-      issued_at: sent,
-      received_at: received_ms,
-      expires_at,
-      tornado_detection: tornadoDetection(parameters),
-      hail_size_mm: hailSize(parameters),
-      gust_kmh: gustSpeed(parameters),
-      ...motionOf(parameters),
-      vtec_action: vtec?.action ?? null,
-      vtec_event: vtec?.event ?? null,
-      replaces: properties.references.map(({ identifier }) => identifier).join(' '),
-      positions: checked?.positions ?? 0,
-      geometry: checked?.geometry ?? null,
-      ...edgesOf(checked),
-      is_refused_polygon: typeof polygon === 'string',
-      data_source: properties.sender === SIMULATED_SENDER ? 'simulated' : 'observed',
-    },
-    polygon_fault: typeof polygon === 'string' ? polygon : null,
+  const row: Warning = {
+    warning_id: properties.id,
+    event: properties.event,
+    message_type: properties.messageType,
+    severity: properties.severity,
+    office: properties.senderName,
+    headline: properties.headline ?? null,
+    areas: properties.areaDesc ?? null,
+    issued_at: sent,
+    received_at: received_ms,
+    expires_at,
+    tornado_detection: tornadoDetection(parameters),
+    hail_size_mm: hailSize(parameters),
+    gust_kmh: gustSpeed(parameters),
+    ...motionOf(parameters),
+    vtec_action: vtec?.action ?? null,
+    vtec_event: vtec?.event ?? null,
+    replaces: properties.references.map(({ identifier }) => identifier).join(' '),
+    positions: checked?.positions ?? 0,
+    geometry: checked?.geometry ?? null,
+    ...edgesOf(checked),
+    is_refused_polygon: typeof polygon === 'string',
+    data_source: properties.sender === SIMULATED_SENDER ? 'simulated' : 'observed',
   };
+  return { row, polygon_faults: typeof polygon === 'string' ? [polygon] : [] };
 }
 
 function polygonOf(geometry: unknown): CheckedPolygon | string {

@@ -5,17 +5,18 @@ import { findConflicts } from '../../schemas/geo/validity.ts';
 import { multiPolygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { OutlookHazard, OutlookPart, SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import type { JsonBounds } from '../json.ts';
 import { positionsOf } from './polygon.ts';
-import { badFile, firstFault, MAX_FUTURE_MS, quoted, type RejectedItem, readFeatures } from './rejected-item.ts';
+import {
+  badFile,
+  firstFault,
+  MAX_FUTURE_MS,
+  quoted,
+  type ReadItems,
+  readFeatures,
+  readItems,
+  utcTime,
+} from './rejected-item.ts';
 
-/** Layers have a few thousand positions. */
-const BOUNDS: JsonBounds = {
-  max_bytes: 8 * 1024 * 1024,
-  max_containers: 200_000,
-  max_values: 1_000_000,
-  max_depth: 16,
-};
 /** Positions of one area: the check for crossings costs little more than their number. */
 const MAX_POSITIONS = 20_000;
 
@@ -61,8 +62,6 @@ const Properties = z.object({
 });
 const Geometry = z.object({ type: z.string(), coordinates: z.unknown() }).partial();
 const Feature = z.object({ geometry: z.unknown(), properties: Properties });
-/** Features of a layer. */
-const MAX_FEATURES = 1000;
 
 const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
 
@@ -76,38 +75,25 @@ export function readOutlookGeoJson(
   subject: string,
   layer: OutlookLayer,
   received_ms: number,
-): { readonly rows: SpcOutlook[]; readonly set_aside: RejectedItem[] } {
-  const features = readFeatures(bytes, subject, 'the geojson of an outlook', BOUNDS, MAX_FEATURES);
+): ReadItems<SpcOutlook> {
+  const features = readFeatures(bytes, subject, 'the geojson of an outlook');
   if (features.length === 0) throw badFile(subject, 'no features, expected at least one with an issue time');
-  const rows: SpcOutlook[] = [];
-  const set_aside: RejectedItem[] = [];
-  for (const [index, feature] of features.entries()) {
-    const read = readFeature(feature, layer, received_ms);
-    const item = `feature ${index + 1}`;
-    if (typeof read === 'string') {
-      set_aside.push({ item, reason: read });
-      continue;
-    }
-    rows.push(read.row);
-    set_aside.push(...read.refused.map((reason) => ({ item: `${item} polygon`, reason })));
-  }
+  const { rows, set_aside, others } = readItems(features, (feature) => readFeature(feature, layer, received_ms));
   if (rows.length === 0) throw badFile(subject, `no feature can be used, the first because ${set_aside[0]?.reason}`);
   const areas = rows.filter(({ label }) => label !== null);
   const kept = areas.length > 0 ? areas : rows.slice(0, 1);
-  return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside };
+  return { rows: kept.map((row) => ({ ...row, is_complete: set_aside.length === 0 })), set_aside, others };
 }
 
 /** Row of an area, and why polygons of it cannot be used, which leaves the others. */
-function readFeature(
-  feature: unknown,
-  { day, hazard, part }: OutlookLayer,
-  received_ms: number,
-): { row: SpcOutlook; refused: readonly string[] } | string {
+function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, received_ms: number) {
   const parsed = Feature.safeParse(feature);
   if (!parsed.success) return firstFault(parsed.error, 'feature');
   const { properties } = parsed.data;
   const { ISSUE, VALID, EXPIRE } = properties;
-  const [issue_time, valid_time, expire_time] = [ISSUE, VALID, EXPIRE].map(compactTime);
+  const [issue_time, valid_time, expire_time] = [ISSUE, VALID, EXPIRE].map((text) =>
+    utcTime(text.match(/^\d{4}|\d{2}/g) ?? []),
+  );
   if (issue_time === null || valid_time === null || expire_time === null)
     return `times are ${ISSUE}, ${VALID}, ${EXPIRE}, expected YYYYMMDDHHMM`;
   if (issue_time > received_ms + MAX_FUTURE_MS) return `issued ${ISSUE}, which lies in the future`;
@@ -134,7 +120,7 @@ function readFeature(
     geometry: has_area ? multiPolygonToWkt(polygons) : null,
     data_source: properties.SOURCE === 'simulated' ? 'simulated' : 'observed',
   };
-  return { row, refused };
+  return { row, polygon_faults: refused };
 }
 
 /** Margin of the issue time, hours: outlooks are issued before the 12 UTC at which their day starts, on day 1 after it as well. */
@@ -161,14 +147,6 @@ function faultOfTimes(day: number, issue_time: number, valid_time: number, expir
 /** Percent of a label such as 0.15; null for words. */
 function probabilityOf(label: string): number | null {
   return /^0\.\d{2}$/.test(label) ? Number(label.slice(2)) : null;
-}
-
-/** Epoch milliseconds of YYYYMMDDHHMM, UTC; null for a time that does not exist. */
-function compactTime(text: string): number | null {
-  const [, year, month, day, hour, minute] = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})$/.exec(text) ?? [];
-  const iso = `${year}-${month}-${day}T${hour}:${minute}`;
-  const time_ms = Date.parse(`${iso}Z`);
-  return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 16) !== iso ? null : time_ms;
 }
 
 interface Areas {

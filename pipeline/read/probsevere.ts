@@ -5,9 +5,9 @@ import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_FOOT, MM_PER_INCH } from '../../schemas/units.ts';
-import { type JsonBounds, parseJson } from '../json.ts';
+import { parseJson } from '../json.ts';
 import { closed } from './polygon.ts';
-import { badFile, firstFault, quoted } from './rejected-item.ts';
+import { badFile, firstFault, quoted, utcTime } from './rejected-item.ts';
 
 /** A storm object of a file; the reader of the scan adds the columns that depend on the scan. */
 export type FileObject = Omit<ProbSevereObject, 'storm_date' | 'scan_time' | 'flag_stale'>;
@@ -21,15 +21,8 @@ export interface ProbSevereFile {
   readonly objects: readonly FileObject[];
 }
 
+/** Real files reach 1.3 MB; outbreaks may have ten times that. */
 export const MAX_PROBSEVERE_BYTES = 16 * 1024 * 1024;
-
-/** Real files reach 1.3 MB, 223 objects and 3104 positions; outbreaks may have ten times that. */
-const BOUNDS: JsonBounds = {
-  max_bytes: MAX_PROBSEVERE_BYTES,
-  max_containers: 300_000,
-  max_values: 1_000_000,
-  max_depth: 32,
-};
 
 /** Real files reach 223 objects. */
 const MAX_OBJECTS = 3000;
@@ -89,7 +82,7 @@ const File = z.object({
  * value, in `validTime` by less than two minutes. Positions stay on the lattice, polygons below 5 degrees, values in range.
  */
 export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: number): ProbSevereFile {
-  const file = check(File, parseJson(bytes, subject, BOUNDS), 'file', subject);
+  const file = check(File, parseJson(bytes, subject), 'file', subject);
   const valid_time = parseTime(file.validTime);
   if (valid_time === null) throw badFile(subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
   if (named_ms !== undefined && Math.abs(valid_time - named_ms) > MAX_ROUNDING_MS)
@@ -132,12 +125,8 @@ function check<S extends z.ZodType>(schema: S, value: unknown, place: string, su
 }
 
 function parseTime(text: string): number | null {
-  const parts = /^(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d) UTC$/.exec(text);
-  if (!parts) return null;
-  const [, year, month, day, hour, minute, second] = parts;
-  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
-  const time_ms = Date.parse(`${iso}Z`);
-  return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 19) !== iso ? null : time_ms;
+  const digits = /^(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d) UTC$/.exec(text)?.slice(1);
+  return digits === undefined ? null : utcTime(digits);
 }
 
 function modelOf(product: string): ProbSevereFile['model'] | null {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { MM_PER_INCH } from '../../schemas/units.ts';
 import { BadInput } from '../error.ts';
-import { type JsonBounds, parseJson } from '../json.ts';
+import { parseJson } from '../json.ts';
 
 /** An item of a file that cannot be used, and the reason: value found and value expected. */
 export interface RejectedItem {
@@ -16,30 +17,27 @@ export interface ReadItems<Row> {
   readonly others: ReadonlyMap<string, number>;
 }
 
-/** How the items of a file are read. */
-interface ItemReader<Item, Row> {
-  /** Name of an item in the list of rejected ones. */
-  readonly name: (item: Item, index: number) => string;
-  /** Word under which an item of another kind is counted; null for an item to read. */
-  readonly otherKind?: (item: Item) => string | null;
-  /** Row of an item, or the reason why it cannot be used. */
-  readonly read: (item: Item) => Row | string;
-}
+/** What an item gives: a row and the faults of its polygon, a count of another kind, or the reason why it cannot be used. */
+type ReadItem<Row> = { row: Row; polygon_faults?: readonly string[] } | { other: string } | string;
 
-/** Reads the items of a file one by one: each gives a row, a rejected item or a count. */
-export function readItems<Item, Row extends object>(
+/** Reads the items of a file one by one. */
+export function readItems<Item, Row>(
   items: readonly Item[],
-  { name, otherKind = () => null, read }: ItemReader<Item, Row>,
+  read: (item: Item) => ReadItem<Row>,
+  nameOf: (item: Item, index: number) => string = (_, index) => `feature ${index + 1}`,
 ): ReadItems<Row> {
   const rows: Row[] = [];
   const set_aside: RejectedItem[] = [];
   const others = new Map<string, number>();
   for (const [index, item] of items.entries()) {
-    const other = otherKind(item);
-    const row = other === null ? read(item) : null;
-    if (other !== null) countWord(others, other);
-    else if (typeof row === 'string') set_aside.push({ item: name(item, index), reason: row });
-    else if (row !== null) rows.push(row);
+    const name = nameOf(item, index);
+    const found = read(item);
+    if (typeof found === 'string') set_aside.push({ item: name, reason: found });
+    else if ('other' in found) others.set(found.other, (others.get(found.other) ?? 0) + 1);
+    else {
+      rows.push(found.row);
+      for (const reason of found.polygon_faults ?? []) set_aside.push({ item: `${name} polygon`, reason });
+    }
   }
   return { rows, set_aside, others };
 }
@@ -47,17 +45,10 @@ export function readItems<Item, Row extends object>(
 const Collection = z.object({ type: z.literal('FeatureCollection'), features: z.array(z.unknown()) });
 
 /** Unchecked features of a GeoJSON file. `expected` names the format; throws BadInput for any other content. */
-export function readFeatures(
-  bytes: Uint8Array,
-  subject: string,
-  expected: string,
-  bounds: JsonBounds,
-  max_features = Number.POSITIVE_INFINITY,
-): unknown[] {
+export function readFeatures(bytes: Uint8Array, subject: string, expected: string): unknown[] {
   rejectHtml(bytes, subject, expected);
-  const collection = Collection.safeParse(parseJson(bytes, subject, bounds));
-  if (!collection.success || collection.data.features.length > max_features)
-    throw badFile(subject, `not a feature collection, expected ${expected}`, collection.error);
+  const collection = Collection.safeParse(parseJson(bytes, subject));
+  if (!collection.success) throw badFile(subject, `not a feature collection, expected ${expected}`, collection.error);
   return collection.data.features;
 }
 
@@ -79,11 +70,6 @@ export function quoted(value: unknown): string {
   return `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`;
 }
 
-/** Adds one to the count of a word. */
-export function countWord(counts: Map<string, number>, word: string): void {
-  counts.set(word, (counts.get(word) ?? 0) + 1);
-}
-
 /** Throws BadInput for an error page of a server instead of a file. `expected` names the format. */
 export function rejectHtml(bytes: Uint8Array, subject: string, expected: string): void {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 512)).toString('latin1');
@@ -91,9 +77,26 @@ export function rejectHtml(bytes: Uint8Array, subject: string, expected: string)
     throw badFile(subject, `an html or xml page, expected ${expected}`);
 }
 
-/** Throws BadInput for a file above a size. */
-export function rejectLarge(bytes: Uint8Array, subject: string, max_bytes: number): void {
+/** Text of a file. Throws BadInput for an error page and for a file above a size. */
+export function textOf(bytes: Uint8Array, subject: string, expected: string, max_bytes: number): string {
   if (bytes.length > max_bytes) throw badFile(subject, `${bytes.length} bytes, expected at most ${max_bytes}`);
+  rejectHtml(bytes, subject, expected);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+}
+
+/** Epoch milliseconds of a UTC time as digits, in order from the year; null for a time that does not exist. */
+export function utcTime([year, month, day, hour, minute, second = '00']: readonly string[]): number | null {
+  const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  const time_ms = Date.parse(`${iso}Z`);
+  return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 19) !== iso ? null : time_ms;
+}
+
+/** The largest hailstone on record measured 8 inches (Vivian, South Dakota, 2010). */
+export const MAX_SIZE_INCH = 10;
+
+/** Millimetres of inches, freed of binary noise. */
+export function inchesToMm(inches: number): number {
+  return Math.round(inches * MM_PER_INCH * 1000) / 1000;
 }
 
 /** Reports and messages that claim to be later than this after the clock are wrong, ms. */

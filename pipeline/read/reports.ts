@@ -1,22 +1,19 @@
 import { z } from 'zod';
 import type { FileReport } from '../../schemas/tables/feeds.ts';
 import { isCalendarDate, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import { MM_PER_INCH } from '../../schemas/units.ts';
-import type { JsonBounds } from '../json.ts';
 import {
   badFile,
   firstFault,
+  inchesToMm,
   MAX_FUTURE_MS,
+  MAX_SIZE_INCH,
   quoted,
   type ReadItems,
   readFeatures,
   readItems,
-  rejectHtml,
-  rejectLarge,
+  textOf,
+  utcTime,
 } from './rejected-item.ts';
-
-/** The largest hailstone on record measured 8 inches (Vivian, South Dakota, 2010). */
-export const MAX_SIZE_INCH = 10;
 
 /** Reports of the simulator come from an office that does not exist. */
 const SIMULATED_OFFICE = 'SIM';
@@ -25,19 +22,6 @@ const SIMULATED_OFFICE = 'SIM';
 export interface ReadReports extends ReadItems<FileReport> {
   readonly rejected_ms: readonly (number | null)[];
 }
-
-/** Millimetres of inches, freed of binary noise. */
-export function inchesToMm(inches: number): number {
-  return Math.round(inches * MM_PER_INCH * 1000) / 1000;
-}
-
-/** A day of an outbreak has some 3000 reports of half a kilobyte. */
-const BOUNDS: JsonBounds = {
-  max_bytes: 16 * 1024 * 1024,
-  max_containers: 200_000,
-  max_values: 1_000_000,
-  max_depth: 32,
-};
 
 const Text = z.string().max(4000).nullish();
 const Report = z.object({
@@ -67,19 +51,17 @@ const Valid = z.object({ properties: z.object({ valid: z.string() }) });
  */
 export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: number): ReadReports {
   const rejected_ms: (number | null)[] = [];
-  const items = readItems(readFeatures(bytes, subject, 'the geojson of local storm reports', BOUNDS), {
-    name: (_, index) => `feature ${index + 1}`,
-    otherKind: (feature) => {
+  const items = readItems<unknown, FileReport>(
+    readFeatures(bytes, subject, 'the geojson of local storm reports'),
+    (feature) => {
       const event = Kind.safeParse(feature).data?.properties.typetext;
-      return event === undefined || /^(marine )?hail$/i.test(event.trim()) ? null : event;
+      if (event !== undefined && !/^(marine )?hail$/i.test(event.trim())) return { other: event };
+      const row = readReport(feature, now_ms);
+      if (typeof row !== 'string') return { row };
+      rejected_ms.push(utcInstant(Valid.safeParse(feature).data?.properties.valid ?? ''));
+      return row;
     },
-    read: (feature) => {
-      const report = readReport(feature, now_ms);
-      if (typeof report === 'string')
-        rejected_ms.push(utcInstant(Valid.safeParse(feature).data?.properties.valid ?? ''));
-      return report;
-    },
-  });
+  );
   return { ...items, rejected_ms };
 }
 
@@ -121,10 +103,8 @@ function readReport(feature: unknown, now_ms: number): FileReport | string {
 }
 
 function utcInstant(text: string): number | null {
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z$/.test(text)) return null;
-  const time_ms = Date.parse(text);
-  // Months of 31 days that have 30 are pushed on by the parser: the text has to come back.
-  return Number.isNaN(time_ms) || timestamp(time_ms).slice(0, 16) !== text.slice(0, 16) ? null : time_ms;
+  const digits = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?Z$/.exec(text)?.slice(1);
+  return digits === undefined || utcTime(digits) === null ? null : Date.parse(text);
 }
 
 /** Spellings of the inch since 2002: `Inch`, from August 2026 on `in`; a hail report without a unit is in inches. */
@@ -153,14 +133,12 @@ function correctedPlace(remark: string): string | null {
   return found?.[1]?.trim() ?? null;
 }
 
-const PRODUCT_ID = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})-[A-Z]{4}-[A-Z]{4}\d{2}-[A-Z0-9]{4,6}(-[A-Z]{3})?$/;
+const PRODUCT_ID = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})-[A-Z]{4}-[A-Z]{4}\d{2}-[A-Z0-9]{4,6}(?:-[A-Z]{3})?$/;
 
 /** Issue time in an identifier such as `202506060006-KMAF-NWUS54-LSRMAF`; null for another text. */
 function issuedByProductId(product_id: string): number | null {
-  const [, year, month, day, hour, minute] = PRODUCT_ID.exec(product_id) ?? [];
-  if (year === undefined) return null;
-  const time_ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:00Z`);
-  return Number.isNaN(time_ms) ? null : time_ms;
+  const digits = PRODUCT_ID.exec(product_id)?.slice(1);
+  return digits === undefined ? null : utcTime(digits);
 }
 
 /** The largest day on record has some 1100 rows of a hundred bytes. */
@@ -187,13 +165,11 @@ interface ListOptions {
  * table at all.
  */
 export function readSpcReports(bytes: Uint8Array, subject: string, options: ListOptions): ReadReports {
-  rejectLarge(bytes, subject, MAX_LIST_BYTES);
-  rejectHtml(bytes, subject, 'the report list of the Storm Prediction Center');
+  const text = textOf(bytes, subject, 'the report list of the Storm Prediction Center', MAX_LIST_BYTES);
   const rejected_ms: (number | null)[] = [];
   const items: { readonly line: string; readonly number: number; readonly table: string }[] = [];
   let table: string | null = null;
-  const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8').split(/\r?\n/);
-  for (const [index, line] of lines.entries()) {
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '') continue;
     const header = HEADER.exec(line.trim().replace(/^\uFEFF/, ''))?.[1];
     if (header !== undefined) table = TABLES[header] ?? null;
@@ -201,16 +177,17 @@ export function readSpcReports(bytes: Uint8Array, subject: string, options: List
     else items.push({ line, number: index + 1, table });
   }
   if (table === null) throw badFile(subject, "is empty, expected 'Time,Size,Location,…'");
-  const read = readItems(items, {
-    name: ({ number }) => `line ${number}`,
-    otherKind: (item) => (item.table === 'hail' ? null : item.table),
-    read: ({ line }) => {
-      const report = readRow(line, options);
-      if (typeof report === 'string') rejected_ms.push(listTime(line.split(',')[0].trim(), options.convective_date));
-      return report;
-    },
-  });
-  return { ...read, rejected_ms };
+  const readLine = ({ line, table: kind }: (typeof items)[number]) => {
+    if (kind !== 'hail') return { other: kind };
+    const row = readRow(line, options);
+    if (typeof row !== 'string') return { row };
+    rejected_ms.push(listTime(line.split(',')[0].trim(), options.convective_date));
+    return row;
+  };
+  return {
+    ...readItems<(typeof items)[number], FileReport>(items, readLine, ({ number }) => `line ${number}`),
+    rejected_ms,
+  };
 }
 
 function readRow(line: string, { convective_date, list, now_ms }: ListOptions): FileReport | string {

@@ -1,10 +1,10 @@
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { planScans } from '../../pipeline/sources/plan.ts';
 import { writeScans } from '../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../pipeline/sources/folder.ts';
 import { SCAN_PRODUCT, type SourceFile } from '../../pipeline/sources/names.ts';
+import { planScans } from '../../pipeline/sources/plan.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { MS_PER_DAY, MS_PER_MIN } from '../../schemas/time.ts';

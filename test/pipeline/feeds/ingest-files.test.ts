@@ -127,14 +127,15 @@ for (const [name, text, reason] of [
     t.is(readdirSync(join(root.path, layout.rejectedFeeds)).length, 2);
   });
 
-test('a poll with a rejected hail report does not count its time as collected', async (t) => {
+test('the time of a rejected hail report does not count as collected; without a time, the span of its poll does not', async (t) => {
   const root = await opened(t);
   const lsrs = (...units: string[]) => {
     const features = units.map((unit, k) => ({
       type: 'Feature',
       geometry: { type: 'Point', coordinates: [-97.4, 35.2] },
       properties: {
-        ...{ valid: `2026-05-01T2${k}:15:00Z`, magnitude: 1, unit, qualifier: 'E', typetext: 'HAIL', wfo: 'OUN' },
+        ...{ valid: unit === 'timeless' ? 'x' : `2026-05-01T2${k}:15:00Z`, magnitude: 1, unit },
+        ...{ qualifier: 'E', typetext: 'HAIL', wfo: 'OUN' },
         product_id: '202605012230-KOUN-NWUS54-LSROUN',
       },
     }));
@@ -160,6 +161,9 @@ test('a poll with a rejected hail report does not count its time as collected', 
     ['21:20', '23:00'],
   ]);
   t.deepEqual(await poll(lsrs('in', 'in')), [['00:00', '23:00']]);
+  t.deepEqual(await poll(lsrs('in', 'timeless')), []);
+  t.deepEqual(await poll(lsrs('in')), [['00:00', '23:00']]);
+  t.deepEqual(await poll(lsrs('timeless')), [], 'in a file that is rejected as a whole too');
 });
 
 test('an empty list is a day without reports, and is published as such', async (t) => {

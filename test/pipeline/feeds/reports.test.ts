@@ -233,17 +233,3 @@ test('what was simulated is no part of what was observed', (t) => {
     ['observed', 'simulated'],
   );
 });
-
-test('the time of a rejected report is not collected, also where it was before', (t) => {
-  const rejected = (time: string | null) =>
-    [{ source: 'lsr', data_source: 'observed', time_ms: time === null ? null : at(time) }] as const;
-  const before = collectedRows([], [span('lsr', '01T00:00', '01T06:00')], [], 0);
-  const shortened = collectedRows(before, [span('lsr', '01T00:00', '01T08:00')], rejected('01T05:33'), 0);
-  t.deepEqual(told(shortened), ['2026-05-01 lsr 01T00:00 01T05:30', '2026-05-01 lsr 01T05:40 01T08:00']);
-  const sound = collectedRows(shortened, [span('lsr', '01T00:00', '01T08:00')], [], 0);
-  t.deepEqual(told(sound), ['2026-05-01 lsr 01T00:00 01T08:00']);
-  const unknown = collectedRows(before, [span('lsr', '01T03:00', '01T08:00')], rejected(null), 0);
-  t.deepEqual(told(unknown), ['2026-05-01 lsr 01T00:00 01T03:00']);
-  const spc = collectedRows([], [span('spc', '01T00:00', '01T08:00')], rejected('01T05:33'), 0);
-  t.deepEqual(told(spc), ['2026-05-01 spc 01T00:00 01T08:00'], 'the other source stays');
-});

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { BadInput } from '../../../pipeline/error.ts';
 import { readAlerts } from '../../../pipeline/read/alerts.ts';
-import { readDiscussion } from '../../../pipeline/read/discussions.ts';
 import { readOutlookGeoJson } from '../../../pipeline/read/outlooks.ts';
 import { readLsrGeoJson, readSpcReports } from '../../../pipeline/read/reports.ts';
-import { readWatch } from '../../../pipeline/read/watches.ts';
+import { readDiscussion, readWatch } from '../../../pipeline/read/watches.ts';
 import { GroundReport, SpcOutlook, Warning, Watch } from '../../../schemas/tables/feeds.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 

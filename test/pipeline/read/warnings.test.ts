@@ -4,13 +4,10 @@ import fc from 'fast-check';
 import { BadInput } from '../../../pipeline/error.ts';
 import { watches } from '../../../pipeline/feeds/watches.ts';
 import { readAlerts } from '../../../pipeline/read/alerts.ts';
-import { readDiscussion } from '../../../pipeline/read/discussions.ts';
 import { checkPolygon } from '../../../pipeline/read/polygon.ts';
-import { issueLine, nearestDayTime, productLines, validity, wmoHeading } from '../../../pipeline/read/text-product.ts';
-import { readWatch } from '../../../pipeline/read/watches.ts';
+import { readDiscussion, readWatch } from '../../../pipeline/read/watches.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
 import { WARNING_EVENTS, type Warning, type Watch } from '../../../schemas/tables/feeds.ts';
-import { timestamp } from '../../../schemas/time.ts';
 import { alertFeature, alertFile, type MadeAlert } from '../../support/data/alert.ts';
 import { feedFigures, minuteOf } from '../../support/data/feed-figures.ts';
 import { withInstants } from '../../support/data/relative-times.ts';
@@ -553,6 +550,11 @@ test('a simulated watch replaces no observed one, and none of another year', (t)
   t.is(ends(read(SAW), read(text, Date.parse('2022-07-10T06:10:00Z'))), alone);
 });
 
+test('control characters, doubled carriage returns and a suffix of the heading do not matter', (t) => {
+  const sent = SAW.replaceAll('\n', ' \r\r\n').replace('KWNS 100329', 'KWNS 100329 RRA');
+  t.deepEqual(read(`\u0001${sent}\u0003`), read(SAW));
+});
+
 test('hail, gusts and outline of a watch are read however many dots stand before them', (t) => {
   const dotted = SAW.replaceAll('ALOFT..', 'ALOFT...')
     .replaceAll('GUSTS..', 'GUSTS....')
@@ -598,6 +600,7 @@ for (const [title, text] of [
   ['a watch that ends before it begins', SAW.replace('100900Z', '100300Z')],
   ['a watch of day 41', SAW.replace('100335Z', '410335Z')],
   ['a watch from the future', SAW.replace('KWNS 100329', 'KWNS 100729')],
+  ['a text of megabytes', `${SAW}${' '.repeat(1_100_000)}`],
   ['nothing', ''],
 ] as const)
   test(`${title} is refused by the reader of watches`, (t) => {
@@ -691,95 +694,13 @@ for (const [title, text] of [
   ['a text of an unknown zone', TEXT.replace('CST', 'SUN')],
   ['a validity that ends before it begins', TEXT.replace('190715Z', '190515Z')],
   ['a text without validity', TEXT.replace('Valid 190549Z', 'From 190549Z')],
+  ['a text of an impossible hour', TEXT.replace('1149 PM', '1349 PM')],
+  ['a text of an impossible date', TEXT.replace('Nov 18', 'Nov 31')],
   ['a text from the future', TEXT.replace('2024', '2027')],
 ] as const)
   test(`${title} is refused`, (t) => {
     t.throws(() => readDiscussion(Buffer.from(text), 'x', DISCUSSIONS_NOW), { instanceOf: BadInput });
   });
-
-const at = (text: string) => Date.parse(text);
-
-for (const [line, utc] of [
-  ['0736 AM CDT TUE JUN 01 2021', '2021-06-01T12:36:00Z'],
-  ['350 PM CDT Sun May 1 2022', '2022-05-01T20:50:00Z'],
-  ['1149 PM CST Mon Nov 18 2024', '2024-11-19T05:49:00Z'],
-  ['1200 AM EST Wed Jan 1 2025', '2025-01-01T05:00:00Z'],
-  ['1200 PM HST Wed Jan 1 2025', '2025-01-01T22:00:00Z'],
-  ['605 AM ChST Thu Jan 2 2025', '2025-01-01T20:05:00Z'],
-  ['1113 AM CDT Fri Jun 6 2014 /1013 AM MDT Fri Jun 6 2014/', '2014-06-06T16:13:00Z'],
-  ['1021 AM SUN WED FEB 10 2013', null],
-  ['0736 AM CDT TUE JUN 31 2021', null],
-  ['1336 AM CDT TUE JUN 01 2021', null],
-  ['ISSUED YESTERDAY', null],
-] as const)
-  test(`the issue line '${line}' is ${utc ?? 'not known'}`, (t) => {
-    const found = issueLine(['', line]);
-    t.is(found === null ? null : timestamp(found), utc);
-  });
-
-for (const [ddhhmm, near, utc] of [
-  ['100335', '2021-07-10T03:30:00Z', '2021-07-10T03:35:00Z'],
-  ['010500', '2024-12-31T23:00:00Z', '2025-01-01T05:00:00Z'],
-  ['312335', '2025-01-01T00:10:00Z', '2024-12-31T23:35:00Z'],
-  ['290000', '2024-02-29T06:00:00Z', '2024-02-29T00:00:00Z'],
-  ['290000', '2025-03-01T06:00:00Z', '2025-03-29T00:00:00Z'],
-  ['320000', '2025-03-01T06:00:00Z', null],
-  ['012400', '2025-03-01T06:00:00Z', null],
-  ['011260', '2025-03-01T06:00:00Z', null],
-  ['1', '2025-03-01T06:00:00Z', null],
-] as const)
-  test(`day and time ${ddhhmm} near ${near} are ${utc ?? 'none'}`, (t) => {
-    const found = nearestDayTime(ddhhmm, at(near));
-    t.is(found === null ? null : timestamp(found), utc);
-  });
-
-test('day and time of any instant come back when the clock is within two weeks of it', (t) => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: at('2000-01-01T00:00:00Z') / 60_000, max: at('2100-01-01T00:00:00Z') / 60_000 }),
-      fc.integer({ min: -13 * 1440, max: 13 * 1440 }),
-      (minute, off) => {
-        const ddhhmm = timestamp(minute * 60_000)
-          .slice(8, 16)
-          .replaceAll(/[T:]/g, '');
-        t.is(nearestDayTime(ddhhmm, (minute + off) * 60_000), minute * 60_000);
-      },
-    ),
-  );
-});
-
-test('a validity has an end after its start, at most six days later', (t) => {
-  const near = at('2017-04-06T08:55:00Z');
-  t.deepEqual(validity('091200', '141200', near), {
-    begins_ms: at('2017-04-09T12:00:00Z'),
-    ends_ms: at('2017-04-14T12:00:00Z'),
-  });
-  t.is(validity('091200', '091200', near), null);
-  t.is(validity('091200', '161200', near), null);
-  t.is(validity('091200', '991200', near), null);
-});
-
-test('control characters, doubled carriage returns and blanks at ends go', (t) => {
-  t.deepEqual(productLines(Buffer.from('\u0001\r\r\n139 \r\r\nWUUS01 KWNS 061251\r\r\n\u0003'), 'x'), [
-    '',
-    '139',
-    'WUUS01 KWNS 061251',
-    '',
-  ]);
-});
-
-test('a heading gives type, office and time, with or without its suffix', (t) => {
-  const expected = { wmo: 'WUUS54', office: 'KOUN', ddhhmm: '070521', is_simulated: false };
-  t.deepEqual(wmoHeading(['048', 'WUUS54 KOUN 070521 RRA']), expected);
-  t.deepEqual(wmoHeading(['WUUS54 KOUN 070521']), expected);
-  t.true(wmoHeading(['WUUS54 KSIM 070521'])?.is_simulated);
-  t.is(wmoHeading(['nothing']), null);
-});
-
-test('a product of megabytes and an error page are refused', (t) => {
-  t.throws(() => productLines(Buffer.alloc(1_100_000, 'x'), 'x'), { instanceOf: BadInput });
-  t.throws(() => productLines(Buffer.from('\n <!DOCTYPE html>'), 'x'), { instanceOf: BadInput });
-});
 
 sharedTest(
   'of the polygons of four warning texts the garbled one of Louisville is refused, the others accepted',
