@@ -4,7 +4,7 @@ import { columns, counted, EXIT } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { NotFound, UsageError } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
-import { failureOf, ingestBatches, rejectedFile } from '../feeds/folder.ts';
+import { failureOf, ingestFolder, rejectedFile } from '../feeds/folder.ts';
 import { pollFeed, publishPoll } from '../feeds/schedule.ts';
 import { parseModelKey } from '../forecast/model-bucket.ts';
 import { readModelFolder } from '../forecast/model-folder.ts';
@@ -82,7 +82,7 @@ export async function readFeeds(config: Config, { only, from }: Options, log: Lo
   );
 }
 
-/** Publishes what was read to the locked data root. */
+/** Publishes the files and polls that were read, to the locked data root. */
 type Publish = (root: Root) => Promise<FeedsReport>;
 
 /** Polls feeds. Servers are polled before the data root is locked: a slow answer keeps no other process waiting. */
@@ -124,11 +124,10 @@ async function readFolder(config: Config, folder: string, log: Log): Promise<Pub
       });
       if (failure !== null) failed.push({ feed: model, reason: failure });
     }
-    for await (const batch of ingestBatches(root, folder, names, { now_ms: config.now(), provenance: 'observed' })) {
-      files.push(...batch.ingested, ...batch.rejected);
-      changed.push(...batch.changed);
-      if (batch.failure !== null) failed.push({ feed: 'files', reason: batch.failure });
-    }
+    const read = await ingestFolder(root, folder, names, { now_ms: config.now(), provenance: 'observed' });
+    files.push(...read.files, ...read.rejected);
+    changed.push(...read.changed);
+    failed.push(...read.failures.map((reason) => ({ feed: 'files', reason })));
     return { files, changed, failed };
   };
 }

@@ -244,10 +244,10 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
     const found =
       source.kind === 'dir'
-        ? await ingestFeedsOfScanFolder(root, { ...source, names: unknown, is_simulated, now_ms: config.now(), log })
+        ? await ingestFeedsOfScanFolder(root, source.folder, unknown, is_simulated, config.now(), log)
         : null;
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now(), log);
-    const unpublished = found === null ? [] : await publishFolderForecast(root, found, config.now(), log);
+    const unpublished = found === null ? [] : await publishFolderForecast(root, found.hours, config.now(), log);
     const refreshed = await refreshForecast(root, config.now(), log);
     if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0))
       await writeSimulatedClimatologyState(root, config.now(), refreshed);

@@ -12,27 +12,44 @@ const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** A folder of any size takes no more memory than a batch: this many files, fewer where they are large. */
 const BATCH_FILES = 200;
 
-/** Ingests files of a folder batch by batch; `failure` is the message of an isolated error of a batch. */
-export async function* ingestBatches(root: Root, folder: string, names: readonly string[], options: IngestOptions) {
-  let files: FeedFile[] = [];
-  let rejected: IngestedFile[] = [];
+/** Outcome of the files of a folder. */
+export interface FolderIngest extends IngestedFiles {
+  /** Files that could not be read. */
+  readonly rejected: readonly IngestedFile[];
+  /** Messages of isolated errors. */
+  readonly failures: readonly string[];
+}
+
+/** Ingests files of a folder batch by batch. */
+export async function ingestFolder(
+  root: Root,
+  folder: string,
+  names: readonly string[],
+  options: IngestOptions,
+): Promise<FolderIngest> {
+  const outcome = { files: [], changed: [], rejected: [], failures: [] } as {
+    [Key in keyof FolderIngest]: FolderIngest[Key][number][];
+  };
+  let batch: FeedFile[] = [];
   let bytes = 0;
   for (const [index, name] of names.entries()) {
     const file = await readFeedFile(folder, name, options.now_ms);
-    if ('refused' in file) rejected.push(file);
+    if ('refused' in file) outcome.rejected.push(file);
     else {
-      files.push(file);
+      batch.push(file);
       bytes += file.bytes.length;
     }
-    const is_full = files.length >= BATCH_FILES || bytes >= MAX_FILE_BYTES;
+    const is_full = batch.length >= BATCH_FILES || bytes >= MAX_FILE_BYTES;
     if (!is_full && index < names.length - 1) continue;
-    let outcome: IngestedFiles = { files: [], changed: [] };
     const failure = await failureOf(async () => {
-      outcome = await ingestFeedFiles(root, WEB_FEEDS, files, options);
+      const { files, changed } = await ingestFeedFiles(root, WEB_FEEDS, batch, options);
+      outcome.files.push(...files);
+      outcome.changed.push(...changed);
     });
-    yield { ingested: outcome.files, changed: outcome.changed, rejected, failure };
-    [files, rejected, bytes] = [[], [], 0];
+    if (failure !== null) outcome.failures.push(failure);
+    [batch, bytes] = [[], 0];
   }
+  return outcome;
 }
 
 /** Message of an isolated error of `work`; null when there was none. Throws other errors. */

@@ -204,7 +204,7 @@ async function removeFeedStates(root: Root): Promise<void> {
   await fs.rm(join(root.path, layout.feeds), { force: true });
 }
 
-/** State of a feed after a poll; a failure leaves the last success as it was. */
+/** State of a feed after a poll; a failure keeps the last success. */
 export function stateAfter(
   before: FeedState | undefined,
   feed: FeedIdentity,

@@ -60,7 +60,7 @@ const Properties = z.object({
   /** Author of the forecast; the simulator writes its own name. */
   SOURCE: z.string().max(60).nullish(),
 });
-const Geometry = z.object({ type: z.string(), coordinates: z.unknown() }).partial();
+const Geometry = z.object({ type: z.string(), coordinates: z.unknown(), geometries: z.array(z.unknown()) }).partial();
 const Feature = z.object({ geometry: z.unknown(), properties: Properties });
 
 const LABEL = /^(?:0\.\d{2}|SIGN|CIG\d|TSTM|MRGL|SLGT|ENH|MDT|HIGH)$/;
@@ -111,7 +111,7 @@ function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, rece
     hazard,
     part,
     label: has_area ? label : null,
-    probability_pct: has_area ? probabilityOf(label) : null,
+    probability_pct: has_area && /^0\.\d{2}$/.test(label) ? Number(label.slice(2)) : null,
     issue_time,
     valid_time,
     expire_time,
@@ -144,22 +144,12 @@ function faultOfTimes(day: number, issue_time: number, valid_time: number, expir
   return is_timely ? null : `issued ${timestamp(issue_time)} and ${span}, which is not day ${day} then`;
 }
 
-/** Percent of a label such as 0.15; null for words. */
-function probabilityOf(label: string): number | null {
-  return /^0\.\d{2}$/.test(label) ? Number(label.slice(2)) : null;
-}
-
-interface Areas {
-  readonly polygons: MultiPolygon;
-  /** Why other polygons of the geometry cannot be used. */
-  readonly refused: readonly string[];
-}
-
-/** Polygons of a geometry, none for an empty one, and why others cannot be used; the reason alone when none can. */
-function polygonsOf(geometry: unknown): Areas | string {
-  const { type, coordinates } = Geometry.safeParse(geometry ?? {}).data ?? {};
-  if (type === undefined || type === 'GeometryCollection') return emptyOrReason(geometry);
-  if (type !== 'Polygon' && type !== 'MultiPolygon') return `geometry is ${quoted(type)}, expected a multipolygon`;
+/** Polygons of a geometry, and why others cannot be used; the reason alone when every polygon is broken. */
+function polygonsOf(geometry: unknown): { polygons: MultiPolygon; refused: string[] } | string {
+  const { type, coordinates, geometries } = Geometry.safeParse(geometry ?? {}).data ?? {};
+  if (geometry === null || geometries?.length === 0) return { polygons: [], refused: [] };
+  if (type !== 'Polygon' && type !== 'MultiPolygon')
+    return `geometry is ${quoted(type ?? geometry)}, expected a multipolygon or nothing`;
   const given = type === 'Polygon' ? [coordinates] : coordinates;
   if (!Array.isArray(given)) return 'geometry has no coordinates';
   const polygons: MultiPolygon = [];
@@ -179,13 +169,6 @@ function checkedRings(polygon: unknown): Ring[] | string {
   const { coordinates } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
   const [conflict] = findConflicts([coordinates]);
   return conflict === undefined ? coordinates : conflict.reason;
-}
-
-function emptyOrReason(geometry: unknown): Areas | string {
-  const parts = z.object({ geometries: z.array(z.unknown()) }).safeParse(geometry);
-  return geometry === null || (parts.success && parts.data.geometries.length === 0)
-    ? { polygons: [], refused: [] }
-    : `geometry is ${quoted(geometry)}, expected a multipolygon or nothing`;
 }
 
 function ringsOf(polygon: unknown): Ring[] | string {

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { IngestedFile } from '../feed.ts';
-import { failureOf, ingestBatches } from '../feeds/folder.ts';
+import { failureOf, ingestFolder } from '../feeds/folder.ts';
 import { ingestFeedFiles } from '../feeds/ingest-files.ts';
 import { writeSimulatedStates } from '../feeds/schedule.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
@@ -37,33 +37,28 @@ export interface FeedFailure {
   readonly reason: string;
 }
 
-export interface FolderFeedsRequest {
-  readonly folder: string;
-  /** Names of the files that are no scans, below the folder. */
-  readonly names: readonly string[];
-  /** True when the scans of the folder are simulated: its files are then all that the feeds have. */
-  readonly is_simulated: boolean;
-  readonly now_ms: number;
-  readonly log: Log;
-}
-
-/** Publishes the reports, warnings, watches and outlooks of a folder of scans, and reads its model runs. */
+/**
+ * Publishes the reports, warnings, watches and outlooks of a folder of scans, and reads its model runs. `names` are the files that are
+ * no scans; the files of a folder of simulated scans are all that its feeds have.
+ */
 export async function ingestFeedsOfScanFolder(
   root: Root,
-  { folder, names, is_simulated, now_ms, log }: FolderFeedsRequest,
+  folder: string,
+  names: readonly string[],
+  is_simulated: boolean,
+  now_ms: number,
+  log: Log,
 ): Promise<FolderFeeds> {
   const model_names = names.filter((name) => parseModelKey(name) !== null);
   const models = model_names.length === 0 ? NO_MODELS : await readModelFolder(folder, log);
   const failed: FeedFailure[] = models.refused.map(({ path, reason }) => ({ name: basename(path), reason }));
-  const files: IngestedFile[] = [];
   const candidates = names.filter((name) => FEED_FILE.test(name));
   const provenance = is_simulated ? 'simulated' : 'observed';
-  for await (const batch of ingestBatches(root, folder, candidates, { now_ms, provenance })) {
-    files.push(...batch.ingested.filter(({ collection }) => collection !== null));
-    if (batch.failure !== null) failed.push({ name: 'files', reason: batch.failure });
-    failed.push(...failuresOf(batch.rejected));
-  }
-  failed.push(...failuresOf(files));
+  const read = await ingestFolder(root, folder, candidates, { now_ms, provenance });
+  const files = read.files.filter(({ collection }) => collection !== null);
+  failed.push(...read.failures.map((reason) => ({ name: 'files', reason })));
+  for (const { name, refused } of [...read.rejected, ...files])
+    if (refused !== null) failed.push({ name, reason: refused });
   if (is_simulated && files.length > 0) {
     await ingestFeedFiles(root, WEB_FEEDS, [], { now_ms, provenance, is_complete: true });
     await writeSimulatedFeeds(root, now_ms);
@@ -73,17 +68,13 @@ export async function ingestFeedsOfScanFolder(
   return { files, hours: models.hours, unknown, failed };
 }
 
-function failuresOf(files: readonly IngestedFile[]): FeedFailure[] {
-  return files.flatMap(({ name, refused }) => (refused === null ? [] : [{ name, reason: refused }]));
-}
-
 /**
  * Publishes the coming hours of the model runs of a folder, unless all their hours are over. Returns the models that were not
  * published.
  */
 export async function publishFolderForecast(
   root: Root,
-  { hours: byModel }: Pick<FolderFeeds, 'hours'>,
+  byModel: FolderFeeds['hours'],
   now_ms: number,
   log: Log,
 ): Promise<FeedFailure[]> {

@@ -53,7 +53,7 @@ export function climatologyFeed(log: Log): Feed {
   };
 }
 
-/** The hours and days of the forecast, made again from what is published: the days move on with the clock. */
+/** The hours and days of the forecast, made again from published tables: the days move on with the clock. */
 export function outlookFeed(log: Log): Feed {
   return {
     ...OUTLOOK_FEED,

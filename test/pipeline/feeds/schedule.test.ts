@@ -145,17 +145,11 @@ test('a page of an error keeps the last success, and says why', async (t) => {
   t.regex(state?.failure ?? '', /alerts\.json: an html or xml page, expected the geojson of alerts/);
 });
 
-test('an error page is not taken for what is known: the same page again fails again', async (t) => {
+test('the same error page again fails again, and leaves no empty collection behind', async (t) => {
   const server = await startWebServer(t, { [ACTIVE]: '<html>Service Unavailable</html>' });
   const at = await rig(t, ['warnings'], server);
   await at.until(() => server.asked.length >= 3);
   t.is((await stateOf(at, 'warnings'))?.last_success_at, null);
-});
-
-test('a feed that never brought anything but error pages leaves no empty collection behind', async (t) => {
-  const server = await startWebServer(t, { [ACTIVE]: '<html>Service Unavailable</html>' });
-  const at = await rig(t, ['warnings'], server);
-  await at.until(async () => (await stateOf(at, 'warnings'))?.failure !== null);
   t.is(await readNewest(at.root.path, layout.collectionPartition('warnings')), null);
 });
 

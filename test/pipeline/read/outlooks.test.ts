@@ -128,24 +128,10 @@ test('the row without area goes when the layer has areas', (t) => {
   );
 });
 
+const CROSSED = ['-98 35', '-97 36', '-97 35', '-98 37', '-98 35'].map((position) => position.split(' ').map(Number));
+
 for (const [title, properties, geometry, reason] of [
-  [
-    'that crosses itself',
-    {},
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          [-97, 36],
-          [-97, 35],
-          [-98, 37],
-          [-98, 35],
-        ],
-      ],
-    },
-    'rings 0 and 0 cross',
-  ],
+  ['that crosses itself', {}, { type: 'Polygon', coordinates: [CROSSED] }, 'rings 0 and 0 cross'],
   ['that is not closed', {}, { type: 'Polygon', coordinates: [GEOJSON_SQUARE.slice(0, -1)] }, 'ring 0 is not closed'],
   ['of text', {}, { type: 'Polygon', coordinates: [[['-98', 35]]] }, 'position \'["-98",35]\', expected'],
   ['that is a line', {}, { type: 'LineString', coordinates: GEOJSON_SQUARE }, "geometry is 'LineString', expected"],

@@ -195,26 +195,10 @@ for (const [title, file, reason] of [
     made({ models: { probhail: { PROB: '101' } } }),
     /feature 1 has Probhail 101, expected 0 to 100/,
   ],
-  [
-    'with a ring of two points',
-    made({
-      ring: [
-        [-96, 38],
-        [-95, 39],
-      ],
-    }),
-    /feature 1 geometry\.coordinates\.0: /,
-  ],
+  ['with a ring of two points', made({ ring: [SQUARE[0], SQUARE[2]] }), /feature 1 geometry\.coordinates\.0: /],
   [
     'with a position off the lattice',
-    made({
-      ring: [
-        [-96, 38],
-        [-96, 56],
-        [-95, 38],
-        [-96, 38],
-      ],
-    }),
+    made({ ring: SQUARE.with(1, [-96, 56]) }),
     /feature 1 geometry\.coordinates\.0\.1\.1: /,
   ],
   [
@@ -256,14 +240,7 @@ for (const [title, file, reason] of [
   ['with a damaged key in one of its objects', uneven(), /MESH in 1 of 2 objects, expected all or none/],
   [
     'with a position that is text',
-    made({
-      ring: [
-        ['0', 0],
-        [0, 1],
-        [1, 1],
-        [0, 0],
-      ],
-    }),
+    made({ ring: [['-96', 38], ...SQUARE.slice(1)] }),
     /feature 1 geometry\.coordinates\.0\.0\.0: /,
   ],
 ] as const)

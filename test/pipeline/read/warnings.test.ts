@@ -163,114 +163,34 @@ test('a still storm has a speed of 0 and no direction', (t) => {
   t.deepEqual([speed_kmh, direction_deg], [0, null]);
 });
 
+/** Positions of `-98 35, -97 35`. */
+const ringOf = (text: string) => text.split(', ').map((position) => position.split(' ').map(Number));
+const polygonOf = (text: string) => ({ type: 'Polygon', coordinates: [ringOf(text)] });
+
 test('a polygon drawn clockwise is wound the other way round', (t) => {
-  const clockwise = [
-    [-98, 35],
-    [-98, 36],
-    [-97, 36],
-    [-97, 35],
-    [-98, 35],
-  ];
-  const { geometry } = only({ geometry: { type: 'Polygon', coordinates: [clockwise] } });
+  const { geometry } = only({ geometry: polygonOf('-98 35, -98 36, -97 36, -97 35, -98 35') });
   t.is(geometry, 'POLYGON ((-98 35, -97 35, -97 36, -98 36, -98 35))');
 });
 
+const OFF_THE_GLOBE = "position '[-97,95]', expected longitude and latitude";
+const OF_TEXT = { type: 'Polygon', coordinates: [[[-98, 35], ['-97', '35'], ...ringOf('-97 36, -98 35')]] };
+const POINT = { type: 'Point', coordinates: [-98, 35] };
 for (const [title, geometry, reason] of [
   [
     'crosses itself',
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          [-97, 36],
-          [-97, 35],
-          [-98, 37],
-          [-98, 35],
-        ],
-      ],
-    },
+    polygonOf('-98 35, -97 36, -97 35, -98 37, -98 35'),
     'edges cross or touch at -97.33 35.67, expected a simple polygon',
   ],
   [
     'is not closed',
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          [-97, 35],
-          [-97, 36],
-          [-98, 36],
-        ],
-      ],
-    },
+    polygonOf('-98 35, -97 35, -97 36, -98 36'),
     "ring is not closed, expected the first position '[-98,35]' at its end",
   ],
-  [
-    'has two corners',
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          [-97, 35],
-          [-98, 35],
-        ],
-      ],
-    },
-    '2 different positions, expected 3 or more',
-  ],
-  [
-    'has no area',
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          [-97, 35],
-          [-96, 35],
-          [-98, 35],
-        ],
-      ],
-    },
-    'rings 0 and 0 cross or overlap near -98 35',
-  ],
-  [
-    'leaves the globe',
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          [-97, 95],
-          [-97, 36],
-          [-98, 35],
-        ],
-      ],
-    },
-    "position '[-97,95]', expected longitude and latitude",
-  ],
-  [
-    'has text for numbers',
-    {
-      type: 'Polygon',
-      coordinates: [
-        [
-          [-98, 35],
-          ['-97', '35'],
-          [-97, 36],
-          [-98, 35],
-        ],
-      ],
-    },
-    'position \'["-97","35"]\', expected longitude and latitude',
-  ],
-  [
-    'is a point',
-    { type: 'Point', coordinates: [-98, 35] },
-    'geometry is \'{"type":"Point","coordinates":[-98,35]}\', expected a polygon',
-  ],
+  ['has two corners', polygonOf('-98 35, -97 35, -98 35'), '2 different positions, expected 3 or more'],
+  ['has no area', polygonOf('-98 35, -97 35, -96 35, -98 35'), 'rings 0 and 0 cross or overlap near -98 35'],
+  ['leaves the globe', polygonOf('-98 35, -97 95, -97 36, -98 35'), OFF_THE_GLOBE],
+  ['has text for numbers', OF_TEXT, 'position \'["-97","35"]\', expected longitude and latitude'],
+  ['is a point', POINT, `geometry is '${JSON.stringify(POINT)}', expected a polygon`],
   ['has no rings', { type: 'Polygon', coordinates: [] }, "coordinates are '[]', expected one ring"],
 ] as const)
   test(`a polygon that ${title} is refused, and its warning kept without it`, (t) => {
@@ -717,13 +637,7 @@ sharedTest(
 );
 
 test('a repeated position is no corner, and the third number of a position is no height here', (t) => {
-  const ring = [
-    [-98, 35, 0],
-    [-97, 35, 0],
-    [-97, 35, 0],
-    [-97, 36, 0],
-    [-98, 35, 0],
-  ];
+  const ring = ringOf('-98 35, -97 35, -97 35, -97 36, -98 35').map((position) => [...position, 0]);
   t.deepEqual(checkPolygon([ring]), {
     geometry: 'POLYGON ((-98 35, -97 35, -97 36, -98 35))',
     bbox: [-98, 35, -97, 36],
@@ -732,37 +646,10 @@ test('a repeated position is no corner, and the third number of a position is no
 });
 
 for (const [title, ring] of [
-  [
-    'over the whole globe',
-    [
-      [-180, -90],
-      [180, -90],
-      [180, 90],
-      [-180, 90],
-      [-180, -90],
-    ],
-  ],
-  [
-    'across the date line',
-    [
-      [179, 51],
-      [-179, 51],
-      [-179, 52],
-      [179, 52],
-      [179, 51],
-    ],
-  ],
-  [
-    'larger than the country',
-    [
-      [-130, 20],
-      [-60, 20],
-      [-60, 55],
-      [-130, 55],
-      [-130, 20],
-    ],
-  ],
+  ['over the whole globe', '-180 -90, 180 -90, 180 90, -180 90, -180 -90'],
+  ['across the date line', '179 51, -179 51, -179 52, 179 52, 179 51'],
+  ['larger than the country', '-130 20, -60 20, -60 55, -130 55, -130 20'],
 ] as const)
   test(`a polygon ${title} is refused with its span`, (t) => {
-    t.regex(String(checkPolygon([ring])), /^spans \d+ degrees, expected at most 60/);
+    t.regex(String(checkPolygon([ringOf(ring)])), /^spans \d+ degrees, expected at most 60/);
   });
