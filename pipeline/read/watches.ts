@@ -190,9 +190,9 @@ function wmoHeading(lines: readonly string[]) {
   return null;
 }
 
-const ISSUE_LINE = /^\s*(\d{1,2})(\d{2}) ([AP]M) (C[DS]T) [A-Z]{3} ([A-Z]{3}) (\d{1,2}) (\d{4})\b/i;
+const ISSUE_LINE = /^\s*(\d{1,2})(\d{2}) ([AP]M) (C[DS]T|UTC) [A-Z]{3} ([A-Z]{3}) (\d{1,2}) (\d{4})\b/i;
 
-/** Time of the issue line, such as `0736 AM CDT TUE JUN 01 2021`: the centre is in Oklahoma. Null without one. */
+/** Time of the issue line, such as `0736 AM CDT TUE JUN 01 2021`, in the zone of Oklahoma or of the simulator; null without one. */
 function issueTime(lines: readonly string[]): number | null {
   for (const line of lines.slice(0, 40)) {
     const [, hour, minute, half, zone, month, day, year] = ISSUE_LINE.exec(line.slice(0, 120)) ?? [];

@@ -590,8 +590,10 @@ test('an outline that the text leaves open is closed', (t) => {
   t.is(multiPolygonFromWkt(row.geometry!)[0]![0]!.length, 5);
 });
 
-test('a discussion of the simulator is simulated', (t) => {
-  t.is(readDiscussion(Buffer.from(TEXT.replace('KWNS', 'KSIM')), 'x', DISCUSSIONS_NOW).row.data_source, 'simulated');
+test('a discussion of the simulator is simulated, and issued in UTC', (t) => {
+  const text = TEXT.replace('KWNS', 'KSIM').replace('1149 PM CST Mon Nov 18', '0549 AM UTC Tue Nov 19');
+  const { issued_at, data_source } = readDiscussion(Buffer.from(text), 'x', DISCUSSIONS_NOW).row;
+  t.deepEqual([minuteOf(issued_at), data_source], ['2024-11-19T05:49Z', 'simulated']);
 });
 
 test('a broken outline is set aside, and the discussion kept without it', (t) => {
