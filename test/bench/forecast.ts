@@ -5,7 +5,6 @@ import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { hourRows } from '../support/data/hour-rows.ts';
 import { type ModelFieldSpec, writeModelField } from '../support/data/model-file.ts';
-import { forecastCircles } from './forecast-circles.ts';
 import { timeOurs } from './peers.ts';
 
 /** HRRR's own grid: 1799 x 1059 points, 3 km apart. */
@@ -53,10 +52,7 @@ const FIELDS: readonly ModelFieldSpec[] = [
   },
 ];
 
-/**
- * Three fields of a synthetic hour at HRRR's size, from the bytes of the file to rows for every cell of CONUS; then the circles of
- * hail that real and simulated hours expect.
- */
+/** Three fields of a synthetic hour at HRRR's size, from the bytes of the file to rows for every cell of CONUS. */
 export async function forecast(): Promise<void> {
   const bytes = Buffer.concat(FIELDS.map((field) => writeModelField(HRRR, RUN, 1, field)));
   const claim = { model: 'hrrr', run_time: RUN, valid_time: RUN + MS_PER_HOUR };
@@ -74,5 +70,4 @@ export async function forecast(): Promise<void> {
   console.log(
     `forecast: 3 fields of ${HRRR.cols} x ${HRRR.rows} (${(bytes.length / 1e6).toFixed(1)} MB) to ${rows} cells: ${ms.toFixed(0)} ms (last run ${cpu_ms.toFixed(0)} ms of processor), goal ${GOAL_MS} ms ${verdict}`,
   );
-  forecastCircles();
 }

@@ -4,26 +4,15 @@ import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
-import { exports } from './export.ts';
-import { feeds } from './feeds.ts';
 import { forecast } from './forecast.ts';
 import { history } from './history.ts';
 import { historyLoad } from './history-load.ts';
 import { http } from './http.ts';
 import { lookups } from './lookups.ts';
-import { match } from './match.ts';
 import { nowcast } from './nowcast.ts';
-import { portfolio } from './portfolio.ts';
-import { push } from './push.ts';
-import { queue } from './queue.ts';
-import { report } from './report.ts';
-import { risk } from './risk.ts';
 import { scan } from './scan.ts';
-import { serve } from './serve.ts';
-import { swaths } from './swaths.ts';
 import { tracking } from './tracking.ts';
 import { hailModel } from './train/hail-model.ts';
-import { verify } from './verify.ts';
 
 const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
 
@@ -37,20 +26,9 @@ const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   day,
   http,
   lookups,
-  swaths,
-  portfolio,
   history,
-  verify,
   'history-load': historyLoad,
-  risk,
-  feeds,
-  serve,
-  match,
   nowcast,
-  queue,
-  push,
-  report,
-  export: exports,
 };
 
 /** `npm run bench` runs all but `hail-model` with their usual arguments; `npm run bench -- NAME …` one with its own. */
@@ -71,20 +49,9 @@ async function run([name, ...args]: string[]): Promise<void> {
   await day([]);
   await http();
   await lookups();
-  await swaths([]);
-  await portfolio([]);
   await history([]);
-  await verify([]);
   await historyLoad([]);
-  await risk();
-  await feeds();
-  await serve([]);
-  await match();
   await nowcast([]);
-  await queue();
-  await push([]);
-  await report();
-  await exports([]);
 }
 
 try {

@@ -68,7 +68,6 @@ const UNITS = [
   'hail-compact.timer',
   'hail-serve@.service',
   'hail-stream.service',
-  'hail-work@.service',
 ];
 
 testWith({ 'systemd-analyze': has.systemd }, 'systemd finds no fault in the units', (t) => {
@@ -126,7 +125,7 @@ testWith(
 );
 
 testWith({ 'docker compose': has.compose }, 'docker accepts the compose files, with and without PostgreSQL', (t) => {
-  for (const options of [['compose.yaml'], ['compose.yaml', '--profile', 'postgres'], ['compose.cluster.yaml']]) {
+  for (const options of [['compose.yaml'], ['compose.yaml', '--profile', 'postgres']]) {
     const [name = '', ...profile] = options;
     const { status, said } = run('docker', 'compose', '-f', file(name), ...profile, 'config', '--quiet');
     t.is(status, 0, said);

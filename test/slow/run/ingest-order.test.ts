@@ -15,28 +15,6 @@ import {
   scratch,
 } from '../../support/data/world.ts';
 
-test('scans that arrive one by one in reversed order give the content of the right order', async (t) => {
-  const scans = await midnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of scans.toReversed()) await session.ingest(scan.files);
-    await session.finishDates();
-  });
-  sameContent(t, await logicalContent(root), content);
-});
-
-test('scans published one by one give the content of scans published by the hour', async (t) => {
-  const scans = await midnight();
-  const content = await contentOf(scans);
-  const root = await scratch(t);
-  await onRoot(root, { each_scan: true }, async ({ session }) => {
-    for (const scan of scans) await session.ingest(scan.files);
-    await session.finishDates();
-  });
-  sameContent(t, await logicalContent(root), content);
-});
-
 test('a late scan together with new ones gives the content of the right order', async (t) => {
   const scans = await midnight();
   const content = await contentOf(scans);
@@ -75,18 +53,6 @@ test('with a terrain model too the content does not depend on how the input is c
   await ingest(cut, scans.slice(0, 4));
   sameContent(t, await logicalContent(cut), await logicalContent(whole));
 });
-
-for (const [title, number] of [
-  ['second', 1],
-  ['in the middle', 8],
-] as const)
-  test(`a late scan (${title}) gives the content of the right order`, async (t) => {
-    const scans = await midnight();
-    const content = await contentOf(scans);
-    const { root } = await published(t, without(scans, number));
-    t.is((await ingest(root, scans.slice(number, number + 1))).scans, 1);
-    sameContent(t, await logicalContent(root), content);
-  });
 
 test('hours that are rolled up, dates that are closed and months that are joined keep their content', async (t) => {
   const scans = await midnight();
