@@ -12,7 +12,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [/^api\/(viewer|docs-page)\//, /^schemas\/[^/]+\.ts$/, /^schemas\/geo\//, /^schemas\/reference\//],
   [/^schemas\/tables\//, /^schemas\/resources\//, /^schemas\/nowcast\//],
   [
-    /^pipeline\/(error|grid|duckdb|files|json|log|config|storm-paths|worker-pool)\.ts$/,
+    /^pipeline\/(error|grid|duckdb|files|json|log|config|raw-file|storm-paths|worker-pool)\.ts$/,
     /^pipeline\/grib2\//,
     /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|root-memory|catalog|live|terrain)\.ts$/,
   ],

@@ -6,7 +6,7 @@ import { timestamp } from '../../schemas/time.ts';
 import { BadInput, NotFound, PipelineError, Unreadable, UsageError } from '../error.ts';
 import { decodeField, type Field, nearestPoint, parseGrib2, positionOf, valueReader } from '../grib2/index.ts';
 import { type Grid, gridValue } from '../grid.ts';
-import { gunzip, readBounded } from '../read/file.ts';
+import { gunzip, readBounded } from '../raw-file.ts';
 import { readGeotiff } from '../read/geotiff.ts';
 import { SIMULATED_STATUS } from '../read/mrms.ts';
 import { listedProduct } from '../read/products.ts';

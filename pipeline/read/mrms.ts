@@ -10,7 +10,7 @@ import {
   sectionError,
 } from '../grib2/index.ts';
 import { type Grid, type HailField, sampleGrid } from '../grid.ts';
-import { gunzip } from './file.ts';
+import { gunzip } from '../raw-file.ts';
 import { checkGridValues } from './grid-values.ts';
 import { forEachRun } from './packed-runs.ts';
 import { type Product, productOf } from './products.ts';

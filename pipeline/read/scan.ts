@@ -11,7 +11,7 @@ import {
   NO_COMPANIONS,
   type ScanInput,
 } from '../grid.ts';
-import { MAX_UNZIPPED_BYTES, readBounded } from './file.ts';
+import { MAX_UNZIPPED_BYTES, readBounded } from '../raw-file.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
 import { type FileObject, MAX_PROBSEVERE_BYTES, type ProbSevereFile, readProbSevere } from './probsevere.ts';
 import { badFile } from './rejected-item.ts';

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { BadInput, Conflict, type PipelineError, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { MAX_UNZIPPED_BYTES, readBounded } from '../read/file.ts';
+import { MAX_UNZIPPED_BYTES, readBounded } from '../raw-file.ts';
 import { readGrid } from '../read/mrms.ts';
 import { readProbSevere } from '../read/probsevere.ts';
 import {

@@ -1,13 +1,10 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip } from 'node:zlib';
-import { asUnreadable } from '../error.ts';
-import { hashOf } from '../files.ts';
+import { BadInput } from '../error.ts';
+import { hashOf, sha256 } from '../files.ts';
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../grib2/index.ts';
 import { scanJson, startJsonScan } from '../json.ts';
+import { gunzip, readBounded } from '../raw-file.ts';
 
 /** No MRMS grid unpacks to more (24.5 million pixels of 24 bits, not even compressed, are 74 MB). */
 export const MAX_UNPACKED_BYTES = 256 * 2 ** 20;
@@ -17,7 +14,7 @@ const SEARCH_BYTES = 64;
 
 /**
  * Why the file at `path` is not whole, or null when it is. `name` states the format:
- * `.gz` unpacks to its end with the CRC and length its trailer states; `.grib2` holds messages of the length
+ * `.gz` unpacks with the CRC and length that its members state; `.grib2` holds messages of the length
  * they state, each closed by `7777` (a few stray bytes between or after them are no fault); `.json` closes the bracket it
  * begins with, at its end. Says nothing about the meaning of the content.
  */
@@ -29,39 +26,30 @@ export async function faultOf(path: string, name: string): Promise<string | null
 }
 
 async function gzipFault(path: string): Promise<string | null> {
-  let unpacked_bytes = 0;
-  const count = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      unpacked_bytes += chunk.length;
-      done(unpacked_bytes > MAX_UNPACKED_BYTES ? new TooLarge() : null);
-    },
-  });
+  const content = await unzipped(path);
+  if (typeof content === 'string') return content;
+  return content.length === 0 ? 'gzip file holds nothing' : null;
+}
+
+/** Content of a packed file, or why it has none. */
+async function unzipped(path: string): Promise<Uint8Array | string> {
   try {
-    await pipeline(createReadStream(path), createGunzip(), count);
-    return unpacked_bytes === 0 ? 'gzip file holds nothing' : null;
+    const packed = await readBounded(path, MAX_UNPACKED_BYTES);
+    const content = gunzip(packed, path, MAX_UNPACKED_BYTES);
+    return content === packed ? 'does not begin as gzip' : content;
   } catch (error) {
-    if (error instanceof TooLarge) return `gzip content is over ${MAX_UNPACKED_BYTES} bytes`;
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))
-      return `gzip ${error.message}`;
+    if (error instanceof BadInput) return error.reason;
     throw error;
   }
 }
-
-class TooLarge extends Error {}
 
 /**
  * SHA-256 of a file's content, hex; of a `.gz` file its unpacked content, which does not depend on the compression. A file that
  * does not unpack is hashed packed. Throws Unreadable when it cannot be read.
  */
 export async function contentHash(path: string, name: string): Promise<string> {
-  try {
-    if (!name.endsWith('.gz') || (await gzipFault(path)) !== null) return await hashOf(path);
-    const hash = createHash('sha256');
-    await pipeline(createReadStream(path), createGunzip(), hash);
-    return hash.digest('hex');
-  } catch (error) {
-    throw asUnreadable(path, error);
-  }
+  const content = name.endsWith('.gz') ? await unzipped(path) : null;
+  return content instanceof Uint8Array ? sha256(content) : hashOf(path);
 }
 
 async function gribFault(path: string): Promise<string | null> {

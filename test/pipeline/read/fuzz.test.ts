@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import { decodeField, nearestPoint, parseGrib2, positionOf, valueReader } from '../../../pipeline/grib2/index.ts';
-import { gunzip } from '../../../pipeline/read/file.ts';
+import { gunzip } from '../../../pipeline/raw-file.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';

@@ -5,11 +5,12 @@ import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { BadInput, Unreadable } from '../../../pipeline/error.ts';
 import { type Grid, sampleGrid, tenthsAt } from '../../../pipeline/grid.ts';
-import { gunzip } from '../../../pipeline/read/file.ts';
+import { gunzip } from '../../../pipeline/raw-file.ts';
 import { hailField, readGrid, sampleAtPixels } from '../../../pipeline/read/mrms.ts';
 import { PRODUCTS } from '../../../pipeline/read/products.ts';
 import { type NamedFile, readScan, type ScanFiles } from '../../../pipeline/read/scan.ts';
 import { uncoveredBlocks } from '../../../pipeline/read/uncovered.ts';
+import { contentHash, faultOf } from '../../../pipeline/sources/integrity.ts';
 import { draw } from '../../support/data/draw.ts';
 import {
   complexPacking,
@@ -168,7 +169,7 @@ for (const [title, file, reason] of [
       { ...simplePacking([20, 20], 8), representation: constantPacking(2, {}).representation },
       { columns: 2, rows: 1 },
     ),
-    /section 7: 2 bytes of values of 0 bits, expected none/,
+    /section 7: 2 bytes of values of a constant field, expected none/,
   ],
   ['floats', gribFile(floatPacking([1, 2]), { columns: 2, rows: 1 }), /section 7: floats, expected packed integers/],
   [
@@ -618,12 +619,41 @@ test('bytes that are not gzip pass through untouched', (t) => {
   t.is(gunzip(new Uint8Array(0), 'x').length, 0);
 });
 
-test('a file that says it unfolds too far is refused at once', (t) => {
+test('bytes behind the end of a gzip file change nothing, a damaged second file is refused', (t) => {
+  const packed = gzipSync('hail');
+  for (const behind of ['stray bytes', '\0\0\0', '\x1f'])
+    t.is(Buffer.from(gunzip(Buffer.concat([packed, Buffer.from(behind)]), 'x')).toString(), 'hail');
+  t.throws(() => gunzip(Buffer.concat([packed, packed.subarray(0, 12)]), 'mesh.grib2.gz'), {
+    instanceOf: BadInput,
+    message: /mesh.grib2.gz: gzip is (damaged|cut short)/,
+  });
+});
+
+test('a gzip header with extra field, name, comment and check is passed over', (t) => {
+  const [packed, extra] = [gzipSync('hail'), [2, 0, 7, 0]];
+  const head = Buffer.from([0x1f, 0x8b, 8, 2 | 4 | 8 | 16, 0, 0, 0, 0, 0, 3, ...extra]);
+  const file = Buffer.concat([head, Buffer.from('mesh.grib2\0a comment\0'), Buffer.from([1, 2]), packed.subarray(10)]);
+  t.is(Buffer.from(gunzip(file, 'x')).toString(), 'hail');
+});
+
+sharedTest('a real file with bytes behind its gzip end gives the field of the file without them', async (t) => {
+  const path = sharedData('field/trailing-bytes_MRMS_MESH_00.50_20240228-025239.grib2.gz');
+  const plain = sharedData('mrms/MRMS_MESH_00.50_20240228-025239.grib2');
+  t.is(await faultOf(path, path), null);
+  t.is(await contentHash(path, path), await contentHash(plain, plain));
+  const { packed, ...grid } = readGrid(readFileSync(path), plain);
+  const { packed: expected, ...expectedGrid } = readGrid(readFileSync(plain), plain);
+  t.deepEqual(grid, expectedGrid);
+  t.is(Buffer.compare(Buffer.from(packed.buffer), Buffer.from(expected.buffer)), 0);
+});
+
+test('a file that unfolds beyond the limit is refused, one of exactly the limit is read', (t) => {
   const bomb = gzipSync(Buffer.alloc(5000));
   t.throws(() => gunzip(bomb, 'bomb.gz', 4999), {
     instanceOf: BadInput,
-    message: /bomb.gz: gzip .* unfolds to the 5000 bytes that its end states; expected at most 4999/,
+    message: /bomb.gz: gzip unfolds without end, expected a whole stream of at most 4999/,
   });
+  t.throws(() => gunzip(Buffer.concat([bomb, bomb]), 'bomb.gz', 9999), { instanceOf: BadInput });
   t.is(gunzip(bomb, 'x', 5000).length, 5000);
 });
 

@@ -338,3 +338,21 @@ test('a file of more objects than any weather has is refused before they are rea
   });
   t.is(error.message, 'read x: 3001 objects, expected at most 3000');
 });
+
+sharedTest('a real file of August 2026, without VIL_DENSITY and with motion in whole numbers, is read', (t) => {
+  const name = 'MRMS_PROBSEVERE_20260830_230841.json';
+  const { model, objects } = readProbSevere(
+    readFileSync(sharedData('field', name)),
+    name,
+    Date.parse('2026-08-30T23:08:41Z'),
+  );
+  t.is(model, 'probsevere-3');
+  t.deepEqual(
+    objects.map((object) => [object.probsevere_id, object.prob_hail, object.mesh_mm, object.vil_density_g_m3]),
+    [
+      ['467171', 0.08, 20.574, null],
+      ['467952', 0, 0, null],
+    ],
+  );
+  t.is(objects[0]?.speed_kmh, 3.6 * Math.hypot(3, 1));
+});

@@ -411,23 +411,25 @@ function flipped(bytes: Buffer, index: number): Buffer {
   return copy;
 }
 
+const CUT = 'gzip is cut short, expected a whole stream of at most 268435456 bytes';
+const DAMAGED = 'gzip is damaged, expected a whole stream of at most 268435456 bytes';
 const NOT_ONE = 'JSON does not begin and end as one object or list';
 
 for (const [title, name, content, fault] of [
   ['a packed grid', 'a.grib2.gz', grid, null],
   ['two packed members', 'a.grib2.gz', Buffer.concat([grid, grid]), null],
-  ['a packed grid without its trailer', 'a.grib2.gz', grid.subarray(0, -8), 'gzip unexpected end of file'],
-  ['a packed grid cut in the middle', 'a.grib2.gz', grid.subarray(0, 20), 'gzip unexpected end of file'],
-  ['a trailer with another CRC', 'a.grib2.gz', flipped(grid, -8), 'gzip incorrect data check'],
-  ['a trailer with another length', 'a.grib2.gz', flipped(grid, -4), 'gzip incorrect length check'],
-  ['plain text that calls itself packed', 'a.grib2.gz', 'hello', 'gzip incorrect header check'],
-  ['an empty packed file', 'a.grib2.gz', '', 'gzip unexpected end of file'],
+  ['a packed grid without its trailer', 'a.grib2.gz', grid.subarray(0, -8), CUT],
+  ['a packed grid cut in the middle', 'a.grib2.gz', grid.subarray(0, 20), CUT],
+  ['a trailer with another CRC', 'a.grib2.gz', flipped(grid, -8), DAMAGED],
+  ['a trailer with another length', 'a.grib2.gz', flipped(grid, -4), DAMAGED],
+  ['plain text that calls itself packed', 'a.grib2.gz', 'hello', 'does not begin as gzip'],
+  ['an empty packed file', 'a.grib2.gz', '', 'does not begin as gzip'],
   ['a packed nothing', 'a.grib2.gz', gzipSync(''), 'gzip file holds nothing'],
   [
     '256 MiB of zeros and one more',
     'a.grib2.gz',
     gzipSync(Buffer.alloc(2 ** 28 + 1), { level: 1 }),
-    'gzip content is over 268435456 bytes',
+    'gzip unfolds without end, expected a whole stream of at most 268435456 bytes',
   ],
   ['a grid', 'a.grib2', grib, null],
   ['two messages', 'a.grib2', Buffer.concat([grib, grib]), null],

@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import { type Field, parseGrib2 } from '../../../pipeline/grib2/index.ts';
 import { type Grid, gridValue } from '../../../pipeline/grid.ts';
-import { gunzip } from '../../../pipeline/read/file.ts';
+import { gunzip } from '../../../pipeline/raw-file.ts';
 import { type GridClaim, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { SIMULATED_PRODUCTS, simulateScan } from '../../../pipeline/simulate/fields.ts';

@@ -8,7 +8,7 @@ import {
   positionOf,
   valueReader,
 } from '../../../pipeline/grib2/index.ts';
-import { gunzip } from '../../../pipeline/read/file.ts';
+import { gunzip } from '../../../pipeline/raw-file.ts';
 import { sharedData } from './shared-data.ts';
 
 export interface Point {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { BadInput } from '../../../pipeline/error.ts';
 import { decodeField, parseGrib2 } from '../../../pipeline/grib2/index.ts';
-import { gunzip } from '../../../pipeline/read/file.ts';
+import { gunzip } from '../../../pipeline/raw-file.ts';
 import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
