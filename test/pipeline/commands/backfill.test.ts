@@ -122,7 +122,8 @@ test('a running stream publishes the finished date between two scans', async (t)
   const { code, dates } = await made;
   t.deepEqual([code, dates[0]?.status], [0, 'done']);
   await deliver(incoming, filesOf(scans.slice(3)));
-  await next('Stream:Publish:Done');
+  // One commit may take one scan or several.
+  for (let left = scans.length - 3; left > 0; ) left -= Number((await next('Stream:Publish:Done')).scans);
   child.kill('SIGTERM');
   await ended(child);
   const compacted = await command(root, ['compact'], SETTINGS);
