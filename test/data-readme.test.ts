@@ -67,7 +67,7 @@ const ARROW_TYPES: Readonly<Record<string, string>> = {
   uint16: 'Uint16',
   int64: 'Float64',
   date: 'Utf8',
-  timestamp: 'Timestamp<MILLISECOND>',
+  timestamp: 'Timestamp<MILLISECOND, UTC>',
 };
 
 test('the Arrow types are those that live files are written with', (t) => {

@@ -74,7 +74,7 @@ oracleTest(`the outlook of 5 June 2025 at ${CITIES.length} cities is what shapel
     const response = await service.call(`/v1/outlooks/spc?lat=${lat}&lon=${lon}&day=1`);
     const answer = (await response.json()) as SpcOutlookAnswer;
     t.is(response.status, 200, `${place}: ${JSON.stringify(answer)} ${service.failures}`);
-    const categories = (over[city] ?? []).map(({ label }) => RANKS.findIndex((rank) => rank === label));
+    const categories = (over[city] ?? []).map(({ label }) => RANKS.indexOf(label as (typeof RANKS)[number]));
     t.is(answer.outlook.category, categories.length === 0 ? null : (RANKS[Math.max(...categories)] ?? null), place);
   }
 });
