@@ -6,7 +6,7 @@ import { readManifest, readNewest } from '../../pipeline/publish/manifests.ts';
 import type { CollectionName } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import { layerFile, ringOf } from '../support/data/feeds.ts';
-import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
+import { publishStormyHours } from '../support/data/model-rows.ts';
 import { NOW_MS, scratch } from '../support/data/world.ts';
 import { command, faultsOf, killedAt, pointsOf } from '../support/kill/killed.ts';
 
@@ -96,11 +96,7 @@ async function readPair(root: string) {
 
 test('feeds killed in the one commit of days and of the hours shifted to agree with them: the service reads a pair, and the next run finishes it', async (t) => {
   const prepared = await scratch(t, 'prepared');
-  await publishForecast(
-    prepared,
-    forecastRows({ geohash4: '9y68', hail_probability: 0.3 }, '2026-05-01T20:00:00Z', 12),
-    NOW_MS,
-  );
+  await publishStormyHours(prepared, Date.parse('2026-05-01T20:00:00Z'));
   await command(prepared, ['feeds', '--from', await outlookFolder(t, '1630', '0.30')]);
   const args = ['feeds', '--from', await outlookFolder(t, '2000', '0.05')];
   const undisturbed = await copyOf(t, prepared);

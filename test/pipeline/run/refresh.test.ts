@@ -7,14 +7,12 @@ import { readFeeds } from '../../../pipeline/commands/feeds.ts';
 import { readConfig } from '../../../pipeline/config.ts';
 import { NotFound } from '../../../pipeline/error.ts';
 import { startSchedule } from '../../../pipeline/feeds/schedule.ts';
-import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
-import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
+import { publishForecast } from '../../../pipeline/forecast/publish-forecast.ts';
 import { refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog, silent } from '../../../pipeline/log.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
-import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
@@ -22,7 +20,11 @@ import { forecast } from '../../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../../schemas/time.ts';
 import { climatologyRow, publishClimatologyRows } from '../../support/data/climatology.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf } from '../../support/data/feeds.ts';
-import { forecastRows, publishForecast as publishForecastRows } from '../../support/data/model-rows.ts';
+import {
+  forecastRows,
+  publishForecast as publishForecastRows,
+  publishStormyHours,
+} from '../../support/data/model-rows.ts';
 import { publishBlockage, RING_OF_KTLX } from '../../support/data/terrain.ts';
 import { NOW_MS, onRoot, scratch } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
@@ -162,29 +164,6 @@ const refresh = async (path: string) => {
 
 const LAST_HOUR_MS = Math.floor(NOW_MS / MS_PER_HOUR) * MS_PER_HOUR;
 
-/** Publishes the first 24 hours of a model with the same strong storm everywhere, or none where it is over. */
-const giveHours = (path: string, run_time: number) =>
-  onRoot(path, {}, ({ root }) => {
-    const everywhere = (value: number) => new Float32Array(CONUS_CELLS.length).fill(value);
-    const hours = Array.from(
-      { length: 24 },
-      (_, k): CellHour => ({
-        run_time,
-        valid_time: run_time + (k + 1) * MS_PER_HOUR,
-        simulated: false,
-        covered: new Uint8Array(CONUS_CELLS.length).fill(1),
-        largest: {
-          reflectivity_dbz: everywhere(k === 4 ? 66 : 40),
-          updraft_helicity_m2_s2: everywhere(0),
-          hail_mm: null,
-          cape_j_kg: everywhere(2000),
-          ship: everywhere(1),
-        },
-      }),
-    );
-    return publishModelHours(root, 'hrrr', hours, NOW_MS, silent);
-  });
-
 /** A data root whose outlook follows from one outlook of the Storm Prediction Center and the climatology. */
 async function withOutlook(t: ExecutionContext): Promise<string> {
   const path = await scratch(t);
@@ -271,7 +250,7 @@ test('hours that contradict their day are found by verify, with the cell, the ho
 
 test('hours and days made again from the same inputs are the same, whatever was published between', async (t) => {
   const path = await withOutlook(t);
-  t.deepEqual(await giveHours(path, LAST_HOUR_MS), ['forecast', 'outlook']);
+  t.deepEqual(await publishStormyHours(path, LAST_HOUR_MS), ['forecast', 'outlook']);
   const filesOf = async () => {
     const lists = await Promise.all(
       ['forecast', 'outlook'].map((name) => readNewest(path, layout.collectionPartition(name as 'forecast'))),
@@ -323,7 +302,7 @@ test('a stream whose feeds bring nothing makes what an earlier run left undone, 
 
 test('a forecast whose hours are all over has no part in the outlook, and stops nothing', async (t) => {
   const path = await withOutlook(t);
-  t.deepEqual(await giveHours(path, LAST_HOUR_MS - 30 * MS_PER_HOUR), ['forecast']);
+  t.deepEqual(await publishStormyHours(path, LAST_HOUR_MS - 30 * MS_PER_HOUR), ['forecast']);
   t.deepEqual(await refresh(path), { changed: [], failed: [] });
   t.deepEqual(await faultsOf(path), []);
 });

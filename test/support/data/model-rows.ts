@@ -1,11 +1,16 @@
+import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
+import { publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
+import { silent } from '../../../pipeline/log.ts';
 import { openRoot } from '../../../pipeline/publish/root.ts';
 import { type CollectionName, WHOLE_COLLECTION } from '../../../schemas/collections.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { geohashBox } from '../../../schemas/geo/geohash.ts';
+import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import type { Position } from '../../../schemas/geo/position.ts';
 import { combineProvenances, type MixedProvenance } from '../../../schemas/provenance.ts';
 import { type Forecast, forecast, OUTLOOK_DAYS, type Outlook, outlook } from '../../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR, scanId } from '../../../schemas/time.ts';
+import { NOW_MS, onRoot } from './world.ts';
 
 /** Centre of a geohash. */
 export function centreOf(hash: string): Position {
@@ -89,4 +94,26 @@ async function publishWhole(
   } finally {
     await root.close();
   }
+}
+
+/** Publishes the first 24 hours of a run with the same weak storm everywhere, strong in the fifth hour. Returns what changed. */
+export function publishStormyHours(path: string, run_time: number): Promise<readonly CollectionName[]> {
+  const everywhere = (value: number) => new Float32Array(CONUS_CELLS.length).fill(value);
+  const hours = Array.from(
+    { length: 24 },
+    (_, k): CellHour => ({
+      run_time,
+      valid_time: run_time + (k + 1) * MS_PER_HOUR,
+      simulated: false,
+      covered: new Uint8Array(CONUS_CELLS.length).fill(1),
+      largest: {
+        reflectivity_dbz: everywhere(k === 4 ? 66 : 40),
+        updraft_helicity_m2_s2: everywhere(0),
+        hail_mm: null,
+        cape_j_kg: everywhere(2000),
+        ship: everywhere(1),
+      },
+    }),
+  );
+  return onRoot(path, {}, ({ root }) => publishModelHours(root, 'hrrr', hours, NOW_MS, silent));
 }
