@@ -164,7 +164,7 @@ interface Snapshot {
   readonly published_ms: number;
 }
 
-/** To be told the paths of each live snapshot, once readers are pointed to it. */
+/** Receives the paths of each live snapshot once readers are pointed to it. */
 export type RetireSnapshots = (paths: readonly string[]) => Promise<void>;
 
 /**

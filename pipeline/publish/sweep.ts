@@ -78,7 +78,7 @@ async function writeClock(dataRoot: string, clock: DeletionClock): Promise<void>
 /**
  * Deletes data files, manifests and live files that no manifest in use names and that are older than the grace.
  * A manifest is in use while it is the newest of its partition, pinned by the current pointer, or replaced less than the grace ago.
- * Files that a catalogue names stay for as long as its folder.
+ * The sweep keeps the files of a catalogue until it removes the folder.
  * Works partition by partition, so that a year of manifests takes no more memory than a date.
  */
 export async function sweep(dataRoot: string, now_ms: number): Promise<Swept> {

@@ -30,7 +30,7 @@ export interface UnreadableEntry {
 }
 
 /**
- * All raw files below a folder, at any depth; those of regions beside CONUS count as unknown.
+ * All raw files below a folder, at any depth; files of regions other than CONUS count as unknown.
  * Hidden entries and unfinished `.part` files are skipped. A link to a file counts as the file;
  * a link to a folder is reported as unknown, because it may lead in a circle. Entries that cannot be read are reported.
  * Folders named after a UTC date (`20260501`) that is not among `dates` are not entered.
