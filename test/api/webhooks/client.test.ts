@@ -1,4 +1,3 @@
-import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import {
@@ -11,7 +10,7 @@ import {
 } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
@@ -450,19 +449,28 @@ for (const [what, text, reason] of [
     t.throws(() => open(t, { ca_file }), { instanceOf: SettingsError, message: reason });
   });
 
-const RECEIVER_CHILD = fileURLToPath(new URL('../../support/service/receiver-child.ts', import.meta.url));
+const RECEIVER_THREAD = new URL('../../support/service/receiver-thread.ts', import.meta.url);
 /** Longer than the shortest limit of an attempt. */
 const HELD_UP_MS = 2_500;
+/** A busy machine may need more than the shortest limit to connect. */
+const TRIES = 5;
 
 test('an answer that arrived in time counts, also when the service was held up until after the limit', async (t) => {
-  const child = fork(RECEIVER_CHILD);
-  t.teardown(() => child.disconnect());
-  const [receiver] = (await once(child, 'message')) as [Receiver];
+  const answered = new Int32Array(new SharedArrayBuffer(4));
+  const thread = new Worker(RECEIVER_THREAD, { workerData: answered });
+  t.teardown(() => thread.postMessage('end'));
+  const [receiver] = (await once(thread, 'message')) as [Receiver];
   const webhookClient = openTo(t, receiver, { time_scale: 0.001 });
-  const posted = post(webhookClient, receiver.url);
-  t.deepEqual(await once(child, 'message'), ['received', undefined]);
-  // Nothing else runs in this process meanwhile, as while it is starved of its processor.
+  let posted = post(webhookClient, receiver.url);
+  for (let k = 1; ; k++) {
+    const early = await Promise.race([once(thread, 'message').then(() => null), posted]);
+    if (early === null) break;
+    if (k === TRIES || early.error_class !== 'timeout') return t.fail(`before the request arrived: ${early.error}`);
+    posted = post(webhookClient, receiver.url);
+  }
+  // Nothing else runs in this thread meanwhile, as while it is starved of its processor.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_UP_MS);
+  t.not(Atomics.wait(answered, 0, 0, 60_000), 'timed-out');
   t.like(await posted, { status_code: 200, error_class: null });
 });
 
