@@ -1,15 +1,14 @@
-import { mkdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import { Conflict, PipelineError } from '../error.ts';
-import { isMissing } from '../files.ts';
-import { alertFile } from './alerts.ts';
+import { readIfPresent } from '../files.ts';
+import { feedFiles } from './feeds.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, type SimulatedScan, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
-import { outlookFiles } from './outlooks.ts';
 import { uniformOf } from './random.ts';
-import { reportFiles, type TextFile } from './reports.ts';
 import { coverageOf } from './storm-core.ts';
 import type { Scenario } from './weather.ts';
 
@@ -52,17 +51,11 @@ export interface EveningOptions {
   readonly products?: readonly SimulatedProduct[];
 }
 
-/** Number of the scan that was written last, from 1, and number of all. */
-export interface EveningProgress {
-  readonly number: number;
-  readonly of: number;
-}
-
 /**
  * Writes the scans of an evening under `out`, in the layout of the public MRMS bucket, and yields after each scan.
  * Existing files stay: they are equal, because a folder belongs to one scenario. Throws Conflict for another scenario.
  */
-export async function* writeScans(scenario: Scenario, options: EveningOptions): AsyncGenerator<EveningProgress> {
+export async function* writeScans(scenario: Scenario, options: EveningOptions) {
   const { from_ms, to_ms, out, products = SIMULATED_PRODUCTS } = options;
   await claimFolder(scenario, out);
   const times = scanTimes(scenario.seed, from_ms, to_ms, options.interval_ms);
@@ -70,7 +63,7 @@ export async function* writeScans(scenario: Scenario, options: EveningOptions): 
     let scan: SimulatedScan | undefined;
     for (const product of products) {
       const path = join(out, bucketPath(product, scan_time));
-      if (await isPresent(path)) continue;
+      if (existsSync(path)) continue;
       scan ??= simulateScan(scenario, scan_time);
       await writeWhole(path, gzipSync(writeGrib2(scan, product, coverageOf(scenario)), { level: 1 }));
     }
@@ -83,42 +76,17 @@ export async function writeFeeds(
   scenario: Scenario,
   { from_ms, to_ms, out }: Pick<EveningOptions, 'from_ms' | 'to_ms' | 'out'>,
 ): Promise<void> {
-  const scan_times: number[] = [];
-  for (const time_ms of scanTimes(scenario.seed, from_ms - MS_PER_DAY, to_ms))
-    if (await isPresent(join(out, bucketPath('MESH', time_ms)))) scan_times.push(time_ms);
+  const scan_times = scanTimes(scenario.seed, from_ms - MS_PER_DAY, to_ms).filter((time_ms) =>
+    existsSync(join(out, bucketPath('MESH', time_ms))),
+  );
   for (const { path, text } of feedFiles(scenario, from_ms, to_ms, scan_times))
     await writeWhole(join(out, path), text, to_ms);
-}
-
-/**
- * Files of the other feeds at `to_ms` about the weather of [from_ms, to_ms): hail reports, warnings and outlooks, in the formats of
- * their sources, marked as simulated.
- * `scan_times`: all existing scans of the days that [from_ms, to_ms) touches; reports refer to these times.
- */
-export function feedFiles(
-  scenario: Scenario,
-  from_ms: number,
-  to_ms: number,
-  scan_times: readonly number[],
-): TextFile[] {
-  const reports = reportFiles(scenario, from_ms, to_ms, scan_times);
-  return [...reports, alertFile(scenario, to_ms), ...outlookFiles(scenario, to_ms)];
 }
 
 /** Path of a file below the bucket's root. */
 export function bucketPath(product: SimulatedProduct, scan_time: number): string {
   const [date, time] = new Date(scan_time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '').split('T');
   return `CONUS/${product}_00.50/${date}/MRMS_${product}_00.50_${date}-${time}.grib2.gz`;
-}
-
-async function isPresent(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (cause) {
-    if (isMissing(cause)) return false;
-    throw new PipelineError('simulate', path, 'could not be looked up', { cause });
-  }
 }
 
 /** Writes under a temporary name and renames, so that readers never see part of a file. Sets its modification time when given. */
@@ -130,18 +98,18 @@ async function writeWhole(path: string, content: Uint8Array | string, modified_m
     if (modified_ms !== undefined) await utimes(temporary, modified_ms / 1000, modified_ms / 1000);
     await rename(temporary, path);
   } catch (cause) {
-    await rm(temporary, { force: true });
+    if (existsSync(temporary)) await rm(temporary);
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new PipelineError('simulate', path, `could not be written: ${why}`, { cause });
   }
 }
 
-/** Claims a folder for the scenario, or checks that it has the same one. */
+/** Names the scenario of a new folder. Throws Conflict when the folder has another one. */
 async function claimFolder({ sites, ...weather }: Scenario, out: string): Promise<void> {
   const path = join(out, SCENARIO_FILE);
   const mine = JSON.stringify({ simulator: SIMULATOR_VERSION, ...weather, sites: sites.length });
-  if (!(await isPresent(path))) return writeWhole(path, mine);
-  const known = await readFile(path, 'utf8');
+  const known = await readIfPresent(path);
+  if (known === null) return writeWhole(path, mine);
   if (known !== mine)
     throw new Conflict('simulate', out, `holds the weather ${known}, expected ${mine}; choose another folder`);
 }

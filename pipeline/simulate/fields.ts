@@ -2,6 +2,7 @@ import { KM_PER_DEG, KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { distanceKm } from '../../schemas/geo/distance.ts';
 import { colLon, rowLat, type Window } from '../../schemas/geo/lattice.ts';
 import { type ColumnTables, columnTables, MAX_TENTHS, SKIRT_MAX_DBZ, SKIRT_MIN_DBZ } from './column.ts';
+import { type Texture, textureAt, textureValue } from './random.ts';
 import {
   boxAround,
   coreFall,
@@ -13,7 +14,6 @@ import {
   seenCoresOf,
 } from './storm-core.ts';
 import { type Storm, type StormState, stormAt, stormsBetween } from './storms.ts';
-import { type Texture, textureAt, textureValue } from './texture.ts';
 import type { Scenario } from './weather.ts';
 
 export const SIMULATED_PRODUCTS = [
@@ -51,7 +51,7 @@ const TEXTURE_MOST = 3.2;
 
 /** The fields of all products at one instant. */
 export function simulateScan(scenario: Scenario, time_ms: number): SimulatedScan {
-  const canvas: Canvas = { window: scenario.window, tiles: new Map(), columns: [] };
+  const canvas: Canvas = { window: scenario.window, rows: new Map(), columns: [] };
   for (const storm of stormsBetween(scenario, time_ms, time_ms)) {
     const state = stormAt(storm, time_ms);
     if (state.peak_mm > 0) paintStorm(canvas, scenario, state, time_ms);
@@ -59,9 +59,8 @@ export function simulateScan(scenario: Scenario, time_ms: number): SimulatedScan
   return readCanvas(canvas, coverageOf(scenario), time_ms);
 }
 
-const TILE = 64;
-
-interface Tile {
+/** A row of the window that has an echo. */
+interface Row {
   readonly mesh_mm: Float32Array;
   readonly dbz: Float32Array;
   /** Column of the storm at each pixel: index into the canvas's columns. */
@@ -70,25 +69,17 @@ interface Tile {
 
 interface Canvas {
   readonly window: Window;
-  /** By number of the tile: tile row x tiles per row + tile column. */
-  readonly tiles: Map<number, Tile>;
+  readonly rows: Map<number, Row>;
   readonly columns: ColumnTables[];
 }
 
-function tilesAcross(window: Window): number {
-  return Math.ceil(window.cols / TILE);
-}
-
-function tileAt(canvas: Canvas, number: number): Tile {
-  const known = canvas.tiles.get(number);
+function rowAt({ rows, window: { cols } }: Canvas, r: number): Row {
+  const known = rows.get(r);
   if (known) return known;
-  const tile: Tile = {
-    mesh_mm: new Float32Array(TILE * TILE),
-    dbz: new Float32Array(TILE * TILE).fill(SKIRT_MIN_DBZ - 1),
-    owner: new Uint16Array(TILE * TILE),
-  };
-  canvas.tiles.set(number, tile);
-  return tile;
+  const dbz = new Float32Array(cols).fill(SKIRT_MIN_DBZ - 1);
+  const row = { mesh_mm: new Float32Array(cols), dbz, owner: new Uint16Array(cols) };
+  rows.set(r, row);
+  return row;
 }
 
 /** Hail and echo profile around the middle of a core. */
@@ -140,11 +131,10 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
   const owner = canvas.columns.length - 1;
   const lat = rowLat(window.row0 + r);
   const km_per_degree = KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
-  const first_tile = Math.floor(r / TILE) * tilesAcross(window);
   // The echo of other cores does not reach the row.
   const near = brushes.filter(({ core, reach_km }) => Math.abs(lat - core.lat) * KM_PER_DEG <= reach_km);
-  let tile: Tile | undefined;
-  let tile_number = -1;
+  if (near.length === 0) return;
+  const row = rowAt(canvas, r);
   for (let c = left; c <= right; c += 1) {
     const lon = colLon(window.col0 + c);
     let echo = Number.NEGATIVE_INFINITY;
@@ -163,90 +153,46 @@ function paintRow(canvas: Canvas, { state, brushes, texture }: Painting, r: numb
     const noise = textureValue(texture, (lon - state.lon) * km_per_degree, (lat - state.lat) * KM_PER_DEG);
     const dbz = Math.min(SKIRT_MAX_DBZ, echo + TEXTURE_DB * noise);
     const mesh_mm = smooth_mm * Math.exp(TEXTURE_LN * (1 + TEXTURE_GROWTH * middle) * noise);
-    const number = first_tile + (c >> 6);
-    if (number !== tile_number) {
-      tile = tileAt(canvas, number);
-      tile_number = number;
+    if (mesh_mm > row.mesh_mm[c]) {
+      row.mesh_mm[c] = mesh_mm;
+      row.owner[c] = owner;
     }
-    const at = (r & 63) * TILE + (c & 63);
-    const { mesh_mm: hail, dbz: strongest, owner: owners } = tile as Tile;
-    if (mesh_mm > hail[at]) {
-      hail[at] = mesh_mm;
-      owners[at] = owner;
+    if (dbz > row.dbz[c]) row.dbz[c] = dbz;
+  }
+}
+
+/** Products of the painted rows, from north to south. */
+function readCanvas({ window, rows, columns }: Canvas, covered: Uint8Array, scan_time: number): SimulatedScan {
+  const index: number[] = [];
+  const values = SIMULATED_PRODUCTS.map((): number[] => []);
+  for (const [r, row] of [...rows].sort(([a], [b]) => a - b))
+    for (let c = 0, pixel = r * window.cols; c < window.cols; c += 1, pixel += 1) {
+      if (covered[pixel] === 0) continue;
+      const column = readColumn(columns[row.owner[c]], row.mesh_mm[c], row.dbz[c]);
+      if (column === null) continue;
+      index.push(pixel);
+      for (let k = 0; k < values.length; k += 1) values[k].push(column[k]);
     }
-    if (dbz > strongest[at]) strongest[at] = dbz;
-  }
+  const products = SIMULATED_PRODUCTS.map((product, k) => [product, Int16Array.from(values[k])] as const);
+  return {
+    scan_time,
+    window,
+    index: Uint32Array.from(index),
+    values: Object.fromEntries(products) as Record<SimulatedProduct, Int16Array>,
+  };
 }
 
-/** Products under construction. */
-interface Collected {
-  readonly index: Uint32Array;
-  readonly values: Record<SimulatedProduct, Int16Array>;
-  count: number;
-}
-
-/** Products of the painted tiles, row by row so that the pixels are in ascending order. */
-function readCanvas(canvas: Canvas, covered: Uint8Array, scan_time: number): SimulatedScan {
-  const { window } = canvas;
-  const across = tilesAcross(window);
-  const size = canvas.tiles.size * TILE * TILE;
-  const columns = SIMULATED_PRODUCTS.map((product) => [product, new Int16Array(size)] as const);
-  const values = Object.fromEntries(columns) as Record<SimulatedProduct, Int16Array>;
-  const collected: Collected = { index: new Uint32Array(size), values, count: 0 };
-  const numbers = [...canvas.tiles.keys()].sort((a, b) => a - b);
-  for (const [tile_row, tiles] of Map.groupBy(numbers, (number) => Math.floor(number / across))) {
-    const rows = Math.min(TILE, window.rows - tile_row * TILE);
-    for (let r = 0; r < rows; r += 1)
-      for (const number of tiles) readTileRow(canvas, covered, number, tile_row * TILE + r, collected);
-  }
-  const { index, count } = collected;
-  for (const product of SIMULATED_PRODUCTS) values[product] = values[product].slice(0, count);
-  return { scan_time, window, index: index.slice(0, count), values };
-}
-
-/** Collects the echoes of one row of the window within one tile. */
-function readTileRow(canvas: Canvas, covered: Uint8Array, number: number, row: number, collected: Collected): void {
-  const { window } = canvas;
-  const tile = canvas.tiles.get(number) as Tile;
-  const left = (number % tilesAcross(window)) * TILE;
-  const cols = Math.min(TILE, window.cols - left);
-  for (let c = 0; c < cols; c += 1) {
-    const pixel = row * window.cols + left + c;
-    if (covered[pixel] === 0) continue;
-    const at = (row % TILE) * TILE + c;
-    const tables = canvas.columns[tile.owner[at]];
-    if (!readColumn(collected, tables, tile.mesh_mm[at], tile.dbz[at])) continue;
-    collected.index[collected.count] = pixel;
-    collected.count += 1;
-  }
-}
-
-/** Writes one pixel of every product; false for a column without an echo. */
-function readColumn(
-  { values, count: i }: Collected,
-  { core, skirt }: ColumnTables,
-  mesh_mm: number,
-  dbz: number,
-): boolean {
+/** Values of one pixel in the order of SIMULATED_PRODUCTS; null without an echo. */
+function readColumn({ core, skirt }: ColumnTables, mesh_mm: number, dbz: number): readonly number[] | null {
   const tenths = Math.min(MAX_TENTHS, Math.round(10 * mesh_mm));
   if (tenths >= SMALLEST_TENTHS) {
-    values.MESH[i] = tenths;
-    values.POSH[i] = 10 * core.posh_pct[tenths];
-    values.VIL[i] = core.vil_tenths[tenths];
-    values.EchoTop_18[i] = orMissing(core.echo_top_18_m[tenths]);
-    values.EchoTop_50[i] = orMissing(core.echo_top_50_m[tenths]);
-    values.MergedReflectivityQCComposite[i] = core.dbz_tenths[tenths];
-    return true;
+    const tops = [orMissing(core.echo_top_18_m[tenths]), orMissing(core.echo_top_50_m[tenths])];
+    return [tenths, 10 * core.posh_pct[tenths], core.vil_tenths[tenths], ...tops, core.dbz_tenths[tenths]];
   }
   const level = Math.round(dbz) - SKIRT_MIN_DBZ;
-  if (level < 0) return false;
-  values.MESH[i] = MISSING;
-  values.POSH[i] = MISSING;
-  values.VIL[i] = skirt.vil_tenths[level];
-  values.EchoTop_18[i] = orMissing(skirt.echo_top_18_m[level]);
-  values.EchoTop_50[i] = MISSING;
-  values.MergedReflectivityQCComposite[i] = 5 * Math.round(2 * dbz);
-  return true;
+  if (level < 0) return null;
+  const top = orMissing(skirt.echo_top_18_m[level]);
+  return [MISSING, MISSING, skirt.vil_tenths[level], top, MISSING, 5 * Math.round(2 * dbz)];
 }
 
 function orMissing(height_m: number): number {

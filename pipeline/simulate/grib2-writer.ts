@@ -2,28 +2,18 @@ import { constants, crc32, deflateSync } from 'node:zlib';
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
 import { MISSING, type SimulatedProduct, type SimulatedScan } from './fields.ts';
 
-/** Encoding of a product in its GRIB2 file: value = (reference + X) / 10^decimal_scale. */
-interface ProductFile {
-  readonly category: number;
-  readonly number: number;
-  readonly generating_process: number;
-  readonly decimal_scale: number;
-  /** Values of a pixel that no radar covers and of a covered, dry one, in steps of 10^-decimal_scale. */
-  readonly no_coverage: number;
-  readonly missing: number;
-}
-
+/** Octets that differ by product. `no_coverage` and `missing` (covered, dry): values in steps of 10^-decimal_scale. */
 const TENTHS = { generating_process: 97, decimal_scale: 1, no_coverage: -30, missing: -10 };
 const THOUSANDTHS = { generating_process: 100, decimal_scale: 3, no_coverage: -3000, missing: -1000 };
 /** Parameter numbers: MRMS GRIB2 table v12.2. Scales: as in real files of each product. */
-const PRODUCT_FILES: Readonly<Record<SimulatedProduct, ProductFile>> = {
+const PRODUCT_FILES = {
   MESH: { category: 3, number: 28, ...TENTHS },
   POSH: { category: 3, number: 27, ...TENTHS },
   VIL: { category: 3, number: 41, ...TENTHS },
   EchoTop_18: { category: 3, number: 44, ...THOUSANDTHS },
   EchoTop_50: { category: 3, number: 46, ...THOUSANDTHS },
   MergedReflectivityQCComposite: { category: 10, number: 0, ...TENTHS, no_coverage: -9990, missing: -990 },
-};
+} as const satisfies Record<SimulatedProduct, object>;
 
 /**
  * Sections as in the real files, with zeros for the octets that a scan fills in. In section 1 the production status is 192, the
@@ -59,13 +49,21 @@ export function writeGrib2<Product extends SimulatedProduct>(
   const packed = new Uint16Array(covered.length).fill(file.no_coverage - reference);
   for (let pixel = 0; pixel < covered.length; pixel += 1) if (covered[pixel] === 1) packed[pixel] = inside;
   for (const [i, pixel] of scan.index.entries()) if (values[i] !== MISSING) packed[pixel] = values[i] - reference;
+  const time = new Date(scan.scan_time);
+  const clock = [time.getUTCMonth() + 1, time.getUTCDate(), time.getUTCHours(), time.getUTCMinutes()];
+  const representation = filled(REPRESENTATION, [0, 4, covered.length], [12, 2, file.decimal_scale], [14, 1, bits]);
+  representation.writeFloatBE(reference, 6);
   return message([
-    [1, identification(scan.scan_time)],
-    [3, grid(window)],
-    [4, filled(DEFINITION, [4, 1, file.category], [5, 1, file.number], [8, 1, file.generating_process])],
-    [5, representation(covered.length, file.decimal_scale, reference, bits)],
-    [6, Buffer.from([0xff])],
-    [7, png(window, bits, packed)],
+    filled(
+      IDENTIFICATION,
+      [7, 2, time.getUTCFullYear()],
+      ...[...clock, time.getUTCSeconds()].map((value, i) => [9 + i, 1, value] as const),
+    ),
+    gridSection(window),
+    filled(DEFINITION, [4, 1, file.category], [5, 1, file.number], [8, 1, file.generating_process]),
+    representation,
+    Buffer.from([0xff]),
+    png(window, bits, packed),
   ]);
 }
 
@@ -76,19 +74,7 @@ function filled(hex: string, ...fields: readonly (readonly [at: number, length: 
   return bytes;
 }
 
-function identification(time_ms: number): Buffer {
-  const time = new Date(time_ms);
-  const clock = [
-    time.getUTCMonth() + 1,
-    time.getUTCDate(),
-    time.getUTCHours(),
-    time.getUTCMinutes(),
-    time.getUTCSeconds(),
-  ];
-  return filled(IDENTIFICATION, [7, 2, time.getUTCFullYear()], ...clock.map((value, i) => [9 + i, 1, value] as const));
-}
-
-function grid({ rows, cols, row0, col0 }: Window): Buffer {
+function gridSection({ rows, cols, row0, col0 }: Window): Buffer {
   const { north, west, step } = LATTICE;
   const first_lat_udeg = Math.round((north - step / 2) * 1e6) - row0 * 10_000;
   const first_lon_udeg = Math.round((360 + west + step / 2) * 1e6) + col0 * 10_000;
@@ -104,15 +90,10 @@ function grid({ rows, cols, row0, col0 }: Window): Buffer {
   );
 }
 
-function representation(points: number, decimal_scale: number, reference: number, bits: number): Buffer {
-  const bytes = filled(REPRESENTATION, [0, 4, points], [12, 2, decimal_scale], [14, 1, bits]);
-  bytes.writeFloatBE(reference, 6);
-  return bytes;
-}
-
-function message(sections: readonly (readonly [number: number, content: Uint8Array])[]): Buffer {
-  const parts = sections.flatMap(([number, content]) => [
-    filled('0000000000', [0, 4, 5 + content.length], [4, 1, number]),
+/** A message of sections 1 and 3 to 7, between the indicator and the end. */
+function message(sections: readonly Uint8Array[]): Buffer {
+  const parts = sections.flatMap((content, i) => [
+    filled('0000000000', [0, 4, 5 + content.length], [4, 1, i === 0 ? 1 : i + 2]),
     content,
   ]);
   const length = 20 + parts.reduce((sum, part) => sum + part.length, 0);

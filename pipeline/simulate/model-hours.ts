@@ -30,41 +30,33 @@ const ROTATION_PER_MM = { ordinary: 0.3, multicell: 1, supercell: 3 } as const;
 /** Distance over which instability decays away from a boundary. */
 const WARM_SECTOR_KM = 260;
 
-type Predictor = 'reflectivity_dbz' | 'updraft_helicity_m2_s2' | 'hail_mm' | 'cape_j_kg' | 'ship';
-
-/** One hour of a simulated run on `CONUS_CELLS`, of which the cells in the scenario's window are covered. */
-export interface SimulatedHour {
-  readonly run_time: number;
-  readonly valid_time: number;
-  readonly simulated: true;
-  readonly covered: Uint8Array;
-  readonly largest: Readonly<Record<Predictor, Float32Array>>;
-}
-
-/** Hours of the runs available at an instant: the hours to come and the previous one, because storms count in adjacent hours too. */
-export function simulatedModelHours(scenario: Scenario, now_ms: number): SimulatedHour[] {
+/**
+ * Hours of the runs available at an instant on `CONUS_CELLS`, of which the cells in the scenario's window are covered: the hours to
+ * come and the previous one, because storms count in adjacent hours too.
+ */
+export function simulatedModelHours(scenario: Scenario, now_ms: number) {
   const newest = Math.floor(now_ms / MS_PER_HOUR - RUN_DELAY_H);
   const covered = Uint8Array.from(CONUS_CELLS, (cell) => (isInWindow(scenario, cell) ? 1 : 0));
   return Array.from({ length: RUNS }, (_, k) => (newest - k) * MS_PER_HOUR).flatMap((run_time) =>
-    Array.from({ length: LEADS_H }, (_, k) => k + 1)
-      .filter((lead_h) => run_time + lead_h * MS_PER_HOUR > now_ms - MS_PER_HOUR)
-      .map((lead_h): SimulatedHour => {
-        const valid_time = run_time + lead_h * MS_PER_HOUR;
-        const largest = { ...airOf(scenario, valid_time), ...stormsOf(scenario, run_time, lead_h) };
+    Array.from({ length: LEADS_H }, (_, k) => run_time + (k + 1) * MS_PER_HOUR)
+      .filter((valid_time) => valid_time > now_ms - MS_PER_HOUR)
+      .map((valid_time) => {
+        const largest = { ...airOf(scenario, valid_time), ...stormsOf(scenario, run_time, valid_time) };
         return { run_time, valid_time, simulated: true, covered, largest };
       }),
   );
 }
 
-/** Storms of the scenario as the run that started at `run_time` forecasts them for the hour that ends `lead_h` later. */
-function stormsOf(scenario: Scenario, run_time: number, lead_h: number) {
+/** Storms of the scenario as the run that started at `run_time` forecasts them for the hour that ends at `end_ms`. */
+function stormsOf(scenario: Scenario, run_time: number, end_ms: number) {
   const hail_mm = new Float32Array(CONUS_CELLS.length);
   const updraft_helicity_m2_s2 = new Float32Array(CONUS_CELLS.length);
   const reflectivity_dbz = new Float32Array(CONUS_CELLS.length).fill(CLEAR_DBZ);
-  const end_ms = run_time + lead_h * MS_PER_HOUR;
+  const lead_h = (end_ms - run_time) / MS_PER_HOUR;
   for (const storm of stormsBetween(scenario, end_ms - MS_PER_HOUR, end_ms)) {
     const error = forecastError(scenario, storm, run_time, lead_h);
     if (error === null) continue;
+    const { core } = columnTables(storm.freezing_level_km, CORE_DEPTH_KM);
     for (let sample = 1; sample <= SAMPLES_PER_HOUR; sample += 1) {
       const state = stormAt(storm, end_ms - MS_PER_HOUR + (sample * MS_PER_HOUR) / SAMPLES_PER_HOUR);
       const peak_mm = state.peak_mm * error.factor;
@@ -72,7 +64,8 @@ function stormsOf(scenario: Scenario, run_time: number, lead_h: number) {
       const cells = cellsAround(offsetPosition(state, error.east_km, error.north_km));
       raise(hail_mm, cells, peak_mm);
       raise(updraft_helicity_m2_s2, cells, ROTATION_PER_MM[storm.kind] * peak_mm);
-      if (sample === SAMPLES_PER_HOUR) raise(reflectivity_dbz, cells, echoDbz(storm, peak_mm));
+      const tenths = Math.min(MAX_TENTHS, Math.round(10 * peak_mm));
+      if (sample === SAMPLES_PER_HOUR) raise(reflectivity_dbz, cells, core.dbz_tenths[tenths] / 10);
     }
   }
   return { hail_mm, updraft_helicity_m2_s2, reflectivity_dbz };
@@ -92,12 +85,6 @@ function forecastError({ seed }: Scenario, storm: Storm, run_time: number, lead_
     north_km: spread_km * normal(draw),
     factor: Math.exp(0.25 * normal(draw)),
   };
-}
-
-/** Echo of a core of this MESH, as the radar of the simulation shows it. */
-function echoDbz(storm: Storm, peak_mm: number): number {
-  const { core } = columnTables(storm.freezing_level_km, CORE_DEPTH_KM);
-  return core.dbz_tenths[Math.min(MAX_TENTHS, Math.round(10 * peak_mm))] / 10;
 }
 
 function raise(values: Float32Array, cells: readonly number[], value: number): void {

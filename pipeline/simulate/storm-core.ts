@@ -35,18 +35,14 @@ export interface StormCore extends Position {
 }
 
 /**
- * Cores of a storm at an instant as they are, before the radar sees them. In organised storms they form on the right rear flank,
- * drift to the left front while the storm goes straight on, and decay: streaks within the swath. In ordinary cells they follow each
- * other on nearly the same line, and make it ragged.
+ * Cores of a storm at an instant, before beam broadening. In organised storms they form on the right rear flank, drift to the left
+ * front and decay: streaks within the swath. In ordinary cells they follow each other on nearly the same line.
  */
 export function coresOf(state: StormState, time_ms: number): StormCore[] {
-  const cores: StormCore[] = [];
   const last = Math.floor((time_ms - state.storm.birth_ms) / MS_PER_MIN / PULSE_MIN);
-  for (let number = last - LOOKBACK; number <= last; number += 1) {
-    const core = coreAt(state, number, time_ms);
-    if (core !== null) cores.push(core);
-  }
-  return cores;
+  return Array.from({ length: LOOKBACK + 1 }, (_, i) => coreAt(state, last - LOOKBACK + i, time_ms)).filter(
+    (core) => core !== null,
+  );
 }
 
 function coreAt(state: StormState, number: number, time_ms: number): StormCore | null {
@@ -140,32 +136,29 @@ const coverages = new WeakMap<Scenario, Uint8Array>();
 export function coverageOf(scenario: Scenario): Uint8Array {
   const known = coverages.get(scenario);
   if (known) return known;
-  const covered = new Uint8Array(scenario.window.rows * scenario.window.cols);
-  for (const site of scenario.sites) cover(covered, scenario.window, site);
-  coverages.set(scenario, covered);
-  return covered;
-}
-
-/** Sets the disk around a site, row by row: half a chord to each side. */
-function cover(covered: Uint8Array, window: Window, site: Position): void {
+  const { window, sites } = scenario;
+  const covered = new Uint8Array(window.rows * window.cols);
   const reach_deg = RADAR_RANGE_KM / KM_PER_DEG;
   const west = colLon(window.col0);
-  for (let r = 0; r < window.rows; r += 1) {
-    const lat = rowLat(window.row0 + r);
-    const away_deg = lat - site.lat;
-    if (Math.abs(away_deg) > reach_deg) continue;
-    const chord_deg = Math.sqrt(reach_deg ** 2 - away_deg ** 2) / Math.cos((lat * Math.PI) / 180);
-    const from = Math.max(0, Math.ceil((site.lon - chord_deg - west) * 100));
-    const to = Math.min(window.cols, Math.floor((site.lon + chord_deg - west) * 100) + 1);
-    if (to > from) covered.fill(1, r * window.cols + from, r * window.cols + to);
-  }
+  for (const site of sites)
+    for (let r = 0; r < window.rows; r += 1) {
+      const lat = rowLat(window.row0 + r);
+      const away_deg = lat - site.lat;
+      if (Math.abs(away_deg) > reach_deg) continue;
+      const half_chord_deg = Math.sqrt(reach_deg ** 2 - away_deg ** 2) / Math.cos((lat * Math.PI) / 180);
+      const from = Math.max(0, Math.ceil((site.lon - half_chord_deg - west) * 100));
+      const to = Math.min(window.cols, Math.floor((site.lon + half_chord_deg - west) * 100) + 1);
+      if (to > from) covered.fill(1, r * window.cols + from, r * window.cols + to);
+    }
+  coverages.set(scenario, covered);
+  return covered;
 }
 
 /** Distance to the nearest site on a flat map around the position, km; Infinity without sites. */
 function nearestSiteKm(sites: readonly Position[], at: Position): number {
   const scale = Math.cos((at.lat * Math.PI) / 180);
-  let nearest = Number.POSITIVE_INFINITY;
-  for (const site of sites)
-    nearest = Math.min(nearest, Math.hypot(site.lat - at.lat, (site.lon - at.lon) * scale) * KM_PER_DEG);
-  return nearest;
+  return sites.reduce(
+    (nearest, { lat, lon }) => Math.min(nearest, Math.hypot(lat - at.lat, (lon - at.lon) * scale) * KM_PER_DEG),
+    Number.POSITIVE_INFINITY,
+  );
 }

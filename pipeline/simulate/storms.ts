@@ -31,14 +31,8 @@ const KEPT_SLOTS = 48;
  * those of observed maxima (48 mm supercells, 27 multicells, 9 ordinary cells) divided by this factor.
  */
 const OBSERVED_OVER_PEAK = { ordinary: 1.22, organised: 1.4 } as const;
-/**
- * Standard deviation of the intensity walk of organised storms, natural logarithm: `small` up to the first bound of `peak_mm`,
- * decreasing linearly to `large` at the second. Large hail is persistent, small hail intermittent.
- */
-const STRENGTH_LN = { small: 1.15, large: 0.08 } as const;
-const STRENGTH_MM = { small: 18, large: 32 } as const;
-/** Intensity follows a bounded random walk: at most +1 SD above its mean (smooth limit by tanh), unbounded below. */
-const STRENGTH_MOST = 1;
+/** Standard deviation of the intensity walk of organised storms, natural logarithm: small hail is intermittent. */
+const STRENGTH_LN: BySize = { small: 1.15, large: 0.08, mm: [18, 32] };
 /** Typical intensity below the peak intensity, standard deviations. */
 const STRENGTH_USUAL = 0.3;
 /** Interval of the knots of the intensity walk, and time in which a deviation falls to 1/e, minutes. */
@@ -46,9 +40,8 @@ const KNOT_MS = 4 * MS_PER_MIN;
 const STRENGTH_MEMORY_MIN = 9;
 /** Standard deviation of the intensity walk of ordinary cells: they do not live long enough to reintensify. */
 const ORDINARY_STRENGTH_LN = 0.1;
-/** Factor on the life of organised storms, linear in `peak_mm` between these bounds, mm. */
-const LIFE_SHARE = { small: 0.6, large: 1 } as const;
-const LIFE_MM = { small: 12, large: 32 } as const;
+/** Factor on the life of organised storms. */
+const LIFE_SHARE: BySize = { small: 0.6, large: 1, mm: [12, 32] };
 /** Factor on the width of a core, which is 2.4 km for the smallest and 3.8 km for the largest hail. */
 const WIDTH = { ordinary: 1.25, organised: 1.15 } as const;
 
@@ -147,10 +140,10 @@ function lifeCurve(age: number): number {
   return part * part * (3 - 2 * part);
 }
 
-/** Factor of the intensity walk. */
+/** Factor of the intensity walk: bounded by +1 SD above its mean (smooth limit by tanh), unbounded below. */
 function pulsation(storm: Storm, time_ms: number): number {
   const strength = strengthAt(storm, time_ms);
-  const bounded = strength < 0 ? strength : STRENGTH_MOST * Math.tanh(strength / STRENGTH_MOST);
+  const bounded = strength < 0 ? strength : Math.tanh(strength);
   return Math.exp(storm.strength_ln * (bounded - STRENGTH_USUAL));
 }
 
@@ -158,9 +151,8 @@ const strengths = new WeakMap<Storm, Float64Array>();
 
 /** Strength of a storm at an instant of its life, in standard deviations from its mean; linear between the knots. */
 function strengthAt(storm: Storm, time_ms: number): number {
-  const known = strengths.get(storm);
-  const knots = known ?? strengthKnots(storm);
-  if (known === undefined) strengths.set(storm, knots);
+  const knots = strengths.get(storm) ?? strengthKnots(storm);
+  strengths.set(storm, knots);
   const turns = Math.min(knots.length - 1, Math.max(0, (time_ms - storm.birth_ms) / KNOT_MS));
   const knot = Math.min(knots.length - 2, Math.floor(turns));
   return knots[knot] + (turns - knot) * (knots[knot + 1] - knots[knot]);
@@ -256,7 +248,8 @@ function bearSupercell(
   const parent = bear(slot, {
     kind: 'supercell',
     birth_ms,
-    life_ms: Math.min(480, Math.max(least.life_min, lifeShare(peak_mm) * lognormal(draw, 130, 0.5))) * MS_PER_MIN,
+    life_ms:
+      Math.min(480, Math.max(least.life_min, bySize(LIFE_SHARE, peak_mm) * lognormal(draw, 130, 0.5))) * MS_PER_MIN,
     origin,
     ...near(draw, line.right, 3, between(draw, 4, 12)),
     peak_mm,
@@ -303,7 +296,7 @@ function bearMulticell(slot: Slot, line: Boundary, origin: Position, birth_ms: n
   bear(slot, {
     kind: 'multicell',
     birth_ms,
-    life_ms: Math.min(180, Math.max(20, lifeShare(peak_mm) * gamma2(draw, 50))) * MS_PER_MIN,
+    life_ms: Math.min(180, Math.max(20, bySize(LIFE_SHARE, peak_mm) * gamma2(draw, 50))) * MS_PER_MIN,
     origin,
     ...near(draw, line.mean, 6, between(draw, 0, 4)),
     peak_mm,
@@ -331,19 +324,11 @@ function near(draw: Draw, wind: Wind, most_deg: number, turn_deg: number) {
   };
 }
 
-/** Factor on the life of an organised storm: storms with large hail live longer. */
-function lifeShare(peak_mm: number): number {
-  return bySize(LIFE_SHARE, LIFE_MM, peak_mm);
-}
+/** Values at two hail sizes, mm: linear in between, constant beyond. */
+type BySize = Readonly<Record<'small' | 'large', number>> & { readonly mm: readonly [small: number, large: number] };
 
-/** Value interpolated linearly between small and large hail. */
-function bySize(
-  value: typeof LIFE_SHARE | typeof STRENGTH_LN,
-  size_mm: typeof LIFE_MM | typeof STRENGTH_MM,
-  peak_mm: number,
-): number {
-  const part = Math.min(1, Math.max(0, (peak_mm - size_mm.small) / (size_mm.large - size_mm.small)));
-  return value.small + part * (value.large - value.small);
+function bySize({ small, large, mm: [from, to] }: BySize, peak_mm: number): number {
+  return small + Math.min(1, Math.max(0, (peak_mm - from) / (to - from))) * (large - small);
 }
 
 function observedPeak({ draw }: Slot, median_mm: number, ln_sd: number): number {
@@ -362,7 +347,7 @@ function bear(slot: Slot, birth: StormPath & Pick<Storm, 'kind' | 'peak_mm'>): S
     storm_id: `${slot.number.toString(36)}-${number}`,
     key,
     peak_mm,
-    strength_ln: isOrdinary ? ORDINARY_STRENGTH_LN : bySize(STRENGTH_LN, STRENGTH_MM, peak_mm),
+    strength_ln: isOrdinary ? ORDINARY_STRENGTH_LN : bySize(STRENGTH_LN, peak_mm),
     // Distance in which the core falls to 1/e: wider where the hail is larger.
     core_km:
       (2.4 + 1.4 * Math.min(1, peak_mm / 50)) *

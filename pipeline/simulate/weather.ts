@@ -6,23 +6,7 @@ import { between, type Draw, drawsOf, normal, uniformOf } from './random.ts';
 
 type Range = readonly [low: number, high: number];
 
-/** Storms and winds of one type of day. */
-export interface DayTypeParameters {
-  /** Births per day over the CONUS: organised storms as in SCIENCE.md, "Simulated weather", and ordinary cells. */
-  readonly organised_per_day: number;
-  readonly ordinary_per_day: number;
-  /** Births per hour in the window of a steady scenario. */
-  readonly steady_organised_per_hour: number;
-  readonly steady_ordinary_per_hour: number;
-  readonly supercell_share: number;
-  /** Factor on the median largest hail of organised storms. */
-  readonly size_factor: number;
-  readonly boundaries: number;
-  readonly shear_ms: Range;
-  readonly mean_wind_ms: Range;
-}
-
-/** Parameters by type of day: births per day, births per steady hour, supercell share, size factor, boundaries, shear, mean wind. */
+/** Storms and winds by type of day. Births per day over the CONUS, births per hour in the window of a steady scenario. */
 export const DAY_TYPE_PARAMETERS = {
   quiet: parameters([0.5, 80], [0.2, 4], 0.1, 0.6, 1, [5, 12], [5, 12]),
   pulse: parameters([3, 900], [0.5, 24], 0.05, 0.7, 3, [5, 12], [6, 12]),
@@ -38,15 +22,18 @@ function parameters(
   [organised_per_day, ordinary_per_day]: Range,
   [steady_organised_per_hour, steady_ordinary_per_hour]: Range,
   supercell_share: number,
+  /** Factor on the median largest hail of organised storms. */
   size_factor: number,
   boundaries: number,
   shear_ms: Range,
   mean_wind_ms: Range,
-): DayTypeParameters {
+) {
   const per_day = { organised_per_day, ordinary_per_day };
   const per_hour = { steady_organised_per_hour, steady_ordinary_per_hour };
   return { ...per_day, ...per_hour, supercell_share, size_factor, boundaries, shear_ms, mean_wind_ms };
 }
+
+export type DayTypeParameters = ReturnType<typeof parameters>;
 
 /** Parameters of the weather and its observation; with the time they determine every value. */
 export interface Scenario {
@@ -126,26 +113,20 @@ function convectiveDay(time_ms: number): number {
 }
 
 /** Parameters of the convective day that contains an instant. */
-export function parametersAt(scenario: Scenario, time_ms: number): DayTypeParameters {
-  if (scenario.day_type !== 'climate') return DAY_TYPE_PARAMETERS[scenario.day_type];
+export function parametersAt({ seed, day_type }: Scenario, time_ms: number): DayTypeParameters {
+  if (day_type !== 'climate') return DAY_TYPE_PARAMETERS[day_type];
   const number = convectiveDay(time_ms);
-  const type = weighted(
-    Object.values(DAY_TYPE_PARAMETERS),
-    SEASON[monthOf(number)],
-    uniformOf(scenario.seed, 0xda7, number),
-  );
-  return type ?? DAY_TYPE_PARAMETERS.marginal;
+  const types = Object.values(DAY_TYPE_PARAMETERS);
+  return weighted(types, SEASON[monthOf(number)], uniformOf(seed, 0xda7, number)) ?? DAY_TYPE_PARAMETERS.marginal;
 }
 
 /** The item that a cumulative weight falls on. */
 function weighted<Item>(items: readonly Item[], weights: readonly number[], at: number): Item | undefined {
   let rest = at;
-  return items[
-    weights.findIndex((weight) => {
-      rest -= weight;
-      return rest < 0;
-    })
-  ];
+  return items.find((_, i) => {
+    rest -= weights[i];
+    return rest < 0;
+  });
 }
 
 function monthOf(convective_day: number): number {
@@ -161,38 +142,42 @@ export function dailyCycle(time_ms: number): number {
 }
 
 /** A boundary along which storms form, with their mean, right-moving and left-moving velocities (m/s). */
-export interface Boundary extends SupercellMotion {
+export interface Boundary {
   readonly centre: Position;
   readonly bearing_deg: number;
   readonly length_km: number;
+  readonly mean: Wind;
+  readonly right: Wind;
+  readonly left: Wind;
 }
+
+/** Distance of a supercell's motion from the mean wind, perpendicular to the shear, m/s (Bunkers et al. 2000). */
+const DEVIATION_MS = 7.5;
 
 /** Boundaries of the scenario at an instant. */
 export function boundariesAt(scenario: Scenario, time_ms: number): Boundary[] {
   const day = convectiveDay(time_ms);
   const period = scenario.steady ? Math.floor(time_ms / (STEADY_BLOCK_H * MS_PER_HOUR)) : day;
-  const character = parametersAt(scenario, time_ms);
-  return Array.from({ length: character.boundaries }, (_, i) => boundary(scenario, character, period, day, i));
-}
-
-function boundary(scenario: Scenario, character: DayTypeParameters, period: number, day: number, i: number): Boundary {
-  const draw = drawsOf(scenario.seed, 0xb0d, period, i);
-  const centre = scenario.steady
-    ? placeInWindow(scenario, draw, i, character.boundaries)
-    : placeInCountry(period, draw);
-  // The steering wind of a convective day veers evenly from west to east.
-  const flow = drawsOf(scenario.seed, 0xf10, day);
-  const flow_deg = between(flow, ...FLOW_DEG);
-  const towards_deg = flow_deg + between(flow, ...VEER_DEG) * (centre.lon - MIDDLE_LON);
-  const mean = windTowards(towards_deg, between(flow, ...character.mean_wind_ms));
-  const shear_deg = towards_deg + between(flow, 10, 45);
-  const shear = windTowards(shear_deg, between(flow, ...character.shear_ms));
-  return {
-    centre,
-    bearing_deg: towards_deg + between(draw, -75, 15),
-    length_km: between(draw, 220, 480),
-    ...supercellMotion(windProfile(mean, shear)),
-  };
+  const { boundaries, mean_wind_ms } = parametersAt(scenario, time_ms);
+  return Array.from({ length: boundaries }, (_, i) => {
+    const draw = drawsOf(scenario.seed, 0xb0d, period, i);
+    const centre = scenario.steady ? placeInWindow(scenario, draw, i, boundaries) : placeInCountry(period, draw);
+    // The steering wind of a convective day veers evenly from west to east.
+    const flow = drawsOf(scenario.seed, 0xf10, day);
+    const flow_deg = between(flow, ...FLOW_DEG);
+    const towards_deg = flow_deg + between(flow, ...VEER_DEG) * (centre.lon - MIDDLE_LON);
+    const mean = windTowards(towards_deg, between(flow, ...mean_wind_ms));
+    const shear_deg = towards_deg + between(flow, 10, 45);
+    const across = windTowards(shear_deg + 90, DEVIATION_MS);
+    return {
+      centre,
+      bearing_deg: towards_deg + between(draw, -75, 15),
+      length_km: between(draw, 220, 480),
+      mean,
+      right: { east: mean.east + across.east, north: mean.north + across.north },
+      left: { east: mean.east - across.east, north: mean.north - across.north },
+    };
+  });
 }
 
 /** Centre of boundary `i` in the west and middle of the window, one strip of latitude each, so that storms have room to move. */
@@ -225,86 +210,6 @@ export function windTowards(towards_deg: number, speed: number): Wind {
 /** Direction towards which a wind points, degrees in [0, 360). */
 export function bearingOf(wind: Wind): number {
   return ((Math.atan2(wind.east, wind.north) * 180) / Math.PI + 360) % 360;
-}
-
-interface Level extends Wind {
-  readonly pressure_hpa: number;
-  readonly height_m: number;
-}
-
-/** Wind every kilometre from 0 to 6 km: straight shear plus a bow to its left (a clockwise-turning hodograph), shifted to the mean wind. */
-function windProfile(mean: Wind, shear: Wind): Level[] {
-  const profile = [0, 1, 2, 3, 4, 5, 6].map((height_km) => {
-    const along = height_km / 6;
-    const bow = 0.3 * Math.sin(Math.PI * along);
-    return {
-      pressure_hpa: 960 * Math.exp(-height_km / 8),
-      height_m: height_km * 1000,
-      east: shear.east * along - bow * shear.north,
-      north: shear.north * along + bow * shear.east,
-    };
-  });
-  const own = layerMean(profile, 0, 6000);
-  return profile.map((level) => ({
-    ...level,
-    east: level.east + mean.east - own.east,
-    north: level.north + mean.north - own.north,
-  }));
-}
-
-/** Distance of a supercell's motion from the mean wind, m/s (Bunkers et al. 2000). */
-const DEVIATION_MS = 7.5;
-
-type SupercellMotion = Readonly<Record<'mean' | 'right' | 'left', Wind>>;
-
-/**
- * Motion of right- and left-moving supercells: off the 0-6 km mean wind, perpendicular to the shear between the means of
- * 5.5-6 km and 0-0.5 km.
- * Source: Bunkers et al. 2000.
- */
-function supercellMotion(profile: readonly Level[]): SupercellMotion {
-  const mean = layerMean(profile, 0, 6000);
-  const low = layerMean(profile, 0, 500);
-  const high = layerMean(profile, 5500, 6000);
-  const shear = { east: high.east - low.east, north: high.north - low.north };
-  const length = Math.hypot(shear.east, shear.north);
-  const across = { east: (DEVIATION_MS * shear.north) / length, north: (-DEVIATION_MS * shear.east) / length };
-  return {
-    mean,
-    right: { east: mean.east + across.east, north: mean.north + across.north },
-    left: { east: mean.east - across.east, north: mean.north - across.north },
-  };
-}
-
-/** Wind and pressure at a height; wind linear in ln p, ln p linear in height. */
-function levelAt(profile: readonly Level[], height_m: number): Level {
-  const at = Math.max(
-    1,
-    profile.findIndex((level) => level.height_m >= height_m),
-  );
-  const [lower, upper] = [profile[at - 1], profile[at]];
-  const part = (height_m - lower.height_m) / (upper.height_m - lower.height_m);
-  return {
-    pressure_hpa: lower.pressure_hpa * (upper.pressure_hpa / lower.pressure_hpa) ** part,
-    height_m,
-    east: lower.east + part * (upper.east - lower.east),
-    north: lower.north + part * (upper.north - lower.north),
-  };
-}
-
-/** Mean wind of a layer, weighted by pressure. */
-function layerMean(profile: readonly Level[], bottom_m: number, top_m: number): Wind {
-  const inside = profile.filter(({ height_m }) => height_m > bottom_m && height_m < top_m);
-  const levels = [levelAt(profile, bottom_m), ...inside, levelAt(profile, top_m)];
-  let [east, north, thickness] = [0, 0, 0];
-  for (let i = 1; i < levels.length; i += 1) {
-    const [below, above] = [levels[i - 1], levels[i]];
-    const weight = below.pressure_hpa - above.pressure_hpa;
-    east += (weight * (below.east + above.east)) / 2;
-    north += (weight * (below.north + above.north)) / 2;
-    thickness += weight;
-  }
-  return { east: east / thickness, north: north / thickness };
 }
 
 /** Position at a distance in a direction (0 north, clockwise). */
