@@ -35,8 +35,8 @@ export interface CatalogueTarget {
 
 /**
  * Writes the catalogue of the newest edition: SQL views, STAC and Iceberg metadata. All files go into a new folder
- * `catalogues/<number>/`, which a rename makes visible; then the files that point into it are replaced one by one. A process that is
- * killed leaves the catalogue before, whole. Takes no lock on the data root.
+ * `catalogues/<number>/`, which a rename makes visible; then the files that point into it are replaced one by one. A killed process
+ * leaves the previous catalogue whole. Takes no lock on the data root.
  */
 export async function writeCatalogue(data_root: string, target: CatalogueTarget): Promise<Pointer> {
   return writeEdition(data_root, await readEdition(data_root), target);
@@ -57,43 +57,36 @@ export async function refreshCatalogue(data_root: string, log: Log): Promise<voi
 async function writeEdition(data_root: string, edition: Edition, { out, location }: CatalogueTarget): Promise<Pointer> {
   const named = await readIfPresent(join(data_root, layout.root));
   if (named === null) throw new NotFound('catalogue', data_root, `holds no ${layout.root}, expected a data root`);
-  const number = await nextNumber(out);
+  const number = Math.max((await readPointer(out))?.number ?? 0, (await numbersIn(out)).at(-1) ?? 0) + 1;
   const folder = layout.catalogue(padded(number));
   const root = location.startsWith('/') ? `file://${location}` : location;
   const daily = await dailyArchives(data_root, edition);
   const stac = stacFiles(edition, daily, padded(number));
-  const content = new Map<string, string | Buffer>(
-    [...stac.below].map(([path, file]) => [`stac/${path}`, jsonText(file)]),
-  );
+  const pointer = { number, edition: edition.name, location };
+  const published = [...edition.heads.flatMap((head) => head.files), ...daily.map(({ file }) => file)];
+  const content = new Map<string, string | Buffer>([
+    [layout.catalogueFiles, published.map(({ path }) => `${path}\n`).join('')],
+    ...[...stac.below].map(([path, file]) => [`stac/${path}`, jsonText(file)] as const),
+  ]);
   const pointers = new Map<string, string>();
+  const { root_id } = RootName.parse(JSON.parse(named));
   for (const table of TABLES) {
     const own = `${layout.iceberg}/${table.name}`;
-    const place = {
-      root,
-      table: `${root}/${own}`,
-      snapshot: `${root}/${folder}/iceberg`,
-      number,
-      root_id: RootName.parse(JSON.parse(named)).root_id,
-    };
+    const place = { root, table: `${root}/${own}`, snapshot: `${root}/${folder}/iceberg`, number, root_id };
     const { metadata, list, manifest } = await icebergFiles(edition, table, place);
     content.set(`iceberg/${manifestName(table)}`, manifest);
     content.set(`iceberg/${listName(table)}`, list);
     pointers.set(`${own}/metadata/v${number}.metadata.json`, jsonText(metadata));
-    pointers.set(`${own}/metadata/${HINT}`, String(number));
+    pointers.set(`${own}/metadata/version-hint.text`, String(number));
   }
   pointers.set(`${layout.stac}/catalog.json`, jsonText(stac.root));
   pointers.set(layout.views, viewsSql(edition, location));
-  const pointer = { number, edition: edition.name, location };
   pointers.set(layout.cataloguePointer, jsonText(pointer));
-  const files = [...edition.heads.flatMap((head) => head.files), ...daily.map(({ file }) => file)];
-  content.set(layout.catalogueFiles, files.map(({ path }) => `${path}\n`).join(''));
   await writeFolder(join(out, folder), content);
   for (const [path, text] of pointers) await replaceFile(join(out, path), text);
   await deleteEarlier(out, number);
   return pointer;
 }
-
-const HINT = 'version-hint.text';
 
 const padded = (number: number) => String(number).padStart(6, '0');
 const jsonText = (value: object) => `${JSON.stringify(value)}\n`;
@@ -103,17 +96,10 @@ async function readPointer(out: string): Promise<Pointer | null> {
   return text === null ? null : Pointer.parse(JSON.parse(text));
 }
 
-/** Numbers of the catalogues of a folder, in order; those that were never pointed to, too. */
+/** Numbers of the catalogues of a folder, in order; those without a pointer, too. */
 async function numbersIn(out: string): Promise<number[]> {
-  const names = await namesIn(join(out, layout.catalogues));
-  return names
-    .filter((name) => /^\d{6,}$/.test(name))
-    .map(Number)
-    .sort((a, b) => a - b);
-}
-
-async function nextNumber(out: string): Promise<number> {
-  return Math.max((await readPointer(out))?.number ?? 0, (await numbersIn(out)).at(-1) ?? 0) + 1;
+  const names = (await namesIn(join(out, layout.catalogues))).filter((name) => /^\d{6,}$/.test(name));
+  return names.map(Number).sort((a, b) => a - b);
 }
 
 /** The map tiles of each storm date with scans. */
@@ -126,13 +112,12 @@ async function dailyArchives(data_root: string, { heads }: Edition): Promise<Lis
   return found.flat();
 }
 
-/** Writes files into a new folder, which appears whole. Throws Conflict where another process has made it meanwhile. */
+/** Writes files into a new folder, which appears whole. Throws Conflict when another process makes it first. */
 async function writeFolder(folder: string, content: ReadonlyMap<string, string | Buffer>): Promise<void> {
   const draft = `${folder}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
   try {
-    await inParallel([...new Set([...content.keys()].map(dirname))], AT_A_TIME, (path) =>
-      fs.mkdir(join(draft, path), { recursive: true }),
-    );
+    for (const path of new Set([...content.keys()].map(dirname)))
+      await fs.mkdir(join(draft, path), { recursive: true });
     await inParallel([...content], AT_A_TIME, ([path, bytes]) => fs.writeFile(join(draft, path), bytes));
     await moveDurably(draft, folder);
   } catch (error) {
@@ -143,20 +128,18 @@ async function writeFolder(folder: string, content: ReadonlyMap<string, string |
   }
 }
 
-/** Deletes catalogues that were replaced before the longest time of a reader, and drafts of killed processes of that age. */
+/** Deletes catalogues that were replaced longer ago than a reader lasts, and drafts of killed processes of that age. */
 async function deleteEarlier(out: string, number: number): Promise<void> {
   const oldest_ms = Date.now() - READERS_GRACE_MIN * 60_000;
-  const isOld = async (path: string) =>
-    ((await orNull(() => fs.stat(join(out, path))))?.mtimeMs ?? oldest_ms) < oldest_ms;
+  const pathOf = (name: string) => join(out, layout.catalogue(name));
+  const isOld = async (name: string) => ((await orNull(() => fs.stat(pathOf(name))))?.mtimeMs ?? oldest_ms) < oldest_ms;
   for (const name of await namesIn(join(out, layout.catalogues)))
-    if (name.endsWith(DRAFT_SUFFIX) && (await isOld(layout.catalogue(name))))
-      await fs.rm(join(out, layout.catalogue(name)), { recursive: true, force: true });
+    if (name.endsWith(DRAFT_SUFFIX) && (await isOld(name))) await fs.rm(pathOf(name), { recursive: true, force: true });
   const numbers = (await numbersIn(out)).filter((one) => one <= number);
-  for (const [index, earlier] of numbers.entries()) {
-    const next = numbers[index + 1];
-    if (next === undefined || !(await isOld(layout.catalogue(padded(next))))) continue;
+  for (const [index, earlier] of numbers.slice(0, -1).entries()) {
+    if (!(await isOld(padded(numbers[index + 1])))) continue;
     for (const { name } of TABLES)
       await fs.rm(join(out, layout.iceberg, name, `metadata/v${earlier}.metadata.json`), { force: true });
-    await fs.rm(join(out, layout.catalogue(padded(earlier))), { recursive: true });
+    await fs.rm(pathOf(padded(earlier)), { recursive: true });
   }
 }

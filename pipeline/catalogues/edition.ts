@@ -36,18 +36,16 @@ export async function readEdition(dataRoot: string): Promise<Edition> {
   const partitions = (await listPartitions(dataRoot)).all;
   const found = await inParallel(partitions, AT_A_TIME, (partition) => readHead(dataRoot, partition));
   const heads = found.filter((head) => head !== null).sort((a, b) => (a.partition < b.partition ? -1 : 1));
-  for (const { partition, files } of heads)
-    for (const { path } of files)
-      if (!TABLE_PATH.test(path))
-        throw new PipelineError(
-          'catalogue',
-          layout.head(partition),
-          `lists '${path}', expected a Parquet file of a table`,
-        );
-  const name = createHash('sha256');
-  for (const { partition, commit } of heads) name.update(`${partition} ${commit}\n`);
+  for (const { partition, files } of heads) {
+    const outside = files.find(({ path }) => !TABLE_PATH.test(path));
+    if (outside === undefined) continue;
+    const reason = `lists '${outside.path}', expected a Parquet file of a table`;
+    throw new PipelineError('catalogue', layout.head(partition), reason);
+  }
+  const commits = heads.map(({ partition, commit }) => `${partition} ${commit}\n`).join('');
+  const newest = (times: readonly string[]) => [...times].sort().at(-1) ?? null;
   return {
-    name: name.digest('hex').slice(0, 12),
+    name: createHash('sha256').update(commits).digest('hex').slice(0, 12),
     heads,
     committed_at: newest(heads.map(({ committed_at }) => committed_at)),
     newest_scan: newest(heads.flatMap(({ scans }) => scans.last ?? [])),
@@ -55,11 +53,7 @@ export async function readEdition(dataRoot: string): Promise<Edition> {
   };
 }
 
-function newest(times: readonly string[]): string | null {
-  return [...times].sort().at(-1) ?? null;
-}
-
-/** Files with rows of a table, in the order of their scans; each day maximum once, from its month where that is current. */
+/** Files with rows of a table, in the order of their scans. A current month stands for the day maxima of its dates. */
 export function filesOf({ heads }: Edition, { name }: Table): ListedFile[] {
   const holders = name === dayMax.name ? dayMaxHeads(heads) : heads;
   return holders.flatMap((head) =>

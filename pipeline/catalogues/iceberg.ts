@@ -27,32 +27,25 @@ interface Field {
   readonly doc: string;
 }
 
-/** Where the files of a snapshot lie, as addresses without a slash at the end. */
+/** Addresses without a slash at the end, and names. */
 export interface IcebergPlace {
-  /** Of the data root. */
+  /** Address of the data root. */
   readonly root: string;
-  /** Of the table. */
+  /** Address of the table. */
   readonly table: string;
-  /** Of the folder with the manifest and the manifest list. */
+  /** Address of the folder with the manifest and the manifest list. */
   readonly snapshot: string;
   /** Number of the catalogue: version of the metadata and sequence number. */
   readonly number: number;
-  /** Name of the data root, which the table's UUID is made of. */
+  /** Name of the data root, from which the UUID of the table is made. */
   readonly root_id: string;
-}
-
-/** Metadata, manifest list and manifest of a table by version 2 of the Iceberg specification: one snapshot, the edition. */
-export interface IcebergFiles {
-  readonly metadata: object;
-  readonly list: Buffer;
-  readonly manifest: Buffer;
 }
 
 export const manifestName = ({ name }: Table) => `${name}-files.avro`;
 export const listName = ({ name }: Table) => `${name}-snapshot.avro`;
 
-/** The Iceberg files of a table of an edition, which name its Parquet files where they lie. */
-export async function icebergFiles(edition: Edition, table: Table, place: IcebergPlace): Promise<IcebergFiles> {
+/** Metadata, manifest list and manifest of a table by version 2 of the Iceberg specification: one snapshot, the edition. */
+export async function icebergFiles(edition: Edition, table: Table, place: IcebergPlace) {
   const files = filesOf(edition, table);
   const fields = columns(table).map(
     ({ name, type, nullable, description, unit }, index): Field => ({
@@ -66,15 +59,16 @@ export async function icebergFiles(edition: Edition, table: Table, place: Iceber
   const schema = { type: 'struct', 'schema-id': 0, fields };
   // Below 2^48, which every reader takes for a whole number.
   const snapshot_id = Number.parseInt(hashOf(`${edition.name} ${place.number}`).slice(0, 12), 16) + 1;
+  const format = { 'format-version': '2' };
   const manifest = await avro(
     MANIFEST,
     files.map((listed) => entryOf(listed, fields, snapshot_id, place.root)),
     {
+      ...format,
       schema: JSON.stringify(schema),
       'schema-id': '0',
       'partition-spec': '[]',
       'partition-spec-id': '0',
-      'format-version': '2',
       content: 'data',
     },
   );
@@ -82,23 +76,17 @@ export async function icebergFiles(edition: Edition, table: Table, place: Iceber
   const listed = {
     manifest_path: `${place.snapshot}/${manifestName(table)}`,
     manifest_length: manifest.length,
-    partition_spec_id: 0,
-    content: 0,
     sequence_number: place.number,
     min_sequence_number: place.number,
     added_snapshot_id: snapshot_id,
     added_files_count: files.length,
-    existing_files_count: 0,
-    deleted_files_count: 0,
     added_rows_count: rows,
-    existing_rows_count: 0,
-    deleted_rows_count: 0,
   };
   const list = await avro(MANIFEST_LIST, files.length === 0 ? [] : [listed], {
+    ...format,
     'snapshot-id': String(snapshot_id),
     'parent-snapshot-id': 'null',
     'sequence-number': String(place.number),
-    'format-version': '2',
   });
   const time_ms = edition.committed_at === null ? 0 : Date.parse(edition.committed_at);
   const snapshot = {
@@ -144,9 +132,7 @@ export async function icebergFiles(edition: Edition, table: Table, place: Iceber
   return { metadata, list, manifest };
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
-}
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** The same table of the same data root has the same UUID in every catalogue. */
 function uuidOf(text: string): string {
@@ -161,12 +147,8 @@ function entryOf(listed: ListedFile, fields: readonly Field[], snapshot_id: numb
     return range === null ? [] : [{ id, least: boundBytes(type, range[0]), most: boundBytes(type, range[1]) }];
   });
   return {
-    status: ADDED,
     snapshot_id,
-    sequence_number: null,
-    file_sequence_number: null,
     data_file: {
-      content: 0,
       file_path: `${root}/${file.path}`,
       file_format: 'PARQUET',
       partition: {},
@@ -178,7 +160,7 @@ function entryOf(listed: ListedFile, fields: readonly Field[], snapshot_id: numb
   };
 }
 
-/** Least and largest value of a column, as the head says them: dates in days, times in microseconds since 1970; null without any. */
+/** Least and largest value of a column in the head: dates in days, times in microseconds since 1970; null without any. */
 function rangeOf(column: string, { head, file }: ListedFile): readonly [number, number] | null {
   const { first_scan, last_scan, bbox } = file;
   if (column === 'lat' && bbox !== null) return [bbox[1], bbox[3]];
@@ -187,9 +169,7 @@ function rangeOf(column: string, { head, file }: ListedFile): readonly [number, 
     return [scanTime(first_scan) * 1000, scanTime(last_scan) * 1000];
   if (column !== 'storm_date') return null;
   const dates = isDate(head.partition) ? [head.partition] : Object.keys(head.dates ?? {}).sort();
-  const [first] = dates;
-  const last = dates.at(-1);
-  return first === undefined || last === undefined ? null : [dayNumber(first), dayNumber(last)];
+  return dates.length === 0 ? null : [dayNumber(dates[0]), dayNumber(dates[dates.length - 1])];
 }
 
 function dayNumber(date: string): number {
@@ -205,70 +185,59 @@ function boundBytes(type: Field['type'], value: number): Buffer {
   return bytes;
 }
 
-/** State of a file in a manifest. */
-const ADDED = 1;
+/** Fields of an Avro record with their Iceberg ids, from `id name type` separated by commas; `= value` is the default. */
+function avroFields(text: string): object[] {
+  return text.split(', ').map((words) => {
+    const [id, name, type, , value] = words.split(' ');
+    const optional = { type: ['null', type.slice(0, -1)], default: null };
+    const own = type.endsWith('?') ? optional : { type, ...(value === undefined ? {} : { default: Number(value) }) };
+    return { name, 'field-id': Number(id), ...own };
+  });
+}
 
-/** An Avro field with the id by which the Iceberg specification knows it. */
-const field = (id: number, name: string, type: Schema) => ({ name, type, 'field-id': id });
-const optionalLong = (id: number, name: string) => ({ ...field(id, name, ['null', 'long']), default: null });
 /** A map with whole numbers as keys: Avro's own maps have texts. */
-const bytesByField = (id: number, name: string, key: number, value: number) =>
-  field(id, name, {
+const bytesByField = (id: number, name: string, key: number, value: number) => ({
+  name,
+  'field-id': id,
+  type: {
     type: 'array',
     logicalType: 'map',
-    items: {
-      type: 'record',
-      name: `k${key}_v${value}`,
-      fields: [field(key, 'key', 'int'), field(value, 'value', 'bytes')],
-    },
-  } as Schema);
+    items: { type: 'record', name: `k${key}_v${value}`, fields: avroFields(`${key} key int, ${value} value bytes`) },
+  },
+});
 
-const MANIFEST: Schema = {
+const DATA_FILE = {
+  type: 'record',
+  name: 'r2',
+  fields: [
+    ...avroFields('134 content int = 0, 100 file_path string, 101 file_format string'),
+    { name: 'partition', 'field-id': 102, type: { type: 'record', name: 'r102', fields: [] } },
+    ...avroFields('103 record_count long, 104 file_size_in_bytes long'),
+    bytesByField(125, 'lower_bounds', 126, 127),
+    bytesByField(128, 'upper_bounds', 129, 130),
+  ],
+};
+/** `status` 1: added. */
+const MANIFEST = {
   type: 'record',
   name: 'manifest_entry',
   fields: [
-    field(0, 'status', 'int'),
-    optionalLong(1, 'snapshot_id'),
-    optionalLong(3, 'sequence_number'),
-    optionalLong(4, 'file_sequence_number'),
-    field(2, 'data_file', {
-      type: 'record',
-      name: 'r2',
-      fields: [
-        field(134, 'content', 'int'),
-        field(100, 'file_path', 'string'),
-        field(101, 'file_format', 'string'),
-        field(102, 'partition', { type: 'record', name: 'r102', fields: [] }),
-        field(103, 'record_count', 'long'),
-        field(104, 'file_size_in_bytes', 'long'),
-        bytesByField(125, 'lower_bounds', 126, 127),
-        bytesByField(128, 'upper_bounds', 129, 130),
-      ],
-    }),
+    ...avroFields('0 status int = 1, 1 snapshot_id long?, 3 sequence_number long?, 4 file_sequence_number long?'),
+    { name: 'data_file', 'field-id': 2, type: DATA_FILE },
   ],
-};
-
-const MANIFEST_LIST: Schema = {
+} as Schema;
+const MANIFEST_LIST = {
   type: 'record',
   name: 'manifest_file',
-  fields: [
-    field(500, 'manifest_path', 'string'),
-    field(501, 'manifest_length', 'long'),
-    field(502, 'partition_spec_id', 'int'),
-    field(517, 'content', 'int'),
-    field(515, 'sequence_number', 'long'),
-    field(516, 'min_sequence_number', 'long'),
-    field(503, 'added_snapshot_id', 'long'),
-    field(504, 'added_files_count', 'int'),
-    field(505, 'existing_files_count', 'int'),
-    field(506, 'deleted_files_count', 'int'),
-    field(512, 'added_rows_count', 'long'),
-    field(513, 'existing_rows_count', 'long'),
-    field(514, 'deleted_rows_count', 'long'),
-  ],
-};
+  fields: avroFields(
+    '500 manifest_path string, 501 manifest_length long, 502 partition_spec_id int = 0, 517 content int = 0, ' +
+      '515 sequence_number long, 516 min_sequence_number long, 503 added_snapshot_id long, 504 added_files_count int, ' +
+      '505 existing_files_count int = 0, 506 deleted_files_count int = 0, 512 added_rows_count long, ' +
+      '513 existing_rows_count long = 0, 514 deleted_rows_count long = 0',
+  ),
+} as Schema;
 
-/** The schema goes into the file as it stands here: avsc itself knows nothing of field ids, and would drop them. */
+/** An Avro file. The encoder writes the schema unchanged: a parsed type of avsc loses the field ids. */
 async function avro(schema: Schema, records: readonly object[], header: Record<string, string>): Promise<Buffer> {
   const metadata = Object.fromEntries(Object.entries(header).map(([key, text]) => [key, Buffer.from(text)]));
   const options = { codec: 'deflate', metadata, writeHeader: true, syncMarker: randomBytes(16) };

@@ -1,6 +1,6 @@
 import { columns } from '../../schemas/columns.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import { type Bbox, enclosing } from '../../schemas/geo/position.ts';
+import { type Bbox, boxRing, enclosing } from '../../schemas/geo/position.ts';
 import type { Head } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
@@ -22,12 +22,6 @@ const SHA256_MULTIHASH = '1220';
 /** From the folder of a collection to the data root: `catalogues/<number>/stac/<collection>/`. */
 const UP = '../../../../';
 
-/** Files of a STAC catalogue by path below `catalogues/<number>/stac/`, and the catalogue that links to its collections. */
-export interface StacFiles {
-  readonly root: object;
-  readonly below: ReadonlyMap<string, object>;
-}
-
 interface Item {
   readonly id: string;
   readonly title: string;
@@ -39,10 +33,11 @@ interface Item {
 }
 
 /**
- * The STAC catalogue of an edition: a collection for each table with rows and one for the daily map tiles, with an item for each storm
- * date, or for each month or table without one. All links are relative. `daily`: the archive of each storm date.
+ * The STAC catalogue of an edition and its files by path below `catalogues/<number>/stac/`: a collection for each table with rows and
+ * one for the daily map tiles, with an item for each storm date, month or static table. All links are relative. `daily`: the archive
+ * of each storm date.
  */
-export function stacFiles(edition: Edition, daily: readonly ListedFile[], number: string): StacFiles {
+export function stacFiles(edition: Edition, daily: readonly ListedFile[], number: string) {
   const dated = edition.heads.filter(({ dates }) => dates === null);
   const below = new Map<string, object>();
   const links: object[] = [];
@@ -84,8 +79,8 @@ function columnsOf(table: (typeof TABLES)[number]): object[] {
 
 function collectionOf(id: string, description: string, items: readonly Item[], fields: object): object {
   const source = combineProvenances(items.map((item) => item.source));
-  const start_ms = items.reduce((least, item) => Math.min(least, item.start_ms), Number.POSITIVE_INFINITY);
-  const end_ms = items.reduce((most, item) => Math.max(most, item.end_ms), Number.NEGATIVE_INFINITY);
+  const start_ms = Math.min(...items.map((item) => item.start_ms));
+  const end_ms = Math.max(...items.map((item) => item.end_ms));
   return {
     type: 'Collection',
     stac_version: VERSION,
@@ -117,14 +112,6 @@ function itemOf(collection: string, key: string, listed: readonly ListedFile[]):
   const title = head.source === 'observed' ? key : `${key} (${head.source})`;
   const [start_ms, end_ms] = spanOf(head, key, files);
   const bbox = boxOf(files);
-  const [west, south, east, north] = bbox;
-  const ring = [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ];
   const file = {
     type: 'Feature',
     stac_version: VERSION,
@@ -132,7 +119,7 @@ function itemOf(collection: string, key: string, listed: readonly ListedFile[]):
     id,
     collection,
     bbox,
-    geometry: { type: 'Polygon', coordinates: [ring] },
+    geometry: { type: 'Polygon', coordinates: [boxRing(bbox)] },
     properties: {
       title,
       datetime: null,
@@ -154,15 +141,11 @@ function itemOf(collection: string, key: string, listed: readonly ListedFile[]):
 }
 
 function assetOf({ path, kind, bytes, sha256, rows, schema_version }: PublishedFile): object {
-  const isTable = kind === 'table';
-  return {
-    href: `${UP}${path}`,
-    type: isTable ? PARQUET : PMTILES,
-    roles: [isTable ? 'data' : 'visual'],
-    'file:size': bytes,
-    'file:checksum': `${SHA256_MULTIHASH}${sha256}`,
-    ...(isTable ? { 'table:row_count': rows, 'hail:schema_version': schema_version } : {}),
-  };
+  const own =
+    kind === 'table'
+      ? { type: PARQUET, roles: ['data'], 'table:row_count': rows, 'hail:schema_version': schema_version }
+      : { type: PMTILES, roles: ['visual'] };
+  return { href: `${UP}${path}`, ...own, 'file:size': bytes, 'file:checksum': `${SHA256_MULTIHASH}${sha256}` };
 }
 
 /** Box around the pixels with rows; the lattice where no row has a position. */
@@ -172,18 +155,13 @@ function boxOf(files: readonly PublishedFile[]): Bbox {
   // Rows have the centres of pixels, and a box of one row is no area.
   const margin = LATTICE.step / 2;
   const [west, south, east, north] = box;
+  const rounded = (degrees: number) => Math.round(degrees * 1e6) / 1e6;
   return [rounded(west - margin), rounded(south - margin), rounded(east + margin), rounded(north + margin)];
-}
-
-function rounded(degrees: number): number {
-  return Math.round(degrees * 1e6) / 1e6;
 }
 
 /** First and last scan of a storm date, else the whole date; a whole month; else the time of the commit. Epoch milliseconds. */
 function spanOf(head: Head, key: string, files: readonly PublishedFile[]): [start_ms: number, end_ms: number] {
-  const scans = files
-    .flatMap(({ first_scan, last_scan }) => [first_scan, last_scan].filter((scan) => scan !== null))
-    .map(scanTime);
+  const scans = files.flatMap(({ first_scan, last_scan }) => [first_scan ?? [], last_scan ?? []].flat()).map(scanTime);
   if (scans.length > 0) return [Math.min(...scans), Math.max(...scans)];
   if (isDate(head.partition)) {
     const start_ms = stormDateStart(head.partition, head.storm_day_start_hour);

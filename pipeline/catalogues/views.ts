@@ -23,6 +23,7 @@ export function viewsSql(edition: Edition, location: string): string {
   // DuckDB reads these letters of a path as patterns.
   const folder = location.replaceAll(/[[*?]/g, '[$&]');
   const { name, committed_at, newest_scan, source } = edition;
+  const textOrNull = (text: string | null) => (text === null ? 'NULL::VARCHAR' : sqlText(text));
   const instant = committed_at === null ? 'NULL::TIMESTAMPTZ' : `TIMESTAMPTZ ${sqlText(committed_at)}`;
   const lines = [
     '-- Views of every published table, for DuckDB 1.5 and later: duckdb -init views.sql',
@@ -36,10 +37,6 @@ export function viewsSql(edition: Edition, location: string): string {
     ...TABLES.flatMap((table) => viewSql(table, filesOf(edition, table), folder)),
   ];
   return `${lines.join('\n')}\n`;
-}
-
-function textOrNull(text: string | null): string {
-  return text === null ? 'NULL::VARCHAR' : sqlText(text);
 }
 
 function viewSql(table: Table, listed: readonly ListedFile[], location: string): string[] {
@@ -66,29 +63,25 @@ function selectOf(table: Table, listed: readonly ListedFile[], location: string)
   const plain = listed.filter(({ head }) => !spread.has(head.partition)).map(({ file }) => file.path);
   const dated = `tables/${table.name}/date=`;
   const isDated = (path: string) => fields.some(({ name }) => name === STORM_DATE) && path.startsWith(dated);
+  const names = fields.map(({ name }) => `"${name}"`);
+  const select = (storm_date: string, from: string) => {
+    const shown = names.map((name) => (name === `"${STORM_DATE}"` ? storm_date : name));
+    return `SELECT ${shown.join(', ')} FROM ${from}`;
+  };
+  const where = names.includes('"is_current"') ? ' WHERE is_current' : '';
+  const [datedFiles, otherFiles] = [plain.filter(isDated), plain.filter((path) => !isDated(path))];
   const selects = [
     // The date comes from the path: a question about some dates opens their files only.
-    ...readsOf(plain.filter(isDated), location, dated).map((list) => {
-      const names = fields.map(({ name }) => (name === STORM_DATE ? `"date" AS ${STORM_DATE}` : `"${name}"`));
-      return `SELECT ${names.join(', ')} FROM read_parquet(${list}, hive_partitioning = true, hive_types = {'date': DATE})`;
-    }),
-    ...readsOf(
-      plain.filter((path) => !isDated(path)),
-      location,
-      `tables/${table.name}/`,
-    ).map((list) => {
-      const names = fields.map(({ name }) => `"${name}"`);
-      const where = names.includes('"is_current"') ? ' WHERE is_current' : '';
-      return `SELECT ${names.join(', ')} FROM read_parquet(${list}, hive_partitioning = false)${where}`;
-    }),
+    ...readsOf(datedFiles, location, dated).map((list) =>
+      select(`"date" AS ${STORM_DATE}`, `read_parquet(${list}, hive_partitioning = true, hive_types = {'date': DATE})`),
+    ),
+    ...readsOf(otherFiles, location, `tables/${table.name}/`).map((list) =>
+      select(`"${STORM_DATE}"`, `read_parquet(${list}, hive_partitioning = false)${where}`),
+    ),
     // The files of a running date add up. The date is a constant, so that questions about other dates leave it out.
     ...[...spread].map(([date, files]) => {
-      const names = fields.map(({ name }) => (name === STORM_DATE ? `DATE '${date}' AS "${name}"` : `"${name}"`));
-      const merged = mergedDayMaxSql(
-        files.map(({ file }) => `${location}/${file.path}`),
-        null,
-      );
-      return `SELECT ${names.join(', ')} FROM (${merged})`;
+      const paths = files.map(({ file }) => `${location}/${file.path}`);
+      return select(`DATE '${date}' AS "${STORM_DATE}"`, `(${mergedDayMaxSql(paths, null)})`);
     }),
   ];
   const empty = fields.map(({ name, type }) => `NULL::${type} AS "${name}"`).join(', ');

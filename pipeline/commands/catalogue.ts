@@ -4,12 +4,6 @@ import { writeCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 
-interface Options {
-  readonly location?: string;
-  readonly out?: string;
-  readonly data?: string;
-}
-
 /** `hail-pipeline catalogue`: lists what is published for DuckDB, STAC readers and Iceberg engines. Takes no lock. */
 export function catalogueCommand(readConfig: () => Config): Command {
   return new Command('catalogue')
@@ -17,14 +11,8 @@ export function catalogueCommand(readConfig: () => Config): Command {
     .option('--location <url>', 'address of a copy of the data root, such as s3://bucket/hail; needs --out')
     .option('--out <dir>', 'folder to write into (default: the data root); copy it over the copy of the data root')
     .option('--data <dir>', 'data root (default: HAIL_DATA)')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  hail-pipeline catalogue
-  hail-pipeline catalogue --location s3://bucket/hail --out /tmp/catalogue`,
-    )
-    .action(async ({ location, out, data }: Options) => {
+    .addHelpText('after', '\nExample:\n  hail-pipeline catalogue --location s3://bucket/hail --out /tmp/catalogue')
+    .action(async ({ location, out, data }: Readonly<Partial<Record<'location' | 'out' | 'data', string>>>) => {
       const root = data === undefined ? readConfig().data_root : resolve(data);
       if ((location === undefined) !== (out === undefined))
         throw new UsageError('--location and --out are needed together: the data root keeps its own addresses');
