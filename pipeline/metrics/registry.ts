@@ -1,25 +1,47 @@
-import { Counter, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { addProcessMetrics } from '../../schemas/metrics.ts';
 import { PROVENANCE_STAGE } from '../error.ts';
 import type { Fields, Log } from '../log.ts';
-import { addGauge } from './gauge.ts';
 
-/** What operators of the pipeline watch, in the words of Prometheus. */
+/** Prometheus metrics of one process. */
 export interface PipelineMetrics {
   readonly registry: Registry;
-  /** Counts what an event of the log says. Never throws: what is watched must not break what is done. */
+  /** Counts an event of the log. Never throws. */
   readonly observe: (event: string, fields: Fields) => void;
 }
 
 /** Every name of the pipeline's metrics begins with this. */
-export const PREFIX = 'hail_pipeline_';
+const PREFIX = 'hail_pipeline_';
+
+/** A gauge without a value until `set`, and after `clear`. */
+export interface KnownValue<Label extends string> {
+  readonly set: (value: number, ...labels: [Label] extends [never] ? [] : [Record<Label, string>]) => void;
+  /** Removes the values of all labels. */
+  readonly clear: () => void;
+}
+
+/** Adds a gauge of the pipeline to a registry. Unlike one of the library it does not begin at 0. */
+export function addGauge<Label extends string = never>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly Label[] = [],
+): KnownValue<Label> {
+  const gauge = new Gauge<string>({ name: PREFIX + name, help, labelNames: [...labelNames], registers: [registry] });
+  const clear = () => {
+    gauge.reset();
+    if (labelNames.length === 0) gauge.remove();
+  };
+  clear();
+  return { set: (value, ...labels) => gauge.set(labels[0] ?? {}, value), clear };
+}
 
 const COMMIT_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Stages that a file can be refused at; any other counts as `other`, so that the label stays bounded. */
-export const REFUSAL_REASONS: readonly string[] = ['read', 'sources', 'derive', PROVENANCE_STAGE];
+/** Stages that reject files; any other counts as `other`, so that the label stays bounded. */
+const REFUSAL_REASONS: readonly string[] = ['read', 'sources', 'derive', PROVENANCE_STAGE];
 
-/** Names of feeds are those of the program; a damaged one in an event must not add a series. */
+/** Names of feeds in labels: a damaged name in an event adds no series. */
 const NAME = /^[a-z0-9-]{1,40}$/;
 
 /** Creates the metrics of one process, among them memory, processor and event loop. */
@@ -30,7 +52,7 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
   const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter<Label>({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    addGauge(registry, PREFIX + name, help, labelNames);
+    addGauge(registry, name, help, labelNames);
 
   gauge('build_info', 'Always 1; the labels say which program runs.', ['version', 'node']).set(1, {
     version,
@@ -137,23 +159,18 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
   };
 }
 
-/** A field as what a counter takes; 0 for anything else. */
+/** A field that a counter accepts; 0 for anything else. */
 function amount(field: Fields[string] | undefined): number {
   return typeof field === 'number' && Number.isFinite(field) && field > 0 ? field : 0;
 }
 
-/** The same log, whose events are counted before they are written. */
+/** The same log; its events are counted before they are written. */
 export function observedLog(log: Log, { observe }: PipelineMetrics): Log {
-  return {
-    info: (event, fields) => {
+  const observed =
+    (write: Log['info']): Log['info'] =>
+    (event, fields) => {
       observe(event, fields);
-      log.info(event, fields);
-    },
-    warn: (event, fields) => {
-      observe(event, fields);
-      log.warn(event, fields);
-    },
-    progress: log.progress,
-    close: log.close,
-  };
+      write(event, fields);
+    };
+  return { ...log, info: observed(log.info), warn: observed(log.warn) };
 }

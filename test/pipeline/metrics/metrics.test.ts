@@ -8,8 +8,7 @@ import test from 'ava';
 import { UsageError } from '../../../pipeline/error.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { createPipelineMetrics, observedLog } from '../../../pipeline/metrics/registry.ts';
-import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
-import { serveMetrics } from '../../../pipeline/metrics/serve-metrics.ts';
+import { serveMetrics, watchRoot } from '../../../pipeline/metrics/watched-stream.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { MANIFEST_VERSION } from '../../../schemas/manifest.ts';
 

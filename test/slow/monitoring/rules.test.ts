@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { stringify } from 'yaml';
 import { createPipelineMetrics } from '../../../pipeline/metrics/registry.ts';
-import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
+import { watchRoot } from '../../../pipeline/metrics/watched-stream.ts';
 import { ALERT_CASES, type AlertCase, LOOK_AT } from '../../support/monitoring/alert-cases.ts';
 import { alertRules, MONITORING } from '../../support/monitoring/dashboard.ts';
 

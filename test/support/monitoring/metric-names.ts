@@ -1,7 +1,7 @@
 import { createMetrics } from '../../../api/http/metrics.ts';
 import { createGauges } from '../../../api/metrics/service-metrics.ts';
 import { createPipelineMetrics } from '../../../pipeline/metrics/registry.ts';
-import { watchRoot } from '../../../pipeline/metrics/root-state.ts';
+import { watchRoot } from '../../../pipeline/metrics/watched-stream.ts';
 
 /** A metric as a registry has it. */
 export interface KnownMetric {
