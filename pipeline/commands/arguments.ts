@@ -3,7 +3,6 @@ import { CommanderError, InvalidArgumentError } from 'commander';
 import { EXIT, explainOtherError } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
-import { FEED_NAMES } from '../run/open-feeds.ts';
 import { SCAN_PRODUCTS } from '../sources/names.ts';
 
 /** Seed of the simulated weather without --seed. */
@@ -60,15 +59,6 @@ export function productList(text: string): string[] {
   if (!products.includes('MESH'))
     throw new UsageError('--products leaves out MESH, expected it among them: its files are the scans');
   return products;
-}
-
-/** Argument parser: known feeds, comma-separated. */
-export function feedList(text: string): string[] {
-  const names = text.split(',').filter((name) => name !== '');
-  const unknown = names.filter((name) => !FEED_NAMES.includes(name));
-  if (names.length === 0 || unknown.length > 0)
-    throw new InvalidArgumentError(`Found '${unknown.join(',')}', expected some of ${FEED_NAMES.join(',')}.`);
-  return names;
 }
 
 /** Threads that decode: all cores but the one that tracks and publishes, at most three. */

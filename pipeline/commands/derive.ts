@@ -89,10 +89,12 @@ function climatologyText({ changed, path, source, bytes, seconds, ...made }: Cli
   ].join('\n');
 }
 
-/** Share of the directions in which more than half of the lowest beam is blocked, and of the terrain with unknown height. */
+/** A radar inside the terrain model. */
 interface RadarSummary {
   readonly id: string;
+  /** Share of the directions in which more than half of the lowest beam is blocked. */
   readonly shadowed_pct: number;
+  /** Share of the terrain with unknown height. */
   readonly unknown_pct: number;
 }
 
@@ -136,19 +138,28 @@ async function deriveBlockage(config: Config, dem_path: string, in_metres: boole
     config,
     'derive',
     async (root) => {
-      const { radars, rows } = await examine(dem, dem_path, log);
+      const radars: RadarSummary[] = [];
+      const rows: BlockageStep[] = [];
+      const progress = (done: number, total: number) => log.progress('radars', done, total);
+      for await (const { id, steps, shadowed_share, unknown_share } of examineRadars(WSR88D, dem, progress)) {
+        radars.push({ id, shadowed_pct: percent(shadowed_share), unknown_pct: percent(unknown_share) });
+        for (const step of steps) rows.push({ ...step, terrain_file: dem.file, terrain_step_arcsec: dem.step_arcsec });
+      }
+      if (radars.length === 0)
+        throw new BadInput(
+          'derive',
+          dem_path,
+          'covers no WSR-88D radar, expected a model in which at least one stands',
+        );
       const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
       const { files, changed } = await root.publishUndated('static', [segment], config.now());
-      const file = files[0] as PublishedFile;
+      const { path, bytes } = files[0] as PublishedFile;
       await refreshForecast(root, config.now(), log);
       return {
         terrain: { file: dem.file, step_arcsec: dem.step_arcsec },
-        radars,
+        radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)),
         radars_outside: WSR88D.length - radars.length,
-        rows: file.rows,
-        path: file.path,
-        bytes: file.bytes,
-        changed,
+        ...{ rows: rows.length, path, bytes, changed },
       };
     },
     log,
@@ -168,24 +179,6 @@ async function openNamed(path: string, in_metres: boolean): Promise<Dem> {
   }
 }
 
-async function examine(
-  dem: Dem,
-  path: string,
-  log: Log,
-): Promise<{ readonly radars: readonly RadarSummary[]; readonly rows: readonly BlockageStep[] }> {
-  const terrain = { terrain_file: dem.file, terrain_step_arcsec: dem.step_arcsec };
-  const radars: RadarSummary[] = [];
-  const rows: BlockageStep[] = [];
-  const progress = (done: number, total: number) => log.progress('radars', done, total);
-  for await (const { id, steps, shadowed_share, unknown_share } of examineRadars(WSR88D, dem, progress)) {
-    radars.push({ id, shadowed_pct: percent(shadowed_share), unknown_pct: percent(unknown_share) });
-    for (const step of steps) rows.push({ ...step, ...terrain });
-  }
-  if (radars.length === 0)
-    throw new BadInput('derive', path, 'covers no WSR-88D radar, expected a model in which at least one stands');
-  return { radars: radars.sort((a, b) => (a.id < b.id ? -1 : 1)), rows };
-}
-
 function percent(share: number): number {
   return Math.round(1000 * share) / 10;
 }
@@ -195,26 +188,15 @@ const NAMED = 8;
 
 function blockageText({ terrain, radars, radars_outside, rows, path, bytes, changed }: BlockageReport): string {
   if (!changed) return `Nothing to do: ${path} holds what ${terrain.file} gives.\n`;
-  const shadowed = radars
-    .filter(({ shadowed_pct }) => shadowed_pct > 0)
-    .sort((a, b) => b.shadowed_pct - a.shadowed_pct);
-  const patchy = radars.filter(({ unknown_pct }) => unknown_pct > 0);
-  const list = (some: readonly RadarSummary[], share: 'shadowed_pct' | 'unknown_pct') =>
-    some
-      .slice(0, NAMED)
-      .map((radar) => `${radar.id} ${radar[share]} %`)
-      .join(', ') + (some.length > NAMED ? `, and ${some.length - NAMED} more` : '');
-  return [
-    `Blockage of ${counted(radars.length, 'radar')} from ${terrain.file} (${Number(terrain.step_arcsec.toPrecision(4))} arc-seconds): ${counted(rows, 'row')}, ${readableBytes(bytes)} in ${path}`,
-    `More than half of the lowest beam is blocked in some directions of ${counted(shadowed.length, 'radar')}${shadowed.length > 0 ? `: ${list(shadowed, 'shadowed_pct')}` : ''}.`,
-    ...(patchy.length > 0
-      ? [
-          `Heights are not known everywhere around ${counted(patchy.length, 'radar')}, and block nothing there: ${list(patchy, 'unknown_pct')}.`,
-        ]
-      : []),
-    ...(radars_outside > 0
-      ? [`${counted(radars_outside, 'radar')} outside the model: nothing counts as blocked.`]
-      : []),
-    '',
-  ].join('\n');
+  const radarsBy = (share: 'shadowed_pct' | 'unknown_pct') => {
+    const found = radars.filter((radar) => radar[share] > 0).sort((a, b) => b[share] - a[share]);
+    const names = found.slice(0, NAMED).map((radar) => `${radar.id} ${radar[share]} %`);
+    if (found.length > NAMED) names.push('…');
+    return `${counted(found.length, 'radar')}${names.length > 0 ? `: ${names.join(', ')}` : ''}`;
+  };
+  return `Blockage of ${counted(radars.length, 'radar')} from ${terrain.file} (${Number(terrain.step_arcsec.toPrecision(4))} arc-seconds): ${counted(rows, 'row')}, ${readableBytes(bytes)} in ${path}
+More than half of the lowest beam is blocked in some directions of ${radarsBy('shadowed_pct')}.
+Heights are not known everywhere, and block nothing there, around ${radarsBy('unknown_pct')}.
+${counted(radars_outside, 'radar')} outside the model: nothing counts as blocked.
+`;
 }

@@ -1,21 +1,27 @@
 import { resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { columns, counted, EXIT } from '../../schemas/command-line.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
+import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
+import { timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { NotFound, UsageError } from '../error.ts';
-import type { IngestedFile } from '../feed.ts';
-import { failureOf, ingestFolder, rejectedFile } from '../feeds/folder.ts';
-import { pollFeed, publishPoll } from '../feeds/schedule.ts';
+import type { Feed, IngestedFile } from '../feed.ts';
+import { failureOf, ingestFolder } from '../feeds/folder.ts';
+import { ingestFeedFiles, rejectedFile } from '../feeds/ingest-files.ts';
+import { pollFeed, publishPoll, writeSimulatedStates } from '../feeds/schedule.ts';
+import { openWebFeed, WEB_FEEDS } from '../feeds/web-feeds.ts';
 import { parseModelKey } from '../forecast/model-bucket.ts';
+import { modelFeed, modelFeedName } from '../forecast/model-feed.ts';
 import { readModelFolder } from '../forecast/model-folder.ts';
 import { publishModelHours } from '../forecast/publish-forecast.ts';
-import { refreshForecast } from '../forecast/refresh.ts';
+import { CLIMATOLOGY_FEED, climatologyFeed, OUTLOOK_FEED, outlookFeed, refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { FEED_NAMES, feedNames, openFeeds } from '../run/open-feeds.ts';
+import { writeSimulatedFeeds } from '../run/simulated-weather.ts';
 import { withRoot } from '../run/with-root.ts';
 import { listFolder } from '../sources/folder.ts';
-import { feedList } from './arguments.ts';
+import { type HttpOptions, openWeb } from '../sources/http.ts';
 
 interface Options {
   readonly only?: readonly string[];
@@ -50,11 +56,53 @@ Examples:
     });
 }
 
-/** Outcome of reading feeds once; `feeds --json` prints it. */
-interface FeedsReport {
+/** Names of all feeds but the scans with one forecast model, each after those it is made from. */
+export function feedNames(model: ForecastModel): string[] {
+  return [...WEB_FEEDS.map(({ name }) => name), CLIMATOLOGY_FEED.name, model, OUTLOOK_FEED.name];
+}
+
+/** Names of all feeds but the scans, with every forecast model. */
+export const FEED_NAMES: readonly string[] = [...new Set(FORECAST_MODELS.flatMap(feedNames))];
+
+/** Argument parser: known feeds, comma-separated. */
+export function feedList(text: string): string[] {
+  const names = text.split(',').filter((name) => name !== '');
+  const unknown = names.filter((name) => !FEED_NAMES.includes(name));
+  if (names.length === 0 || unknown.length > 0)
+    throw new InvalidArgumentError(`Found '${unknown.join(',')}', expected some of ${FEED_NAMES.join(',')}.`);
+  return names;
+}
+
+/** The feeds with the given names, in the order of `feedNames`. */
+export function openFeeds(config: Config, names: readonly string[], log: Log, network: HttpOptions = {}): Feed[] {
+  const { web: addresses, model } = config;
+  const web = openWeb(addresses.user_agent, network);
+  const server = { base_url: model.url, user_agent: addresses.user_agent, network };
+  const all = [
+    ...WEB_FEEDS.map((feed) => openWebFeed(feed, web, addresses)),
+    climatologyFeed(log),
+    modelFeed(model.name, server, config.data_root, log),
+    outlookFeed(log),
+  ];
+  return all.filter(({ name }) => names.includes(name));
+}
+
+/** A feed, file, collection or model that could not be published. */
+export interface FeedFailure {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Outcome of feeds that were read. */
+interface PublishedFeeds {
   readonly files: readonly IngestedFile[];
   /** Collections whose rows changed. */
   readonly changed: readonly string[];
+  readonly failed: readonly FeedFailure[];
+}
+
+/** Outcome of reading feeds once; `feeds --json` prints it. */
+interface FeedsReport extends Omit<PublishedFeeds, 'failed'> {
   /** Feeds that could not be read, with the reason; of a folder, `files` for a collection that cannot be merged. */
   readonly failed: readonly { readonly feed: string; readonly reason: string }[];
 }
@@ -75,15 +123,18 @@ export async function readFeeds(config: Config, { only, from }: Options, log: Lo
       return {
         files,
         changed: [...new Set([...changed, ...derived.changed])],
-        failed: [...failed, ...derived.failed.map(({ table, reason }) => ({ feed: table, reason }))],
+        failed: [
+          ...failed.map(({ name, reason }) => ({ feed: name, reason })),
+          ...derived.failed.map(({ table, reason }) => ({ feed: table, reason })),
+        ],
       };
     },
     log,
   );
 }
 
-/** Publishes the files and polls that were read, to the locked data root. */
-type Publish = (root: Root) => Promise<FeedsReport>;
+/** Publishes what was read to the locked data root. */
+type Publish = (root: Root) => Promise<PublishedFeeds>;
 
 /** Polls feeds. Servers are polled before the data root is locked: a slow answer keeps no other process waiting. */
 async function pollServers(config: Config, names: readonly string[], log: Log): Promise<Publish> {
@@ -91,10 +142,10 @@ async function pollServers(config: Config, names: readonly string[], log: Log): 
   return async (root) => {
     const files: IngestedFile[] = [];
     const changed: string[] = [];
-    const failed: { feed: string; reason: string }[] = [];
+    const failed: FeedFailure[] = [];
     for (const poll of polls) {
       const outcome = await publishPoll(root, poll, silent);
-      if (outcome.failure !== null) failed.push({ feed: poll.feed.name, reason: outcome.failure });
+      if (outcome.failure !== null) failed.push({ name: poll.feed.name, reason: outcome.failure });
       files.push(...outcome.files);
       changed.push(...outcome.changed);
     }
@@ -102,34 +153,58 @@ async function pollServers(config: Config, names: readonly string[], log: Log): 
   };
 }
 
-/** Lists the files of feeds in a folder, at any depth, and reads its model runs. Radar files are passed over. */
+/** Lists the files of feeds in a folder, at any depth. Radar files are passed over. */
 async function readFolder(config: Config, folder: string, log: Log): Promise<Publish> {
-  const { files: radar, unknown: all, unreadable } = await listFolder(folder);
-  if (all.length + unreadable.length === 0) {
+  const { files: radar, unknown: names, unreadable } = await listFolder(folder);
+  if (names.length + unreadable.length === 0) {
     const found = radar.length === 0 ? 'no files' : `${radar.length} radar files only`;
     throw new NotFound('feeds', folder, `holds ${found}, expected files of feeds`);
   }
-  const names = all.filter((name) => parseModelKey(name) === null);
-  const models = names.length < all.length ? await readModelFolder(folder, log) : { hours: new Map(), refused: [] };
   return async (root) => {
-    const files = [
-      ...unreadable.map(({ key, reason }) => rejectedFile(key, reason)),
-      ...models.refused.map(({ path, reason }) => rejectedFile(path, reason, 'forecast')),
-    ];
-    const changed: string[] = [];
-    const failed: { feed: string; reason: string }[] = [];
-    for (const [model, hours] of models.hours) {
-      const failure = await failureOf(async () => {
-        changed.push(...(await publishModelHours(root, model, hours, config.now(), log)));
-      });
-      if (failure !== null) failed.push({ feed: model, reason: failure });
-    }
-    const read = await ingestFolder(root, folder, names, { now_ms: config.now(), provenance: 'observed' });
-    files.push(...read.files, ...read.rejected);
-    changed.push(...read.changed);
-    failed.push(...read.failures.map((reason) => ({ feed: 'files', reason })));
-    return { files, changed, failed };
+    const published = await publishFeedFolder(root, folder, names, 'observed', config.now(), log);
+    const rejected = unreadable.map(({ key, reason }) => rejectedFile(key, reason));
+    return { ...published, files: [...rejected, ...published.files] };
   };
+}
+
+/**
+ * Publishes reports, warnings, watches, outlooks and model runs of a folder. `names` are its files that are no scans; those of
+ * simulated weather are all that its feeds have. A model of which every hour is over is not published.
+ */
+export async function publishFeedFolder(
+  root: Root,
+  folder: string,
+  names: readonly string[],
+  provenance: Provenance,
+  now_ms: number,
+  log: Log,
+): Promise<PublishedFeeds & { readonly model_hours: number }> {
+  const { files, changed, failures } = await ingestFolder(
+    root,
+    folder,
+    names.filter((name) => parseModelKey(name) === null),
+    { now_ms, provenance },
+  );
+  const failed: FeedFailure[] = failures.map((reason) => ({ name: 'files', reason }));
+  if (provenance === 'simulated' && files.some(({ collection }) => collection !== null)) {
+    await ingestFeedFiles(root, WEB_FEEDS, [], { now_ms, provenance, is_complete: true });
+    await writeSimulatedFeeds(root, now_ms);
+  }
+  const models = await readModelFolder(folder, names, log);
+  let model_hours = 0;
+  for (const [model, hours] of models.hours) {
+    model_hours += hours.length;
+    const failure = hours.every(({ valid_time }) => valid_time <= now_ms)
+      ? `no hour of its runs ends after ${timestamp(now_ms)}`
+      : await failureOf(async () => {
+          changed.push(...(await publishModelHours(root, model, hours, now_ms, log)));
+          if (provenance === 'simulated')
+            await writeSimulatedStates(root, [modelFeedName(model), OUTLOOK_FEED], now_ms);
+        });
+    if (failure !== null) failed.push({ name: model, reason: failure });
+  }
+  const refused = models.refused.map(({ path, reason }) => rejectedFile(path, reason, 'forecast'));
+  return { files: [...refused, ...files], changed, failed, model_hours };
 }
 
 function feedsText({ files, changed, failed }: FeedsReport): string {

@@ -1,16 +1,16 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { counted, EXIT, grouped } from '../../schemas/command-line.ts';
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
+import { UNKNOWN_KIND } from '../feeds/ingest-files.ts';
 import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import { openPublishedDates } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
-import { type FeedFailure, ingestFeedsOfScanFolder, publishFolderForecast } from '../run/folder-feeds.ts';
 import {
   climatologyFailure,
   publishSimulatedFeeds,
@@ -24,6 +24,7 @@ import { type PlannedScan, planIngest, type RunSummary } from '../scans/ingest.t
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { type FeedFailure, publishFeedFolder } from './feeds.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 type PlannedSource = Exclude<IngestSource, { kind: 'simulate' }>;
@@ -242,31 +243,36 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const simulated = source.kind === 'simulate' ? await publishSimulatedFeeds(root, source, config.now()) : null;
     const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
     const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
+    const provenance = is_simulated ? 'simulated' : 'observed';
     const found =
       source.kind === 'dir'
-        ? await ingestFeedsOfScanFolder(root, source.folder, unknown, is_simulated, config.now(), log)
+        ? await publishFeedFolder(root, source.folder, unknown, provenance, config.now(), log)
         : null;
     if (source.kind === 'simulate') await publishSimulatedForecast(root, source.seed, config.now(), log);
-    const unpublished = found === null ? [] : await publishFolderForecast(root, found.hours, config.now(), log);
     const refreshed = await refreshForecast(root, config.now(), log);
-    if (source.kind === 'simulate' || (is_simulated && (found?.files.length ?? 0) > 0))
+    if (source.kind === 'simulate' || (is_simulated && found?.files.some(({ collection }) => collection !== null)))
       await writeSimulatedClimatologyState(root, config.now(), refreshed);
     await session.expireReflectivity();
     const swept = await session.sweep();
     const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
     const dates = heads.map((head) => head.partition);
+    const unused = (found?.files ?? []).flatMap(({ name, refused: reason }) =>
+      reason === null ? [] : { name, reason },
+    );
+    const rejected = unused.filter(({ reason }) => reason !== UNKNOWN_KIND);
+    const unknown_kind = new Set(unused.filter((file) => !rejected.includes(file)).map(({ name }) => name));
     return {
       source: heads[0]?.provenance ?? null,
       dates,
       run,
       published: await countPublished(root, dates),
       replaced,
-      unknown_files: found?.unknown ?? unknown,
+      unknown_files: found === null ? unknown : unknown.filter((name) => unknown_kind.has(basename(name))),
       missing_files: missing,
       unreadable_files: unreadable,
       feed_items: itemsOf((simulated ?? found)?.files ?? []),
-      model_hours: [...(found?.hours.values() ?? [])].reduce((sum, hours) => sum + hours.length, 0),
-      feed_failures: [...(found?.failed ?? []), ...unpublished],
+      model_hours: found?.model_hours ?? 0,
+      feed_failures: [...rejected, ...(found?.failed ?? [])],
       climatology: refreshed.climatology,
       climatology_failure: climatologyFailure(refreshed),
       swept_files: swept.files,
@@ -289,8 +295,8 @@ async function countPublished(root: Root, dates: readonly string[]): Promise<Ing
 
 function itemsOf(files: readonly IngestedFile[]): Record<string, number> {
   const items: Record<string, number> = {};
-  for (const { collection, items: count } of files)
-    if (collection !== null) items[collection] = (items[collection] ?? 0) + count;
+  for (const { collection, refused, items: count } of files)
+    if (collection !== null && refused === null) items[collection] = (items[collection] ?? 0) + count;
   return items;
 }
 

@@ -9,7 +9,6 @@ import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openStreamLog } from '../log.ts';
 import { watchedStream } from '../metrics/watched-stream.ts';
 import { openRoot, type Root } from '../publish/root.ts';
-import { FEED_NAMES, feedNames, openFeeds } from '../run/open-feeds.ts';
 import {
   SIMULATED_RAW_KEEP_DAYS,
   type SimulatedWeather,
@@ -23,7 +22,8 @@ import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/a
 import { pause } from '../sources/http.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
-import { DEFAULT_SEED, feedList, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { FEED_NAMES, feedList, feedNames, openFeeds } from './feeds.ts';
 
 /** A simulated scan comes by itself: the wait for it only bounds how late periodic work begins. */
 const SIMULATED_POLL_MS = 2000;

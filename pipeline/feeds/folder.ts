@@ -4,37 +4,26 @@ import { asUnreadable, isIsolated, Unreadable } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import type { Root } from '../publish/root.ts';
 import type { FeedFile } from './define-feed.ts';
-import { type IngestedFiles, type IngestOptions, ingestFeedFiles } from './ingest-files.ts';
+import { type IngestOptions, ingestFeedFiles, rejectedFile, UNKNOWN_KIND } from './ingest-files.ts';
 import { WEB_FEEDS } from './web-feeds.ts';
 
+/** Files of other names are of no feed. */
+const FEED_FILE = /\.(?:csv|txt|json|geojson)$/i;
 /** Files of feeds are far smaller; a folder may hold anything. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 /** A folder of any size takes no more memory than a batch: this many files, fewer where they are large. */
 const BATCH_FILES = 200;
 
-/** Outcome of the files of a folder. */
-export interface FolderIngest extends IngestedFiles {
-  /** Files that could not be read. */
-  readonly rejected: readonly IngestedFile[];
-  /** Messages of isolated errors. */
-  readonly failures: readonly string[];
-}
-
-/** Ingests files of a folder batch by batch. */
-export async function ingestFolder(
-  root: Root,
-  folder: string,
-  names: readonly string[],
-  options: IngestOptions,
-): Promise<FolderIngest> {
-  const outcome = { files: [], changed: [], rejected: [], failures: [] } as {
-    [Key in keyof FolderIngest]: FolderIngest[Key][number][];
-  };
+/** Ingests files of a folder batch by batch. Returns the outcomes, the collections that changed and the messages of isolated errors. */
+export async function ingestFolder(root: Root, folder: string, names: readonly string[], options: IngestOptions) {
+  const files: IngestedFile[] = [];
+  const changed: string[] = [];
+  const failures: string[] = [];
   let batch: FeedFile[] = [];
   let bytes = 0;
   for (const [index, name] of names.entries()) {
     const file = await readFeedFile(folder, name, options.now_ms);
-    if ('refused' in file) outcome.rejected.push(file);
+    if ('refused' in file) files.push(file);
     else {
       batch.push(file);
       bytes += file.bytes.length;
@@ -42,14 +31,14 @@ export async function ingestFolder(
     const is_full = batch.length >= BATCH_FILES || bytes >= MAX_FILE_BYTES;
     if (!is_full && index < names.length - 1) continue;
     const failure = await failureOf(async () => {
-      const { files, changed } = await ingestFeedFiles(root, WEB_FEEDS, batch, options);
-      outcome.files.push(...files);
-      outcome.changed.push(...changed);
+      const ingested = await ingestFeedFiles(root, WEB_FEEDS, batch, options);
+      files.push(...ingested.files);
+      changed.push(...ingested.changed);
     });
-    if (failure !== null) outcome.failures.push(failure);
+    if (failure !== null) failures.push(failure);
     [batch, bytes] = [[], 0];
   }
-  return outcome;
+  return { files, changed, failures };
 }
 
 /** Message of an isolated error of `work`; null when there was none. Throws other errors. */
@@ -69,6 +58,7 @@ export async function failureOf(work: () => Promise<void>): Promise<string | nul
  */
 async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | IngestedFile> {
   const path = join(folder, name);
+  if (!FEED_FILE.test(name)) return rejectedFile(name, UNKNOWN_KIND);
   try {
     const found = await fs.stat(path);
     const { size, mtimeMs } = found;
@@ -80,9 +70,4 @@ async function readFeedFile(folder: string, name: string, now_ms: number): Promi
     if (fault instanceof Unreadable) return rejectedFile(name, fault.reason);
     throw fault;
   }
-}
-
-/** Outcome of a file that was rejected unread. */
-export function rejectedFile(name: string, reason: string, collection: string | null = null): IngestedFile {
-  return { name: basename(name), collection, items: 0, set_aside: [], others: {}, refused: reason };
 }

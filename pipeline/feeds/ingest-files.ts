@@ -14,6 +14,9 @@ import { type PublishOptions, publishRows } from './publish-rows.ts';
 const MAX_REJECTED_BYTES = 1024 * 1024;
 const MAX_REJECTED_FILES = 200;
 
+/** Reason of a file that no feed accepts. */
+export const UNKNOWN_KIND = 'is of no known kind';
+
 /** Outcome of ingesting files. */
 export type IngestedFiles = Pick<PollOutcome, 'files' | 'changed'>;
 
@@ -57,11 +60,12 @@ export async function ingestFeedFiles(
       faults.push(error);
     }
   if (faults[0] !== undefined) throw faults[0];
-  return { files: files.map((file) => outcomes.get(file) ?? unknownFile(file)), changed };
+  return { files: files.map((file) => outcomes.get(file) ?? rejectedFile(file.name, UNKNOWN_KIND)), changed };
 }
 
-function unknownFile({ name }: FeedFile): IngestedFile {
-  return { name, collection: null, items: 0, set_aside: [], others: {}, refused: 'is of no known kind' };
+/** Outcome of a file that was rejected. */
+export function rejectedFile(name: string, reason: string, collection: string | null = null): IngestedFile {
+  return { name: basename(name), collection, items: 0, set_aside: [], others: {}, refused: reason };
 }
 
 /**
@@ -69,24 +73,24 @@ function unknownFile({ name }: FeedFile): IngestedFile {
  * not pass for a file without items; the times of its reports stay.
  */
 async function readOrReject(root: Root, { collection, read }: WebFeed, file: FeedFile) {
-  const base = { name: file.name, collection: collection.name };
+  let content: FeedItems | null = null;
+  let reason: string;
   try {
-    const content = read(file);
-    const { rows, set_aside, others, rejected } = content;
+    const found = read(file);
+    const { rows, set_aside, others, rejected } = found;
     const [first] = set_aside;
     if (rows.length > 0 || first === undefined) {
       const used = { items: rows.length, set_aside, others: Object.fromEntries(others), refused: null };
-      return { content, outcome: { ...base, ...used } };
+      return { content: found, outcome: { name: file.name, collection: collection.name, ...used } };
     }
-    const refused = `none of its ${set_aside.length} items can be used, expected some: ${first.item}: ${first.reason}`;
-    await rejectFile(root, file, refused);
-    const times = rejected === undefined ? null : { rows, set_aside, others, rejected };
-    return { content: times, outcome: { ...base, items: 0, set_aside: [], others: {}, refused } };
+    reason = `none of its ${set_aside.length} items can be used, expected some: ${first.item}: ${first.reason}`;
+    if (rejected !== undefined) content = { rows, set_aside, others, rejected };
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;
-    await rejectFile(root, file, error.reason);
-    return { content: null, outcome: { ...base, items: 0, set_aside: [], others: {}, refused: error.reason } };
+    reason = error.reason;
   }
+  await rejectFile(root, file, reason);
+  return { content, outcome: rejectedFile(file.name, reason, collection.name) };
 }
 
 /** Saves a rejected file with its reason, under a hash of its content: the same broken file takes no more room again. */

@@ -34,53 +34,35 @@ export async function publishRows(
   options: PublishOptions,
 ): Promise<boolean> {
   const { now_ms, provenance } = options;
-  const manifest = await readNewest(root.path, layout.collectionPartition(collection.name));
-  const storedIn = openMonths(root, collection, manifest);
-  const monthOfRow = (row: unknown) => monthAt(collection.timeOf(row));
-  const times_ms = files.flatMap(({ rows }) => rows.map(collection.timeOf));
+  const { name, table, timeOf, provenanceOf } = collection;
+  const manifest = await readNewest(root.path, layout.collectionPartition(name));
+  const monthOfRow = (row: unknown) => monthAt(timeOf(row));
+  const times_ms = files.flatMap(({ rows }) => rows.map(timeOf));
   for (const { version } of files) if (version !== undefined) times_ms.push(version.from_ms, version.to_ms);
   const months = new Set(times_ms.flatMap((time_ms) => [-REACH_MS, 0, REACH_MS].map((far) => monthAt(time_ms + far))));
-  if (manifest === null) months.add(monthAt(now_ms));
-  const received = files.map(({ rows, version }) => ({ version, byMonth: Map.groupBy(rows, monthOfRow) }));
+  const first_month = manifest === null ? monthAt(now_ms) : null;
+  if (first_month !== null) months.add(first_month);
+  const stored = manifest === null ? [] : await readMonths(root, table, manifest, months);
+  const isUsed = simulatedLast([...stored, ...files.flatMap(({ rows }) => rows)], collection);
+  const used = files.map((file) => ({ ...file, rows: file.rows.filter(isUsed) }));
+  const merged = collection.merge(stored.filter(isUsed), used, root.storm_day_start_hour) as Record<string, unknown>[];
   const segments = await collectedSegments(root, collection, manifest, files, options);
+  const [known, byMonth] = [new Set([first_month, ...stored.map(monthOfRow)]), Map.groupBy(merged, monthOfRow)];
   for (const month of [...months].sort()) {
-    const around = [addMonths(month, -1), month, addMonths(month, 1)];
-    const stored = (await Promise.all(around.map(storedIn))).flat();
-    const added = received.map(({ version, byMonth }) => {
-      const rows = around.flatMap((one) => byMonth.get(one) ?? []);
-      return version === undefined ? { rows } : { rows, version };
-    });
-    const isUsed = simulatedLast([...stored, ...added.flatMap(({ rows }) => rows)], collection);
-    const merged = collection.merge(
-      stored.filter(isUsed),
-      added.map((file) => ({ ...file, rows: file.rows.filter(isUsed) })),
-      root.storm_day_start_hour,
-    ) as Record<string, unknown>[];
-    const rows = merged.filter((row) => monthOfRow(row) === month);
-    const isKnown = manifest === null ? month === monthAt(now_ms) : (await storedIn(month)).length > 0;
-    if (rows.length === 0 && !isKnown) continue;
-    const source = combineProvenances(rows.map(collection.provenanceOf)) ?? provenance;
-    segments.push({ segment: month, table: collection.table, rows, provenance: source });
+    const rows = byMonth.get(month) ?? [];
+    if (rows.length === 0 && !known.has(month)) continue;
+    const source = combineProvenances(rows.map(provenanceOf)) ?? provenance;
+    segments.push({ segment: month, table, rows, provenance: source });
   }
   if (segments.length === 0) return false;
-  return (await root.publishUndated(collection.name, segments, now_ms)).changed;
+  return (await root.publishUndated(name, segments, now_ms)).changed;
 }
 
-/** Gives the stored rows of a month, read once. */
-function openMonths(root: Root, { table }: Collection, manifest: Manifest | null) {
-  const months = new Map<string, Promise<unknown[]>>();
-  return (month: string): Promise<unknown[]> => {
-    const known = months.get(month);
-    if (known !== undefined || manifest === null) return known ?? Promise.resolve([]);
-    const files = manifest.files.filter(({ segment }) => segment === month);
-    const rows = readMonth(root, table, tablePaths(root.path, { ...manifest, files }, table.name));
-    months.set(month, rows);
-    return rows;
-  };
-}
-
-/** A lost or damaged file fails the feeds of its collection only; no retry mends it. */
-async function readMonth({ engine }: Root, table: Table, paths: readonly string[]): Promise<unknown[]> {
+/** Stored rows of months and of those next to them. A lost or damaged file fails the feeds of its collection only; no retry mends it. */
+async function readMonths({ path, engine }: Root, table: Table, manifest: Manifest, months: ReadonlySet<string>) {
+  const read = new Set([...months].flatMap((month) => [-1, 0, 1].map((far) => addMonths(month, far))));
+  const files = manifest.files.filter(({ segment }) => segment !== null && read.has(segment));
+  const paths = tablePaths(path, { ...manifest, files }, table.name);
   try {
     return await readRows<unknown>(engine, table, paths);
   } catch (cause) {

@@ -19,19 +19,6 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 /** Rejected items that were logged: each poll brings the same ones again. */
 const MAX_REPORTED = 10_000;
 
-/** A poll whose result is to be published. */
-export interface FinishedPoll {
-  readonly feed: Feed;
-  readonly at_ms: number;
-  /** Result of the poll, or why it failed. */
-  readonly result: PollResult | { readonly failure: string };
-}
-
-interface PendingPoll extends FinishedPoll {
-  /** Called once the result is published or has failed for good. */
-  readonly done: (succeeded: boolean) => void;
-}
-
 export interface ScheduleRequest {
   readonly feeds: readonly Feed[];
   /** Data clock, epoch milliseconds. */
@@ -54,58 +41,49 @@ export interface Schedule {
 }
 
 /** Starts to poll feeds. A feed is polled again once its last poll is published; feeds do not wait for each other. */
-export function startSchedule(request: ScheduleRequest): Schedule {
-  const { feeds, log } = request;
-  const pending: PendingPoll[] = [];
+export function startSchedule({ feeds, now, log, signal, refresh }: ScheduleRequest): Schedule {
+  const finished: FinishedPoll[] = [];
+  const failures_in_row = new Map<Feed, number>();
   const reported = new Set<string>();
   // An earlier run may have been killed between two commits.
   let needs_refresh = true;
-  for (const feed of feeds) void pollRepeatedly(feed, request, (poll) => pending.push(poll));
+  const pollAfter = async (wait_ms: number, feed: Feed) => {
+    await pause(wait_ms, signal);
+    if (!signal.aborted) finished.push(await pollFeed(feed, now()));
+  };
+  for (const feed of feeds) void pollAfter(0, feed);
   return {
-    register: (root) => ensureStates(root, request),
+    register: (root) => ensureStates(root, feeds, now(), log),
     workOff: async (root) => {
-      const states = feeds.length > 0 ? await ensureStates(root, request) : new Map();
-      for (let poll = pending[0]; poll !== undefined; poll = pending[0]) {
-        const { failure, changed } = await publishPoll(root, poll, log, { states, reported });
+      if (feeds.length > 0) await ensureStates(root, feeds, now(), log);
+      for (let poll = finished[0]; poll !== undefined; poll = finished[0]) {
+        const { feed } = poll;
+        const { failure, changed } = await publishPoll(root, poll, log, reported);
         needs_refresh ||= changed.length > 0;
-        pending.shift();
-        poll.done(failure === null);
+        finished.shift();
+        const failures = failure === null ? 0 : (failures_in_row.get(feed) ?? 0) + 1;
+        failures_in_row.set(feed, failures);
+        void pollAfter(waitAfter(feed.every_s * 1000, failures), feed);
       }
-      if (needs_refresh) await request.refresh(root, request.now(), log);
+      if (needs_refresh) await refresh(root, now(), log);
       needs_refresh = false;
     },
   };
 }
 
-/** States in `feeds.json`, completed so that feeds never polled are listed too. A missing or damaged file is written again. */
-async function ensureStates(root: Root, { feeds, now, log }: ScheduleRequest): Promise<StatesByName> {
+/** Completes `feeds.json`, so that feeds never polled are listed too. A missing or damaged file is written again. */
+async function ensureStates(root: Root, feeds: readonly Feed[], now_ms: number, log: Log): Promise<void> {
   let states: StatesByName = new Map();
   try {
     states = await readFeedStates(root.path);
   } catch (error) {
     if (!(error instanceof PipelineError)) throw error;
     log.warn('Feed:States:Lost', { reason: error.message });
-    await removeFeedStates(root);
+    root.check();
+    await fs.rm(join(root.path, layout.feeds), { force: true });
   }
-  const absent = feeds.filter(({ name }) => !states.has(name)).map((feed) => neverPolled(feed, now()));
-  if (absent.length > 0) await writeFeedStates(root, absent, states);
-  return states;
-}
-
-/** Polls one feed until the signal aborts. */
-async function pollRepeatedly(
-  feed: Feed,
-  { now, signal }: ScheduleRequest,
-  onPoll: (poll: PendingPoll) => void,
-): Promise<void> {
-  const usual_ms = feed.every_s * 1000;
-  for (let failures = 0; !signal.aborted; ) {
-    const poll = await pollFeed(feed, now());
-    if (signal.aborted) return;
-    const succeeded = await new Promise<boolean>((done) => onPoll({ ...poll, done }));
-    failures = succeeded ? 0 : failures + 1;
-    await pause(waitAfter(usual_ms, failures), signal);
-  }
+  const absent = feeds.filter(({ name }) => !states.has(name)).map((feed) => neverPolled(feed, now_ms));
+  if (absent.length > 0) await writeFeedStates(root, absent);
 }
 
 /** Wait before the next poll after a number of failures in a row, milliseconds: minutes at first, also for a slow feed. */
@@ -114,29 +92,37 @@ export function waitAfter(usual_ms: number, failures: number): number {
   return Math.min(Math.min(usual_ms, FIRST_WAIT_MS) * 2 ** (failures - 1), Math.max(LONGEST_WAIT_MS, usual_ms));
 }
 
-/** One poll of a feed. Returns any error as a failure: it concerns this feed only. */
-export async function pollFeed(feed: Feed, now_ms: number): Promise<FinishedPoll> {
+/** A poll that can be published. */
+interface FinishedPoll extends PollResult {
+  readonly feed: Feed;
+  readonly at_ms: number;
+}
+
+/** One poll of a feed. Any error is the outcome of publishing it: it concerns this feed only. */
+export async function pollFeed(feed: Feed, at_ms: number): Promise<FinishedPoll> {
   try {
-    return { feed, at_ms: now_ms, result: await feed.poll(now_ms) };
+    return { feed, at_ms, ...(await feed.poll(at_ms)) };
   } catch (error) {
-    return { feed, at_ms: now_ms, result: { failure: error instanceof Error ? error.message : String(error) } };
+    return { feed, at_ms, publish: async () => failed(error instanceof Error ? error.message : String(error)) };
   }
 }
 
 /**
- * Publishes a poll and writes the state of its feed. `states` is the content of `feeds.json`, read where it is absent; `reported`
- * holds the rejected items that were logged. Throws transient faults and those of the data root.
+ * Publishes a poll and writes the state of its feed; `reported` holds the rejected items that were logged. Throws transient faults
+ * and those of the data root.
  */
 export async function publishPoll(
   root: Root,
-  { feed, at_ms, result }: FinishedPoll,
+  { feed, at_ms, publish }: FinishedPoll,
   log: Log,
-  { states, reported = new Set() }: { readonly states?: StatesByName; readonly reported?: Set<string> } = {},
+  reported = new Set<string>(),
 ): Promise<PollOutcome> {
-  const outcome = 'failure' in result ? { ...result, files: [], changed: [] } : await publish(root, result);
-  const known = states ?? (await readFeedStates(root.path));
-  const before = known.get(feed.name);
-  await writeFeedStates(root, [stateAfter(before, feed, at_ms, outcome.failure)], known);
+  const outcome = await publish(root).catch((error: unknown) => {
+    if (!isIsolated(error)) throw error;
+    return failed(error.message);
+  });
+  const before = (await readFeedStates(root.path)).get(feed.name);
+  await writeFeedStates(root, [stateAfter(before, feed, at_ms, outcome.failure)]);
   logRejected(feed.name, outcome, log, reported);
   const { failure, changed } = outcome;
   if (changed.length > 0) log.info('Feed:Publish:Done', { feed: feed.name, collections: changed.join(',') });
@@ -146,13 +132,8 @@ export async function publishPoll(
   return outcome;
 }
 
-async function publish(root: Root, result: PollResult): Promise<PollOutcome> {
-  try {
-    return await result.publish(root);
-  } catch (error) {
-    if (!isIsolated(error)) throw error;
-    return { failure: error.message, files: [], changed: [] };
-  }
+function failed(failure: string): PollOutcome {
+  return { failure, files: [], changed: [] };
 }
 
 /** Logs each rejected file and item once. */
@@ -183,25 +164,18 @@ export async function readFeedStates(dataRoot: string): Promise<StatesByName> {
   }
 }
 
-/** Adds states to those known, replacing those of the same feeds, and writes `feeds.json`. */
+/** Adds states to `feeds.json`, replacing those of the same feeds. */
 export async function writeFeedStates(
   root: Pick<Root, 'path' | 'check'>,
   changed: readonly FeedState[],
-  known?: StatesByName,
 ): Promise<void> {
-  const states = known ?? (await readFeedStates(root.path));
+  const states = await readFeedStates(root.path);
   for (const state of changed) states.set(state.name, state);
   const feeds = [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   root.check();
   const path = join(root.path, layout.feeds);
   const text = `${JSON.stringify({ manifest_version: MANIFEST_VERSION, feeds }, null, 1)}\n`;
   await writing(path, () => replaceFile(path, text));
-}
-
-/** Deletes `feeds.json`. */
-async function removeFeedStates(root: Root): Promise<void> {
-  root.check();
-  await fs.rm(join(root.path, layout.feeds), { force: true });
 }
 
 /** State of a feed after a poll; a failure keeps the last success. */

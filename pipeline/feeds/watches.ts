@@ -153,8 +153,7 @@ const Text = z.object({ productText: z.string().max(200_000) });
 
 /**
  * Texts of a product type that were issued within a day and whose first lines match. A text never changes under its id and is
- * fetched once; one that the server does not deliver does not hold up the others. The list is confirmed with the last of its texts,
- * at once where it has no new ones: until then it is fetched again.
+ * fetched once; one that the server does not deliver does not hold up the others. The list is fetched again until it has no new texts.
  */
 async function fetchTexts(
   web: Web,
@@ -192,14 +191,7 @@ async function fetchTexts(
     }
   }
   const failures = [...broken, ...undelivered];
-  if (failures.length > 0) return { files, failures };
-  const last = files.pop();
-  const confirm = () => {
-    last?.confirm();
-    list.confirm();
-  };
-  if (last === undefined) confirm();
-  else files.push({ ...last, confirm });
+  if (files.length + failures.length === 0) list.confirm();
   return { files, failures };
 }
 

@@ -42,9 +42,7 @@ export function climatologyRows(
       annual_giant: atLeastOnce(yearly[GIANT][cell]),
       annual_score,
       risk_tier: riskTier(annual_score),
-      peak_month: peakMonth(
-        MONTHS.map((_, month) => ({ severe: rates[SEVERE][month][cell], any: rates[ANY][month][cell] })),
-      ),
+      peak_month: peakMonth(rates, cell),
       prior_share: prior_share[cell],
       ...facts,
       ...monthly('any', (month) => atLeastOnce(bounded[ANY][month][cell])),
@@ -89,11 +87,10 @@ function atLeastOnce(rate: number): number {
 }
 
 /** Month, 1 to 12, with the largest rate of severe hail; of equal ones that with more hail of any size, then the first. */
-function peakMonth(months: readonly { readonly severe: number; readonly any: number }[]): number {
-  const order = [...months.keys()].sort(
-    (a, b) => months[b].severe - months[a].severe || months[b].any - months[a].any || a - b,
-  );
-  return order[0] + 1;
+function peakMonth(rates: HailRates['rates'], cell: number): number {
+  const more = (k: number, a: number, b: number) => rates[k][b][cell] - rates[k][a][cell];
+  const [first] = [...MONTHS.keys()].sort((a, b) => more(SEVERE, a, b) || more(ANY, a, b) || a - b);
+  return first + 1;
 }
 
 /** Scores 0 to 100: weighted percentile ranks of the rates of every class. */
@@ -107,18 +104,11 @@ function scores(rates: readonly Float64Array[]): Uint8Array {
 /** Percentile rank of each value among all of them, 0..1; equal values share the middle of their ranks. */
 export function percentileRanks(values: Float64Array): Float64Array {
   const sorted = values.toSorted();
-  return values.map(
-    (value) => (countBelow(sorted, value, false) + countBelow(sorted, value, true)) / 2 / sorted.length,
-  );
-}
-
-/** Number of ascending values below `value`; with `orEqual` those equal to it count too. */
-function countBelow(sorted: Float64Array, value: number, orEqual: boolean): number {
-  let [from, to] = [0, sorted.length];
-  while (from < to) {
-    const middle = (from + to) >> 1;
-    if (sorted[middle] < value || (orEqual && sorted[middle] === value)) from = middle + 1;
-    else to = middle;
+  const first = new Map<number, number>();
+  const end = new Map<number, number>();
+  for (const [rank, value] of sorted.entries()) {
+    if (!first.has(value)) first.set(value, rank);
+    end.set(value, rank + 1);
   }
-  return from;
+  return values.map((value) => ((first.get(value) ?? 0) + (end.get(value) ?? 0)) / 2 / sorted.length);
 }

@@ -3,14 +3,13 @@ import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.ts';
-import { addDays } from '../../schemas/time.ts';
+import { addDays, monthOf } from '../../schemas/time.ts';
 import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';
 import { readInputVersions, readOutdated } from '../publish/inputs.ts';
 import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
-
 import { climatologyRows } from './climatology-rows.ts';
 import { countHail } from './hail-counts.ts';
 import { datesToCount, type HailDates, observedShare, readHail, yearsOfData } from './hail-dates.ts';
@@ -73,19 +72,18 @@ function isDue({ provenance, heads, last_date }: HailDates, published: Published
 /** Publishes the climatology of the storm dates in place of the previous one. */
 export async function publishClimatology(
   root: Root,
-  dates: HailDates,
+  { provenance, heads, first_date, last_date }: HailDates,
   now_ms: number,
   log: Log,
 ): Promise<ClimatologyReport> {
   const started = performance.now();
   const made_from = await readInputVersions(root.path, 'climatology');
-  const { provenance, heads, first_date, last_date } = dates;
   const grid = conusCells();
   const available = availableCells(grid.cells, WSR88D, await readBlockage(root.engine, root.path));
   const counts = countHail(grid, available);
   for (const head of heads) counts.observe({ day_of_year: dayOfYear(head.partition), share: observedShare(head) });
   let [data_as_of, event_days, done] = [0, 0, 0];
-  const months = new Set(heads.map(({ partition }) => partition.slice(0, 7))).size;
+  const months = new Set(heads.map(({ partition }) => monthOf(partition))).size;
   for await (const { maxima, committed_ms } of readHail(root, heads)) {
     data_as_of = Math.max(data_as_of, committed_ms);
     for (const { storm_date, cell_row, cell_col, mm } of maxima) {
@@ -98,29 +96,12 @@ export async function publishClimatology(
     done += 1;
     log.progress('months', done, months);
   }
-  const facts = {
-    years_of_data: yearsOfData(heads),
-    storm_dates: heads.length,
-    first_date,
-    last_date,
-    data_as_of,
-    data_source: provenance,
-  };
+  const dates = { years_of_data: yearsOfData(heads), storm_dates: heads.length, first_date, last_date };
+  const facts = { ...dates, data_as_of, data_source: provenance };
   const rows = climatologyRows(grid, hailRates(grid, counts, available), facts);
   const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
   const { files, changed } = await root.publishUndated('static', [segment], now_ms);
-  const file = files[0] as PublishedFile;
-  return {
-    source: provenance,
-    storm_dates: facts.storm_dates,
-    first_date,
-    last_date,
-    years_of_data: facts.years_of_data,
-    event_days,
-    cells: rows.length,
-    path: file.path,
-    bytes: file.bytes,
-    changed,
-    seconds: Math.round((performance.now() - started) / 100) / 10,
-  };
+  const { path, bytes } = files[0] as PublishedFile;
+  const seconds = Math.round((performance.now() - started) / 100) / 10;
+  return { source: provenance, ...dates, event_days, cells: rows.length, path, bytes, changed, seconds };
 }

@@ -33,14 +33,15 @@ export function dayProbabilityPct(month_probability: number, days_in_month: numb
 }
 
 /** Probability of severe hail within 40 km, 0 to 1, in the hour that ends at `valid_time`, from that of the month. */
-export function hourProbability(
-  month_probability: number,
-  days_in_month: number,
-  valid_time: number,
-  lon: number,
-): number {
+export function hourProbability(month_probability: number, valid_time: number, lon: number): number {
   const utc_hour = new Date(valid_time - MS_PER_HOUR).getUTCHours();
-  return 1 - Math.exp(-severeDays(month_probability, days_in_month) * diurnalShare(utc_hour, lon));
+  return 1 - Math.exp(-severeDays(month_probability, daysInMonth(valid_time)) * diurnalShare(utc_hour, lon));
+}
+
+/** Days of the UTC month of an instant. */
+export function daysInMonth(time_ms: number): number {
+  const time = new Date(time_ms);
+  return new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate();
 }
 
 /** UTC hour at which a day of the outlook begins. */

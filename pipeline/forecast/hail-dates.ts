@@ -56,25 +56,22 @@ export function yearsOfData(heads: readonly DateHead[]): number {
 }
 
 /** The largest MESH of a storm date within 10 km of the centre of a geohash4 cell, by row and column of the grid. */
-export interface CellMaximum {
+interface CellMaximum {
   readonly storm_date: string;
   readonly cell_row: number;
   readonly cell_col: number;
   readonly mm: number;
 }
 
-/** Maxima of the dates of one month, and the commit time of the newest of their manifests. */
-export interface MonthOfHail {
-  readonly maxima: readonly CellMaximum[];
-  readonly committed_ms: number;
-}
-
-/** Maxima of dates from their published tables, a month at a time so that memory does not grow with the years. */
-export async function* readHail(
-  root: Pick<Root, 'engine' | 'path'>,
-  heads: readonly DateHead[],
-): AsyncGenerator<MonthOfHail> {
-  await loadReaches(root.engine);
+/**
+ * Maxima of dates from their published tables, a month at a time so that memory does not grow with the years, with the commit time
+ * of the newest manifest of the month.
+ */
+export async function* readHail(root: Pick<Root, 'engine' | 'path'>, heads: readonly DateHead[]) {
+  const reaches = cellReaches().map(({ row, cell_row, reach_deg }) => `(${row}, ${cell_row}, ${reach_deg})`);
+  await root.engine.connection.run(
+    `CREATE OR REPLACE TEMP TABLE ${REACHES} AS SELECT * FROM (VALUES ${reaches.join(', ')}) AS reach(pixel_row, cell_row, reach_deg)`,
+  );
   for (const month of Map.groupBy(heads, ({ partition }) => monthOf(partition)).values()) {
     const paths: string[] = [];
     let committed_ms = 0;
@@ -90,13 +87,6 @@ export async function* readHail(
 }
 
 const REACHES = 'climatology_reaches';
-
-async function loadReaches(engine: Engine): Promise<void> {
-  const rows = cellReaches().map(({ row, cell_row, reach_deg }) => `(${row}, ${cell_row}, ${reach_deg})`);
-  await engine.connection.run(
-    `CREATE OR REPLACE TEMP TABLE ${REACHES} AS SELECT * FROM (VALUES ${rows.join(', ')}) AS reach(pixel_row, cell_row, reach_deg)`,
-  );
-}
 
 async function maximaOf(engine: Engine, paths: readonly string[]): Promise<CellMaximum[]> {
   const sql = `SELECT storm_date::VARCHAR AS storm_date, cell_row, ${CELL_COL_SQL} AS cell_col, max(max_mm) AS mm

@@ -69,7 +69,7 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   const smooth = smoother(grid, available);
   const classes = CLASS_MIN_MM.map((_, k) => {
     const smoothed = smooth(counts.days[k], counts.monthly[k]);
-    const posterior = posteriorRates(grid.cells, years, smoothed, (cell) => builtIn(cell, k));
+    const posterior = posteriorRates(grid.cells, years, smoothed, (cell) => priorRates(cell, k));
     scaleToTotal(posterior.rates, years, available, counts.days[k]);
     return { ...smoothed, ...posterior };
   });
@@ -82,19 +82,13 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   return { rates, prior_share: classes[ANY].prior_share };
 }
 
-/** Built-in days with hail of a class in each month at a place: any, severe or significant. */
+/** Built-in days with hail of a class in each month at a place. */
 export function priorRates(place: Position, hail_class: number): number[] {
   const { lat, lon } = place;
   const distance2 = ((lat - PLAINS.lat) / PLAINS_LAT_SD_DEG) ** 2 + ((lon - PLAINS.lon) / PLAINS_LON_SD_DEG) ** 2;
   const days = ELSEWHERE_DAYS + (PLAINS_DAYS - ELSEWHERE_DAYS) * Math.exp(-distance2 / 2);
-  const share = CLASS_SHARES[hail_class];
-  if (share === undefined)
-    throw new RangeError(`class of hail is ${hail_class}, expected 0 to ${CLASS_SHARES.length - 1}`);
-  return hailSeason(place).map((month) => days * share * month);
-}
-
-function builtIn(cell: RiskCell, k: number): number[] {
-  return k === GIANT ? priorRates(cell, SIGNIFICANT).map((rate) => GIANT_SHARE * rate) : priorRates(cell, k);
+  const [share, tail] = hail_class === GIANT ? [CLASS_SHARES[SIGNIFICANT], GIANT_SHARE] : [CLASS_SHARES[hail_class], 1];
+  return hailSeason(place).map((month) => tail * (days * share * month));
 }
 
 /** Function that smooths the counts of a class. Kernels and weights are computed once for all classes. */

@@ -114,22 +114,20 @@ export function parseIndex(text: string, subject: string, run_time: number): Ind
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) throw new BadInput('sources', subject, 'index without a line, expected one for each field');
   const run = scanId(run_time).replace('T', '').slice(0, 10);
-  const entries = lines.map((line, k) => {
-    const [, offset = '', date, name = '', level = ''] = LINE.exec(line.trim()) ?? [];
-    const found = line.trim().slice(0, 60);
-    if (date === undefined)
-      throw new BadInput('sources', subject, `line ${k + 1} is '${found}', expected number:offset:d=date:name:level:`);
-    if (date !== run) throw new BadInput('sources', subject, `line ${k + 1} is of run ${date}, expected ${run}`);
-    return { offset: Number(offset), name, level };
-  });
-  for (const [k, { offset }] of entries.entries()) {
-    const least = entries[k - 1]?.offset ?? 0;
-    if (offset < least)
-      throw new BadInput('sources', subject, `line ${k + 1} begins at ${offset}, expected at least ${least}`);
+  const entries: Omit<IndexEntry, 'end'>[] = [];
+  for (const [k, line] of lines.entries()) {
+    const [, digits, date, name = '', level = ''] = LINE.exec(line.trim()) ?? [];
+    const bad = (found: string) => new BadInput('sources', subject, `line ${k + 1} ${found}`);
+    if (date === undefined) throw bad(`is '${line.trim().slice(0, 60)}', expected number:offset:d=date:name:level:`);
+    if (date !== run) throw bad(`is of run ${date}, expected ${run}`);
+    const least = entries.at(-1)?.offset ?? 0;
+    if (Number(digits) < least) throw bad(`begins at ${digits}, expected at least ${least}`);
+    entries.push({ offset: Number(digits), name, level });
   }
-  const offsets = [...new Set(entries.map(({ offset }) => offset))];
-  const next = new Map(offsets.map((offset, k) => [offset, offsets[k + 1] ?? null]));
-  return entries.map((entry) => ({ ...entry, end: next.get(entry.offset) ?? null }));
+  return entries.map((entry) => ({
+    ...entry,
+    end: entries.find(({ offset }) => offset > entry.offset)?.offset ?? null,
+  }));
 }
 
 /** A field by its name, on the first of these levels that an index lists. */

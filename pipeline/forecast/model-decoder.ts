@@ -26,15 +26,14 @@ interface DecodedHour {
 export type ModelDecoder = ReturnType<typeof openModelDecoder>;
 
 /**
- * Starts a thread that decodes model hours, one after the other. `decode` throws BadInput for files that cannot be used, and an
+ * Starts a thread that decodes model hours, one after the other. `run` throws BadInput for files that cannot be used, and an
  * error when the thread has died or has not answered within `allowed_ms`.
  */
 export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS) {
-  const { run, close } = startWorkers<DecodeRequest, DecodedHour>(import.meta.url, {
+  return startWorkers<DecodeRequest, DecodedHour>(import.meta.url, {
     name: 'thread that decodes model hours',
     limit: { ms: allowed_ms, reason: `no model hour decoded within ${allowed_ms} ms` },
   });
-  return { decode: run, close };
 }
 
 /** An hour of a run decoded from its files, or the reason why they cannot be used. */
@@ -46,7 +45,7 @@ export async function decodeHour(
 ): Promise<CellHour | BadInput> {
   try {
     const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
-    const { hour, set_aside } = await decoder.decode({ files, claim });
+    const { hour, set_aside } = await decoder.run({ files, claim });
     for (const { item, reason } of set_aside) log.warn('Model:Field:Rejected', { file: item, reason });
     return hour;
   } catch (error) {

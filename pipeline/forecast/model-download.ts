@@ -1,14 +1,6 @@
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../grib2/index.ts';
 import type { ModelFile } from '../read/model-hour.ts';
-import {
-  fetchBytes,
-  fetchOnce,
-  type HttpAnswer,
-  type HttpOptions,
-  Transient,
-  Unavailable,
-  withRetries,
-} from '../sources/http.ts';
+import { fetchBytes, fetchOnce, type HttpOptions, Transient, Unavailable, withRetries } from '../sources/http.ts';
 import { inParallel } from '../sources/parallel.ts';
 import {
   type ByteRange,
@@ -47,65 +39,55 @@ const OPEN_RANGE_BYTES = 8 * 2 ** 20;
 export async function fetchModelHour(hour: ModelHourName, server: ModelServer): Promise<ModelFile[] | 'absent'> {
   const files: ModelFile[] = [];
   for (const key of modelKeys(hour)) {
-    const bytes = await fetchSubset(`${server.base_url}/${key}`, hour.run_time, server);
-    if (bytes === null) return 'absent';
-    files.push({ subject: key, bytes });
+    const url = `${server.base_url}/${key}`;
+    const ranges = await fetchIndex(`${url}.idx`, hour.run_time, server);
+    if (ranges === null) return 'absent';
+    files.push({
+      subject: key,
+      bytes: await withRetries(() => fetchRanges(url, ranges, server), server.network ?? {}),
+    });
   }
   return files;
 }
 
-/** The messages of a file that hold our fields; null while its index is missing. */
-async function fetchSubset(url: string, run_time: number, server: ModelServer): Promise<Buffer | null> {
-  const { network = {} } = server;
-  const index_url = `${url}.idx`;
-  const index = await fetchIndex(index_url, server);
-  if (index === null) return null;
-  const ranges = selectRanges(parseIndex(index, index_url, run_time), HAIL_FIELDS);
-  if (ranges.length === 0) throw new Unavailable(index_url, 'index lists none of our fields');
+/** Ranges of the messages that hold our fields; null while the server does not have the index. */
+async function fetchIndex(url: string, run_time: number, server: ModelServer): Promise<ByteRange[] | null> {
+  const request = { headers: { 'user-agent': server.user_agent }, statuses: [404], max_bytes: MAX_INDEX_BYTES };
+  const answer = await fetchBytes(url, { ...request, allowed_ms: INDEX_ALLOWED_MS }, server.network);
+  if (answer.status === 404) return null;
+  const ranges = selectRanges(parseIndex(answer.bytes.toString('utf8'), url, run_time), HAIL_FIELDS);
+  if (ranges.length === 0) throw new Unavailable(url, 'index lists none of our fields');
   const bytes_known = ranges.reduce((sum, { start, end }) => sum + (end === null ? 0 : end - start), 0);
   if (bytes_known > MAX_SUBSET_BYTES)
-    throw new Unavailable(index_url, `our fields have ${bytes_known} bytes, expected at most ${MAX_SUBSET_BYTES}`);
-  return withRetries(() => fetchRanges(url, ranges, server), network);
-}
-
-/** Text of an index; null while the server does not have it. */
-async function fetchIndex(url: string, { user_agent, network }: ModelServer): Promise<string | null> {
-  const bounds = { max_bytes: MAX_INDEX_BYTES, allowed_ms: INDEX_ALLOWED_MS };
-  const answer = await fetchBytes(url, { headers: { 'user-agent': user_agent }, statuses: [404], ...bounds }, network);
-  return answer.status === 404 ? null : answer.bytes.toString('utf8');
+    throw new Unavailable(url, `our fields have ${bytes_known} bytes, expected at most ${MAX_SUBSET_BYTES}`);
+  return ranges;
 }
 
 /** The bytes of all ranges, concatenated. The answer to the first range has the version that the others must have. */
 async function fetchRanges(url: string, ranges: readonly ByteRange[], server: ModelServer): Promise<Buffer> {
   const [first, ...others] = ranges;
-  const start = await fetchRange(url, first, null, server);
+  const { bytes, etag } = await fetchRange(url, first, null, server);
   const rest = await inParallel(others, RANGES_AT_ONCE, async (range) => {
-    const answer = await fetchRange(url, range, start.etag, server);
-    if (answer.etag !== start.etag) throw new Transient(url, 'file changed between two byte ranges');
+    const answer = await fetchRange(url, range, etag, server);
+    if (answer.etag !== etag) throw new Transient(url, 'file changed between two byte ranges');
     return answer.bytes;
   });
-  const bytes = Buffer.concat([start.bytes, ...rest]);
-  refuseBroken(url, bytes);
-  return bytes;
-}
-
-interface RangeAnswer {
-  readonly bytes: Buffer;
-  readonly etag: string | null;
+  const all = Buffer.concat([bytes, ...rest]);
+  refuseBroken(url, all);
+  return all;
 }
 
 async function fetchRange(
   url: string,
-  range: ByteRange,
+  { start, end }: ByteRange,
   etag: string | null,
   { user_agent, network = {} }: ModelServer,
-): Promise<RangeAnswer> {
-  const { start, end } = range;
-  const headers: Record<string, string> = {
+): Promise<{ readonly bytes: Buffer; readonly etag: string | null }> {
+  const headers = {
     'user-agent': user_agent,
     range: `bytes=${start}-${end === null ? '' : end - 1}`,
+    ...(etag === null || etag.startsWith('W/') ? {} : { 'if-match': etag }),
   };
-  if (etag !== null && !etag.startsWith('W/')) headers['if-match'] = etag;
   const expected_bytes = end === null ? OPEN_RANGE_BYTES : end - start;
   const allowed_ms = RANGE_ALLOWED_MS + Math.ceil((1000 * expected_bytes) / SLOWEST_BYTES_PER_S);
   const request = { headers, statuses: [206, 412, 416], max_bytes: MAX_SUBSET_BYTES, allowed_ms };
@@ -115,26 +97,17 @@ async function fetchRange(
   if (answer.status === 412) throw new Transient(url, 'file changed between two byte ranges');
   if (answer.status === 416)
     throw new Unavailable(url, `file ends before byte ${start}, expected what its index lists`);
-  const length = lengthOf(url, answer, range);
+  const found = answer.headers['content-range'] ?? '';
+  const [, from, to, total] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(found) ?? [];
+  const last = end === null ? Number(total) - 1 : end - 1;
+  if (Number(from) !== start || Number(to) !== last) {
+    const expected = `bytes ${start}-${end === null ? '' : last}`;
+    throw new Transient(url, `server answers 206 with range '${found}', expected '${expected}'`);
+  }
+  const length = last - start + 1;
   if (answer.bytes.length !== length)
     throw new Transient(url, `${answer.bytes.length} bytes arrived, expected ${length}`);
   return { bytes: answer.bytes, etag: answer.headers.etag ?? null };
-}
-
-/** Length of the part that an answer announces. Throws when it is another part than requested. */
-function lengthOf(url: string, { headers }: HttpAnswer, { start, end }: ByteRange): number {
-  const found = headers['content-range'] ?? '';
-  const [, from = '', to = '', total = ''] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(found) ?? [];
-  const last = end === null ? Number(total) - 1 : end - 1;
-  if (from === '' || Number(from) !== start || Number(to) !== last)
-    throw new Transient(
-      url,
-      `server answers 206 with range '${found}', expected 'bytes ${start}-${end === null ? '' : last}'`,
-    );
-  const length = last - start + 1;
-  if (length > MAX_SUBSET_BYTES)
-    throw new Unavailable(url, `last message has ${length} bytes, expected at most ${MAX_SUBSET_BYTES}`);
-  return length;
 }
 
 /** Throws unless the bytes are whole GRIB2 messages without a gap. */

@@ -1,10 +1,10 @@
 import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
-import { BadInput, PipelineError } from '../error.ts';
+import { BadInput } from '../error.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
 import type { Log } from '../log.ts';
 import { Unavailable } from '../sources/http.ts';
-import { horizonHours, type ModelHourName, oldestRunHours, usefulRuns } from './model-bucket.ts';
+import { horizonHours, oldestRunHours, usefulRuns } from './model-bucket.ts';
 import type { CellHour } from './model-cells.ts';
 import { decodeHour, type ModelDecoder, openModelDecoder } from './model-decoder.ts';
 import { fetchModelHour, type ModelServer } from './model-download.ts';
@@ -19,8 +19,9 @@ export function modelFeedName(model: ForecastModel): FeedIdentity {
   return { name: model, collection: 'forecast', every_s: EVERY_S };
 }
 
-/** State of a feed between two polls. */
+/** What a feed keeps between two polls. */
 interface State {
+  readonly model: ForecastModel;
   /** Decoded hours by name; a new run is blended with those before it. */
   readonly hours: Map<string, CellHour>;
   /** Hours that were fetched and cannot be decoded, by name. They are not fetched again. */
@@ -34,24 +35,17 @@ interface State {
  * forecast uses them: neither a new run nor a restart fetches them again.
  */
 export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: string, log: Log): Feed {
-  let state: State | null = null;
+  let opened: State | null = null;
   return {
     ...modelFeedName(model),
     poll: async (now_ms) => {
-      state ??= await openState(model, dataRoot, log);
-      const opened = state;
-      const { hours, rejected } = opened;
+      opened ??= await openState(model, dataRoot, log);
+      const state = opened;
       const runs = usefulRuns(now_ms, model);
-      prune(opened, runs, now_ms);
-      const failures: string[] = [];
-      const decoder = openModelDecoder();
-      try {
-        await fetchRuns({ model, state: opened, server, decoder, log, failures }, runs, now_ms);
-      } finally {
-        await decoder.close();
-      }
-      const usable = [...hours.values()];
-      for (const { reason, run_time, valid_time } of rejected.values())
+      prune(state, runs, now_ms);
+      const failures = await fetchRuns(state, server, runs, now_ms, log);
+      const usable = [...state.hours.values()];
+      for (const { reason, run_time, valid_time } of state.rejected.values())
         if (!usable.some((hour) => hour.valid_time === valid_time && hour.run_time > run_time)) failures.push(reason);
       if (usable.length === 0) {
         const missing = `has no hour of the ${model} runs since ${timestamp(runs[2])}`;
@@ -65,14 +59,12 @@ export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: s
         publish: async (root) => {
           const changed = await publishModelHours(root, model, usable, now_ms, log);
           const reach_ms = reachOf(usable);
-          const longest_ms = Math.max(opened.longest_reach_ms, reach_ms);
-          opened.longest_reach_ms = longest_ms;
-          const shortened =
-            longest_ms > Math.max(reach_ms, now_ms)
-              ? `reaches to ${timestamp(reach_ms)}, and reached to ${timestamp(longest_ms)} before`
-              : null;
+          const longest_ms = Math.max(state.longest_reach_ms, reach_ms);
+          state.longest_reach_ms = longest_ms;
+          if (longest_ms > Math.max(reach_ms, now_ms))
+            failures.push(`reaches to ${timestamp(reach_ms)}, and reached to ${timestamp(longest_ms)} before`);
           // Usable hours are published in any case; the feed counts as read when nothing was missing.
-          return { failure: failures[0] ?? shortened, files: [], changed };
+          return { failure: failures[0] ?? null, files: [], changed };
         },
       };
     },
@@ -84,7 +76,7 @@ async function openState(model: ForecastModel, dataRoot: string, log: Log): Prom
   const stored = await readModelHours(dataRoot, log);
   const hours = stored?.model === model ? stored.hours.filter(({ simulated }) => !simulated) : [];
   const byName = new Map(hours.map((hour) => [hourName(model, hour), hour]));
-  return { hours: byName, rejected: new Map(), longest_reach_ms: reachOf(hours) };
+  return { model, hours: byName, rejected: new Map(), longest_reach_ms: reachOf(hours) };
 }
 
 /** Latest valid time of some hours; minus infinity without any. */
@@ -100,30 +92,39 @@ function prune({ hours, rejected }: State, runs: readonly number[], now_ms: numb
   for (const known of [hours, rejected]) for (const [name, hour] of known) if (isOver(hour)) known.delete(name);
 }
 
-interface Fetching {
-  readonly model: ForecastModel;
-  readonly state: State;
+/**
+ * Fetches the missing hours of the runs, newest run first; not those that a newer complete run has. After a start that is every
+ * hour of the newest complete run and of newer ones that are still coming out. Returns why hours are missing.
+ */
+async function fetchRuns(
+  state: State,
+  server: ModelServer,
+  runs: readonly number[],
+  now_ms: number,
+  log: Log,
+): Promise<string[]> {
+  const failures: string[] = [];
+  const decoder = openModelDecoder();
+  try {
+    let from_ms = now_ms - MS_PER_HOUR;
+    for (const run_time of runs) {
+      if (run_time + horizonHours(run_time) * MS_PER_HOUR <= from_ms) continue;
+      const outcome = await fetchRun({ ...state, server, decoder, log, failures }, run_time, from_ms);
+      if (outcome === 'failed' && state.hours.size > 0) break;
+      // The last hour of this run is fetched of the next run too: each hour uses the storms of its neighbours.
+      if (outcome === 'whole') from_ms = Math.max(from_ms, reachOf([...state.hours.values()]));
+    }
+  } finally {
+    await decoder.close();
+  }
+  return failures;
+}
+
+interface Fetching extends State {
   readonly server: ModelServer;
   readonly decoder: ModelDecoder;
   readonly log: Log;
-  /** Reasons why hours are missing, the most important first. */
   readonly failures: string[];
-}
-
-/**
- * Fetches the missing hours of the runs, newest run first; not those that a newer complete run has. After a start that is every
- * hour of the newest complete run and of newer ones that are still coming out.
- */
-async function fetchRuns(fetching: Fetching, runs: readonly number[], now_ms: number): Promise<void> {
-  const { hours } = fetching.state;
-  let from_ms = now_ms - MS_PER_HOUR;
-  for (const run_time of runs) {
-    if (run_time + horizonHours(run_time) * MS_PER_HOUR <= from_ms) continue;
-    const outcome = await fetchRun(fetching, run_time, from_ms);
-    if (outcome === 'failed' && hours.size > 0) return;
-    // The last hour of this run is fetched of the next run too: each hour uses the storms of its neighbours.
-    if (outcome === 'whole') from_ms = Math.max(from_ms, reachOf([...hours.values()]));
-  }
 }
 
 /**
@@ -131,7 +132,7 @@ async function fetchRuns(fetching: Fetching, runs: readonly number[], now_ms: nu
  * cut off by a failing server; then the missing hours are left to the next poll. An unusable hour does not affect the others.
  */
 async function fetchRun(
-  { model, state: { hours, rejected }, server, decoder, log, failures }: Fetching,
+  { model, hours, rejected, server, decoder, log, failures }: Fetching,
   run_time: number,
   from_ms: number,
 ): Promise<'whole' | 'coming' | 'failed'> {
@@ -139,26 +140,17 @@ async function fetchRun(
     const valid_time = run_time + lead_h * MS_PER_HOUR;
     const name = hourName(model, { run_time, valid_time });
     if (valid_time < from_ms || hours.has(name) || rejected.has(name)) continue;
-    const files = await fetchHour({ model, run_time, lead_h }, server);
-    if (files === 'absent') return 'coming';
-    if (files instanceof PipelineError) {
-      failures.push(files.message);
-      if (files instanceof Unavailable) return 'failed';
-      continue;
+    try {
+      const files = await fetchModelHour({ model, run_time, lead_h }, server);
+      if (files === 'absent') return 'coming';
+      const hour = await decodeHour(decoder, files, { model, run_time, lead_h }, log);
+      if (hour instanceof BadInput) rejected.set(name, { reason: hour.message, run_time, valid_time });
+      else hours.set(name, hour);
+    } catch (error) {
+      if (!(error instanceof Unavailable || error instanceof BadInput)) throw error;
+      failures.push(error.message);
+      if (error instanceof Unavailable) return 'failed';
     }
-    const hour = await decodeHour(decoder, files, { model, run_time, lead_h }, log);
-    if (hour instanceof BadInput) rejected.set(name, { reason: hour.message, run_time, valid_time });
-    else hours.set(name, hour);
   }
   return 'whole';
-}
-
-/** The files of an hour, or the reason why the server does not deliver them. */
-async function fetchHour(name: ModelHourName, server: ModelServer) {
-  try {
-    return await fetchModelHour(name, server);
-  } catch (error) {
-    if (error instanceof Unavailable || error instanceof BadInput) return error;
-    throw error;
-  }
 }

@@ -5,9 +5,9 @@ import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { type Forecast, OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import type { DayHours } from '../publish/verify-hours.ts';
-import { type BlendedDay, blendDay, usedSources } from './blend.ts';
+import { blendDay, usedSources } from './blend.ts';
 import { coherentHours, publishedHour } from './coherence.ts';
-import { dayProbabilityPct, hourlyDisaggregation } from './diurnal-climatology.ts';
+import { dayProbabilityPct, daysInMonth, hourlyDisaggregation } from './diurnal-climatology.ts';
 import { forecastRow, type HourColumns, modelProbability } from './hourly.ts';
 import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
@@ -55,21 +55,21 @@ export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput):
   const days = Array.from({ length: OUTLOOK_DAYS }, (_, k): Day => {
     const date = addDays(first_date, k);
     const hours_over = k === 0 ? Math.floor((now_ms - start) / MS_PER_HOUR) : 0;
-    return { day: k + 1, date, spc: spcDay(spc, date), hours_ahead: DAY_HOURS - hours_over, ...calendarOf(date) };
+    const [month, days_in_month] = [Number(date.slice(5, 7)), daysInMonth(Date.parse(date))];
+    return { day: k + 1, date, spc: spcDay(spc, date), hours_ahead: DAY_HOURS - hours_over, month, days_in_month };
   });
   const model = combineProvenances(hours.map(({ facts }) => facts.data_source));
   return (k) => {
     const cell = CONUS_CELLS[k];
-    const isForecast = isInOutlookDomain(cell);
+    const has_spc = isInOutlookDomain(cell);
     const strips = days.map(() => new Array<number | null>(DAY_HOURS).fill(null));
     for (const [index, hour] of hours.entries()) {
       const place = places[index];
       if (place !== null) strips[place.day][place.hour] = modelProbability(hour, k);
     }
-    const made = days.map((day, index) => {
-      const of = isForecast ? day : { ...day, spc: null };
-      return dayOf(cell, of, strips[index], { model, climatology });
-    });
+    const made = days.map((day, index) =>
+      dayOf(cell, has_spc ? day : { ...day, spc: null }, strips[index], model, climatology),
+    );
     return {
       days: made.flatMap(({ row }) => (row === null ? [] : [row])),
       hours: hours.flatMap((hour, index) => {
@@ -99,19 +99,14 @@ interface Day {
   readonly spc: SpcDay | null;
 }
 
-/** Month of a date, and its number of days. */
-function calendarOf(date: string): { month: number; days_in_month: number } {
-  const [year, month] = date.split('-').map(Number);
-  return { month, days_in_month: new Date(Date.UTC(year, month, 0)).getUTCDate() };
-}
-
-interface Others {
-  readonly model: MixedProvenance | null;
-  readonly climatology: Climatology | null;
-}
-
-/** The row of a day and its published hours, from the hours of the model. */
-function dayOf(cell: Geohash4Cell, of: Day, hours: DayHours, { model, climatology }: Others) {
+/** The row of a day and its published hours, from the hours of the model, whose provenance is `model`. */
+function dayOf(
+  cell: Geohash4Cell,
+  of: Day,
+  hours: DayHours,
+  model: MixedProvenance | null,
+  climatology: Climatology | null,
+) {
   const { day, date } = of;
   const monthly = climatology?.monthly(cell, of.month) ?? null;
   const climo_pct = monthly === null ? null : tenths(dayProbabilityPct(monthly, of.days_in_month));
@@ -141,7 +136,10 @@ function dayOf(cell: Geohash4Cell, of: Day, hours: DayHours, { model, climatolog
     geohash4,
     lat,
     lon,
-    ...fieldsOf(blended),
+    hail_probability_pct: blended.probability_pct,
+    confidence_score: blended.confidence_score,
+    confidence_state: blended.confidence_state,
+    primary_source: blended.primary_source,
     spc_pct: used.includes('spc') ? components.spc : null,
     hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
     climo_pct,
@@ -149,10 +147,6 @@ function dayOf(cell: Geohash4Cell, of: Day, hours: DayHours, { model, climatolog
     data_source: combineProvenances(known) ?? 'mixed',
   };
   return { row, hours: published };
-}
-
-function fieldsOf({ probability_pct, ...confidence }: BlendedDay) {
-  return { hail_probability_pct: probability_pct, ...confidence };
 }
 
 /** Hourly percentages as text. With four decimals the product of 24 complements is within .003 % of the day's. */

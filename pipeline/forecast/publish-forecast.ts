@@ -1,5 +1,5 @@
 import { type CollectionName, WHOLE_COLLECTION } from '../../schemas/collections.ts';
-import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
+import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
 import { combineProvenances, type Provenance } from '../../schemas/provenance.ts';
 import { MONTHS } from '../../schemas/risk.ts';
@@ -14,9 +14,8 @@ import { readInputVersions } from '../publish/inputs.ts';
 import { publishedPaths } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
-import type { UndatedPart } from '../publish/undated.ts';
 import { hourProbability } from './diurnal-climatology.ts';
-import { type HourlyClimatology, hourlyForecast } from './hourly.ts';
+import { hourlyForecast } from './hourly.ts';
 import type { CellHour } from './model-cells.ts';
 import { readModelHours, writeModelHours } from './model-hours.ts';
 import { type Climatology, firstOutlookDate, outlookMaker } from './outlook.ts';
@@ -40,12 +39,7 @@ export async function publishModelHours(
   if (new Set(hours.map(({ simulated }) => simulated)).size > 1)
     throw new PipelineError('forecast', model, 'observed and simulated runs together, expected one kind');
   await writeModelHours(root, model, hours);
-  return (await makeForecast(root, now_ms, log, true)) ?? [];
-}
-
-/** Publishes the forecast made again from its stored and published inputs. Returns as `makeForecast`. */
-export function publishForecast(root: Root, now_ms: number, log: Log): Promise<readonly CollectionName[] | null> {
-  return makeForecast(root, now_ms, log, false);
+  return (await publishForecast(root, now_ms, log, true)) ?? [];
 }
 
 /**
@@ -53,35 +47,38 @@ export function publishForecast(root: Root, now_ms: number, log: Log): Promise<r
  * the climatology, and publishes both in one commit: no reader finds days made from other hours. Returns the collections whose
  * rows changed; null without any input. `has_new_hours`: the hours are as new as the commit.
  */
-async function makeForecast(
+export async function publishForecast(
   root: Root,
   now_ms: number,
   log: Log,
-  has_new_hours: boolean,
+  has_new_hours = false,
 ): Promise<readonly CollectionName[] | null> {
   const made_from = await readInputVersions(root.path, 'outlook');
   const stored = await readModelHours(root.path, log);
   if (stored === null && Object.values(made_from).every((version) => version === 0)) return null;
-  const published = await readClimatology(root);
-  const hours =
-    stored === null
-      ? []
-      : [
-          ...hourlyForecast({
-            ...stored,
-            after: now_ms,
-            count: HOURS,
-            climatology: published && hourlyClimatology(published),
-          }),
-        ];
+  const climatology = await readClimatology(root);
+  const hourly =
+    climatology &&
+    ((cell: Geohash4Cell, valid_time: number) => {
+      const probability = climatology.monthly(cell, new Date(valid_time).getUTCMonth() + 1);
+      return probability === null ? null : hourProbability(probability, valid_time, cell.lon);
+    });
+  const request = { after: now_ms, count: HOURS, climatology: hourly };
+  const hours = stored === null ? [] : [...hourlyForecast({ ...stored, ...request })];
   const model: Provenance = stored?.hours.some(({ simulated }) => simulated) ? 'simulated' : 'observed';
   const spc = await readSpcOutlooks(root, now_ms);
-  const provenances = [
+  const provenance = combineProvenances([
     ...spc.map(({ data_source }) => data_source),
     ...(hours.length > 0 ? [model] : []),
-    ...(published === null ? [] : [published.provenance]),
-  ];
-  const rowsOf = outlookMaker({ now_ms, spc, hours, climatology: published });
+    ...(climatology === null ? [] : [climatology.provenance]),
+  ]);
+  const rowsOf = outlookMaker({ now_ms, spc, hours, climatology });
+  const whole = { segment: WHOLE_COLLECTION, provenance: provenance ?? 'observed', made_from };
+  if (stored === null && (made_from[forecast.name] ?? 0) === 0) {
+    const rows = CONUS_CELLS.keys().flatMap((k) => rowsOf(k).days);
+    const { changed } = await root.publishUndated('outlook', [{ ...whole, table: outlook, rows }], now_ms);
+    return changed ? ['outlook'] : [];
+  }
   // Both tables come from one pass over the cells: the days are kept while the hours, ten times as many, are staged.
   const days: Outlook[] = [];
   const hourRows = function* (): Generator<Forecast> {
@@ -91,28 +88,13 @@ async function makeForecast(
       yield* made.hours;
     }
   };
-  const hasHours = stored !== null || (made_from[forecast.name] ?? 0) > 0;
-  const hoursPart: UndatedPart = {
-    name: 'forecast',
-    brings_data: has_new_hours,
-    segments: [{ segment: WHOLE_COLLECTION, table: forecast, rows: hourRows(), provenance: model }],
-  };
-  const daysPart: UndatedPart = {
-    name: 'outlook',
-    brings_data: true,
-    segments: [
-      {
-        segment: WHOLE_COLLECTION,
-        table: outlook,
-        rows: hasHours ? days : CONUS_CELLS.keys().flatMap((k) => rowsOf(k).days),
-        provenance: combineProvenances(provenances) ?? 'observed',
-        made_from,
-      },
-    ],
-  };
-  const parts = hasHours ? [hoursPart, daysPart] : [daysPart];
+  const hourSegment = { segment: WHOLE_COLLECTION, table: forecast, rows: hourRows(), provenance: model };
+  const parts = [
+    { name: 'forecast', brings_data: has_new_hours, segments: [hourSegment] },
+    { name: 'outlook', brings_data: true, segments: [{ ...whole, table: outlook, rows: days }] },
+  ] as const;
   const outcomes = await root.publishTogether(parts, now_ms);
-  return parts.flatMap(({ name }, k) => (outcomes[k]?.changed === true ? [name as CollectionName] : []));
+  return parts.flatMap(({ name }, k) => (outcomes[k]?.changed === true ? [name] : []));
 }
 
 /** Outlooks of the Storm Prediction Center for the days of an outlook made now. */
@@ -135,16 +117,5 @@ async function readClimatology(root: Pick<Root, 'engine' | 'path'>): Promise<Cli
   return {
     monthly: ({ geohash4 }, month) => byCell.get(geohash4)?.[month - 1] ?? null,
     provenance: rows[0]?.data_source ?? 'observed',
-  };
-}
-
-/** Probabilities of single hours from those of the months. */
-function hourlyClimatology({ monthly }: Climatology): HourlyClimatology {
-  return (cell, valid_time) => {
-    const time = new Date(valid_time);
-    const probability = monthly(cell, time.getUTCMonth() + 1);
-    if (probability === null) return null;
-    const days_in_month = new Date(Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + 1, 0)).getUTCDate();
-    return hourProbability(probability, days_in_month, valid_time, cell.lon);
   };
 }

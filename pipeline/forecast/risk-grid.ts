@@ -2,26 +2,27 @@ import { type Antenna, detectionQuality } from '../../schemas/geo/beam.ts';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import { WGS84_A_KM, WGS84_E2_12_DIGITS } from '../../schemas/geo/constants.ts';
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
-import { geohash } from '../../schemas/geo/geohash.ts';
-import { GEOHASH4_LAT_DEG, GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
+import {
+  CONUS_CELL_COLS,
+  CONUS_CELL_ROWS,
+  CONUS_CELLS,
+  GEOHASH4_LAT_DEG,
+  GEOHASH4_LON_DEG,
+  type Geohash4Cell,
+} from '../../schemas/geo/geohash4.ts';
 import { LATTICE, rowLat } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
 import { RISK_RADIUS_KM } from '../../schemas/risk.ts';
 
-/** The 48 states lie in these rows and columns of geohash4 cells, counted from the south pole and from 180 W. */
-const ROWS = { first: Math.floor((24 + 90) / GEOHASH4_LAT_DEG), last: Math.floor((50 + 90) / GEOHASH4_LAT_DEG) };
-const COLS = { first: Math.floor((180 - 126) / GEOHASH4_LON_DEG), last: Math.floor((180 - 66) / GEOHASH4_LON_DEG) };
-
-/** One geohash4 cell: name, centre, row and column from the south-western corner of the grid. */
-export interface RiskCell extends Position {
-  readonly geohash4: string;
+/** One geohash4 cell, with its row and column from the south-western corner of the grid. */
+export interface RiskCell extends Geohash4Cell {
   readonly row: number;
   readonly col: number;
 }
 
-/** Cells on a grid of geohash4. */
+/** Some of the cells of `CONUS_CELLS`. */
 export interface RiskGrid {
   readonly cells: readonly RiskCell[];
   readonly rows: number;
@@ -30,33 +31,23 @@ export interface RiskGrid {
   readonly index: Int32Array;
 }
 
-/** Latitude of the centre of a row of the grid. */
-function centreLat(row: number): number {
-  return (ROWS.first + row + 0.5) * GEOHASH4_LAT_DEG - 90;
-}
-
-function centreLon(col: number): number {
-  return (COLS.first + col + 0.5) * GEOHASH4_LON_DEG - 180;
-}
-
 /**
  * Geohash4 cells that may contain a point of the 48 states. The domain reaches at least 11 km beyond the coast and nine points
  * of a cell are at most 20 km apart, so no cell with land is missing; along the coast some cells are all water.
  */
 export function conusCells(): RiskGrid {
-  const [rows, cols] = [ROWS.last - ROWS.first + 1, COLS.last - COLS.first + 1];
-  const index = new Int32Array(rows * cols).fill(-1);
+  const [rows, cols] = [CONUS_CELL_ROWS, CONUS_CELL_COLS];
+  const index = new Int32Array(CONUS_CELLS.length).fill(-1);
   const cells: RiskCell[] = [];
-  for (let row = 0; row < rows; row++)
-    for (let col = 0; col < cols; col++) {
-      const [lat, lon] = [centreLat(row), centreLon(col)];
-      const isInside = NINE.some(([north, east]) =>
-        isInOutlookDomain({ lat: lat + north * GEOHASH4_LAT_DEG, lon: lon + east * GEOHASH4_LON_DEG }),
-      );
-      if (!isInside) continue;
-      index[row * cols + col] = cells.length;
-      cells.push({ geohash4: geohash(lat, lon, 4), lat, lon, row, col });
-    }
+  for (const [k, cell] of CONUS_CELLS.entries()) {
+    const { lat, lon } = cell;
+    const isInside = NINE.some(([north, east]) =>
+      isInOutlookDomain({ lat: lat + north * GEOHASH4_LAT_DEG, lon: lon + east * GEOHASH4_LON_DEG }),
+    );
+    if (!isInside) continue;
+    index[k] = cells.length;
+    cells.push({ ...cell, row: Math.floor(k / cols), col: k % cols });
+  }
   return { cells, rows, cols, index };
 }
 
@@ -80,11 +71,12 @@ export function cellReaches(): Reach[] {
   const reaches: Reach[] = [];
   for (let row = 0; row < LATTICE.rows; row++) {
     const lat = rowLat(row);
-    const own = Math.floor((lat + 90) / GEOHASH4_LAT_DEG) - ROWS.first;
+    const own = Math.round((lat - CONUS_CELLS[0].lat) / GEOHASH4_LAT_DEG);
     for (const cell_row of [own - 1, own, own + 1]) {
-      if (cell_row < 0 || cell_row > ROWS.last - ROWS.first) continue;
-      const reach_deg = reachDeg(lat, centreLat(cell_row));
-      if (reach_deg !== null) reaches.push({ row, cell_row, centre_lat: centreLat(cell_row), reach_deg });
+      if (cell_row < 0 || cell_row >= CONUS_CELL_ROWS) continue;
+      const centre_lat = CONUS_CELLS[cell_row * CONUS_CELL_COLS].lat;
+      const reach_deg = reachDeg(lat, centre_lat);
+      if (reach_deg !== null) reaches.push({ row, cell_row, centre_lat, reach_deg });
     }
   }
   return reaches;
@@ -104,7 +96,7 @@ function reachDeg(lat: number, centre_lat: number): number | null {
 }
 
 /** SQL of the grid column of a longitude, and of the longitude of that column's centre. */
-export const CELL_COL_SQL = `floor((lon + 180) / ${GEOHASH4_LON_DEG})::INTEGER - ${COLS.first}`;
+export const CELL_COL_SQL = `floor((lon + 180) / ${GEOHASH4_LON_DEG})::INTEGER - ${Math.floor((CONUS_CELLS[0].lon + 180) / GEOHASH4_LON_DEG)}`;
 export const CENTRE_LON_SQL = `(floor((lon + 180) / ${GEOHASH4_LON_DEG}) + 0.5) * ${GEOHASH4_LON_DEG} - 180`;
 
 /** Detection quality from which a day without a detection counts as a day without hail. */
@@ -121,17 +113,11 @@ export function availableCells(
   sites: readonly Antenna[],
   blockage: Blockage | null,
 ): Float64Array {
+  const isSure = (km: number) => km >= SURE_FROM_KM && km <= SURE_TO_KM;
   return Float64Array.from(places, (place) => {
-    const isSure = blockage === null && sites.some((site) => isBetween(roughDistanceKm(site, place)));
-    return isSure || quality(place, sites, blockage) >= AVAILABLE_MIN ? 1 : 0;
+    if (blockage === null && sites.some((site) => isSure(roughDistanceKm(site, place)))) return 1;
+    const freezing_level_km = hailDayFreezingLevelKm(place.lat, MONTH);
+    const { hdqi } = detectionQuality(place, { sites, freezing_level_km, blockage: blockage?.blocked });
+    return hdqi >= AVAILABLE_MIN ? 1 : 0;
   });
-}
-
-function isBetween(km: number): boolean {
-  return km >= SURE_FROM_KM && km <= SURE_TO_KM;
-}
-
-function quality(place: Position, sites: readonly Antenna[], blockage: Blockage | null): number {
-  const freezing_level_km = hailDayFreezingLevelKm(place.lat, MONTH);
-  return detectionQuality(place, { sites, freezing_level_km, blockage: blockage?.blocked }).hdqi;
 }

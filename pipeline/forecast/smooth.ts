@@ -23,9 +23,20 @@ export function gaussianMean(
   const { rows, cols } = lattice;
   const kernels = lattice.col_km.map((col_km) => kernel(sigma_km / col_km));
   const down = kernel(sigma_km / lattice.row_km);
-  const spreadOut = (field: Float64Array) => passColumns(passRows(field, rows, cols, kernels), rows, cols, down);
-  const sums = spreadOut(Float64Array.from(values, (value, k) => (weights[k] > 0 ? value * weights[k] : 0)));
-  const masses = spreadOut(Float64Array.from(values, (_, k) => weights[k]));
+  const spreadOut = (valueAt: (k: number) => number) => {
+    const along = new Float64Array(values.length);
+    const result = new Float64Array(values.length);
+    for (const k of values.keys()) {
+      const [value, row] = [valueAt(k), Math.floor(k / cols)];
+      // Most cells are 0.
+      if (value !== 0) spread(along, row * cols, 1, cols, k % cols, value, kernels[row]);
+    }
+    for (const [k, value] of along.entries())
+      if (value !== 0) spread(result, k % cols, cols, rows, Math.floor(k / cols), value, down);
+    return result;
+  };
+  const sums = spreadOut((k) => (weights[k] > 0 ? values[k] * weights[k] : 0));
+  const masses = spreadOut((k) => weights[k]);
   return sums.map((sum, k) => (masses[k] > 0 ? sum / masses[k] : 0));
 }
 
@@ -35,29 +46,6 @@ function kernel(sigma_steps: number): Float64Array {
   const weights = Float64Array.from({ length: reach + 1 }, (_, step) => Math.exp(-0.5 * (step / sigma_steps) ** 2));
   const sum = weights.reduce((total, weight) => total + 2 * weight, -1);
   return weights.map((weight) => weight / sum);
-}
-
-function passRows(field: Float64Array, rows: number, cols: number, kernels: readonly Float64Array[]): Float64Array {
-  const result = new Float64Array(field.length);
-  for (let row = 0; row < rows; row++) {
-    const weights = kernels[row];
-    for (let col = 0; col < cols; col++) {
-      const value = field[row * cols + col];
-      // Most cells are 0.
-      if (value !== 0) spread(result, row * cols, 1, cols, col, value, weights);
-    }
-  }
-  return result;
-}
-
-function passColumns(field: Float64Array, rows: number, cols: number, weights: Float64Array): Float64Array {
-  const result = new Float64Array(field.length);
-  for (let row = 0; row < rows; row++)
-    for (let col = 0; col < cols; col++) {
-      const value = field[row * cols + col];
-      if (value !== 0) spread(result, col, cols, rows, row, value, weights);
-    }
-  return result;
 }
 
 /** Adds a value, weighted, to the cells around it on a line of `length` cells from `origin` in steps of `stride`. */

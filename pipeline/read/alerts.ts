@@ -18,6 +18,7 @@ import {
   type ReadItems,
   readFeatures,
   readItems,
+  thousandths,
 } from './rejected-item.ts';
 
 /** A warning lasts an hour, seldom three. */
@@ -64,21 +65,11 @@ const Kind = z.object({ properties: z.object({ event: z.string().max(100), statu
  * Parameters are lists of text, of which the first counts. Hail comes in inches, gusts in mph, motion in knots and as the
  * direction from which the storm comes; the row has mm, km/h, and the direction towards which it moves. Other events, and
  * messages that are tests or exercises, are counted. An alert that cannot be used is rejected; one whose polygon alone is broken
- * is kept without it, and the polygon is rejected, because an update still replaces its predecessor. Of two alerts with one id the later
- * counts. Throws BadInput for a file that is no feature collection: that is never "no warnings".
+ * is kept without it, and the polygon is rejected, because an update still replaces its predecessor. Throws BadInput for a file that is no feature collection: that is never "no warnings".
  */
 export function readAlerts(bytes: Uint8Array, subject: string, received_ms: number): ReadItems<Warning> {
   const features = readFeatures(bytes, subject, 'the geojson of alerts');
-  const read = readItems(features, (feature) => readWarning(feature, received_ms));
-  const byId = Map.groupBy(read.rows, ({ warning_id }) => warning_id);
-  const rows = Array.from(byId.values(), (same) => same.reduce((a, b) => (b.issued_at > a.issued_at ? b : a)));
-  const clashes = [...byId].filter(([, same]) => new Set(same.map((row) => JSON.stringify(row))).size > 1);
-  const reason = 'stands for different alerts, the later is kept';
-  return {
-    ...read,
-    rows,
-    set_aside: [...read.set_aside, ...clashes.map(([id]) => ({ item: `id ${quoted(id)}`, reason }))],
-  };
+  return readItems(features, (feature) => readWarning(feature, received_ms));
 }
 
 function readWarning(feature: unknown, received_ms: number) {
@@ -95,7 +86,7 @@ function readWarning(feature: unknown, received_ms: number) {
     return `ends ${timestamp(expires_at)}, expected within a day of ${timestamp(sent)}`;
   const polygon = geometry == null ? null : polygonOf(geometry);
   const checked = typeof polygon === 'string' ? null : polygon;
-  const vtec = vtecOf(parameters);
+  const [, vtec_action = null, vtec_event = null] = VTEC.exec(firstText(parameters, 'VTEC')?.trim() ?? '') ?? [];
   const row: Warning = {
     warning_id: properties.id,
     event: properties.event,
@@ -111,8 +102,8 @@ function readWarning(feature: unknown, received_ms: number) {
     hail_size_mm: hailSize(parameters),
     gust_kmh: gustSpeed(parameters),
     ...motionOf(parameters),
-    vtec_action: vtec?.action ?? null,
-    vtec_event: vtec?.event ?? null,
+    vtec_action,
+    vtec_event,
     replaces: properties.references.map(({ identifier }) => identifier).join(' '),
     positions: checked?.positions ?? 0,
     geometry: checked?.geometry ?? null,
@@ -127,6 +118,9 @@ function polygonOf(geometry: unknown): CheckedPolygon | string {
   const shape = z.object({ type: z.literal('Polygon'), coordinates: z.unknown() }).safeParse(geometry);
   return shape.success ? checkPolygon(shape.data.coordinates) : `geometry is ${quoted(geometry)}, expected a polygon`;
 }
+
+/** Action and event of a VTEC line, such as `/O.NEW.KEPZ.SV.W.0044.230913T0212Z-230913T0245Z/`. */
+const VTEC = /^\/[OTEX]\.([A-Z]{3})\.([A-Z]{4}\.[A-Z]{2}\.[A-Z]\.\d{4})\./;
 
 type Parameters = Alert['properties']['parameters'];
 
@@ -152,7 +146,7 @@ function hailSize(parameters: Parameters): number | null {
 /** Gust of the tag, such as `60 MPH`, km/h. */
 function gustSpeed(parameters: Parameters): number | null {
   const mph = amountIn(firstText(parameters, 'maxWindGust'), /^(?:up to )?(\d{1,3}) ?mph$/i);
-  return mph === null || mph > MAX_GUST_MPH ? null : roundTo(mph * (METRES_PER_MILE / 1000), 3);
+  return mph === null || mph > MAX_GUST_MPH ? null : thousandths(mph * (METRES_PER_MILE / 1000));
 }
 
 function amountIn(text: string | null, pattern: RegExp): number | null {
@@ -171,18 +165,6 @@ function motionOf(parameters: Parameters): Pick<Warning, 'speed_kmh' | 'directio
     /\.\.\.(\d{1,3})DEG\.\.\.(\d{1,3})KT/.exec(firstText(parameters, 'eventMotionDescription') ?? '') ?? [];
   if (from === undefined || Number(from) > 360 || Number(knots) > MAX_SPEED_KT)
     return { speed_kmh: null, direction_deg: null };
-  const speed_kmh = roundTo(Number(knots) * MS_PER_KNOT * 3.6, 3);
+  const speed_kmh = thousandths(Number(knots) * MS_PER_KNOT * 3.6);
   return { speed_kmh, direction_deg: speed_kmh === 0 ? null : (Number(from) + 180) % 360 };
-}
-
-/** Action and event of the first VTEC line of a warning, such as `/O.NEW.KEPZ.SV.W.0044.230913T0212Z-230913T0245Z/`. */
-function vtecOf(parameters: Parameters): { action: string; event: string } | null {
-  const [, action, event] =
-    /^\/[OTEX]\.([A-Z]{3})\.([A-Z]{4}\.[A-Z]{2}\.[A-Z]\.\d{4})\./.exec(firstText(parameters, 'VTEC')?.trim() ?? '') ??
-    [];
-  return action === undefined || event === undefined ? null : { action, event };
-}
-
-function roundTo(value: number, decimals: number): number {
-  return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }

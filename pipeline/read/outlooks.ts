@@ -50,7 +50,8 @@ export function outlookLayerOf(name: string): OutlookLayer | null {
   return { day, hazard: HAZARDS[word], part: significant === undefined ? 'probabilities' : 'significant' };
 }
 
-const Time = z.string().regex(/^\d{12}$/);
+const TIME = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})$/;
+const Time = z.string().regex(TIME);
 const Properties = z.object({
   LABEL: z.string().max(60),
   LABEL2: z.string().max(200).nullish(),
@@ -91,9 +92,7 @@ function readFeature(feature: unknown, { day, hazard, part }: OutlookLayer, rece
   if (!parsed.success) return firstFault(parsed.error, 'feature');
   const { properties } = parsed.data;
   const { ISSUE, VALID, EXPIRE } = properties;
-  const [issue_time, valid_time, expire_time] = [ISSUE, VALID, EXPIRE].map((text) =>
-    utcTime(text.match(/^\d{4}|\d{2}/g) ?? []),
-  );
+  const [issue_time, valid_time, expire_time] = [ISSUE, VALID, EXPIRE].map((text) => utcTime(text, TIME));
   if (issue_time === null || valid_time === null || expire_time === null)
     return `times are ${ISSUE}, ${VALID}, ${EXPIRE}, expected YYYYMMDDHHMM`;
   if (issue_time > received_ms + MAX_FUTURE_MS) return `issued ${ISSUE}, which lies in the future`;
@@ -164,14 +163,6 @@ function polygonsOf(geometry: unknown): { polygons: MultiPolygon; refused: strin
 
 /** Rings of a polygon, wound as RFC 7946 has it, or the reason why they make none. */
 function checkedRings(polygon: unknown): Ring[] | string {
-  const rings = ringsOf(polygon);
-  if (typeof rings === 'string') return rings;
-  const { coordinates } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
-  const [conflict] = findConflicts([coordinates]);
-  return conflict === undefined ? coordinates : conflict.reason;
-}
-
-function ringsOf(polygon: unknown): Ring[] | string {
   if (!Array.isArray(polygon) || polygon.length === 0) return `polygon is ${quoted(polygon)}, expected rings`;
   const rings: Ring[] = [];
   let positions = 0;
@@ -183,5 +174,7 @@ function ringsOf(polygon: unknown): Ring[] | string {
     if (typeof checked === 'string') return checked;
     rings.push(checked);
   }
-  return rings;
+  const { coordinates } = rewind({ type: 'Polygon' as const, coordinates: rings }) as { coordinates: Ring[] };
+  const [conflict] = findConflicts([coordinates]);
+  return conflict === undefined ? coordinates : conflict.reason;
 }

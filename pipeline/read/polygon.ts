@@ -77,7 +77,7 @@ function isPosition(value: unknown): value is readonly [number, number] {
 }
 
 /** A ring without positions that repeat the one before. */
-export function withoutRepeats(ring: Ring): Ring {
+function withoutRepeats(ring: Ring): Ring {
   return ring.filter((position, i) => i === 0 || String(position) !== String(ring[i - 1]));
 }
 

@@ -1,3 +1,4 @@
+import { bbox as boxOf } from '@turf/bbox';
 import { z } from 'zod';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
@@ -30,7 +31,7 @@ const MAX_OBJECTS = 3000;
 /** End of the MESH line of an object whose MESH the model distrusts. */
 const FLAGGED = '(flagged)';
 
-type ObjectError = (reason: string) => Error;
+const VALID_TIME = /^(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d) UTC$/;
 
 /** Names of files of 2022 are rounded down to the even minute; those of 2021 are exact. */
 const MAX_ROUNDING_MS = 120_000;
@@ -83,15 +84,17 @@ const File = z.object({
  */
 export function readProbSevere(bytes: Uint8Array, subject: string, named_ms?: number): ProbSevereFile {
   const file = check(File, parseJson(bytes, subject), 'file', subject);
-  const valid_time = parseTime(file.validTime);
+  const valid_time = utcTime(file.validTime, VALID_TIME);
   if (valid_time === null) throw badFile(subject, `validTime '${file.validTime}', expected YYYYMMDD_HHMMSS UTC`);
   if (named_ms !== undefined && Math.abs(valid_time - named_ms) > MAX_ROUNDING_MS)
     throw badFile(
       subject,
       `validTime ${timestamp(valid_time)}, expected ${timestamp(named_ms)} within ${MAX_ROUNDING_MS / 1000} s`,
     );
-  const model = modelOf(file.product);
-  if (model === null) throw badFile(subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
+  const is_third = /^ProbSevere[ _v]*3/i.test(file.product);
+  const model = is_third ? 'probsevere-3' : 'probsevere-2';
+  if (!is_third && file.product !== 'ProbSevere')
+    throw badFile(subject, `product '${file.product}', expected ProbSevere or ProbSevere 3.0`);
   if (file.features.length > MAX_OBJECTS)
     throw badFile(subject, `${file.features.length} objects, expected at most ${MAX_OBJECTS}`);
   const features = file.features.map((feature, index) => check(Feature, feature, `feature ${index + 1}`, subject));
@@ -124,21 +127,11 @@ function check<S extends z.ZodType>(schema: S, value: unknown, place: string, su
   throw badFile(subject, `${place} ${firstFault(result.error, 'value')}`, result.error);
 }
 
-function parseTime(text: string): number | null {
-  const digits = /^(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d) UTC$/.exec(text)?.slice(1);
-  return digits === undefined ? null : utcTime(digits);
-}
-
-function modelOf(product: string): ProbSevereFile['model'] | null {
-  if (product === 'ProbSevere') return 'probsevere-2';
-  return /^ProbSevere[ _v]*3/i.test(product) ? 'probsevere-3' : null;
-}
-
 function readObject(
   { geometry, models, properties }: Feature,
   valid_time: number,
   model: ProbSevereFile['model'],
-  bad: ObjectError,
+  bad: (reason: string) => Error,
 ): FileObject {
   const id = properties.ID;
   if (typeof id !== 'string' && typeof id !== 'number') throw bad('has no ID');
@@ -169,7 +162,8 @@ function readObject(
   const rings = geometry.coordinates.map((ring, index) =>
     orient(closed(ring.map(([lon, lat]) => [lon, lat])), index === 0),
   );
-  const extent = Math.max(extentOf(rings[0], 0), extentOf(rings[0], 1));
+  const [west, south, east, north] = boxOf({ type: 'Polygon', coordinates: [rings[0]] });
+  const extent = Math.max(east - west, north - south);
   if (extent > MAX_EXTENT_DEG)
     throw bad(`has a polygon of ${extent.toFixed(2)} degrees, expected at most ${MAX_EXTENT_DEG}`);
   const [lon, lat] = centroid(rings[0]);
@@ -207,7 +201,11 @@ function decimal(value: unknown): number | null {
  * Version 2 writes each probability and the MESH twice, as a number and in the text for display: all 2,030 real objects
  * agree. Where they do not, one of the two is damaged.
  */
-function rejectOtherText(models: Feature['models'], properties: Feature['properties'], bad: ObjectError): void {
+function rejectOtherText(
+  models: Feature['models'],
+  properties: Feature['properties'],
+  bad: (reason: string) => Error,
+): void {
   for (const [name, label] of [
     ['probhail', 'ProbHail'],
     ['probwind', 'ProbWind'],
@@ -254,11 +252,6 @@ function moments(ring: Ring): { area: number; x: number; y: number } {
     sum.y += (ay + by) * cross;
   }
   return sum;
-}
-
-function extentOf(ring: Ring, axis: 0 | 1): number {
-  const values = ring.map((point) => point[axis]);
-  return Math.max(...values) - Math.min(...values);
 }
 
 /** Centroid of the area of a ring; the mean of its points when it has no area. */

@@ -84,8 +84,9 @@ export function textOf(bytes: Uint8Array, subject: string, expected: string, max
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }
 
-/** Epoch milliseconds of a UTC time as digits, in order from the year; null for a time that does not exist. */
-export function utcTime([year, month, day, hour, minute, second = '00']: readonly string[]): number | null {
+/** Epoch milliseconds of a UTC time whose digits a pattern groups, from the year on; null for another text or a time that does not exist. */
+export function utcTime(text: string, pattern: RegExp): number | null {
+  const [, year, month, day, hour, minute, second = '00'] = pattern.exec(text) ?? [];
   const iso = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   const time_ms = Date.parse(`${iso}Z`);
   return Number.isNaN(time_ms) || new Date(time_ms).toISOString().slice(0, 19) !== iso ? null : time_ms;
@@ -96,7 +97,12 @@ export const MAX_SIZE_INCH = 10;
 
 /** Millimetres of inches, freed of binary noise. */
 export function inchesToMm(inches: number): number {
-  return Math.round(inches * MM_PER_INCH * 1000) / 1000;
+  return thousandths(inches * MM_PER_INCH);
+}
+
+/** A value with three decimals: conversions of units leave binary noise. */
+export function thousandths(value: number): number {
+  return Math.round(value * 1000) / 1000;
 }
 
 /** Reports and messages that claim to be later than this after the clock are wrong, ms. */

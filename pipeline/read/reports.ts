@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Position } from '../../schemas/geo/position.ts';
 import type { FileReport } from '../../schemas/tables/feeds.ts';
 import { isCalendarDate, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
 import {
@@ -58,7 +59,7 @@ export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: numbe
       if (event !== undefined && !/^(marine )?hail$/i.test(event.trim())) return { other: event };
       const row = readReport(feature, now_ms);
       if (typeof row !== 'string') return { row };
-      rejected_ms.push(utcInstant(Valid.safeParse(feature).data?.properties.valid ?? ''));
+      rejected_ms.push(utcTime(Valid.safeParse(feature).data?.properties.valid ?? '', VALID));
       return row;
     },
   );
@@ -69,10 +70,10 @@ function readReport(feature: unknown, now_ms: number): FileReport | string {
   const parsed = Report.safeParse(feature);
   if (!parsed.success) return firstFault(parsed.error, 'feature');
   const { properties, geometry } = parsed.data;
-  const time_ms = utcInstant(properties.valid);
+  const time_ms = utcTime(properties.valid, VALID);
   if (time_ms === null) return `valid is ${quoted(properties.valid)}, expected a UTC time`;
   if (time_ms > now_ms + MAX_FUTURE_MS) return `valid ${timestamp(time_ms)} lies in the future`;
-  const issued_at = issuedByProductId(properties.product_id);
+  const issued_at = utcTime(properties.product_id, PRODUCT_ID);
   if (issued_at === null) return `product_id is ${quoted(properties.product_id)}, expected YYYYMMDDHHMM-office-…`;
   const [lon, lat] = geometry.coordinates;
   if (!isOnGlobe(lat, lon)) return `position is ${lat} ${lon}, expected degrees of latitude and longitude`;
@@ -87,7 +88,7 @@ function readReport(feature: unknown, now_ms: number): FileReport | string {
     lat,
     lon,
     size_mm: inchesToMm(inches),
-    is_measured: measuredOf(properties.qualifier ?? ''),
+    is_measured: IS_MEASURED[properties.qualifier?.toUpperCase() ?? ''] ?? null,
     place: properties.city?.trim() ?? '',
     county: properties.county?.trim() ?? '',
     state: properties.state?.trim() ?? '',
@@ -102,10 +103,7 @@ function readReport(feature: unknown, now_ms: number): FileReport | string {
   };
 }
 
-function utcInstant(text: string): number | null {
-  const digits = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?Z$/.exec(text)?.slice(1);
-  return digits === undefined || utcTime(digits) === null ? null : Date.parse(text);
-}
+const VALID = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,6})?)?Z$/;
 
 /** Spellings of the inch since 2002: `Inch`, from August 2026 on `in`; a hail report without a unit is in inches. */
 const INCH = /^(?:in\.?|inch(?:es)?|"|)$/i;
@@ -118,11 +116,8 @@ function inchesOf({ magnitude, unit }: Report['properties']): number | string {
     : `magnitude is ${quoted(magnitude ?? null)}, expected inches above 0 and up to ${MAX_SIZE_INCH}`;
 }
 
-/** M is measured, E estimated; null for any other letter. */
-function measuredOf(qualifier: string): boolean | null {
-  if (qualifier.toUpperCase() === 'M') return true;
-  return qualifier.toUpperCase() === 'E' ? false : null;
-}
+/** True for measured, false for estimated hail; other letters are unknown. */
+const IS_MEASURED: Readonly<Record<string, boolean>> = { M: true, E: false };
 
 /**
  * Place of the earlier report that a remark corrects, as in `Corrects previous hail report from 2 ESE Tatum.` or `Corrects
@@ -133,13 +128,8 @@ function correctedPlace(remark: string): string | null {
   return found?.[1]?.trim() ?? null;
 }
 
+/** Identifier such as `202506060006-KMAF-NWUS54-LSRMAF`, which begins with its issue time. */
 const PRODUCT_ID = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})-[A-Z]{4}-[A-Z]{4}\d{2}-[A-Z0-9]{4,6}(?:-[A-Z]{3})?$/;
-
-/** Issue time in an identifier such as `202506060006-KMAF-NWUS54-LSRMAF`; null for another text. */
-function issuedByProductId(product_id: string): number | null {
-  const digits = PRODUCT_ID.exec(product_id)?.slice(1);
-  return digits === undefined ? null : utcTime(digits);
-}
 
 /** The largest day on record has some 1100 rows of a hundred bytes. */
 const MAX_LIST_BYTES = 4 * 1024 * 1024;
@@ -199,8 +189,9 @@ function readRow(line: string, { convective_date, list, now_ms }: ListOptions): 
   const hundredths = /^\d{1,4}$/.test(size.trim()) ? Number(size) : Number.NaN;
   if (!(hundredths > 0 && hundredths <= 100 * MAX_SIZE_INCH))
     return `size is ${quoted(size)}, expected hundredths of an inch from 1 to ${100 * MAX_SIZE_INCH}`;
-  const position = positionOf(lat.trim(), lon.trim());
-  if (position === null) return `position is ${quoted(`${lat},${lon}`)}, expected degrees of latitude and longitude`;
+  const position = { lat: degreesOf(lat), lon: degreesOf(lon) };
+  if (!isOnGlobe(position.lat, position.lon))
+    return `position is ${quoted(`${lat},${lon}`)}, expected degrees of latitude and longitude`;
   const remark = remarks.join(',').trim();
   const office = /\(([A-Z]{3})\)$/.exec(remark)?.[1] ?? null;
   return {
@@ -232,11 +223,9 @@ function listTime(hhmm: string, convective_date: string): number | null {
   return Date.parse(`${convective_date}T12:00:00Z`) + after_start_h * MS_PER_HOUR + Number(minute) * 60_000;
 }
 
-/** Position from two texts in degrees; null unless both are plain decimals on the globe and not the origin. */
-function positionOf(lat_text: string, lon_text: string): { lat: number; lon: number } | null {
-  if (![lat_text, lon_text].every((text) => /^-?\d{1,3}(\.\d{1,6})?$/.test(text))) return null;
-  const [lat, lon] = [Number(lat_text), Number(lon_text)];
-  return isOnGlobe(lat, lon) ? { lat, lon } : null;
+/** Number of a plain decimal; NaN for another text. */
+function degreesOf(text: string): number {
+  return /^-?\d{1,3}(\.\d{1,6})?$/.test(text.trim()) ? Number(text) : Number.NaN;
 }
 
 /** True for a position on the globe; feeds write 0, 0 for an unknown position. */
@@ -245,15 +234,10 @@ function isOnGlobe(lat: number, lon: number): boolean {
 }
 
 /** Feed, office, time and position: the same in every file that carries the report. */
-function reportId(
-  feed: 'spc' | 'lsr',
-  office: string | null,
-  time_ms: number,
-  { lat, lon }: { lat: number; lon: number },
-): string {
-  return [feed, office, timestamp(time_ms), `${lat.toFixed(3)},${lon.toFixed(3)}`]
-    .filter((part) => part !== null)
-    .join(':');
+function reportId(feed: 'spc' | 'lsr', office: string | null, time_ms: number, { lat, lon }: Position): string {
+  return [feed, ...(office === null ? [] : [office]), timestamp(time_ms), `${lat.toFixed(3)},${lon.toFixed(3)}`].join(
+    ':',
+  );
 }
 
 /**

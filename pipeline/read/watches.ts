@@ -10,6 +10,7 @@ import {
   quoted,
   type RejectedItem,
   textOf,
+  thousandths,
 } from './rejected-item.ts';
 
 /** Gusts above 200 kt have never been forecast. */
@@ -76,7 +77,7 @@ export function readWatch(bytes: Uint8Array, subject: string, received_ms: numbe
     ...times,
     areas: areas?.trim() || null,
     hail_size_mm: inches === null ? null : inchesToMm(inches),
-    gust_kmh: gust_kt === null ? null : Math.round(gust_kt * MS_PER_KNOT * 3600) / 1000,
+    gust_kmh: gust_kt === null ? null : thousandths(gust_kt * MS_PER_KNOT * 3.6),
     is_cancelled: false,
     ...outline,
   };

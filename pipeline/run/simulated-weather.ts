@@ -9,7 +9,7 @@ import { WEB_FEEDS } from '../feeds/web-feeds.ts';
 import { datesToCount } from '../forecast/hail-dates.ts';
 import { modelFeedName } from '../forecast/model-feed.ts';
 import { publishModelHours } from '../forecast/publish-forecast.ts';
-import type { Refreshed } from '../forecast/refresh.ts';
+import { CLIMATOLOGY_FEED, OUTLOOK_FEED, type Refreshed } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
 import { newestScan } from '../publish/published-dates.ts';
 import type { Root } from '../publish/root.ts';
@@ -18,7 +18,6 @@ import { feedFiles } from '../simulate/feeds.ts';
 import { simulatedModelHours } from '../simulate/model-hours.ts';
 import { plainsScenario } from '../simulate/weather.ts';
 import { type FolderListing, listFolder } from '../sources/folder.ts';
-import { CLIMATOLOGY_FEED, OUTLOOK_FEED } from './open-feeds.ts';
 
 /** The last hours of simulated weather. */
 export interface SimulatedHours {

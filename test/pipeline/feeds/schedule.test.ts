@@ -14,12 +14,11 @@ import {
 import { warnings } from '../../../pipeline/feeds/warnings.ts';
 import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
-import { refreshForecast } from '../../../pipeline/forecast/refresh.ts';
+import { outlookFeed, refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { outlookFeed } from '../../../pipeline/run/open-feeds.ts';
 import { openWeb } from '../../../pipeline/sources/http.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { layout } from '../../../schemas/layout.ts';

@@ -248,7 +248,7 @@ test('the shares of the hours of a day sum to 1, and 12 to 15 UTC have least at 
 test('the usual chance of a day grows with that of its month, and its hours lie within it', (t) => {
   t.is(dayProbabilityPct(0, 31), 0);
   t.true(dayProbabilityPct(0.2, 31) > dayProbabilityPct(0.1, 31));
-  const hours = Array.from({ length: 24 }, (_, h) => hourProbability(0.3, 31, Date.UTC(2026, 4, 1, h + 1), -97.5));
+  const hours = Array.from({ length: 24 }, (_, h) => hourProbability(0.3, Date.UTC(2026, 4, 1, h + 1), -97.5));
   const union = 1 - hours.reduce((product, p) => product * (1 - p), 1);
   t.true(Math.abs(100 * union - dayProbabilityPct(0.3, 31)) < 1e-6);
 });

@@ -243,26 +243,6 @@ test('a test message is counted, not published', (t) => {
   t.deepEqual([rows.length, Object.fromEntries(others)], [0, { 'Severe Thunderstorm Warning (Test)': 1 }]);
 });
 
-test('an alert that stands twice unchanged counts once', (t) => {
-  const { rows, set_aside } = readAlerts(alertFile(alertFeature(), alertFeature()), 'x', NOW);
-  t.deepEqual([rows.length, set_aside], [1, []]);
-});
-
-test('of two alerts with one id the later counts, and the clash is told', (t) => {
-  const later = alertFeature({ properties: { sent: '2025-05-01T20:05:00Z', headline: 'later' } });
-  for (const features of [
-    [alertFeature(), later],
-    [later, alertFeature()],
-  ]) {
-    const { rows, set_aside } = readAlerts(alertFile(...features), 'x', NOW);
-    t.deepEqual(
-      rows.map(({ headline }) => headline),
-      ['later'],
-    );
-    t.is(set_aside.length, 1);
-  }
-});
-
 test('an update names what it replaces', (t) => {
   const references = [
     { '@id': 'x', identifier: 'urn:oid:0.001.1' },
