@@ -26,12 +26,16 @@ export interface Grid {
   readonly missing_as: number;
 }
 
+type Packing = Pick<Grid, 'reference' | 'binary_scale' | 'decimal_scale'>;
+
 /** Value of a packed number of a grid. */
-export function gridValue(
-  { reference, binary_scale, decimal_scale }: Pick<Grid, 'reference' | 'binary_scale' | 'decimal_scale'>,
-  packed: number,
-): number {
+export function gridValue({ reference, binary_scale, decimal_scale }: Packing, packed: number): number {
   return (reference + packed * 2 ** binary_scale) / 10 ** decimal_scale;
+}
+
+/** The packed number of a value; a fraction where no integer stands for it. */
+export function packedNumber({ reference, binary_scale, decimal_scale }: Packing, value: number): number {
+  return (value * 10 ** decimal_scale - reference) / 2 ** binary_scale;
 }
 
 /** Value at a lattice position; NaN without coverage, outside the window, or where nothing has no value. */

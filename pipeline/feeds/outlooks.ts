@@ -46,15 +46,6 @@ export const spcOutlooks = feed<SpcOutlook>({
   },
 });
 
-/** Areas of one part of a layer from one file: a newer file replaces all of them. */
-interface LayerFile {
-  readonly layer: string;
-  readonly part: string;
-  readonly issue_time: number;
-  readonly areas: readonly Omit<SpcOutlook, 'fetched_at'>[];
-  readonly fetched_at: number;
-}
-
 /** Areas of the newest issue of each layer of each day; of several files of one part of an issue the one received last counts. */
 function newestLayers(stored: readonly SpcOutlook[], files: readonly ReceivedRows<SpcOutlook>[]): SpcOutlook[] {
   const byLayer = Map.groupBy([stored, ...files.map(({ rows }) => rows)].flatMap(layersOf), ({ layer }) => layer);
@@ -67,7 +58,8 @@ function newestLayers(stored: readonly SpcOutlook[], files: readonly ReceivedRow
   });
 }
 
-function layersOf(rows: readonly SpcOutlook[]): LayerFile[] {
+/** Areas by part of a layer and issue, of one file: a newer file replaces all of them. */
+function layersOf(rows: readonly SpcOutlook[]) {
   const layerOf = (row: SpcOutlook) => `${row.data_source} ${row.forecast_date} ${row.day} ${row.hazard}`;
   const byPart = Map.groupBy(rows, (row) => `${layerOf(row)} ${row.part} ${row.issue_time}`);
   return Array.from(byPart.values(), (same) => {

@@ -61,7 +61,7 @@ function withoutCorrected<Report extends FileReport>(
   const replaced = new Set<FileReport>();
   const corrections = reports
     .filter((report) => report.is_correction && !spent.has(report))
-    .sort((a, b) => (a.issued_at ?? 0) - (b.issued_at ?? 0) || compare(a.report_id, b.report_id));
+    .sort((a, b) => (a.issued_at ?? 0) - (b.issued_at ?? 0) || (a.report_id < b.report_id ? -1 : 1));
   for (const correction of corrections) {
     const candidates = (places.get(placeKey(correction, correction.corrects_place ?? correction.place)) ?? []).filter(
       (report) =>
@@ -71,7 +71,7 @@ function withoutCorrected<Report extends FileReport>(
         Math.abs(report.time - correction.time) <= CORRECTION_REACH_MS,
     );
     const away = (report: FileReport) => Math.abs(report.time - correction.time);
-    candidates.sort((a, b) => away(a) - away(b) || compare(b.report_id, a.report_id));
+    candidates.sort((a, b) => away(a) - away(b) || (b.report_id < a.report_id ? -1 : 1));
     if (candidates[0] !== undefined) replaced.add(candidates[0]);
   }
   return reports.filter((report) => !replaced.has(report));
@@ -90,9 +90,4 @@ function placeTime({ data_source, time, lat, lon }: FileReport, rows: number, co
 
 function neighbours(report: FileReport): string[] {
   return [-1, 0, 1].flatMap((rows) => [-1, 0, 1].map((cols) => placeTime(report, rows, cols)));
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

@@ -2,7 +2,6 @@ import { HAIL_CONTOURS_PCT } from '../../schemas/reference/spc-categories.ts';
 import {
   CONFIDENCE_STATES,
   type ConfidenceState,
-  OUTLOOK_DAYS,
   OUTLOOK_SOURCES,
   type OutlookSource,
 } from '../../schemas/tables/forecast.ts';
@@ -19,8 +18,8 @@ const FORECAST_WEIGHTS: Readonly<Record<ForecastSource, readonly number[]>> = {
 
 /** Confidence in forecasts that agree, by day: skill falls with the lead. */
 const DAY_CONFIDENCE = [0.9, 0.8, 0.7, 0.5, 0.4, 0.3, 0.25] as const;
-/** Agreement of two forecasts by the number of SPC hail contours between them: `whole` up to 1 contour, `least` from 3 on. */
-const AGREEMENT = { whole: 1, least: 0.5, whole_to_steps: 1, least_from_steps: 3 } as const;
+/** Agreement of two forecasts by the number of SPC hail contours between them: 1 up to 1 contour, `LEAST` from 3 on. */
+const LEAST_AGREEMENT = 0.5;
 /** Agreement of a single forecast. */
 const ALONE_AGREEMENT = 0.75;
 /** Score of a day without a forecast. */
@@ -50,7 +49,7 @@ export interface BlendedDay {
 export function blendDay(day: number, components: Components): BlendedDay | null {
   const parts = usedSources(day, components).map((source) => {
     const pct = components[source] ?? 0;
-    return { source, pct, logit: logit(pct), weight: source === 'climatology' ? 1 : weightOf(source, day) };
+    return { source, pct, logit: logit(pct), weight: source === 'climatology' ? 1 : FORECAST_WEIGHTS[source][day - 1] };
   });
   if (parts.length === 0) return null;
   const whole = parts.reduce((sum, { weight }) => sum + weight, 0);
@@ -76,17 +75,10 @@ export function blendDay(day: number, components: Components): BlendedDay | null
 /** Components that a day is blended from: the known forecasts with a weight; without any, the climatology. */
 export function usedSources(day: number, components: Components): OutlookSource[] {
   const forecasts = (['spc', 'hrrr'] as const).filter(
-    (source) => weightOf(source, day) > 0 && components[source] !== null,
+    (source) => FORECAST_WEIGHTS[source][day - 1] > 0 && components[source] !== null,
   );
   if (forecasts.length > 0) return forecasts;
   return components.climatology === null ? [] : ['climatology'];
-}
-
-/** Throws RangeError for a day that the outlook does not have. */
-function weightOf(source: ForecastSource, day: number): number {
-  const weight = FORECAST_WEIGHTS[source][day - 1];
-  if (weight === undefined) throw new RangeError(`day is ${day}, expected 1 to ${OUTLOOK_DAYS}`);
-  return weight;
 }
 
 /** Agreement of the forecasts of a day times the confidence of its lead, 0 to 1, three decimals. */
@@ -96,10 +88,8 @@ function confidence(day: number, [first, second]: readonly number[]): number {
 }
 
 function agreement(a_pct: number, b_pct: number): number {
-  const { whole, least, whole_to_steps, least_from_steps } = AGREEMENT;
   const apart = Math.abs(contourSteps(a_pct) - contourSteps(b_pct));
-  const share = (apart - whole_to_steps) / (least_from_steps - whole_to_steps);
-  return whole + (least - whole) * Math.min(1, Math.max(0, share));
+  return 1 + (LEAST_AGREEMENT - 1) * Math.min(1, Math.max(0, (apart - 1) / 2));
 }
 
 /** Number of SPC hail contours below a probability, plus its fractional position between two contours. */

@@ -45,25 +45,17 @@ export async function refreshClimatology(root: Root, now_ms: number, log: Log): 
   const dates = datesToCount(root);
   if (dates === null) return null;
   const is_outdated = (await readOutdated(root.path)).some(({ table }) => table === 'climatology');
-  if (!is_outdated && !isDue(dates, await readPublished(root))) return null;
-  return publishClimatology(root, dates, now_ms, log);
+  return is_outdated || (await isDue(root, dates)) ? publishClimatology(root, dates, now_ms, log) : null;
 }
 
-type Published = Pick<ClimatologyCell, 'storm_dates' | 'last_date' | 'data_source'>;
-
-/** Storm dates of the published climatology; null when none is published. */
-async function readPublished(root: Pick<Root, 'engine' | 'path'>): Promise<Published | null> {
-  const paths = await publishedPaths(root.path, layout.staticPartition, climatology);
-  if (paths.length === 0) return null;
-  const [published] = await root.engine.rows<Published>(
+async function isDue({ engine, path }: Root, { provenance, heads, last_date }: HailDates): Promise<boolean> {
+  const paths = await publishedPaths(path, layout.staticPartition, climatology);
+  if (paths.length === 0) return true;
+  const [published] = await engine.rows<Pick<ClimatologyCell, 'storm_dates' | 'last_date' | 'data_source'>>(
     `SELECT storm_dates, last_date::VARCHAR AS last_date, data_source FROM read_parquet(${sqlList(paths)}) LIMIT 1`,
   );
-  return published ?? null;
-}
-
-function isDue({ provenance, heads, last_date }: HailDates, published: Published | null): boolean {
-  if (published === null || published.data_source !== provenance) return true;
   return (
+    published?.data_source !== provenance ||
     Math.abs(heads.length - published.storm_dates) >= DUE_AFTER_DATES ||
     last_date >= addDays(published.last_date, DUE_AFTER_DATES)
   );

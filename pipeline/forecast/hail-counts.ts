@@ -21,15 +21,10 @@ export interface HailDay {
   readonly mm: number;
 }
 
-/** Coverage of a storm date: the share of its scans that were published, 0..1. */
-export interface ObservedDay {
-  readonly day_of_year: number;
-  readonly share: number;
-}
-
 /** Accumulator of days with hail, filled date by date. */
 export interface HailCounts {
-  readonly observe: (day: ObservedDay) => void;
+  /** Adds a storm date with the share of its scans that were published, 0..1. */
+  readonly observe: (day: { readonly day_of_year: number; readonly share: number }) => void;
   readonly add: (day: HailDay) => void;
   /** Observed years of each month of the year. */
   readonly years: () => Float64Array;

@@ -159,34 +159,28 @@ interface Blend {
 /** Mean of the runs' probabilities of hail, and mean of their sizes weighted by probability. */
 function blend(runs: readonly RunHour[]): Blend {
   const cells = CONUS_CELLS.length;
-  const result = {
-    probability: new Float64Array(cells),
-    size_mm: new Float64Array(cells),
-    weight: new Uint8Array(cells),
-  };
+  const [probability, size_mm] = [new Float64Array(cells), new Float64Array(cells)];
+  const weight = new Uint8Array(cells);
   for (let k = 0; k < cells; k++) {
-    let count = 0;
-    let sum = 0;
-    let sized = 0;
-    let sum_mm = 0;
+    let [count, sum, sized, sum_mm] = [0, 0, 0, 0];
     for (const run of runs) {
       const predictors = predictorsAt(run, k);
       const storm = stormProbability(predictors);
       if (storm === null) continue;
       const hail = storm * hailGivenStorm(predictors);
-      const size_mm = conditionalSizeMm(predictors);
+      const mm = conditionalSizeMm(predictors);
       count++;
       sum += hail;
-      if (size_mm === null) continue;
+      if (mm === null) continue;
       sized += hail;
-      sum_mm += hail * size_mm;
+      sum_mm += hail * mm;
     }
     if (count === 0) continue;
-    result.weight[k] = 1;
-    result.probability[k] = sum / count;
-    result.size_mm[k] = sized > 0 ? sum_mm / sized : 0;
+    weight[k] = 1;
+    probability[k] = sum / count;
+    size_mm[k] = sized > 0 ? sum_mm / sized : 0;
   }
-  return result;
+  return { probability, size_mm, weight };
 }
 
 /** Predictors at cell k. Storms of the hours before and after count too, because models are early or late; CAPE and SHIP do not. */

@@ -67,14 +67,9 @@ type AtPoint = (point: number) => number;
  * parameter clamps to 11 .. 13.6 g/kg. The shear from 10 m to 500 hPa replaces a missing 0-6 km shear.
  */
 export function shipField({ grid, fields }: ModelHour): ModelValues | null {
-  const inputs = [
-    mixingRatio(fields),
-    shear(fields),
-    lapseRate(fields),
-    difference(fields, 'freezing_level_m', 'terrain_m'),
-  ];
   const { cape_j_kg, temperature_500_c } = fields;
-  const [mixing_ratio, shear_ms, lapse_rate, freezing_level] = inputs;
+  const [mixing_ratio, shear_ms, lapse_rate] = [mixingRatio(fields), shear(fields), lapseRate(fields)];
+  const freezing_level = difference(fields, 'freezing_level_m', 'terrain_m');
   if (!cape_j_kg || !temperature_500_c || !mixing_ratio || !shear_ms || !lapse_rate || !freezing_level) return null;
   const result = new Float32Array(grid.rows * grid.cols);
   for (let point = 0; point < result.length; point++)

@@ -1,6 +1,6 @@
+import { bbox } from '@turf/bbox';
 import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import type { Position } from '../../schemas/geo/position.ts';
-import type { MultiPolygon } from '../../schemas/geo/rings.ts';
 import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
@@ -26,11 +26,7 @@ export interface SpcDay {
 
 interface SpcArea {
   readonly pct: number;
-  readonly geometry: MultiPolygon;
-  readonly west: number;
-  readonly south: number;
-  readonly east: number;
-  readonly north: number;
+  readonly contains: (at: Position) => boolean;
 }
 
 /**
@@ -63,15 +59,10 @@ function hailShare(date: string): number {
 
 function areaOf({ probability_pct, geometry }: SpcOutlook): SpcArea[] {
   if (probability_pct === null || geometry === null) return [];
-  const polygons = multiPolygonFromWkt(geometry);
-  let [west, south, east, north] = [180, 90, -180, -90];
-  for (const [lon, lat] of polygons.flat(2)) {
-    west = Math.min(west, lon);
-    east = Math.max(east, lon);
-    south = Math.min(south, lat);
-    north = Math.max(north, lat);
-  }
-  return [{ pct: probability_pct, geometry: polygons, west, south, east, north }];
+  const area = { type: 'MultiPolygon' as const, coordinates: multiPolygonFromWkt(geometry) as number[][][][] };
+  // With its box, an area is searched only for places within that.
+  const boxed = { ...area, bbox: bbox(area) };
+  return [{ pct: probability_pct, contains: ({ lat, lon }) => booleanPointInPolygon([lon, lat], boxed) }];
 }
 
 /**
@@ -79,12 +70,7 @@ function areaOf({ probability_pct, geometry }: SpcOutlook): SpcArea[] {
  * Null where unknown: outside all areas on later days, and on any day with a rejected area.
  */
 export function spcPct(outlook: SpcDay, day: number, at: Position): number | null {
-  const area = outlook.areas.find((each) => contains(each, at));
+  const area = outlook.areas.find(({ contains }) => contains(at));
   if (area !== undefined) return area.pct * outlook.share;
   return outlook.is_complete ? (QUIET_PCT[day - 1] ?? null) : null;
-}
-
-function contains({ geometry, west, south, east, north }: SpcArea, { lat, lon }: Position): boolean {
-  if (lon < west || lon > east || lat < south || lat > north) return false;
-  return booleanPointInPolygon([lon, lat], { type: 'MultiPolygon', coordinates: geometry as number[][][][] });
 }

@@ -44,11 +44,6 @@ const TILTS = TILTS_DEG.map((tilt_deg): Tilt => {
   };
 });
 
-/** A radar inside the terrain model, and its blockage. */
-export interface ExaminedRadar extends RadarBlockage {
-  readonly id: string;
-}
-
 /**
  * Blockage of every radar inside a terrain model, from north to south, so that each row of the model is read once. Calls
  * `onRadar` after each radar, inside or outside, with the number done and the total.
@@ -57,22 +52,18 @@ export async function* examineRadars(
   sites: readonly Antenna[],
   grid: HeightGrid,
   onRadar: (done: number, total: number) => void,
-): AsyncGenerator<ExaminedRadar> {
+): AsyncGenerator<RadarBlockage & { readonly id: string }> {
   const cell_km = KM_PER_DEG_EQUATOR * Math.max(grid.lat_step_deg, grid.lon_step_deg);
+  const south_lat = grid.north_lat - (grid.rows - 1) * grid.lat_step_deg;
   const windowOf = heightWindow(grid);
   const ordered = sites.toSorted((a, b) => b.lat - a.lat);
   for (const [index, site] of ordered.entries()) {
-    if (mayHold(grid, site)) {
+    if (site.lat <= grid.north_lat && site.lat >= south_lat) {
       const heightAt = await windowOf(boxAround(site, REACH_KM));
       if (!Number.isNaN(heightAt(site.lat, site.lon))) yield { id: site.id, ...radarBlockage(site, heightAt, cell_km) };
     }
     onRadar(index + 1, ordered.length);
   }
-}
-
-/** False for a site north or south of the model. */
-function mayHold({ rows, north_lat, lat_step_deg }: HeightGrid, { lat }: Antenna): boolean {
-  return lat <= north_lat && lat >= north_lat - (rows - 1) * lat_step_deg;
 }
 
 /**

@@ -168,10 +168,8 @@ function isOn({ surface, second_surface }: Field, { type, values }: Level): bool
   const given = [surface, second_surface].filter((bound): bound is Surface => bound !== null);
   if (given.some((bound) => bound.type !== type)) return false;
   if (values.length === 0) return given.length === 1;
-  const [low, high] = [given, values].map((list) =>
-    list.map((item) => (typeof item === 'number' ? item : item.value)).sort((a, b) => (a ?? 0) - (b ?? 0)),
-  ) as [(number | null)[], (number | null)[]];
-  return low.length === high.length && low.every((value, k) => value === high[k]);
+  const ascending = (bounds: readonly (number | null)[]) => bounds.toSorted((a, b) => (a ?? 0) - (b ?? 0)).join(' to ');
+  return ascending(given.map(({ value }) => value)) === ascending(values);
 }
 
 /** Throws BadInput for a field that contradicts the claim, or does not belong with the first one. */

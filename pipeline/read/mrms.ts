@@ -9,7 +9,7 @@ import {
   parseGrib2,
   sectionError,
 } from '../grib2/index.ts';
-import { type Grid, type HailField, sampleGrid } from '../grid.ts';
+import { type Grid, type HailField, packedNumber, sampleGrid } from '../grid.ts';
 import { gunzip } from '../raw-file.ts';
 import { checkGridValues } from './grid-values.ts';
 import { forEachRun } from './packed-runs.ts';
@@ -77,7 +77,7 @@ export function readGrid(bytes: Uint8Array, subject: string, claim?: GridClaim):
     scan_time: field.reference_time,
     simulated: isSimulated(field),
     window,
-    packed: fold === 1 ? packed : foldedInHalf(packed, window, packedNumber(0, decoded)),
+    packed: fold === 1 ? packed : foldedInHalf(packed, window, packedNumber(decoded, 0)),
     reference: decoded.reference,
     binary_scale: decoded.binary_scale,
     decimal_scale: decoded.decimal_scale,
@@ -168,11 +168,6 @@ function foldedInHalf<A extends Grid['packed']>(packed: A, { rows, cols }: Windo
       packed[to] = most < 0 ? missing : most;
     }
   return packed.slice(0, rows * cols) as A;
-}
-
-/** The packed integer of a value; a fraction where no integer stands for it. */
-function packedNumber(value: number, { reference, binary_scale, decimal_scale }: Decoded): number {
-  return (value * 10 ** decimal_scale - reference) / 2 ** binary_scale;
 }
 
 function packedIntegers({ data }: Field, { packed, missing }: Decoded): Grid['packed'] {

@@ -13,7 +13,7 @@ import {
 } from '../grid.ts';
 import { MAX_UNZIPPED_BYTES, readBounded } from '../raw-file.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
-import { type FileObject, MAX_PROBSEVERE_BYTES, type ProbSevereFile, readProbSevere } from './probsevere.ts';
+import { type FileObject, MAX_PROBSEVERE_BYTES, readProbSevere } from './probsevere.ts';
 import { badFile } from './rejected-item.ts';
 import { uncoveredBlocks } from './uncovered.ts';
 
@@ -107,16 +107,15 @@ function rejectMixture(path: string, simulated: boolean, expected: boolean): voi
   throw new BadInput(PROVENANCE_STAGE, path, `${found} data, expected ${wanted} data as in the MESH file`);
 }
 
-async function readObjectFile({ location, time_ms }: NamedFile): Promise<ProbSevereFile> {
-  return readProbSevere(await readBounded(location, MAX_PROBSEVERE_BYTES), location, time_ms);
-}
-
 /** Objects of the scan's ProbSevere file, marked stale where polygon and MESH repeat the file before; null without a file. */
 async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSevereObject[] | null> {
   if (files.probsevere === null) return null;
-  const file = await readObjectFile(files.probsevere);
+  const readFile = async ({ location, time_ms }: NamedFile) =>
+    readProbSevere(await readBounded(location, MAX_PROBSEVERE_BYTES), location, time_ms);
+  const file = await readFile(files.probsevere);
   rejectMixture(files.probsevere.location, file.simulated, simulated);
-  const before = files.previous_probsevere === null ? [] : (await readObjectFile(files.previous_probsevere)).objects;
+  const before = files.previous_probsevere === null ? [] : (await readFile(files.previous_probsevere)).objects;
+  const appearance = (object: FileObject) => `${object.probsevere_id} ${object.mesh_mm} ${object.geometry}`;
   const seen = new Set(before.map(appearance));
   const storm_date = stormDate(files.scan_time, files.storm_day_start_hour ?? 0);
   return file.objects.map((object) => ({
@@ -125,8 +124,4 @@ async function readObjects(files: ScanFiles, simulated: boolean): Promise<ProbSe
     scan_time: files.scan_time,
     flag_stale: seen.has(appearance(object)),
   }));
-}
-
-function appearance(object: FileObject): string {
-  return `${object.probsevere_id} ${object.mesh_mm} ${object.geometry}`;
 }

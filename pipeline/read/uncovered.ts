@@ -1,6 +1,6 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/radar.ts';
-import type { Grid, UncoveredBlocks } from '../grid.ts';
+import { type Grid, packedNumber, type UncoveredBlocks } from '../grid.ts';
 
 /**
  * Area without radar coverage, as runs of blocks of ten by ten pixels: a block counts as uncovered when its middle pixel has no coverage.
@@ -10,10 +10,7 @@ import type { Grid, UncoveredBlocks } from '../grid.ts';
 export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlocks {
   const rows = Math.ceil(window.rows / BLOCK_PX);
   const cols = Math.ceil(window.cols / BLOCK_PX);
-  const none =
-    grid.no_coverage === null
-      ? null
-      : (grid.no_coverage * 10 ** grid.decimal_scale - grid.reference) / 2 ** grid.binary_scale;
+  const none = grid.no_coverage === null ? null : packedNumber(grid, grid.no_coverage);
   const runs: [number, number, number][] = [];
   for (let row = 0; row < rows && none !== null; row++) {
     const line = middle(row, window.rows) * window.cols;

@@ -87,10 +87,6 @@ test('the model has no weight from day 3 on: alone it makes no outlook', (t) => 
 
 test('without any component there is no outlook', (t) => t.is(blendDay(1, NONE), null));
 
-test('a day outside 1 to 7 is refused', (t) => {
-  t.throws(() => blendDay(8, { ...NONE, spc: 1 }), { instanceOf: RangeError, message: 'day is 8, expected 1 to 7' });
-});
-
 test('the component that departs furthest from the usual, times its weight, is the primary source', (t) => {
   t.is(blendDay(1, { spc: 15, hrrr: 5, climatology: 2 })?.primary_source, 'spc');
   t.is(blendDay(1, { spc: 2, hrrr: 30, climatology: 2 })?.primary_source, 'hrrr');

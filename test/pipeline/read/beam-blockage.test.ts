@@ -4,7 +4,6 @@ import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import type { HeightGrid } from '../../../pipeline/grid.ts';
 import {
-  type ExaminedRadar,
   examineRadars,
   heightWindow,
   type RadarBlockage,
@@ -255,7 +254,7 @@ sharedTest(
     const dem = await openDem(await asGeotiff(t), false);
     t.teardown(() => dem.close());
     const sites = WSR88D.filter(({ id }) => SITES.includes(id));
-    const found = new Map<string, ExaminedRadar>();
+    const found = new Map<string, RadarBlockage>();
     for await (const radar of examineRadars(sites, dem, () => {})) found.set(radar.id, radar);
     t.deepEqual([...found.keys()].sort(), SITES.toSorted());
     const shadowed = (id: string) => found.get(id)?.shadowed_share ?? Number.NaN;
