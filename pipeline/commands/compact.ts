@@ -3,7 +3,7 @@ import { counted, readableBytes } from '../../schemas/command-line.ts';
 import { monthOf } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { type Log, openLog } from '../log.ts';
-import { withSession } from '../run/with-root.ts';
+import { withSession } from './with-root.ts';
 
 interface Options {
   readonly json?: true;

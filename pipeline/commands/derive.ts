@@ -9,9 +9,10 @@ import { type ClimatologyReport, publishClimatology } from '../forecast/derive-c
 import { datesToCount } from '../forecast/hail-dates.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog } from '../log.ts';
+import { publishUndated } from '../publish/undated.ts';
 import { examineRadars } from '../read/beam-blockage.ts';
 import { type Dem, openDem } from '../read/dem.ts';
-import { withRoot } from '../run/with-root.ts';
+import { withRoot } from './with-root.ts';
 
 interface Options {
   readonly dem: string;
@@ -152,7 +153,7 @@ async function deriveBlockage(config: Config, dem_path: string, in_metres: boole
           'covers no WSR-88D radar, expected a model in which at least one stands',
         );
       const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
-      const { files, changed } = await root.publishUndated('static', [segment], config.now());
+      const [{ files, changed }] = await publishUndated(root, [{ name: 'static', segments: [segment] }], config.now());
       const { path, bytes } = files[0] as PublishedFile;
       await refreshForecast(root, config.now(), log);
       return {

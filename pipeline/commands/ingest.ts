@@ -9,8 +9,7 @@ import { UNKNOWN_KIND } from '../feeds/ingest-files.ts';
 import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
-import { openPublishedDates } from '../publish/published-dates.ts';
-import type { Root } from '../publish/root.ts';
+import { openPublished, type Root } from '../publish/root.ts';
 import {
   climatologyFailure,
   publishSimulatedFeeds,
@@ -18,7 +17,7 @@ import {
   simulateHours,
   writeSimulatedClimatologyState,
 } from '../run/simulated-weather.ts';
-import { withSession } from '../run/with-root.ts';
+import { withSession } from './with-root.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket-span.ts';
 import { type PlannedScan, planIngest, type RunSummary } from '../scans/ingest.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
@@ -102,7 +101,7 @@ Examples:
 async function planSource(config: Config, source: PlannedSource): Promise<PlannedScan[]> {
   const { data_root: path, storm_day_start_hour, now, raw_keep_days } = config;
   const context = {
-    root: { path, ...(await openPublishedDates(path, storm_day_start_hour)) },
+    root: { path, ...(await openPublished(path, storm_day_start_hour)) },
     settings: { storm_day_start_hour, now, raw_keep_days, log: silent },
     dry_run: true,
     archived: new Map(),

@@ -8,7 +8,9 @@ import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openStreamLog } from '../log.ts';
 import { watchedStream } from '../metrics/watched-stream.ts';
-import { openRoot, type Root } from '../publish/root.ts';
+import { adoptDate } from '../publish/adopt.ts';
+import { explainFailure, openRoot } from '../publish/open-root.ts';
+import type { Root } from '../publish/root.ts';
 import {
   SIMULATED_RAW_KEEP_DAYS,
   type SimulatedWeather,
@@ -190,7 +192,7 @@ async function publishSource(config: Config, request: StreamRequest, readPool: R
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const open = async (): Promise<OpenedRoot | null> => {
     const root = await openInTurn(request, () =>
-      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), { log }),
+      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), log),
     );
     if (root === null) return null;
     log.info('Root:Open:Done', {});
@@ -258,6 +260,7 @@ async function follow(
   let last: Root | null = null;
   let feeds: Schedule | null = null;
   let faults = 0;
+  const explain = (failure: unknown) => (opened === null ? failure : explainFailure(opened.root, failure));
   const close = async () => {
     const root = opened?.root;
     opened = null;
@@ -283,7 +286,7 @@ async function follow(
         await backlog.workOff(queue, opened);
         await feeds.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
-        if (!queue.hasArrival() && (await root.adoptDate(now())) !== null) {
+        if (!queue.hasArrival() && (await adoptDate(root, now())) !== null) {
           opened = { ...opened, session: opened.openAgain() };
           continue;
         }
@@ -293,9 +296,8 @@ async function follow(
           faults = 0;
         }
         await queue.wait(every_ms);
-      } catch (error) {
-        // When the root is gone, that is the error to report.
-        opened?.root.check();
+      } catch (failure) {
+        const error = explain(failure);
         if (!isTransient(error)) throw error;
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
@@ -305,7 +307,9 @@ async function follow(
         await close();
       }
     }
-    await opened?.session.finishDates();
+    await opened?.session.finishDates().catch((failure: unknown) => {
+      throw explain(failure);
+    });
   } finally {
     await close();
   }

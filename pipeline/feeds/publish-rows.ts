@@ -7,9 +7,10 @@ import { type CollectedReports, type CollectedSpan, collectedReports } from '../
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readNewest, tablePaths } from '../publish/manifests.ts';
+import { publishUndated } from '../publish/undated.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
-import type { UndatedSegment } from '../publish/undated.ts';
+import { publishUndated, type UndatedSegment } from '../publish/undated.ts';
 import { collectedRows, hasStart, isOfSource, type Span, spanAround } from './collected-spans.ts';
 import type { Collection, FeedItems } from './define-feed.ts';
 
@@ -55,7 +56,8 @@ export async function publishRows(
     segments.push({ segment: month, table, rows, provenance: source });
   }
   if (segments.length === 0) return false;
-  return (await root.publishUndated(name, segments, now_ms)).changed;
+  const [{ changed }] = await publishUndated(root, [{ name, segments }], now_ms);
+  return changed;
 }
 
 /** Stored rows of months and of those next to them. A lost or damaged file fails the feeds of its collection only; no retry mends it. */

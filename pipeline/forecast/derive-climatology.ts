@@ -8,6 +8,7 @@ import { sqlList } from '../duckdb.ts';
 import type { Log } from '../log.ts';
 import { readInputVersions, readOutdated } from '../publish/inputs.ts';
 import { publishedPaths } from '../publish/manifests.ts';
+import { publishUndated } from '../publish/undated.ts';
 import type { Root } from '../publish/root.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import { climatologyRows } from './climatology-rows.ts';
@@ -92,7 +93,7 @@ export async function publishClimatology(
   const facts = { ...dates, data_as_of, data_source: provenance };
   const rows = climatologyRows(grid, hailRates(grid, counts, available), facts);
   const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
-  const { files, changed } = await root.publishUndated('static', [segment], now_ms);
+  const [{ files, changed }] = await publishUndated(root, [{ name: 'static', segments: [segment] }], now_ms);
   const { path, bytes } = files[0] as PublishedFile;
   const seconds = Math.round((performance.now() - started) / 100) / 10;
   return { source: provenance, ...dates, event_days, cells: rows.length, path, bytes, changed, seconds };

@@ -12,6 +12,7 @@ import { PipelineError } from '../error.ts';
 import type { Log } from '../log.ts';
 import { readInputVersions } from '../publish/inputs.ts';
 import { publishedPaths } from '../publish/manifests.ts';
+import { publishUndated } from '../publish/undated.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import { hourProbability } from './diurnal-climatology.ts';
@@ -76,7 +77,8 @@ export async function publishForecast(
   const whole = { segment: WHOLE_COLLECTION, provenance: provenance ?? 'observed', made_from };
   if (stored === null && (made_from[forecast.name] ?? 0) === 0) {
     const rows = CONUS_CELLS.keys().flatMap((k) => rowsOf(k).days);
-    const { changed } = await root.publishUndated('outlook', [{ ...whole, table: outlook, rows }], now_ms);
+    const segments = [{ ...whole, table: outlook, rows }];
+    const [{ changed }] = await publishUndated(root, [{ name: 'outlook', segments }], now_ms);
     return changed ? ['outlook'] : [];
   }
   // Both tables come from one pass over the cells: the days are kept while the hours, ten times as many, are staged.
@@ -93,7 +95,7 @@ export async function publishForecast(
     { name: 'forecast', brings_data: has_new_hours, segments: [hourSegment] },
     { name: 'outlook', brings_data: true, segments: [{ ...whole, table: outlook, rows: days }] },
   ] as const;
-  const outcomes = await root.publishTogether(parts, now_ms);
+  const outcomes = await publishUndated(root, parts, now_ms);
   return parts.flatMap(({ name }, k) => (outcomes[k]?.changed === true ? [name] : []));
 }
 

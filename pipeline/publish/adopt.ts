@@ -7,9 +7,10 @@ import { Conflict, PipelineError } from '../error.ts';
 import { filesBelow, hashOf, moveDurably, namesIn, readIfPresent, replaceFile, sizeOf } from '../files.ts';
 import { listArchive } from '../sources/archive.ts';
 import { filesOf, planScans } from '../sources/plan.ts';
-import { type Publisher, placeFiles, publishDates } from './commit.ts';
-import { editOf, samePartition } from './edit.ts';
+import { commit, placeFiles } from './commit.ts';
+import { samePartition } from './edit.ts';
 import { readNewest, readRootName } from './manifests.ts';
+import type { Root } from './root.ts';
 
 /** Outcome of one finished date of the inbox. */
 export interface Adoption {
@@ -29,42 +30,31 @@ interface CheckedDate {
  * Publishes the first finished date of the inbox in one commit, or moves it to the rejected ones; null when the inbox has none.
  * A kill leaves its folder in the inbox, and the next call starts again.
  */
-export async function adoptDate(publisher: Publisher, now_ms: number): Promise<Adoption | null> {
-  const { path, staging, dates, log } = publisher;
+export async function adoptDate(root: Root, now_ms: number): Promise<Adoption | null> {
+  const { path, staging, log } = root;
   const [name] = await namesIn(join(path, layout.finishedDates));
   if (name === undefined) return null;
   const folder = join(path, layout.finishedDate(name));
   const date = name.slice(0, 'YYYY-MM-DD'.length);
-  const previous = await dates.manifest(date);
-  const checked = await orRefusal(checkDate(publisher, folder, date, previous));
+  const previous = await root.manifest(date);
+  const checked = await checkDate(root, folder, date, previous).catch((error: unknown) => {
+    if (error instanceof PipelineError) return error;
+    throw error;
+  });
+  root.check();
   if (checked instanceof PipelineError) {
     await rejectDate(path, name, checked.message);
     log.warn('Date:Adopt:Rejected', { name, reason: checked.message });
     return { name, status: 'rejected' };
   }
   const is_published = previous?.closed === true && scansOf(previous) === scansOf(checked.manifest);
-  if (!is_published) await publishDate(publisher, folder, checked, previous, now_ms);
+  if (!is_published) await publishDate(root, folder, checked, previous, now_ms);
   // A kill in the middle of the deletion leaves no half folder in the inbox.
   await fs.rename(folder, join(staging, name));
   await fs.rm(join(staging, name), { recursive: true });
   const status = is_published ? 'published' : 'adopted';
   log.info('Date:Adopt:Done', { date, status, scans: checked.manifest.scans.length });
   return { name, status };
-}
-
-/** Why a date was rejected; null when it was not. */
-export async function readDateRejection(dataRoot: string, name: string): Promise<string | null> {
-  const text = await readIfPresent(join(dataRoot, layout.rejectedDateReason(name)));
-  return text === null ? null : JSON.parse(text).reason;
-}
-
-async function orRefusal<Result>(checking: Promise<Result>): Promise<Result | PipelineError> {
-  try {
-    return await checking;
-  } catch (error) {
-    if (error instanceof PipelineError) return error;
-    throw error;
-  }
 }
 
 async function rejectDate(dataRoot: string, name: string, reason: string): Promise<void> {
@@ -74,9 +64,15 @@ async function rejectDate(dataRoot: string, name: string, reason: string): Promi
   await moveDurably(join(dataRoot, layout.finishedDate(name)), place);
 }
 
+/** Why a date was rejected; null when it was not. */
+export async function readDateRejection(dataRoot: string, name: string): Promise<string | null> {
+  const text = await readIfPresent(join(dataRoot, layout.rejectedDateReason(name)));
+  return text === null ? null : JSON.parse(text).reason;
+}
+
 /** Reads a finished date whole. Throws PipelineError when it cannot be published. */
 async function checkDate(
-  { storm_day_start_hour: hour }: Publisher,
+  { storm_day_start_hour: hour }: Root,
   folder: string,
   date: string,
   previous: Manifest | null,
@@ -138,29 +134,30 @@ function scansOf({ scans }: Manifest): string {
 
 /** Puts the files of a date in place, raw files first, and commits them in place of all that is published of it. */
 async function publishDate(
-  publisher: Publisher,
+  root: Root,
   folder: string,
   { manifest, raw }: CheckedDate,
   previous: Manifest | null,
   now_ms: number,
 ): Promise<void> {
-  const { path, staging, lock } = publisher;
-  lock.check();
   // Links: the folder stays whole until the commit is done.
-  const link = async (file: string) => {
-    const staged = join(staging, 'adopted', file);
+  const link = async (path: string) => {
+    const staged = join(root.staging, 'adopted', path);
     await fs.mkdir(dirname(staged), { recursive: true });
-    await fs.link(join(folder, file), staged);
-    return staged;
+    await fs.link(join(folder, path), staged);
+    return { staged, path };
   };
-  await placeFiles(path, await Promise.all(raw.map(async (file) => ({ staged: await link(file), path: file }))));
-  const add_files = await Promise.all(manifest.files.map(async (entry) => ({ staged: await link(entry.path), entry })));
-  const edit = editOf(samePartition(manifest), {
+  await placeFiles(root.path, await Promise.all(raw.map(link)));
+  const add_files = await Promise.all(
+    manifest.files.map(async (entry) => ({ staged: (await link(entry.path)).staged, entry })),
+  );
+  const edit = {
+    ...samePartition(manifest),
     add_scans: manifest.scans,
     add_files,
     drop_segments: [...new Set(previous?.files.map(({ segment }) => segment))],
     feeds: Object.fromEntries(Object.entries(manifest.feeds).map(([product, time]) => [product, Date.parse(time)])),
     changed_tables: Object.keys({ ...previous?.table_commits, ...manifest.table_commits }),
-  });
-  await publishDates(publisher, [edit], now_ms, [], true);
+  };
+  await commit(root, [edit], now_ms, [], true);
 }

@@ -4,67 +4,47 @@ import { layout } from '../../schemas/layout.ts';
 import { ingestedAt, type Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
-import { dayMax, uncovered } from '../../schemas/tables/radar.ts';
-import type { Engine } from '../duckdb.ts';
+import { dayMax, detections, frames, uncovered } from '../../schemas/tables/radar.ts';
 import { PipelineError } from '../error.ts';
-import { commitDates, commitEdits, moveCurrent, type Publisher, publishDates, publishedManifest } from './commit.ts';
+import { commit } from './commit.ts';
 import { changedDayTables } from './commit-dates.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
-import { type Edit, editOf, type StagedFile, samePartition } from './edit.ts';
-import { readHead, readNewest, tablePaths } from './manifests.ts';
+import { type Edit, type StagedFile, samePartition } from './edit.ts';
+import { readHead, tablePaths } from './manifests.ts';
 import { allRows, mergedDayMaxSql, mergedUncoveredSql } from './merge.ts';
-import type { DateHead } from './published-dates.ts';
+import { type DateHead, publishedManifest, type Root } from './root.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
 
-/** Joins the segments of the finished hours of a date, an hour to a commit. Returns how many hours were joined. */
-export async function compactHours(publisher: Publisher, storm_date: string, now_ms: number): Promise<number> {
-  const hours = unfinishedHours(await publishedManifest(publisher, storm_date));
-  for (const segments of hours) {
-    const manifest = await publishedManifest(publisher, storm_date);
-    await commitDates(publisher, [await compactSegments(publisher, manifest, segments, false)], now_ms);
+/** Joins the segments of each finished hour of a date that has several; the hour of the newest scan is not finished. */
+export async function compactHours(root: Root, storm_date: string, now_ms: number): Promise<void> {
+  const manifest = await publishedManifest(root, storm_date);
+  const hourOf = (scan_id: string) => scan_id.slice(0, 'YYYYMMDDTHH'.length);
+  const newest = hourOf(manifest.scans.at(-1)?.scan_id ?? '');
+  const scans = manifest.scans.filter(
+    ({ segment, scan_id }) => segment !== daySegment(storm_date) && hourOf(scan_id) !== newest,
+  );
+  for (const hour of Map.groupBy(scans, ({ scan_id }) => hourOf(scan_id)).values()) {
+    const segments = new Set(hour.map(({ segment }) => segment));
+    if (segments.size > 1) await commit(root, [await joinSegments(root, manifest, segments, false)], now_ms);
   }
-  if (hours.length > 0) await moveCurrent(publisher, now_ms);
-  return hours.length;
 }
 
 /** Turns a finished date into day files and closes it; false when it is closed already. */
-export async function compactDay(publisher: Publisher, storm_date: string, now_ms: number): Promise<boolean> {
-  const { engine, path, staging } = publisher;
-  const manifest = await publishedManifest(publisher, storm_date);
+export async function compactDay(root: Root, storm_date: string, now_ms: number): Promise<boolean> {
+  const manifest = await publishedManifest(root, storm_date);
   if (manifest.closed) return false;
-  const segments = [...new Set(manifest.scans.map((scan) => scan.segment))];
-  const day = await compactSegments(publisher, manifest, segments, true);
-  const derived = await deriveDay(engine, path, staging, manifest);
+  const segments = new Set(manifest.scans.map(({ segment }) => segment));
+  const day = await joinSegments(root, manifest, segments, true);
+  const derived = await deriveDay(root, manifest);
   const edit = {
     ...day,
+    closed: true,
     drop_segments: [...segments, DERIVED_SEGMENT],
     add_files: [...day.add_files, ...derived],
-    changed_tables: [...day.changed_tables, ...changedDayTables(manifest, derived)],
+    changed_tables: [dayMax.name, ...changedDayTables(manifest, derived)],
   };
-  await publishDates(publisher, [edit], now_ms);
-  return true;
-}
-
-/** Joins the day maxima of the closed dates of a month; false when fewer than `least` dates closed or changed since the last time. */
-export async function compactMonth(publisher: Publisher, month: string, now_ms: number, least = 1): Promise<boolean> {
-  const { path, dates } = publisher;
-  const closed = [...dates.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
-  const previous = await readNewest(path, layout.monthPartition(month));
-  const isJoined = ({ partition, table_commits }: DateHead) => {
-    const commit = previous?.dates?.[partition];
-    return commit !== undefined && (table_commits[dayMax.name] ?? 0) <= commit;
-  };
-  if (closed.filter((day) => !isJoined(day)).length < least) return false;
-  const days: Head[] = [];
-  for (const { partition } of closed) {
-    const head = await readHead(path, partition);
-    if (head === null)
-      throw new PipelineError('publish', layout.head(partition), 'is missing, expected the head of a published date');
-    days.push(head);
-  }
-  const edit = await monthEdit(publisher, month, days, previous);
-  await commitEdits(publisher.path, [{ previous, edit }], now_ms, publisher.lock.check);
+  await commit(root, [edit], now_ms);
   return true;
 }
 
@@ -74,60 +54,45 @@ function daySegment(date: string): string {
 }
 
 /**
- * Segments of each finished hour that has several: `[[segment, …], …]`. The hour of the newest scan is not finished.
- */
-function unfinishedHours(manifest: Manifest): string[][] {
-  const hourOf = (scan_id: string) => scan_id.slice(0, 'YYYYMMDDTHH'.length);
-  const newest = hourOf(manifest.scans.at(-1)?.scan_id ?? '');
-  const hours = Map.groupBy(
-    manifest.scans.filter((scan) => scan.segment !== daySegment(manifest.partition) && hourOf(scan.scan_id) !== newest),
-    (scan) => hourOf(scan.scan_id),
-  );
-  return [...hours.values()]
-    .map((scans) => [...new Set(scans.map((scan) => scan.segment))])
-    .filter((segments) => segments.length > 1);
-}
-
-/**
  * Edit that joins segments into one: the same rows in one file per table, and the newest checkpoint of the tracker.
  * `closing` joins a whole date into day files and computes the place durations, which need the whole day.
  */
-async function compactSegments(
-  { engine, path: dataRoot, staging }: Publisher,
+async function joinSegments(
+  { engine, path, staging }: Root,
   manifest: Manifest,
-  segments: readonly string[],
+  segments: ReadonlySet<string>,
   closing: boolean,
-): Promise<Edit> {
-  const members = new Set(segments);
-  const scans = manifest.scans.filter((scan) => members.has(scan.segment));
+): Promise<Edit & { readonly add_files: readonly StagedFile[] }> {
+  const { partition, source } = manifest;
+  const scans = manifest.scans.filter((scan) => segments.has(scan.segment));
   const [first_scan, last_scan] = [scans[0]?.scan_id ?? null, scans.at(-1)?.scan_id ?? null];
-  const segment = closing ? daySegment(manifest.partition) : segmentName(first_scan ?? '', last_scan ?? '');
-  const files = manifest.files.filter((file) => members.has(file.segment));
-  const covers = { segment, first_scan, last_scan };
-  const staged: StagedFile[] = [];
+  const segment = closing ? daySegment(partition) : segmentName(first_scan ?? '', last_scan ?? '');
+  const files = manifest.files.filter((file) => segments.has(file.segment));
+  const pathsOf = ({ name }: { readonly name: string }) =>
+    files.filter((file) => file.table === name).map((file) => join(path, file.path));
+  const add_files: StagedFile[] = [];
   for (const table of SCAN_TABLES) {
-    const pathsOf = (name: string) =>
-      files.filter((file) => file.table === name).map((file) => join(dataRoot, file.path));
-    const paths = pathsOf(table.name);
+    const paths = pathsOf(table);
     if (paths.length === 0) continue;
     let query = allRows(paths);
-    if (table === dayMax) query = mergedDayMaxSql(paths, closing ? pathsOf('detections') : null);
-    else if (table === uncovered) query = mergedUncoveredSql(paths, pathsOf('frames'));
-    const destination = { folder: layout.table(table.name, manifest.partition), stem: closing ? 'day' : segment };
-    staged.push(await stageTable(engine, staging, table, { query }, manifest.source, destination, covers));
+    if (table === dayMax) query = mergedDayMaxSql(paths, closing ? pathsOf(detections) : null);
+    else if (table === uncovered) query = mergedUncoveredSql(paths, pathsOf(frames));
+    const destination = { folder: layout.table(table.name, partition), stem: closing ? 'day' : segment };
+    const covers = { segment, first_scan, last_scan };
+    add_files.push(await stageTable(engine, staging, table, { query }, source, destination, covers));
   }
   const states = files.filter((file) => file.kind === 'state');
   const checkpoint = states.sort((a, b) => ((a.last_scan ?? '') < (b.last_scan ?? '') ? -1 : 1)).at(-1);
   const relisted = files.filter((file) => file.kind === 'scan-tiles' || file === checkpoint);
-  return editOf(samePartition(manifest), {
-    drop_segments: segments,
+  return {
+    ...samePartition(manifest),
+    closed: false,
+    drop_segments: [...segments],
     add_scans: scans.map((scan) => ({ ...scan, segment })),
-    add_files: staged,
+    add_files,
     relist_files: relisted.map((file) => ({ ...file, segment })),
-    changed_tables: closing ? [dayMax.name] : [],
-    closed: closing,
     ingested_at: ingestedAt(manifest),
-  });
+  };
 }
 
 /** Side of the regions that a month is cut into, pixels: a query about one place opens only the files near it. */
@@ -136,40 +101,50 @@ const REGION_PX = 500;
 const MONTH = { segment: 'month', first_scan: null, last_scan: null };
 
 /**
- * Edit of a month partition: the day maxima of its closed dates, one file for each region with hail, for queries about
- * one place over long times. `days` are the heads of those dates; the manifest holds the commit of each.
+ * Joins the day maxima of the closed dates of a month, one file for each region with hail, for queries about one place over long
+ * times; the manifest holds the commit of each date. False when fewer than `least` dates closed or changed since the last time.
  */
-async function monthEdit(
-  { engine, path: dataRoot, staging }: Publisher,
-  month: string,
-  days: readonly Head[],
-  previous: Manifest | null,
-): Promise<Edit> {
-  const paths = days.flatMap((day) => tablePaths(dataRoot, day, dayMax.name));
+export async function compactMonth(root: Root, month: string, now_ms: number, least = 1): Promise<boolean> {
+  const { engine, path, staging, storm_day_start_hour } = root;
+  const partition = layout.monthPartition(month);
+  const closed = [...root.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
+  const joined = (await root.manifest(partition))?.dates;
+  const isJoined = ({ partition: date, table_commits }: DateHead) =>
+    joined?.[date] !== undefined && (table_commits[dayMax.name] ?? 0) <= joined[date];
+  if (closed.filter((day) => !isJoined(day)).length < least) return false;
+  const days: Head[] = [];
+  for (const { partition: date } of closed) {
+    const head = await readHead(path, date);
+    if (head === null)
+      throw new PipelineError('publish', layout.head(date), 'is missing, expected the head of a published date');
+    days.push(head);
+  }
+  const paths = days.flatMap((day) => tablePaths(path, day, dayMax.name));
   const provenance = combineProvenances(days.map((day) => day.source)) ?? 'observed';
   const add_files: StagedFile[] = [];
-  for (const region of await regionsOf(engine, paths)) {
-    const query = `SELECT * FROM (${allRows(paths)}) WHERE "row" BETWEEN ${region.row} AND ${region.row + REGION_PX - 1}
-      AND col BETWEEN ${region.col} AND ${region.col + REGION_PX - 1}`;
-    const destination = { folder: layout.monthTable(dayMax.name, month), stem: `r${region.row}c${region.col}` };
+  for (const { row, col } of await regionsOf(root, paths)) {
+    const query = `SELECT * FROM (${allRows(paths)}) WHERE "row" BETWEEN ${row} AND ${row + REGION_PX - 1}
+      AND col BETWEEN ${col} AND ${col + REGION_PX - 1}`;
+    const destination = { folder: layout.monthTable(dayMax.name, month), stem: `r${row}c${col}` };
     add_files.push(await stageTable(engine, staging, dayMax, { query }, provenance, destination, MONTH));
   }
-  const partition = layout.monthPartition(month);
-  const storm_day_start_hour = days[0]?.storm_day_start_hour ?? 0;
-  return editOf(
-    { partition, provenance, storm_day_start_hour, closed: true },
-    {
-      drop_segments: previous === null ? [] : [MONTH.segment],
-      add_files,
-      changed_tables: [dayMax.name],
-      dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
-      ingested_at: days.map(ingestedAt).sort().at(-1) ?? null,
-    },
-  );
+  const edit: Edit = {
+    partition,
+    provenance,
+    storm_day_start_hour,
+    closed: true,
+    drop_segments: [MONTH.segment],
+    add_files,
+    changed_tables: [dayMax.name],
+    dates: Object.fromEntries(days.map((day) => [day.partition, day.commit])),
+    ingested_at: days.map(ingestedAt).sort().at(-1) ?? null,
+  };
+  await commit(root, [edit], now_ms);
+  return true;
 }
 
 /** First row and column of every region that holds a row, from north-west to south-east. */
-async function regionsOf(engine: Engine, paths: readonly string[]): Promise<{ row: number; col: number }[]> {
+async function regionsOf({ engine }: Root, paths: readonly string[]): Promise<{ row: number; col: number }[]> {
   if (paths.length === 0) return [];
   const first = (column: string) => `(${column} // ${REGION_PX} * ${REGION_PX})::INTEGER`;
   return engine.rows(

@@ -7,7 +7,7 @@ import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
 import { type EventDay, eventDays, type Swath, swaths } from '../../schemas/tables/derived.ts';
-import { type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
+import { dayMax, detections, frames, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { drawTiers, type PixelScans, type TierPixel } from '../swath/tiers.ts';
@@ -15,6 +15,7 @@ import { drawDailyTiles } from '../tiles/daily-tiles.ts';
 import type { StagedFile } from './edit.ts';
 import { tablePaths } from './manifests.ts';
 import { mergedDayMaxSql } from './merge.ts';
+import type { Root } from './root.ts';
 import { type SegmentSpan, stageTable, stageTiles } from './stage.ts';
 import { readRows } from './tables.ts';
 
@@ -25,23 +26,18 @@ export const DERIVED_SEGMENT = 'derived';
  * Draws the products of a whole storm date from its published scans: swath tiers, the event-day row, the daily
  * archive. Returns staged files; the caller commits them in place of the segment `derived`.
  */
-export async function deriveDay(
-  engine: Engine,
-  dataRoot: string,
-  staging: string,
-  manifest: Manifest,
-): Promise<StagedFile[]> {
+export async function deriveDay(root: Root, manifest: Manifest): Promise<StagedFile[]> {
+  const { engine, path, staging } = root;
   const storm_date = manifest.partition;
-  const paths = (table: string) => tablePaths(dataRoot, manifest, table);
-  const { files, tiers } = await deriveTables(engine, dataRoot, staging, manifest);
+  const { files, tiers } = await deriveTables(root, manifest);
   const covers = coverOf(manifest);
   const archive = drawDailyTiles({
     storm_date,
     swaths: tiers,
-    tracks: await readRows<TrackPoint>(engine, tracks, paths('tracks')),
+    tracks: await readRows<TrackPoint>(engine, tracks, tablePaths(path, manifest, tracks.name)),
     data_time: covers.last_scan === null ? null : scanTime(covers.last_scan),
     provenance: manifest.source,
-    bounds: await gridBounds(engine, paths('frames')),
+    bounds: await gridBounds(engine, tablePaths(path, manifest, frames.name)),
   });
   const destination = { folder: layout.dailyTiles(storm_date), stem: 'day' };
   return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, covers, null)];
@@ -49,25 +45,23 @@ export async function deriveDay(
 
 /** The tables among these products, staged, and the rows of the tiers. */
 export async function deriveTables(
-  engine: Engine,
-  dataRoot: string,
-  staging: string,
+  { engine, path, staging }: Root,
   manifest: Manifest,
 ): Promise<{ readonly files: StagedFile[]; readonly tiers: readonly Swath[] }> {
-  const storm_date = manifest.partition;
-  const paths = (table: string) => tablePaths(dataRoot, manifest, table);
-  const rows = await readDayMax(engine, paths('day-max'));
-  const tiers = drawTiers(rows, storm_date, await pixelScans(engine, paths('detections')));
-  const event = await readEventDay(engine, paths('detections'), storm_date);
+  const { partition: storm_date, source } = manifest;
+  const maxima = await readDayMax(engine, tablePaths(path, manifest, dayMax.name));
+  const seen = tablePaths(path, manifest, detections.name);
+  const tiers = drawTiers(maxima, storm_date, await pixelScans(engine, seen));
+  const event = await readEventDay(engine, seen, storm_date);
   const files: StagedFile[] = [];
-  const stage = async (table: typeof swaths | typeof eventDays, tableRows: readonly Record<string, unknown>[]) => {
-    if (tableRows.length === 0) return;
+  for (const [table, rows] of [
+    [swaths, tiers],
+    [eventDays, event === null ? [] : [event]],
+  ] as const) {
+    if (rows.length === 0) continue;
     const destination = { folder: layout.table(table.name, storm_date), stem: 'day' };
-    const covers = coverOf(manifest);
-    files.push(await stageTable(engine, staging, table, { rows: tableRows }, manifest.source, destination, covers));
-  };
-  await stage(swaths, tiers);
-  await stage(eventDays, event === null ? [] : [event]);
+    files.push(await stageTable(engine, staging, table, { rows }, source, destination, coverOf(manifest)));
+  }
   return { files, tiers };
 }
 

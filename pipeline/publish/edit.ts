@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type CommittedScan,
   type InputVersions,
@@ -18,62 +17,45 @@ export interface StagedFile {
 /** Newest time of each product, epoch milliseconds. */
 export type ProductTimes = Readonly<Record<string, number>>;
 
-/** Changes of one commit to the manifest of one partition. */
+/** Changes of one commit to the manifest of one partition; what is left out does not change. */
 export interface Edit {
   readonly partition: string;
   readonly provenance: MixedProvenance;
   readonly storm_day_start_hour: number;
-  /** Segments whose scans and files are removed from the manifest. */
-  readonly drop_segments: readonly string[];
-  readonly add_scans: readonly CommittedScan[];
-  readonly add_files: readonly StagedFile[];
-  /** Newest time of each product that the added scans were made of, epoch milliseconds. */
-  readonly feeds: ProductTimes;
-  /** Entries of files that are already in place, for instance pictures whose segment changes. */
-  readonly relist_files: readonly PublishedFile[];
-  /** Tables whose rows this commit changes; compaction changes none. */
-  readonly changed_tables: readonly string[];
-  /** Versions of the inputs of derived tables in this edit, by table name. */
-  readonly made_from: Readonly<Record<string, InputVersions>>;
   readonly closed: boolean;
-  readonly dates: Manifest['dates'];
+  /** Segments whose scans and files are removed from the manifest. */
+  readonly drop_segments?: readonly string[];
+  readonly add_scans?: readonly CommittedScan[];
+  readonly add_files?: readonly StagedFile[];
+  /** Newest time of each product that the added scans were made of, epoch milliseconds. */
+  readonly feeds?: ProductTimes;
+  /** Entries of files that are already in place, for instance pictures whose segment changes. */
+  readonly relist_files?: readonly PublishedFile[];
+  /** Tables whose rows this commit changes; compaction changes none. */
+  readonly changed_tables?: readonly string[];
+  /** Versions of the inputs of derived tables in this edit, by table name. */
+  readonly made_from?: Readonly<Record<string, InputVersions>>;
+  readonly dates?: Manifest['dates'];
   /** For an edit without new data: when the newest data that it was made from came in; else null. */
-  readonly ingested_at: string | null;
+  readonly ingested_at?: string | null;
 }
 
-/** Fields of an edit that apply to its whole partition. */
-type Partition = Pick<Edit, 'partition' | 'provenance' | 'storm_day_start_hour' | 'closed'>;
-
-/** The partition of a manifest, for an edit that changes nothing of it as a whole. */
-export function samePartition({ partition, source, storm_day_start_hour, closed }: Manifest): Partition {
+/** The fields of an edit that changes nothing of a partition as a whole. */
+export function samePartition({ partition, source, storm_day_start_hour, closed }: Manifest): Edit {
   return { partition, provenance: source, storm_day_start_hour, closed };
-}
-
-/** An edit of a partition with the given changes only. */
-export function editOf(partition: Partition, changes: Partial<Omit<Edit, 'partition'>>): Edit {
-  return {
-    ...partition,
-    dates: null,
-    ingested_at: null,
-    feeds: {},
-    drop_segments: [],
-    add_scans: [],
-    add_files: [],
-    relist_files: [],
-    changed_tables: [],
-    made_from: {},
-    ...changes,
-  };
 }
 
 /** The manifest after an edit; a scan or file of the same name replaces the old entry. */
 export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: number): Manifest {
-  const dropped = new Set(edit.drop_segments);
+  const { add_scans = [], add_files = [], relist_files = [], changed_tables = [], ingested_at = null } = edit;
   const commit = (previous?.commit ?? 0) + 1;
-  const entries = [...edit.relist_files, ...edit.add_files.map((file) => file.entry)];
+  const dropped = new Set(edit.drop_segments);
+  const entries = [...relist_files, ...add_files.map((file) => file.entry)];
   const added = new Set(entries.map((entry) => entry.path));
-  const scanIds = new Set(edit.add_scans.map((scan) => scan.scan_id));
-  const made_from = madeFrom(previous, edit);
+  const scanIds = new Set(add_scans.map((scan) => scan.scan_id));
+  // A table that changes without stating its inputs loses them.
+  const known = Object.entries(previous?.made_from ?? {}).filter(([table]) => !changed_tables.includes(table));
+  const made_from = { ...Object.fromEntries(known), ...edit.made_from };
   return {
     manifest_version: MANIFEST_VERSION,
     partition: edit.partition,
@@ -81,45 +63,28 @@ export function nextManifest(previous: Manifest | null, edit: Edit, now_ms: numb
     source: edit.provenance,
     storm_day_start_hour: edit.storm_day_start_hour,
     committed_at: timestamp(now_ms),
-    ...(edit.ingested_at === null ? {} : { ingested_at: edit.ingested_at }),
+    ...(ingested_at === null ? {} : { ingested_at }),
     closed: edit.closed,
     table_commits: {
       ...previous?.table_commits,
-      ...Object.fromEntries(edit.changed_tables.map((table) => [table, commit])),
+      ...Object.fromEntries(changed_tables.map((table) => [table, commit])),
     },
     ...(Object.keys(made_from).length === 0 ? {} : { made_from }),
     scans: [
       ...(previous?.scans ?? []).filter((scan) => !dropped.has(scan.segment) && !scanIds.has(scan.scan_id)),
-      ...edit.add_scans,
+      ...add_scans,
     ].sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1)),
     // Times of observed data say nothing about those of simulated data, nor the other way round.
-    feeds: newestTimes(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds),
+    feeds: newestTimes(previous?.source === edit.provenance ? previous.feeds : {}, edit.feeds ?? {}),
     files: [
       ...(previous?.files ?? []).filter((file) => !dropped.has(file.segment) && !added.has(file.path)),
       ...entries,
     ],
-    dates: edit.dates,
+    dates: edit.dates ?? null,
   };
-}
-
-/** Input versions of derived tables after an edit; a table that changes without stating its inputs loses them. */
-function madeFrom(previous: Manifest | null, edit: Edit): Record<string, InputVersions> {
-  const known = Object.entries(previous?.made_from ?? {}).filter(([table]) => !edit.changed_tables.includes(table));
-  return { ...Object.fromEntries(known), ...edit.made_from };
-}
-
-/** True when a manifest states that its tables were made from exactly these versions. */
-export function isMadeFrom({ made_from }: Manifest, expected: Readonly<Record<string, InputVersions>>): boolean {
-  return Object.entries(expected).every(([table, versions]) => isDeepStrictEqual(made_from?.[table], versions));
 }
 
 function newestTimes(known: Manifest['feeds'], added: ProductTimes): Manifest['feeds'] {
   const newer = Object.entries(added).filter(([product, time_ms]) => !(Date.parse(known[product] ?? '') >= time_ms));
   return { ...known, ...Object.fromEntries(newer.map(([product, time_ms]) => [product, timestamp(time_ms)])) };
-}
-
-/** An edit, and the newest manifest of its partition, which it applies to. */
-export interface Change {
-  readonly previous: Manifest | null;
-  readonly edit: Edit;
 }

@@ -36,7 +36,7 @@ export async function readManifest(dataRoot: string, partition: string, commit: 
   return readRecord(dataRoot, layout.manifest(partition, commit), Manifest);
 }
 
-/** The current pointer; null on an empty data root. */
+/** `current.json`; null on an empty data root. */
 export async function readCurrent(dataRoot: string): Promise<Current | null> {
   return readRecord(dataRoot, layout.current, Current);
 }
@@ -71,13 +71,8 @@ async function readRecord<Shape extends z.ZodType>(
   shape: Shape,
 ): Promise<z.infer<Shape> | null> {
   const content = await readIfPresent(join(dataRoot, path));
-  return content === null ? null : parseRecord(path, content, shape);
-}
-
-/** Content of a list or pointer; throws PipelineError where it cannot be read. `path`: where it came from. */
-export function parseRecord<Shape extends z.ZodType>(path: string, content: string, shape: Shape): z.infer<Shape> {
   try {
-    return shape.parse(JSON.parse(content));
+    return content === null ? null : shape.parse(JSON.parse(content));
   } catch (cause) {
     const noun = path === layout.current ? 'switch' : 'manifest';
     throw new PipelineError('publish', path, `is not a readable ${noun} of this version`, { cause });

@@ -1,163 +1,135 @@
-import { randomBytes } from 'node:crypto';
-import fs from 'node:fs/promises';
-import { join } from 'node:path';
-import { foreignFolders, layout } from '../../schemas/layout.ts';
-import type { DayMax } from '../../schemas/tables/radar.ts';
-import { type Engine, openEngine } from '../duckdb.ts';
-import { DiskRefusal, isDiskRefusal, PipelineError } from '../error.ts';
-import { deviceOf } from '../files.ts';
-import { type Log, silent } from '../log.ts';
-import { adoptDate } from './adopt.ts';
-import { finishCurrent, finishHeads, type Publisher } from './commit.ts';
-import { clearDate, commitScans, deriveDate, expireReflectivity, publishFiles } from './commit-dates.ts';
-import { compactDay, compactHours, compactMonth } from './compact.ts';
-import { openLiveWindow, openSnapshots } from './live.ts';
-import { type Lock, takeLock } from './lock.ts';
-import { nameRoot, readRootName } from './manifests.ts';
-import { openPublishedDates, type PublishedDates } from './published-dates.ts';
-import { type ScanProducts, type Segment, stageSegment } from './segment.ts';
-import { clearStaging, openSweep, type SweepRoot } from './sweep.ts';
-import { publishTogether, publishUndated } from './undated.ts';
-
-/** An operation on an open root; the lock is checked before it. */
-type Operation<Work> = Work extends (publisher: Publisher, ...order: infer Order) => infer Result
-  ? (...order: Order) => Result
-  : never;
+import type { RecordBatch } from 'apache-arrow';
+import { type Head, headOf } from '../../schemas/head.ts';
+import type { Manifest } from '../../schemas/manifest.ts';
+import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { isCalendarDate, scanTime } from '../../schemas/time.ts';
+import type { Engine } from '../duckdb.ts';
+import { PipelineError } from '../error.ts';
+import type { Log } from '../log.ts';
+import { listPartitions, readHead, readManifestOf, readNewest } from './manifests.ts';
 
 /** A data root that is locked and open for writing. */
-export interface Root {
+export interface Root extends Published {
   readonly path: string;
-  readonly engine: Engine;
-  readonly storm_day_start_hour: number;
   /** Folder for files that are being written; emptied when the root is closed. */
   readonly staging: string;
-  /** Heads of the published storm dates. */
-  readonly heads: PublishedDates['heads'];
-  readonly manifest: PublishedDates['manifest'];
-  readonly stage: (products: readonly ScanProducts[], dayMax: readonly DayMax[], state: Uint8Array) => Promise<Segment>;
-  readonly commit: Operation<typeof commitScans>;
-  readonly publishFiles: Operation<typeof publishFiles>;
-  readonly derive: Operation<typeof deriveDate>;
-  readonly compactHours: Operation<typeof compactHours>;
-  readonly compactDay: Operation<typeof compactDay>;
-  readonly compactMonth: Operation<typeof compactMonth>;
-  readonly publishUndated: Operation<typeof publishUndated>;
-  readonly publishTogether: Operation<typeof publishTogether>;
-  readonly clear: Operation<typeof clearDate>;
-  readonly expireReflectivity: Operation<typeof expireReflectivity>;
-  readonly adoptDate: Operation<typeof adoptDate>;
-  /** Deletes files that no manifest names any more, and raw files past their retention time. `now_ms`: the machine's clock. */
-  readonly sweep: SweepRoot;
+  readonly storm_day_start_hour: number;
+  readonly engine: Engine;
+  readonly log: Log;
+  readonly live: LiveWindow;
+  readonly sweeps: Sweeps;
   /** Throws RootLost when the root was moved away or its lock was deleted; call it before every write below the root. */
   readonly check: () => void;
   readonly close: () => Promise<void>;
 }
 
-/** Choices of the process that opens a data root. */
-export interface RootSettings {
-  readonly log?: Log;
+/** The live window in memory, from one commit to the next. */
+export interface LiveWindow {
+  /** Scans of the newest snapshot, oldest first. */
+  scans: readonly LiveScan[];
+  /** Snapshots of this process that stay for readers, oldest first. */
+  snapshots: readonly Snapshot[];
 }
 
-/**
- * Opens a data root for writing: takes its lock, names it, empties the staging of runs that were killed, and finishes a
- * commit whose process was killed between its manifests and the current pointer. Throws Conflict naming the holder when the root is taken,
- * and before anything is written when this release cannot read its data format.
- */
-export async function openRoot(
-  path: string,
-  command: string,
-  storm_day_start_hour: number,
-  now_ms: number,
-  { log = silent }: RootSettings = {},
-): Promise<Root> {
-  await readRootName(path);
-  let lock: Lock | undefined;
-  try {
-    lock = takeLock(path, command, now_ms);
-    const [foreign] = foreignFolders((folder) => deviceOf(join(path, folder)));
-    if (foreign !== undefined) throw new PipelineError('publish', join(path, foreign.path), foreign.reason);
-    await nameRoot(path, now_ms);
-    await clearStaging(path);
-    await finishHeads(path);
-    const dates = await openPublishedDates(path, storm_day_start_hour);
-    const staging = join(path, layout.staged(randomBytes(6).toString('hex')));
-    await fs.mkdir(staging, { recursive: true });
-    const engine = await openEngine(staging);
-    const stageLive = openLiveWindow(engine, path, staging, dates);
-    const sweep = await openSweep(path, dates.heads);
-    const publisher = {
-      path,
-      staging,
-      storm_day_start_hour,
-      lock,
-      engine,
-      dates,
-      stageLive,
-      retireSnapshots: openSnapshots(path),
-      log,
-    };
-    await finishCurrent(publisher, now_ms);
-    return rootOf(publisher, sweep);
-  } catch (error) {
-    lock?.release();
-    throw explainDisk(path, error);
+/** One scan of the live window, with its rows as Arrow record batches. */
+export interface LiveScan {
+  readonly scan_time: number;
+  readonly batches: Readonly<Record<'detections' | 'cells' | 'tracks', RecordBatch>>;
+}
+
+interface Snapshot {
+  readonly paths: readonly string[];
+  /** By the clock of the process, which never steps. */
+  readonly published_ms: number;
+}
+
+/** Readings of this process for the deletion clock. */
+interface Sweeps {
+  /** Time of the last commit before this process by the clock of its machine, epoch milliseconds; null: none. */
+  readonly last_commit_ms: number | null;
+  /** Last sweep of this process, or its begin, by the monotonic clock, milliseconds. */
+  last_ms: number;
+}
+
+/** The part of a published storm date that is held in memory; its size does not grow with the scans. */
+export interface DateHead extends Readonly<Pick<Head, 'partition' | 'commit' | 'closed' | 'table_commits'>> {
+  readonly provenance: MixedProvenance;
+  readonly scan_count: number;
+  /** Newest scan of the date; null without scans. */
+  readonly last_scan: string | null;
+  /** Files of tables. */
+  readonly table_files: number;
+  /** Archives of reflectivity. */
+  readonly reflectivity_archives: number;
+}
+
+/** What a root has published: the heads of its storm dates in memory, manifests on the disk. */
+export interface Published {
+  readonly heads: ReadonlyMap<string, DateHead>;
+  /** The newest manifest of a partition; null when nothing was published for it. */
+  readonly manifest: (partition: string) => Promise<Manifest | null>;
+  /** Replaces the head of a date by that of a manifest that was just published. */
+  readonly update: (manifest: Manifest) => void;
+}
+
+/** Manifests of dates in memory, most recently used: a scan needs its own date and its neighbours. One of 720 scans takes 1 to 2 MB. */
+const CACHED_MANIFESTS = 3;
+
+/** Reads the heads of all storm dates. Throws when one was published with another start of the storm day. */
+export async function openPublished(dataRoot: string, storm_day_start_hour: number): Promise<Published> {
+  const heads = new Map<string, DateHead>();
+  for (const date of (await listPartitions(dataRoot)).dates) {
+    const head = await readHead(dataRoot, date);
+    if (head === null) continue; // its first commit was killed before the head was moved
+    const found = `was published with storm days that start at ${head.storm_day_start_hour} UTC`;
+    if (head.storm_day_start_hour !== storm_day_start_hour)
+      throw new PipelineError(
+        'publish',
+        date,
+        `${found}, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
+      );
+    heads.set(date, dateHead(head));
   }
-}
-
-function rootOf(publisher: Publisher, sweep: SweepRoot): Root {
-  const { path, engine, staging, dates, lock, storm_day_start_hour } = publisher;
-  /**
-   * Checks the lock before an operation, and again when it fails: a lost root is then the reason of the failure.
-   */
-  const guarded =
-    <Order extends unknown[], Result>(operation: (publisher: Publisher, ...order: Order) => Promise<Result>) =>
-    async (...order: Order): Promise<Result> => {
-      try {
-        lock.check();
-        const result = await operation(publisher, ...order);
-        lock.check();
-        return result;
-      } catch (error) {
-        lock.check();
-        throw explainDisk(path, error);
-      }
-    };
+  const cache = new Map<string, Manifest>();
+  const memoize = (manifest: Manifest) => {
+    cache.delete(manifest.partition);
+    cache.set(manifest.partition, manifest);
+    for (const oldest of [...cache.keys()].slice(0, -CACHED_MANIFESTS)) cache.delete(oldest);
+    return manifest;
+  };
   return {
-    path,
-    engine,
-    storm_day_start_hour,
-    staging,
-    heads: dates.heads,
-    manifest: dates.manifest,
-    check: lock.check,
-    stage: guarded((_, ...content) => stageSegment(engine, staging, ...content)),
-    commit: guarded(commitScans),
-    publishFiles: guarded(publishFiles),
-    derive: guarded(deriveDate),
-    compactHours: guarded(compactHours),
-    compactDay: guarded(compactDay),
-    compactMonth: guarded(compactMonth),
-    publishUndated: guarded(publishUndated),
-    publishTogether: guarded(publishTogether),
-    clear: guarded(clearDate),
-    expireReflectivity: guarded(expireReflectivity),
-    adoptDate: guarded(adoptDate),
-    sweep: guarded((_, ...order) => sweep(...order)),
-    close: async () => {
-      try {
-        engine.close();
-        await fs.rm(staging, { recursive: true, force: true });
-      } finally {
-        lock.release();
-      }
+    heads,
+    manifest: async (partition) => {
+      const head = heads.get(partition);
+      if (head === undefined) return readNewest(dataRoot, partition);
+      return memoize(cache.get(partition) ?? (await readManifestOf(dataRoot, head)));
+    },
+    update: (manifest) => {
+      if (!isCalendarDate(manifest.partition)) return;
+      heads.set(manifest.partition, dateHead(headOf(manifest)));
+      memoize(manifest);
     },
   };
 }
 
-function explainDisk(path: string, error: unknown): unknown {
-  if (isDiskRefusal(error) && !(error instanceof DiskRefusal)) return new DiskRefusal('publish', path, error);
-  // Files are published by rename, which readers see whole or not at all; a copy between file systems is not atomic.
-  if (!(error instanceof Error && 'code' in error && error.code === 'EXDEV')) return error;
-  const reason = 'lies on several file systems (EXDEV), expected all of it on one';
-  return new PipelineError('publish', path, reason, { cause: error });
+function dateHead({ partition, commit, source, closed, table_commits, scans, files, ...head }: Head): DateHead {
+  const of_scans = { scan_count: scans.count, last_scan: scans.last };
+  const of_files = { table_files: files.length, reflectivity_archives: head.reflectivity_archives ?? 0 };
+  return { partition, commit, provenance: source, closed, table_commits, ...of_scans, ...of_files };
+}
+
+/** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
+export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
+  let newest: string | null = null;
+  for (const { last_scan } of heads)
+    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
+  return newest === null ? null : scanTime(newest);
+}
+
+/** The newest manifest of a storm date; throws when nothing is published for it. */
+export async function publishedManifest(root: Pick<Root, 'manifest'>, storm_date: string): Promise<Manifest> {
+  const manifest = await root.manifest(storm_date);
+  if (manifest === null)
+    throw new PipelineError('publish', storm_date, 'has no published scans, expected a date with some');
+  return manifest;
 }

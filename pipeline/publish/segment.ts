@@ -1,6 +1,6 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { layout } from '../../schemas/layout.ts';
-import type { CommittedScan } from '../../schemas/manifest.ts';
+import type { CommittedScan, Manifest } from '../../schemas/manifest.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import type {
   Cell,
@@ -11,10 +11,9 @@ import type {
   TrackPoint,
   Uncovered,
 } from '../../schemas/tables/radar.ts';
-import { scanId } from '../../schemas/time.ts';
-import type { Engine } from '../duckdb.ts';
+import { scanId, scanTime } from '../../schemas/time.ts';
 import type { StagedFile } from './edit.ts';
-import { type Reflectivity, stageReflectivity } from './reflectivity.ts';
+import type { Root } from './root.ts';
 import { stageState, stageTable, stageTiles } from './stage.ts';
 
 /** Row of the frames table, without the path and size of the scan tiles. */
@@ -41,6 +40,14 @@ export interface ScanProducts {
   readonly reflectivity?: Reflectivity | null;
 }
 
+/** The archive of the reflectivity of a scan. */
+interface Reflectivity {
+  /** Hash of the file that the archive is made from. */
+  readonly inputs: string;
+  /** Null when the archive that was made from that file is published already. */
+  readonly archive: Uint8Array | null;
+}
+
 /** Consecutive scans of one storm date that are published, compacted and replaced together. */
 export interface Segment {
   readonly name: string;
@@ -54,12 +61,19 @@ export function segmentName(firstScan: string, lastScan: string): string {
 }
 
 /**
+ * Segment of the archive of a scan's reflectivity. It differs from that of the scan: compaction does not touch it, it stays
+ * when a scan is made again from the same composite, and it expires.
+ */
+function reflectivitySegment(scan_id: string): string {
+  return `reflectivity-${scan_id}`;
+}
+
+/**
  * Writes the files of a segment into staging and reads them back.
  * `products` are scans of one storm date in order of time, `dayMaxRows` their day maximum, `state` the checkpoint after them.
  */
 export async function stageSegment(
-  engine: Engine,
-  staging: string,
+  { engine, staging }: Root,
   products: readonly ScanProducts[],
   dayMaxRows: readonly DayMax[],
   state: Uint8Array,
@@ -71,11 +85,27 @@ export async function stageSegment(
   const provenance = first.simulated ? 'simulated' : 'observed';
   const covers = { segment: name, first_scan: firstScan, last_scan: lastScan };
 
-  const scanTiles = await Promise.all(products.map((scan) => stageScanTiles(staging, scan, name)));
-  const frames = products.map((scan, index): Frame => {
-    const { path, bytes } = (scanTiles[index] as StagedFile).entry;
-    return { ...scan.frame, tile_path: path, tile_bytes: bytes };
-  });
+  const files: StagedFile[] = [];
+  const frames: Frame[] = [];
+  const scans: CommittedScan[] = [];
+  const archives: StagedFile[] = [];
+  for (const { scan_time, inputs, frame, archive, reflectivity } of products) {
+    const scan_id = scanId(scan_time);
+    const scan = { segment: name, first_scan: scan_id, last_scan: scan_id };
+    const place = { folder: layout.scanTiles(date), stem: scan_id };
+    const tiles = await stageTiles(staging, 'scan-tiles', archive, place, scan, frame.max_size_mm);
+    files.push(tiles);
+    frames.push({ ...frame, tile_path: tiles.entry.path, tile_bytes: tiles.entry.bytes });
+    scans.push({ scan_id, segment: name, inputs, ...(reflectivity ? { reflectivity: reflectivity.inputs } : {}) });
+    const painted = reflectivity?.archive ?? null;
+    if (painted === null) continue;
+    const own = { ...scan, segment: reflectivitySegment(scan_id) };
+    const folder = layout.reflectivityTiles(date);
+    archives.push(await stageTiles(staging, 'reflectivity-tiles', painted, { ...place, folder }, own, null));
+  }
+  files.push(...archives);
+  files.push(await stageState(staging, state, { folder: layout.stateDate(date), stem: lastScan }, covers));
+
   const rows: Readonly<Record<(typeof SCAN_TABLES)[number]['name'], readonly Record<string, unknown>[]>> = {
     detections: products.flatMap((scan) => scan.detections),
     cells: products.flatMap((scan) => scan.cells),
@@ -85,45 +115,18 @@ export async function stageSegment(
     uncovered: uncoveredRows(products),
     'day-max': dayMaxRows,
   };
-  const checkpoint = { folder: layout.stateDate(date), stem: lastScan };
-  const files: StagedFile[] = [
-    ...scanTiles,
-    ...(await stageReflectivity(staging, products)),
-    await stageState(staging, state, checkpoint, covers),
-  ];
   for (const table of SCAN_TABLES) {
     if (rows[table.name].length === 0) continue;
     const destination = { folder: layout.table(table.name, date), stem: name };
     files.push(await stageTable(engine, staging, table, { rows: rows[table.name] }, provenance, destination, covers));
   }
-  return {
-    name,
-    scans: products.map(({ scan_time, inputs, reflectivity }) => ({
-      scan_id: scanId(scan_time),
-      segment: name,
-      inputs,
-      ...(reflectivity ? { reflectivity: reflectivity.inputs } : {}),
-    })),
-    files,
-  };
-}
-
-function stageScanTiles(staging: string, scan: ScanProducts, segment: string): Promise<StagedFile> {
-  const id = scanId(scan.scan_time);
-  const destination = { folder: layout.scanTiles(scan.storm_date), stem: id };
-  const covers = { segment, first_scan: id, last_scan: id };
-  return stageTiles(staging, 'scan-tiles', scan.archive, destination, covers, scan.frame.max_size_mm);
-}
-
-/** Coverage of a scan. */
-interface ScanOfPatches {
-  readonly scan_time: number;
-  readonly storm_date: string;
-  readonly uncovered: readonly UncoveredPatch[] | null;
+  return { name, scans, files };
 }
 
 /** Rows of the scans of one storm date, given in order of time. A block that stays uncovered from scan to scan is one row. */
-export function uncoveredRows(scans: readonly ScanOfPatches[]): Uncovered[] {
+export function uncoveredRows(
+  scans: readonly Pick<ScanProducts, 'scan_time' | 'storm_date' | 'uncovered'>[],
+): Uncovered[] {
   const rows: Uncovered[] = [];
   let open = new Map<number, Uncovered>();
   for (const { scan_time, storm_date, uncovered } of scans) {
@@ -143,4 +146,35 @@ export function uncoveredRows(scans: readonly ScanOfPatches[]): Uncovered[] {
 
 function keyOf({ row_first, row_last, col_first, col_last }: UncoveredPatch): number {
   return ((row_first * LATTICE.cols + col_first) * LATTICE.cols + col_last) * LATTICE.cols + (row_last - row_first);
+}
+
+/**
+ * Segments of published archives of reflectivity that are outdated when `segments` replace `drop_segments`: their scan is dropped,
+ * or made from another composite, or brings a new archive.
+ */
+export function replacedReflectivity(
+  previous: Manifest | null,
+  drop_segments: readonly string[],
+  segments: readonly Segment[],
+): string[] {
+  const before = new Map(previous?.scans.map((scan) => [scan.scan_id, scan]));
+  const after = new Map(segments.flatMap(({ scans }) => scans).map((scan) => [scan.scan_id, scan]));
+  const added = new Set(segments.flatMap(({ files }) => files).map(({ entry }) => entry.segment));
+  const isReplaced = (scan_id: string): boolean => {
+    const [old, made] = [before.get(scan_id), after.get(scan_id)];
+    if (added.has(reflectivitySegment(scan_id)) || old === undefined) return true;
+    return made === undefined ? drop_segments.includes(old.segment) : made.reflectivity !== old.reflectivity;
+  };
+  return scansWithReflectivity(previous).filter(isReplaced).map(reflectivitySegment);
+}
+
+/** Segments of the published archives of reflectivity of scans up to an instant. */
+export function expiredReflectivity(manifest: Manifest, until_ms: number): string[] {
+  const expired = scansWithReflectivity(manifest).filter((scan_id) => scanTime(scan_id) <= until_ms);
+  return expired.map(reflectivitySegment);
+}
+
+function scansWithReflectivity(manifest: Manifest | null): string[] {
+  const archives = manifest?.files.filter(({ kind }) => kind === 'reflectivity-tiles') ?? [];
+  return archives.flatMap(({ first_scan }) => first_scan ?? []);
 }

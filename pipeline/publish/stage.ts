@@ -1,10 +1,11 @@
+import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Table } from '../../schemas/columns.ts';
 import { addressedTiles } from '../../schemas/geo/pmtiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Engine } from '../duckdb.ts';
-import { sha256, writeSynced } from '../files.ts';
+import { sha256 } from '../files.ts';
 import type { StagedFile } from './edit.ts';
 import { stageQuery, stageRows } from './tables.ts';
 
@@ -75,7 +76,7 @@ async function stageBytes(
 ): Promise<StagedFile> {
   const hash = sha256(content);
   const staged = join(staging, `${kind}-${covers.segment}-${stem}.${extension}`);
-  await writeSynced(staged, content);
+  await fs.writeFile(staged, content);
   const path = dataFileName(folder, stem, hash, extension);
   const facts = { rows, bytes: content.length, sha256: hash, schema_version, bbox: null, max_size_mm };
   return { staged, entry: { path, kind, table: null, ...covers, ...facts } };

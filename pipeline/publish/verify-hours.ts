@@ -5,8 +5,6 @@ import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { tablePaths } from './manifests.ts';
 
-/** Version of the forecast from which its hours are shifted to agree with their day. */
-const SHIFTED_FROM = 2;
 const HOURS = 24;
 
 /** Hours of a day, from 12 UTC on, as probabilities from 0 to 1; null for an hour that is not known. */
@@ -31,8 +29,6 @@ export async function verifyHours(
   const hours = manifests.find((manifest) => manifest.partition === partition);
   const days = manifests.find((manifest) => manifest.partition === layout.collectionPartition('outlook'));
   if (hours === undefined || days === undefined) return [];
-  if (hours.files.some(({ table, schema_version }) => table === forecast.name && schema_version < SHIFTED_FROM))
-    return [];
   const files = [tablePaths(dataRoot, hours, forecast.name), tablePaths(dataRoot, days, outlook.name)];
   if (files.some((paths) => paths.length === 0)) return [];
   const path = layout.head(partition);
@@ -63,15 +59,10 @@ function faultOf({ geohash4, start_ms, day, hours, probabilities }: CellDay): st
   if (fault === null) return [];
   const cell = `cell ${geohash4} has`;
   const whole = `${shown(day)} for the day from ${timestamp(start_ms)}`;
-  return fault.kind === 'hour_above_day'
-    ? [
-        `${cell} ${shown(fault.probability)} for the hour ending ${timestamp(endOf(start_ms, fault.hour))}, expected at most ${whole}`,
-      ]
-    : [`${cell} ${whole}, expected at most ${shown(fault.together)}, which its hours have together`];
-}
-
-function endOf(start_ms: number, hour: number): number {
-  return start_ms + (hour + 1) * MS_PER_HOUR;
+  if (fault.kind === 'day_above_hours')
+    return [`${cell} ${whole}, expected at most ${shown(fault.together)}, which its hours have together`];
+  const end = timestamp(start_ms + (fault.hour + 1) * MS_PER_HOUR);
+  return [`${cell} ${shown(fault.probability)} for the hour ending ${end}, expected at most ${whole}`];
 }
 
 function shown(probability: number): string {

@@ -8,7 +8,7 @@ import type { Config } from '../config.ts';
 import { PipelineError, RootHeld } from '../error.ts';
 import { makeFolder, moveDurably, namesIn } from '../files.ts';
 import type { Log } from '../log.ts';
-import { readDateRejection } from '../publish/adopt.ts';
+import { adoptDate, readDateRejection } from '../publish/adopt.ts';
 import { readNewest } from '../publish/manifests.ts';
 import type { Root } from '../publish/root.ts';
 import { fetchSpan, type GatheredFiles, isInSpan, listSpan } from '../scans/bucket-span.ts';
@@ -17,7 +17,7 @@ import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { planScans } from '../sources/plan.ts';
-import { withSession } from './with-root.ts';
+import { withSession } from '../commands/with-root.ts';
 
 /** Scans from this long before a date are made first: older tracks at its beginning are rare. */
 const LEAD_MS = 2 * MS_PER_HOUR;
@@ -158,7 +158,7 @@ async function publishFinished(
     if (signal.aborted) return false;
     try {
       await withSession(config, { command: 'backfill', threads, move_raw: false, log }, async (root, session) => {
-        while ((await root.adoptDate(config.now())) !== null);
+        while ((await adoptDate(root, config.now())) !== null);
         await session.finishDates();
       });
     } catch (error) {

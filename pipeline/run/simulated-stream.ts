@@ -9,14 +9,13 @@ import type { Schedule } from '../feeds/schedule.ts';
 import { readFeedStates } from '../feeds/schedule.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
-import { newestScan } from '../publish/published-dates.ts';
+import { newestScan } from '../publish/root.ts';
 import type { Root } from '../publish/root.ts';
 import { SCAN_INTERVAL_MS, scanTimes, writeScans } from '../simulate/evening.ts';
 import { plainsScenario } from '../simulate/weather.ts';
 import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { Arrival } from '../sources/inbox.ts';
-import { forgetOldDates } from './forget-dates.ts';
 import {
   publishSimulatedFeeds,
   publishSimulatedForecast,
@@ -126,7 +125,7 @@ export function simulatedSchedule(config: Config, weather: SimulatedWeather, log
         await publishSimulatedForecast(root, weather.seed, config.now(), log);
         await writeSimulatedClimatologyState(root, config.now(), await refreshForecast(root, config.now(), log));
       });
-      await forgetOldDates(root, SIMULATED_KEEP_DATES, config.now());
+      await clearOldSimulated(root, SIMULATED_KEEP_DATES, config.now());
     },
   };
 }

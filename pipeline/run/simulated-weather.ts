@@ -11,7 +11,7 @@ import { modelFeedName } from '../forecast/model-feed.ts';
 import { publishModelHours } from '../forecast/publish-forecast.ts';
 import { CLIMATOLOGY_FEED, OUTLOOK_FEED, type Refreshed } from '../forecast/refresh.ts';
 import type { Log } from '../log.ts';
-import { newestScan } from '../publish/published-dates.ts';
+import { newestScan } from '../publish/root.ts';
 import type { Root } from '../publish/root.ts';
 import { writeScans } from '../simulate/evening.ts';
 import { feedFiles } from '../simulate/feeds.ts';

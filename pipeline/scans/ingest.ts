@@ -6,10 +6,10 @@ import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, scanId, scanTime } from '../../sch
 import { BadInput, PipelineError, Unreadable } from '../error.ts';
 import { sha256 } from '../files.ts';
 import type { ScanInput } from '../grid.ts';
-import type { DateCommit } from '../publish/commit-dates.ts';
+import { commitScans, type DateCommit } from '../publish/commit-dates.ts';
 import type { ProductTimes } from '../publish/edit.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live.ts';
-import type { ScanProducts, Segment } from '../publish/segment.ts';
+import { type ScanProducts, type Segment, stageSegment } from '../publish/segment.ts';
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
@@ -306,7 +306,7 @@ async function makeHour(
   if (first === undefined) return { made: null, state };
   const { storm_date, simulated } = first;
   const rows = dayMaxRows(maximum, storm_date);
-  const segment = await context.root.stage(products, rows, encodeTrackingState(state));
+  const segment = await stageSegment(context.root, products, rows, encodeTrackingState(state));
   const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
   const [detections, cells] = [sum((scan) => scan.detections.length), sum((scan) => scan.cells.length)];
   return { made: { storm_date, simulated, segment, files, detections, cells, fresh: products }, state };
@@ -434,7 +434,7 @@ async function publish(run: Run, made: readonly MadeHour[], replaced: readonly C
   });
   const begun_ms = performance.now();
   const fresh = made.flatMap((hour) => hour.fresh);
-  await root.commit(commits, fresh, settings.now());
+  await commitScans(root, commits, fresh, settings.now());
   const seconds = Math.round(performance.now() - begun_ms) / 1000;
   for (const { files, simulated } of made)
     for (const file of files)

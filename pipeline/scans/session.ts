@@ -1,7 +1,8 @@
 import { addDays, MS_PER_HOUR, monthOf, stormDateStart, utcDate } from '../../schemas/time.ts';
-import { isDerivationDue } from '../publish/commit-dates.ts';
+import { clearDate, deriveDate, expireReflectivity, isDerivationDue } from '../publish/commit-dates.ts';
+import { compactDay, compactHours, compactMonth } from '../publish/compact.ts';
 import type { Root } from '../publish/root.ts';
-import type { Swept } from '../publish/sweep-raw.ts';
+import { type Swept, sweepRoot } from '../publish/sweep.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { type Context, ingestFiles, type RunSummary } from './ingest.ts';
 import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
@@ -54,11 +55,11 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     ingest: (files) => ingestFiles(context, files),
     rebuild: (storm_date) => ingestFiles(context, [], storm_date),
     replace: (files) => replaceOtherProvenance(context, files),
-    expireReflectivity: () => root.expireReflectivity(settings.reflectivity_keep_hours, settings.now()),
+    expireReflectivity: () => expireReflectivity(root, settings.reflectivity_keep_hours, settings.now()),
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
     closeDate: (storm_date) => closeDate(context, storm_date),
     joinMonth: (month) => joinMonth(context, month),
-    sweep: () => sweepRoot(context),
+    sweep: () => sweepSession(context),
   };
 }
 
@@ -69,7 +70,7 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
     const provenance = await provenanceOfScans(context.readPool, scans);
     const head = root.heads.get(date);
     if (provenance === null || head === undefined || head.scan_count === 0 || head.provenance === provenance) continue;
-    await root.clear(date, settings.now());
+    await clearDate(root, date, settings.now());
     context.provenances.set(date, provenance);
     cleared.push(date);
   }
@@ -88,9 +89,9 @@ async function finishDates(context: Context, isPressed: () => boolean): Promise<
     if (isOver(context, date)) {
       await closeDate(context, date);
     } else {
-      await root.compactHours(date, now_ms);
+      await compactHours(root, date, now_ms);
       if (isPressed()) return false;
-      await root.derive(date, now_ms);
+      await deriveDate(root, date, now_ms);
       settings.log.info('Date:Finish:Done', { date, seconds: secondsSince(begun_ms) });
     }
     settings.log.progress('storm dates', index + 1, work.length);
@@ -111,21 +112,21 @@ function isOver({ settings }: Context, date: string): boolean {
 async function closeDate(context: Context, date: string): Promise<boolean> {
   const { root, settings } = context;
   const begun_ms = performance.now();
-  if (!isOver(context, date) || !(await root.compactDay(date, settings.now()))) return false;
+  if (!isOver(context, date) || !(await compactDay(root, date, settings.now()))) return false;
   settings.log.info('Date:Close:Done', { date, seconds: secondsSince(begun_ms) });
   return true;
 }
 
 async function joinMonth({ root, settings }: Context, month: string, least = 1): Promise<boolean> {
   const begun_ms = performance.now();
-  const joined = await root.compactMonth(month, settings.now(), least);
+  const joined = await compactMonth(root, month, settings.now(), least);
   if (joined) settings.log.info('Month:Join:Done', { month, seconds: secondsSince(begun_ms) });
   return joined;
 }
 
-async function sweepRoot({ root, settings }: Context): Promise<Swept> {
+async function sweepSession({ root, settings }: Context): Promise<Swept> {
   // Files carry the time of the machine's clock, not that of the data clock.
-  const swept = await root.sweep(Date.now(), settings.raw_keep_days);
+  const swept = await sweepRoot(root, Date.now(), settings.raw_keep_days);
   settings.log.info('Root:Sweep:Done', { files: swept.files, bytes: swept.bytes });
   return swept;
 }

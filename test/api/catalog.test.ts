@@ -1,3 +1,4 @@
+import { commit } from '../../pipeline/publish/commit.ts';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,8 +15,8 @@ import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
-import { openRoot } from '../../pipeline/publish/root.ts';
-import type { UndatedPart } from '../../pipeline/publish/undated.ts';
+import { openRoot } from '../../pipeline/publish/open-root.ts';
+import { publishUndated, type UndatedPart } from '../../pipeline/publish/undated.ts';
 import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';
 import type { Table } from '../../schemas/columns.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
@@ -236,7 +237,8 @@ test('a root with another start of the storm day is refused', async (t) => {
 test('a date without scans counts as observed up to its last second', async (t) => {
   const root = await scratch(t);
   await onRoot(root, { now_ms: NOW_MS }, async ({ root: opened }) => {
-    await opened.publishFiles('2026-04-30', 'simulated', [], [], true, NOW_MS);
+    const date = { partition: '2026-04-30', provenance: 'simulated', storm_day_start_hour: 0, closed: true } as const;
+    await commit(opened, [date], NOW_MS);
   });
   const edition = (await open(t, root)).edition();
   t.deepEqual(edition.dates, ['2026-04-30']);
@@ -738,7 +740,7 @@ async function publishMaking(path: string, hail_probability: number) {
       segments: [{ ...segment, table: outlook, rows: days, made_from: { [forecast.name]: 0 } }],
     },
   ];
-  await onRoot(path, {}, ({ root }) => root.publishTogether(parts, NOW));
+  await onRoot(path, {}, ({ root }) => publishUndated(root, parts, NOW));
   const texts = { forecast: '', outlook: '' };
   for (const name of ['forecast', 'outlook'] as const) texts[name] = readFileSync(headFile(path, name), 'utf8');
   return (name: 'forecast' | 'outlook', to = path) => writeFileSync(headFile(to, name), texts[name]);

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { wholeOption } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
-import { openRoot } from '../../pipeline/publish/root.ts';
+import { openRoot } from '../../pipeline/publish/open-root.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
 import { publishClimate } from './publish-climate.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readerThreads } from '../../pipeline/commands/arguments.ts';
 import { silent } from '../../pipeline/log.ts';
-import { openRoot } from '../../pipeline/publish/root.ts';
+import { openRoot } from '../../pipeline/publish/open-root.ts';
 import { startReadPool } from '../../pipeline/scans/read.ts';
 import { openSession } from '../../pipeline/scans/session.ts';
 import { writeScans } from '../../pipeline/simulate/evening.ts';

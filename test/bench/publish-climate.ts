@@ -1,9 +1,9 @@
+import { compactMonth } from '../../pipeline/publish/compact.ts';
 import { findDetections } from '../../pipeline/detect/detections.ts';
 import { emptyDetectionHistory } from '../../pipeline/detect/history.ts';
 import { labelHail } from '../../pipeline/detect/label.ts';
 import { detectionRows } from '../../pipeline/detect/table-rows.ts';
 import type { ScanInput } from '../../pipeline/grid.ts';
-import { DERIVED_SEGMENT, deriveTables } from '../../pipeline/publish/day-products.ts';
 import type { StagedFile } from '../../pipeline/publish/edit.ts';
 import { allRows, mergedDayMaxSql } from '../../pipeline/publish/merge.ts';
 import type { Root } from '../../pipeline/publish/root.ts';
@@ -18,6 +18,7 @@ import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { type Detection, dayMax, detections } from '../../schemas/tables/radar.ts';
 import { addDays, MS_PER_DAY, monthOf, stormDateStart } from '../../schemas/time.ts';
 import { scanOfMesh } from '../support/data/hail-mask.ts';
+import { publishFiles } from '../support/data/published-days.ts';
 import { climateField } from './climate-field.ts';
 
 /** Segment of a date that the climate wrote: no scans, only their sum. */
@@ -65,7 +66,7 @@ export async function* publishClimate(root: Root, climate: Climate, now_ms: numb
     const rows = await publishDate(root, scenarios, storm_date, from_ms, now_ms);
     yield { storm_date, number: index + 1, of: dates, detections: rows };
   }
-  for (const month of new Set(all.map(monthOf))) await root.compactMonth(month, now_ms);
+  for (const month of new Set(all.map(monthOf))) await compactMonth(root, month, now_ms);
 }
 
 /** The weathers of a climate: its own first. */
@@ -82,14 +83,8 @@ async function publishDate(
   now_ms: number,
 ): Promise<number> {
   const files = await stageDate(root, scenarios, storm_date, from_ms);
-  await root.publishFiles(storm_date, 'simulated', [], files, true, now_ms);
-  const rows = files.find(({ entry }) => entry.table === detections.name)?.entry.rows ?? 0;
-  const manifest = await root.manifest(storm_date);
-  if (manifest !== null && rows > 0) {
-    const derived = await deriveTables(root.engine, root.path, root.staging, manifest);
-    await root.publishFiles(storm_date, 'simulated', [DERIVED_SEGMENT], derived.files, true, now_ms);
-  }
-  return rows;
+  await publishFiles(root, storm_date, 'simulated', files, now_ms);
+  return files.find(({ entry }) => entry.table === detections.name)?.entry.rows ?? 0;
 }
 
 /** Makes the detections and the day maximum of a date, as a closed date has them; tables without rows are left out. */

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openRoot } from '../../pipeline/publish/root.ts';
+import { openRoot } from '../../pipeline/publish/open-root.ts';
 import { publishClimate } from './publish-climate.ts';
 
 const CLIMATE = { seed: 7, density: 1, first_date: '2025-04-15', dates: 60, storm_day_start_hour: 0 };

@@ -1,3 +1,4 @@
+import { compactMonth, compactDay } from '../../pipeline/publish/compact.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -682,11 +683,11 @@ test('GET /v1/events equals its swaths on running, closed and joined dates alike
   const running = await look();
   t.true(running.rows.every(({ length }) => length > 0));
   await onRoot(root, {}, async ({ root: opened }) => {
-    for (const date of ['2026-05-01', '2026-05-02']) t.true(await opened.compactDay(date, MONTH_LATER_MS));
+    for (const date of ['2026-05-01', '2026-05-02']) t.true(await compactDay(opened, date, MONTH_LATER_MS));
   });
   const closed = await look();
   t.deepEqual(closed.rows, running.rows);
-  await onRoot(root, {}, async ({ root: opened }) => t.true(await opened.compactMonth('2026-05', MONTH_LATER_MS)));
+  await onRoot(root, {}, async ({ root: opened }) => t.true(await compactMonth(opened, '2026-05', MONTH_LATER_MS)));
   t.deepEqual(await look(), closed, 'nor does the tag');
 });
 

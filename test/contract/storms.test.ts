@@ -1,3 +1,4 @@
+import { compactDay } from '../../pipeline/publish/compact.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -375,7 +376,7 @@ test.serial('GET /v1/storms/{track_id} answers the same once its dates are close
   const closed = mkdtempSync(join(SCRATCH, 'hail-track-'));
   await publish(closed, await midnight());
   await onRoot(closed, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
-    for (const date of [FIRST, LAST]) await root.compactDay(date, MONTH_LATER_MS);
+    for (const date of [FIRST, LAST]) await compactDay(root, date, MONTH_LATER_MS);
   });
   const other = await startService({ endpoints: [getStorm], data_root: closed, now_ms: MONTH_LATER_MS });
   t.teardown(async () => {

@@ -1,3 +1,4 @@
+import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
@@ -256,7 +257,7 @@ async function randomMonths(root: string): Promise<DayMax[]> {
     return { storm_date, rows: { day_max, detections: [], cells: [] } };
   });
   await publishDays(root, days, 'simulated', MONTH_LATER_MS);
-  await onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: opened }) => opened.compactMonth('2026-04', MONTH_LATER_MS));
+  await onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: opened }) => compactMonth(opened, '2026-04', MONTH_LATER_MS));
   return days.flatMap(({ rows }) => rows.day_max);
 }
 

@@ -1,3 +1,5 @@
+import { sweepRoot } from '../../../pipeline/publish/sweep.ts';
+import { compactMonth, compactDay } from '../../../pipeline/publish/compact.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -96,10 +98,10 @@ test('views, Iceberg and STAC give the rows of open, closed, joined, rebuilt and
       await catalogue(root);
       await sameAsManifests(t, root, state);
     };
-    await open.compactDay(DATES[0], MONTH_LATER_MS);
+    await compactDay(open, DATES[0], MONTH_LATER_MS);
     await after('one closed');
-    await open.compactDay(DATES[1], MONTH_LATER_MS);
-    await open.compactMonth('2026-05', MONTH_LATER_MS);
+    await compactDay(open, DATES[1], MONTH_LATER_MS);
+    await compactMonth(open, '2026-05', MONTH_LATER_MS);
     await after('joined');
     const paths = (await liveFiles(root, 'day-max')).map(({ data_file }) => data_file.file_path);
     t.true(paths.every((path) => path.includes('/month=2026-05/')));
@@ -256,9 +258,9 @@ test('the sweep keeps what a catalogue names until the one after it is older tha
     const old_s = (Date.now() - 86_400_000) / 1000;
     for (const name of await fs.readdir(root, { recursive: true })) await fs.utimes(join(root, name), old_s, old_s);
   };
-  const sweep = () => onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: open }) => open.sweep(Date.now(), null));
+  const sweep = () => onRoot(root, { now_ms: MONTH_LATER_MS }, ({ root: open }) => sweepRoot(open, Date.now(), null));
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
-    for (const date of DATES) await open.compactDay(date, MONTH_LATER_MS);
+    for (const date of DATES) await compactDay(open, date, MONTH_LATER_MS);
   });
   await age();
   await sweep();

@@ -17,7 +17,8 @@ import { sha256 } from '../../../pipeline/files.ts';
 import { outlookFeed, refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
-import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { openWeb } from '../../../pipeline/sources/http.ts';
 import type { Table } from '../../../schemas/columns.ts';
@@ -346,11 +347,10 @@ test('an outlook without any component counts as failed, so that it is tried aga
 test('files are ingested with the next call when the disk took no more', async (t) => {
   const at = await rig(t, ['warnings'], await startWebServer(t, { [ACTIVE]: ALERTS }));
   let refuses = true;
-  const root: Root = {
-    ...at.root,
-    publishUndated: (...order) =>
-      refuses ? Promise.reject(new DiskRefusal('publish', 'x', new Error('full'))) : at.root.publishUndated(...order),
+  const check = () => {
+    if (refuses) throw new DiskRefusal('publish', 'x', new Error('full'));
   };
+  const root: Root = { ...at.root, check };
   const end = performance.now() + 60_000;
   let error: unknown = null;
   while (error === null && performance.now() < end) {

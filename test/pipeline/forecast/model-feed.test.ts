@@ -25,7 +25,8 @@ import { hourName, readModelHours, writeModelHours } from '../../../pipeline/for
 import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { Unavailable } from '../../../pipeline/sources/http.ts';

@@ -1,3 +1,4 @@
+import { adoptDate } from '../../../pipeline/publish/adopt.ts';
 import { cpSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +27,7 @@ function adoptAll(root: string, storm_day_start_hour = 0): Promise<(readonly [na
   return onRoot(root, { now_ms: MONTH_LATER_MS, storm_day_start_hour }, async ({ root: opened }) => {
     const statuses: (readonly [string, string])[] = [];
     for (;;) {
-      const adoption = await opened.adoptDate(MONTH_LATER_MS);
+      const adoption = await adoptDate(opened, MONTH_LATER_MS);
       if (adoption === null) return statuses;
       statuses.push([adoption.name, adoption.status]);
     }

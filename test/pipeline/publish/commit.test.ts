@@ -1,3 +1,5 @@
+import { expireReflectivity, deriveDate } from '../../../pipeline/publish/commit-dates.ts';
+import { compactMonth, compactDay } from '../../../pipeline/publish/compact.ts';
 import fs, { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
@@ -8,7 +10,7 @@ import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';
-import { type Edit, editOf, nextManifest } from '../../../pipeline/publish/edit.ts';
+import { type Edit, nextManifest } from '../../../pipeline/publish/edit.ts';
 import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';
 import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/publish/segment.ts';
@@ -203,7 +205,7 @@ const staged = (path: string, segment: string) => ({ staged: '', entry: file(pat
 
 /** A manifest with the scans A and B, each a segment with a file of its own, at commit 7. */
 const MANIFEST: Manifest = {
-  ...nextManifest(null, editOf(DATE, { add_files: [staged('a', 'A'), staged('b', 'B')] }), 0),
+  ...nextManifest(null, { ...DATE, add_files: [staged('a', 'A'), staged('b', 'B')] }, 0),
   commit: 7,
   table_commits: { cells: 5, tracks: 7 },
   scans: [scan('A'), scan('B')],
@@ -264,33 +266,33 @@ const EDITS: readonly (readonly [title: string, changes: Partial<Edit>, expected
 
 for (const [title, changes, expected] of EDITS)
   test(title, (t) => {
-    t.deepEqual(brief(nextManifest(MANIFEST, editOf(DATE, changes), NOW_MS)), { ...SAME, ...expected });
+    t.deepEqual(brief(nextManifest(MANIFEST, { ...DATE, ...changes }, NOW_MS)), { ...SAME, ...expected });
   });
 
 test('the first manifest of a partition is commit 1 and holds what is added', (t) => {
-  const first = nextManifest(null, editOf(DATE, { add_scans: [scan('A')], changed_tables: ['cells'] }), NOW_MS);
+  const first = nextManifest(null, { ...DATE, add_scans: [scan('A')], changed_tables: ['cells'] }, NOW_MS);
   t.deepEqual(brief(first), { ...brief(first), commit: 1, scans: ['A A a'], files: [], table_commits: { cells: 1 } });
   t.is(first.committed_at, '2026-05-01T20:30:00Z');
 });
 
 test('rows came in with the commit, unless the edit says of which published rows it was made', (t) => {
-  const brought = nextManifest(MANIFEST, editOf(DATE, {}), NOW_MS);
+  const brought = nextManifest(MANIFEST, DATE, NOW_MS);
   t.is(ingestedAt(brought), '2026-05-01T20:30:00Z');
-  const joined = nextManifest(brought, editOf(DATE, { ingested_at: ingestedAt(brought) }), NOW_MS + 86_400_000);
+  const joined = nextManifest(brought, { ...DATE, ingested_at: ingestedAt(brought) }, NOW_MS + 86_400_000);
   t.deepEqual([joined.committed_at, ingestedAt(joined)], ['2026-05-02T20:30:00Z', '2026-05-01T20:30:00Z']);
-  t.is(ingestedAt(nextManifest(joined, editOf(DATE, {}), NOW_MS + 2 * 86_400_000)), '2026-05-03T20:30:00Z');
+  t.is(ingestedAt(nextManifest(joined, DATE, NOW_MS + 2 * 86_400_000)), '2026-05-03T20:30:00Z');
 });
 
 test('feeds keep the newest time of each product', (t) => {
   const feeds = { MESH: Date.parse('2026-05-01T20:10:00Z'), POSH: Date.parse('2026-05-01T19:00:00Z') };
-  t.deepEqual(nextManifest(MANIFEST, editOf(DATE, { feeds }), NOW_MS).feeds, {
+  t.deepEqual(nextManifest(MANIFEST, { ...DATE, feeds }, NOW_MS).feeds, {
     MESH: '2026-05-01T20:10:00Z',
     POSH: '2026-05-01T20:00:00Z',
   });
 });
 
 test('data of the other provenance begin with feeds of their own', (t) => {
-  const other = editOf({ ...DATE, provenance: 'simulated' }, { feeds: { VIL: 0 } });
+  const other = { ...DATE, provenance: 'simulated', feeds: { VIL: 0 } } as const;
   t.deepEqual(nextManifest(MANIFEST, other, NOW_MS).feeds, { VIL: '1970-01-01T00:00:00Z' });
 });
 
@@ -302,9 +304,9 @@ test('a month whose date lost its head under the pipeline is not joined, and the
   const [scan] = await scansBetween('00:00', '00:04');
   const error = await onRoot(path, { now_ms: MONTH_LATER_MS }, async ({ root, session }) => {
     await session.ingest(scan?.files ?? []);
-    await root.compactDay(HEADS_DATE, MONTH_LATER_MS);
+    await compactDay(root, HEADS_DATE, MONTH_LATER_MS);
     await fs.rm(join(path, layout.head(HEADS_DATE)));
-    return await t.throwsAsync(root.compactMonth(MONTH, MONTH_LATER_MS), { instanceOf: PipelineError });
+    return await t.throwsAsync(compactMonth(root, MONTH, MONTH_LATER_MS), { instanceOf: PipelineError });
   });
   t.is(error?.message, `publish ${layout.head(HEADS_DATE)}: is missing, expected the head of a published date`);
   t.deepEqual((await listPartitions(path)).months, []);
@@ -326,15 +328,15 @@ test('only new rows and rows made again from raw files move the ingest time of a
   t.deepEqual(await timesOf(FIRST), [INGESTED, INGESTED]);
   await onRoot(path, settings, async ({ root }) => {
     const steps = [
-      ['draws', () => root.derive(FIRST, clock(1))],
-      ['drops archives', () => root.expireReflectivity(0, clock(2))],
-      ['closes', () => root.compactDay(FIRST, clock(3))],
+      ['draws', () => deriveDate(root, FIRST, clock(1))],
+      ['drops archives', () => expireReflectivity(root, 0, clock(2))],
+      ['closes', () => compactDay(root, FIRST, clock(3))],
     ] as const;
     for (const [step, [title, work]] of steps.entries()) {
       await work();
       t.deepEqual(await timesOf(FIRST), [timestamp(clock(step + 1)), INGESTED], title);
     }
-    await root.compactMonth('2026-05', clock(4));
+    await compactMonth(root, '2026-05', clock(4));
     t.deepEqual(await timesOf(layout.monthPartition('2026-05')), [timestamp(clock(4)), INGESTED]);
     t.deepEqual(await timesOf(LAST), [timestamp(clock(2)), INGESTED], 'its archives were dropped');
   });

@@ -1,12 +1,12 @@
+import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
-import { isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
+import { expireReflectivity, isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
 import { readCurrent, readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
-import { READERS_GRACE_MIN, sweep } from '../../../pipeline/publish/sweep.ts';
-import { sweepRaw } from '../../../pipeline/publish/sweep-raw.ts';
+import { sweepRoot, READERS_GRACE_MIN, sweep, sweepRaw } from '../../../pipeline/publish/sweep.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';
@@ -129,7 +129,7 @@ async function sweepFor(root: Root, days: number, raw_keep_days: number | null):
   let files = 0;
   const from_ms = Date.now();
   for (let quarter = 0; quarter <= 4 * days; quarter++)
-    files += (await root.sweep(from_ms + (quarter * MS_PER_DAY) / 4, raw_keep_days)).files;
+    files += (await sweepRoot(root, from_ms + (quarter * MS_PER_DAY) / 4, raw_keep_days)).files;
   return files;
 }
 
@@ -174,7 +174,7 @@ test('the companions that the first scans of a date take from before midnight st
     await fs.writeFile(late, '');
     // Only the younger date has a file that came after the limit.
     const { ctimeMs } = await fs.stat(late);
-    await sweepRaw(root, open.heads, 10, ctimeMs - 0.5 + 10 * MS_PER_DAY);
+    await sweepRaw(open, 10, ctimeMs - 0.5 + 10 * MS_PER_DAY);
   });
   const names = (await rawOf(root)).filter((name) => name.startsWith('date=2026-05-01/'));
   t.true(names.length > 0);
@@ -190,7 +190,7 @@ test('a clock of the sweep that cannot be read is made anew: no file goes for a 
     await sweepFor(open, 10, 10);
     for (const text of ['', '{"trusted_ms":', '{}']) {
       await fs.writeFile(join(root, layout.deletions), text);
-      await open.sweep(Date.now() + 30 * MS_PER_DAY, 10);
+      await sweepRoot(open, Date.now() + 30 * MS_PER_DAY, 10);
     }
   });
   t.deepEqual(await rawOf(root), before);
@@ -203,13 +203,13 @@ test('a clock that is years ahead, in this process or from its start on, deletes
   const wrong_ms = Date.now() + 2 * 365 * MS_PER_DAY;
   const sweepAhead = (open: Root) =>
     Array.from({ length: 40 }, (_, quarter) => wrong_ms + (quarter * MS_PER_DAY) / 4).reduce(
-      (sweeping, now_ms) => sweeping.then(() => open.sweep(now_ms, 2)),
-      open.sweep(wrong_ms, 2),
+      (sweeping, now_ms) => sweeping.then(() => sweepRoot(open, now_ms, 2)),
+      sweepRoot(open, wrong_ms, 2),
     );
   // At the first look of all, and in a process that was started by the right clock.
   for (const first_ms of [wrong_ms, Date.now()])
     await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: open }) => {
-      await open.sweep(first_ms, 2);
+      await sweepRoot(open, first_ms, 2);
       await sweepAhead(open);
       t.deepEqual(await rawOf(root), before);
       await fs.rm(join(root, layout.deletions));
@@ -327,22 +327,22 @@ test('a date that is closed keeps its archives, until they are off its manifest 
   const now_ms = closed_ms + 2 * 365 * 24 * MS_PER_HOUR;
   await onRoot(root, { now_ms }, async ({ root: open }) => {
     const months = async () => (await readNewest(root, 'month-2026-05'))?.commit;
-    const joined = await open.compactMonth('2026-05', now_ms);
+    const joined = await compactMonth(open, '2026-05', now_ms);
     const month = await months();
-    t.is(await open.expireReflectivity(keep_hours, now_ms), 2);
-    t.is(await open.expireReflectivity(keep_hours, now_ms), 0);
+    t.is(await expireReflectivity(open, keep_hours, now_ms), 2);
+    t.is(await expireReflectivity(open, keep_hours, now_ms), 0);
     t.deepEqual(
       scansOf(await listOf(root)),
       scans.slice(2).map(({ scan_id }) => scan_id),
     );
     t.true(joined);
-    t.false(await open.compactMonth('2026-05', now_ms), 'no row of the month has changed');
+    t.false(await compactMonth(open, '2026-05', now_ms), 'no row of the month has changed');
     t.is(await months(), month);
     t.false([...open.heads.values()].some(isDerivationDue));
     const listed_ms = Date.now();
-    await open.sweep(listed_ms, null);
+    await sweepRoot(open, listed_ms, null);
     t.is((await inFolder(root)).length, scans.length, 'a reader may hold the list before');
-    await open.sweep(listed_ms + (READERS_GRACE_MIN + 1) * 60_000, null);
+    await sweepRoot(open, listed_ms + (READERS_GRACE_MIN + 1) * 60_000, null);
     t.is((await inFolder(root)).length, scans.length - 2);
   });
   t.deepEqual(await faultsOf(root), []);

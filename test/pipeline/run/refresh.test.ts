@@ -1,3 +1,4 @@
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +12,7 @@ import { publishForecast } from '../../../pipeline/forecast/publish-forecast.ts'
 import { refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog, silent } from '../../../pipeline/log.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
-import { openRoot } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
@@ -271,11 +272,8 @@ test('a climatology that was made before a terrain model was worked in is named 
   const path = await scratch(t);
   const made_from = { blockage: 0 };
   await onRoot(path, {}, async ({ root }) => {
-    await root.publishUndated(
-      'static',
-      [{ segment: climatology.name, table: climatology, rows: [climatologyRow()], provenance: 'observed', made_from }],
-      NOW_MS,
-    );
+    const segment = { segment: climatology.name, table: climatology, rows: [climatologyRow()], made_from };
+    await publishUndated(root, [{ name: 'static', segments: [{ ...segment, provenance: 'observed' }] }], NOW_MS);
   });
   t.deepEqual(await faultsOf(path), []);
   await publishBlockage(path, RING_OF_KTLX);

@@ -1,3 +1,4 @@
+import { compactDay } from '../../../pipeline/publish/compact.ts';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -269,7 +270,7 @@ test('a month whose join was missed after its dates closed is joined by the next
   const scans = await aroundMidnight();
   const { root } = await published(t, scans);
   await onRoot(root, { now_ms: MONTH_LATER_MS }, async ({ root: opened }) => {
-    for (const date of opened.heads.keys()) await opened.compactDay(date, MONTH_LATER_MS);
+    for (const date of opened.heads.keys()) await compactDay(opened, date, MONTH_LATER_MS);
   });
   await ingest(root, [], { now_ms: MONTH_LATER_MS });
   t.deepEqual(Object.keys((await readNewest(root, 'month-2026-05'))?.dates ?? {}), ['2026-05-01', '2026-05-02']);

@@ -6,7 +6,8 @@ import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ing
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { hourlyForecast } from '../../../pipeline/forecast/hourly.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
 import { scanTimes } from '../../../pipeline/simulate/evening.ts';
 import { feedFiles } from '../../../pipeline/simulate/feeds.ts';

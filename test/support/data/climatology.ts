@@ -1,3 +1,4 @@
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import { type ClimatologyReport, publishClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readInputVersions } from '../../../pipeline/publish/inputs.ts';
@@ -53,7 +54,7 @@ export function publishClimatologyRows(
   return onRoot(path, {}, async ({ root }) => {
     const made_from = await readInputVersions(path, 'climatology');
     const segment = { segment: climatology.name, table: climatology, rows, provenance, made_from };
-    const { files } = await root.publishUndated('static', [segment], NOW_MS);
+    const [{ files }] = await publishUndated(root, [{ name: 'static', segments: [segment] }], NOW_MS);
     return { file: files[0] as PublishedFile };
   });
 }

@@ -1,7 +1,7 @@
 import type { FeedFile } from '../../../pipeline/feeds/define-feed.ts';
 import { type IngestedFiles, ingestFeedFiles } from '../../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
-import { openRoot } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
 import { alertFeature, alertFile, type MadeAlert } from './alert.ts';
 
 /** Ingests files of feeds into a data root, as a poll of the feeds does. */

@@ -1,7 +1,8 @@
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../../pipeline/log.ts';
-import { openRoot } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
 import { type CollectionName, WHOLE_COLLECTION } from '../../../schemas/collections.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { geohashBox } from '../../../schemas/geo/geohash.ts';
@@ -90,7 +91,7 @@ async function publishWhole(
   const root = await openRoot(path, 'test', 0, now_ms);
   try {
     const segment = { segment: WHOLE_COLLECTION, table, rows: [...rows], provenance };
-    await root.publishUndated(name, [segment], now_ms);
+    await publishUndated(root, [{ name, segments: [segment] }], now_ms);
   } finally {
     await root.close();
   }

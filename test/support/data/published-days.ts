@@ -1,8 +1,11 @@
+import { commit } from '../../../pipeline/publish/commit.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HailField } from '../../../pipeline/grid.ts';
-import { DERIVED_SEGMENT, deriveTables } from '../../../pipeline/publish/day-products.ts';
-import { openRoot } from '../../../pipeline/publish/root.ts';
+import { deriveTables } from '../../../pipeline/publish/day-products.ts';
+import type { StagedFile } from '../../../pipeline/publish/edit.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import { publishedManifest, type Root } from '../../../pipeline/publish/root.ts';
 import { dataFileName } from '../../../pipeline/publish/stage.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
@@ -10,6 +13,7 @@ import type { Table } from '../../../schemas/columns.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { layout } from '../../../schemas/layout.ts';
+import { ingestedAt } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { DETECTION_MIN_MM, SIZE_BANDS } from '../../../schemas/size.ts';
 import {
@@ -62,15 +66,31 @@ export async function publishDays(
         ...(await stage(cells, rows.cells)),
         ...(await stage(tracks, rows.tracks ?? [])),
       ];
-      await root.publishFiles(storm_date, provenance, ['test'], files, true, now_ms);
-      const manifest = await root.manifest(storm_date);
-      if (manifest === null) throw new Error(`${storm_date} was not published`);
-      const derived = await deriveTables(root.engine, path, root.staging, manifest);
-      await root.publishFiles(storm_date, provenance, [DERIVED_SEGMENT], derived.files, true, now_ms);
+      await publishFiles(root, storm_date, provenance, files, now_ms);
     }
   } finally {
     await root.close();
   }
+}
+
+/** Publishes staged files as the only ones of a closed date, and the tables that the pipeline derives from them. */
+export async function publishFiles(
+  root: Root,
+  storm_date: string,
+  provenance: Provenance,
+  add_files: readonly StagedFile[],
+  now_ms: number,
+): Promise<void> {
+  const { storm_day_start_hour } = root;
+  const date = { partition: storm_date, provenance, storm_day_start_hour, closed: true };
+  const tablesOf = (files: readonly StagedFile[]) => [...new Set(files.flatMap(({ entry }) => entry.table ?? []))];
+  const previous = await root.manifest(storm_date);
+  const drop_segments = [...new Set(previous?.files.map(({ segment }) => segment))];
+  await commit(root, [{ ...date, drop_segments, add_files, changed_tables: tablesOf(add_files) }], now_ms);
+  const manifest = await publishedManifest(root, storm_date);
+  const { files } = await deriveTables(root, manifest);
+  const ingested_at = ingestedAt(manifest);
+  await commit(root, [{ ...date, add_files: files, changed_tables: tablesOf(files), ingested_at }], now_ms);
 }
 
 /** Rows of hail that stood still: a field as it is in each scan, a detection for every pixel >= 10 mm of every scan. */

@@ -1,3 +1,4 @@
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import type { RayStep } from '../../../pipeline/read/beam-blockage.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import { blockage } from '../../../schemas/tables/derived.ts';
@@ -46,7 +47,7 @@ export function publishBlockage(
   const rows = steps.map((step) => ({ ...step, ...terrain }));
   const segment = { segment: blockage.name, table: blockage, rows, provenance: 'observed' } as const;
   return onRoot(path, {}, async ({ root }) => {
-    const { files } = await root.publishUndated('static', [segment], NOW_MS);
+    const [{ files }] = await publishUndated(root, [{ name: 'static', segments: [segment] }], NOW_MS);
     return { file: files[0] as PublishedFile };
   });
 }

@@ -1,3 +1,4 @@
+import { compactMonth, compactDay } from '../../../pipeline/publish/compact.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -6,7 +7,8 @@ import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
-import { openRoot, type Root } from '../../../pipeline/publish/root.ts';
+import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import { openSession, type Session } from '../../../pipeline/scans/session.ts';
@@ -149,7 +151,7 @@ export async function onRoot<Result>(
 ): Promise<Result> {
   const { now_ms = NOW_MS, storm_day_start_hour = 0 } = settings;
   const log = settings.log ?? silent;
-  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, { log });
+  const root = await openRoot(path, 'test', storm_day_start_hour, now_ms, log);
   try {
     const session = openSession(root, settings.readPool ?? readPool, {
       storm_day_start_hour,
@@ -202,8 +204,8 @@ export async function preparedMonth(scans: readonly RawScan[]): Promise<string> 
     copyFolder(await preparedRoot(scans), folder);
     await onRoot(folder, { now_ms: MONTH_LATER_MS }, async ({ root }) => {
       const dates = [...root.heads.keys()];
-      for (const date of dates) await root.compactDay(date, MONTH_LATER_MS);
-      for (const month of new Set(dates.map(monthOf))) await root.compactMonth(month, MONTH_LATER_MS);
+      for (const date of dates) await compactDay(root, date, MONTH_LATER_MS);
+      for (const month of new Set(dates.map(monthOf))) await compactMonth(root, month, MONTH_LATER_MS);
     });
   });
 }

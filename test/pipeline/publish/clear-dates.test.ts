@@ -4,7 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
-import { forgetOldDates } from '../../../pipeline/run/forget-dates.ts';
+import { clearOldSimulated } from '../../../pipeline/publish/commit-dates.ts';
 import { writeScans } from '../../../pipeline/simulate/evening.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
@@ -30,7 +30,7 @@ async function pass(root: string, files: readonly SourceFile[], now_ms: number):
   await onRoot(root, { now_ms }, async ({ root: open, session }) => {
     await session.ingest(files);
     await session.finishDates();
-    await forgetOldDates(open, KEEP_DATES, now_ms);
+    await clearOldSimulated(open, KEEP_DATES, now_ms);
     await session.finishDates();
     const old_s = (Date.now() - MS_PER_DAY) / 1000;
     for (const name of await filesBelow(root)) await fs.utimes(join(root, name), old_s, old_s);
@@ -75,13 +75,13 @@ test('observed dates, and dates that only a wrong clock calls old, stay', async 
   const years_ahead_ms = Date.parse('2036-05-01T00:00:00Z');
   await onRoot(root, {}, async ({ root: open, session }) => {
     await session.ingest(scans.flatMap(({ files }) => files));
-    await forgetOldDates(open, KEEP_DATES, years_ahead_ms);
+    await clearOldSimulated(open, KEEP_DATES, years_ahead_ms);
     t.true([...open.heads.values()].every(({ scan_count }) => scan_count > 0));
   });
   const observed = await scratch(t, 'observed');
   await onRoot(observed, {}, async ({ root: open, session }) => {
     await session.ingest((await asObserved(t, scans)).flatMap(({ files }) => files));
-    await forgetOldDates(open, -1, years_ahead_ms);
+    await clearOldSimulated(open, -1, years_ahead_ms);
     t.true([...open.heads.values()].every(({ scan_count }) => scan_count > 0));
   });
 });

@@ -2,7 +2,8 @@ import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog } from '../log.ts';
-import { openRoot, type Root } from '../publish/root.ts';
+import { explainFailure, openRoot } from '../publish/open-root.ts';
+import type { Root } from '../publish/root.ts';
 import type { SessionSettings } from '../scans/raw-archive.ts';
 import { startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
@@ -15,12 +16,13 @@ export async function withRoot<T>(
   log: Log = openLog(config.log_level, false),
 ): Promise<T> {
   const { data_root, storm_day_start_hour, now } = config;
-  const settings = { log };
-  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), settings);
+  const root = await openRoot(data_root, `hail-pipeline ${command}`, storm_day_start_hour, now(), log);
   try {
     const result = await work(root);
     await refreshCatalogue(data_root, log);
     return result;
+  } catch (error) {
+    throw explainFailure(root, error);
   } finally {
     await root.close();
   }
