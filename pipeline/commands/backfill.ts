@@ -8,10 +8,10 @@ import { addDays, datesThrough, MS_PER_HOUR, stormDate } from '../../schemas/tim
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { type Log, openLog } from '../log.ts';
-import { type BackfillSource, backfillDate, type DateOutcome } from '../run/backfill-date.ts';
 import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { calendarDate, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { type BackfillSource, backfillDate, type DateOutcome } from './backfill-date.ts';
 
 interface Options {
   readonly from: string;

@@ -17,7 +17,6 @@ import {
   simulateHours,
   writeSimulatedClimatologyState,
 } from '../run/simulated-weather.ts';
-import { withSession } from './with-root.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket-span.ts';
 import { type PlannedScan, planIngest, type RunSummary } from '../scans/ingest.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';

@@ -3,9 +3,9 @@ import { counted } from '../../schemas/command-line.ts';
 import type { Config } from '../config.ts';
 import { NotFound } from '../error.ts';
 import { type Log, openLog } from '../log.ts';
-import { withSession } from './with-root.ts';
 import type { RunSummary } from '../scans/ingest.ts';
 import { calendarDate, readerThreads } from './arguments.ts';
+import { withSession } from './with-root.ts';
 
 interface Options {
   readonly date: string;

@@ -7,7 +7,6 @@ import { type CollectedReports, type CollectedSpan, collectedReports } from '../
 import { MS_PER_DAY, utcDate } from '../../schemas/time.ts';
 import { PipelineError } from '../error.ts';
 import { readNewest, tablePaths } from '../publish/manifests.ts';
-import { publishUndated } from '../publish/undated.ts';
 import type { Root } from '../publish/root.ts';
 import { readRows } from '../publish/tables.ts';
 import { publishUndated, type UndatedSegment } from '../publish/undated.ts';

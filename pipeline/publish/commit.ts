@@ -56,12 +56,7 @@ export async function commit(
 }
 
 /** Step 4. After a redo all rows of the live snapshot are read again. */
-async function moveCurrent(
-  root: Root,
-  now_ms: number,
-  fresh: readonly ScanProducts[],
-  redone: boolean,
-): Promise<void> {
+async function moveCurrent(root: Root, now_ms: number, fresh: readonly ScanProducts[], redone: boolean): Promise<void> {
   const staged = await stageLive(root, fresh, now_ms, redone);
   if (staged === null) return;
   root.check();

@@ -166,8 +166,7 @@ async function verifyTable(
   const facts = await readBack(engine, table, path);
   const provenance = (await readNotes(engine, path)).get('source');
   // A manifest of both provenances names files of each.
-  if (provenance !== source && source !== 'mixed')
-    return [`says that its data are ${provenance}, expected ${source}`];
+  if (provenance !== source && source !== 'mixed') return [`says that its data are ${provenance}, expected ${source}`];
   if (facts.rows !== file.rows) return [`has ${facts.rows} rows, expected ${file.rows}`];
   if (facts.schema_version !== file.schema_version)
     return [`has schema version ${facts.schema_version}, expected ${file.schema_version}`];

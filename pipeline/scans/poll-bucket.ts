@@ -5,8 +5,8 @@ import { addDays, MS_PER_HOUR, scanId, scanTime, utcDate } from '../../schemas/t
 import type { Config } from '../config.ts';
 import { isTransient } from '../error.ts';
 import type { Log } from '../log.ts';
-import { newestScan } from '../publish/root.ts';
 import type { Root } from '../publish/root.ts';
+import { newestScan } from '../publish/root.ts';
 import { listArchive, readRejections, withoutKnown } from '../sources/archive.ts';
 import { downloadAll, listBucket } from '../sources/bucket.ts';
 import { listFolder } from '../sources/folder.ts';

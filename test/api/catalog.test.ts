@@ -1,4 +1,3 @@
-import { commit } from '../../pipeline/publish/commit.ts';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +14,7 @@ import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
 import { WEB_FEEDS } from '../../pipeline/feeds/web-feeds.ts';
+import { commit } from '../../pipeline/publish/commit.ts';
 import { openRoot } from '../../pipeline/publish/open-root.ts';
 import { publishUndated, type UndatedPart } from '../../pipeline/publish/undated.ts';
 import { COLLECTIONS, type CollectionName, type FeedState, WHOLE_COLLECTION } from '../../schemas/collections.ts';

@@ -1,9 +1,9 @@
-import { compactMonth } from '../../pipeline/publish/compact.ts';
 import { findDetections } from '../../pipeline/detect/detections.ts';
 import { emptyDetectionHistory } from '../../pipeline/detect/history.ts';
 import { labelHail } from '../../pipeline/detect/label.ts';
 import { detectionRows } from '../../pipeline/detect/table-rows.ts';
 import type { ScanInput } from '../../pipeline/grid.ts';
+import { compactMonth } from '../../pipeline/publish/compact.ts';
 import type { StagedFile } from '../../pipeline/publish/edit.ts';
 import { allRows, mergedDayMaxSql } from '../../pipeline/publish/merge.ts';
 import type { Root } from '../../pipeline/publish/root.ts';

@@ -1,4 +1,3 @@
-import { compactMonth, compactDay } from '../../pipeline/publish/compact.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -7,6 +6,7 @@ import { readVerification } from '../../api/queries/verification.ts';
 import { listEvents } from '../../api/routes/events.ts';
 import { getHailHistory } from '../../api/routes/hail-history.ts';
 import { getHailSwaths } from '../../api/routes/hail-swaths.ts';
+import { compactDay, compactMonth } from '../../pipeline/publish/compact.ts';
 import { type EventDay, Events } from '../../schemas/resources/event-day.ts';
 import { HailHistory } from '../../schemas/resources/history-event.ts';
 import { SwathCollection, Swaths } from '../../schemas/resources/swath-tier.ts';

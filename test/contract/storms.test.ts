@@ -1,10 +1,10 @@
-import { compactDay } from '../../pipeline/publish/compact.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { selectList } from '../../api/queries/sql.ts';
 import { getHailNowcast } from '../../api/routes/hail-nowcast.ts';
 import { getStorm, listStorms } from '../../api/routes/storms.ts';
+import { compactDay } from '../../pipeline/publish/compact.ts';
 import { destination, distanceKm } from '../../schemas/geo/distance.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';

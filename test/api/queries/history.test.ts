@@ -1,4 +1,3 @@
-import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,6 +20,7 @@ import { type DayHail, dayHail, type HistoryQuestion, startReadingAhead } from '
 import { FILES, selectList } from '../../../api/queries/sql.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
+import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import { drawsOf } from '../../../pipeline/simulate/random.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';

@@ -24,6 +24,7 @@ import {
 import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
 import { openTerrain } from '../../../api/terrain.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
+import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
 import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
@@ -294,7 +295,7 @@ test('dates that were never published, were cleared, or were seen in part are to
   };
   const last = { date: LAST, share: 1, until: timestamp(last_ms), gap_count: 0, gaps: [] };
   t.deepEqual(await told(), ['no radar data are published: 30', [], [first, last]]);
-  await onRoot(root, {}, async ({ root: published }) => published.clear(FIRST, NOW_MS));
+  await onRoot(root, {}, async ({ root: published }) => clearDate(published, FIRST, NOW_MS));
   // No scan of the day before stands for the first minute any more.
   const begun = times.find((time_ms) => time_ms >= midnight_ms) as number;
   const left = Math.round((1000 * (last_ms - begun)) / (last_ms - midnight_ms)) / 1000;

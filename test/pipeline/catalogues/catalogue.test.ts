@@ -1,5 +1,3 @@
-import { sweepRoot } from '../../../pipeline/publish/sweep.ts';
-import { compactMonth, compactDay } from '../../../pipeline/publish/compact.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -13,6 +11,9 @@ import { avroMetadata } from 'icebird/src/avro/avro.metadata.js';
 import validate from 'stac-node-validator';
 import { writeCatalogue } from '../../../pipeline/catalogues/catalogue.ts';
 import { viewName } from '../../../pipeline/catalogues/views.ts';
+import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
+import { compactDay, compactMonth } from '../../../pipeline/publish/compact.ts';
+import { sweepRoot } from '../../../pipeline/publish/sweep.ts';
 import { columns, type Table } from '../../../schemas/columns.ts';
 import { climatology } from '../../../schemas/tables/derived.ts';
 import { watches } from '../../../schemas/tables/feeds.ts';
@@ -108,7 +109,7 @@ test('views, Iceberg and STAC give the rows of open, closed, joined, rebuilt and
     await session.rebuild(DATES[0]);
     await session.finishDates();
     await after('rebuilt');
-    await open.clear(DATES[0], MONTH_LATER_MS);
+    await clearDate(open, DATES[0], MONTH_LATER_MS);
     await after('cleared');
   });
 });

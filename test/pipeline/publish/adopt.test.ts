@@ -1,9 +1,9 @@
-import { adoptDate } from '../../../pipeline/publish/adopt.ts';
 import { cpSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { namesIn } from '../../../pipeline/files.ts';
+import { adoptDate } from '../../../pipeline/publish/adopt.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { headOf } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';

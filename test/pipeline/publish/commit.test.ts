@@ -1,5 +1,3 @@
-import { expireReflectivity, deriveDate } from '../../../pipeline/publish/commit-dates.ts';
-import { compactMonth, compactDay } from '../../../pipeline/publish/compact.ts';
 import fs, { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tableFromIPC } from 'apache-arrow';
@@ -10,6 +8,8 @@ import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';
+import { deriveDate, expireReflectivity } from '../../../pipeline/publish/commit-dates.ts';
+import { compactDay, compactMonth } from '../../../pipeline/publish/compact.ts';
 import { type Edit, nextManifest } from '../../../pipeline/publish/edit.ts';
 import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';

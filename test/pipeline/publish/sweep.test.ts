@@ -1,12 +1,12 @@
-import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { expireReflectivity, isDerivationDue } from '../../../pipeline/publish/commit-dates.ts';
+import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import { readCurrent, readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
-import { sweepRoot, READERS_GRACE_MIN, sweep, sweepRaw } from '../../../pipeline/publish/sweep.ts';
+import { READERS_GRACE_MIN, sweep, sweepRaw, sweepRoot } from '../../../pipeline/publish/sweep.ts';
 import { type ReadPool, readAndPaint } from '../../../pipeline/scans/read.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';

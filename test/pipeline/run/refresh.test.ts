@@ -1,4 +1,3 @@
-import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +12,7 @@ import { refreshForecast } from '../../../pipeline/forecast/refresh.ts';
 import { openLog, silent } from '../../../pipeline/log.ts';
 import { readHead, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import { writeFeeds, writeScans } from '../../../pipeline/simulate/evening.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { WSR88D } from '../../../schemas/reference/wsr88d.ts';

@@ -1,9 +1,9 @@
-import { compactDay } from '../../../pipeline/publish/compact.ts';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { openEngine } from '../../../pipeline/duckdb.ts';
+import { compactDay } from '../../../pipeline/publish/compact.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { allRows } from '../../../pipeline/publish/merge.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';

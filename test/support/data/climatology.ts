@@ -1,8 +1,8 @@
-import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import { type ClimatologyReport, publishClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readInputVersions } from '../../../pipeline/publish/inputs.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import type { PublishedFile } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
 import { MONTHS } from '../../../schemas/risk.ts';

@@ -1,8 +1,8 @@
-import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';
+import { publishUndated } from '../../../pipeline/publish/undated.ts';
 import { type CollectionName, WHOLE_COLLECTION } from '../../../schemas/collections.ts';
 import type { Table } from '../../../schemas/columns.ts';
 import { geohashBox } from '../../../schemas/geo/geohash.ts';

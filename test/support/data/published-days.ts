@@ -1,7 +1,7 @@
-import { commit } from '../../../pipeline/publish/commit.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { HailField } from '../../../pipeline/grid.ts';
+import { commit } from '../../../pipeline/publish/commit.ts';
 import { deriveTables } from '../../../pipeline/publish/day-products.ts';
 import type { StagedFile } from '../../../pipeline/publish/edit.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';

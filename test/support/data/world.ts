@@ -1,4 +1,3 @@
-import { compactMonth, compactDay } from '../../../pipeline/publish/compact.ts';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import fs from 'node:fs/promises';
@@ -7,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
 import { type Log, silent } from '../../../pipeline/log.ts';
+import { compactDay, compactMonth } from '../../../pipeline/publish/compact.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
 import type { RunSummary } from '../../../pipeline/scans/ingest.ts';

@@ -17,7 +17,7 @@ import { listFolder } from '../sources/folder.ts';
 import { pause } from '../sources/http.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { planScans } from '../sources/plan.ts';
-import { withSession } from '../commands/with-root.ts';
+import { withSession } from './with-root.ts';
 
 /** Scans from this long before a date are made first: older tracks at its beginning are rare. */
 const LEAD_MS = 2 * MS_PER_HOUR;
