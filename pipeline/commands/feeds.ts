@@ -19,9 +19,9 @@ import { CLIMATOLOGY_FEED, climatologyFeed, OUTLOOK_FEED, outlookFeed, refreshFo
 import { type Log, openLog, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { writeSimulatedFeeds } from '../run/simulated-weather.ts';
-import { withRoot } from './with-root.ts';
 import { listFolder } from '../sources/folder.ts';
 import { type HttpOptions, openWeb } from '../sources/http.ts';
+import { withRoot } from './with-root.ts';
 
 interface Options {
   readonly only?: readonly string[];

@@ -23,6 +23,7 @@ import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { type FeedFailure, publishFeedFolder } from './feeds.ts';
+import { withSession } from './with-root.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */
 type PlannedSource = Exclude<IngestSource, { kind: 'simulate' }>;
