@@ -27,6 +27,7 @@ import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../s
 import { copyFolder } from '../support/data/prepared.ts';
 import { KTLX, publishBlockage, raysOfKtlx } from '../support/data/terrain.ts';
 import { ingest, midnight, NOW_MS, onRoot, preparedMonth, publishedRoot, scratch } from '../support/data/world.ts';
+import { until } from '../support/until.ts';
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 
@@ -418,7 +419,7 @@ test('an observer is told of the present edition and of each new one once it is 
   await new Promise(setImmediate);
   t.deepEqual(told, [present]);
   const next = await publishNext();
-  while (told.at(-1) !== next) await new Promise(setImmediate);
+  await until(() => told.at(-1) === next);
   t.is(new Set(told).size, told.length);
 });
 
@@ -437,13 +438,13 @@ test('an observer that fails is heard, data stay available, and the next scan co
   });
   await new Promise(setImmediate);
   const published = await publishNext();
-  while (calls.at(-1)?.[0] !== published || failures.length < calls.length - 1) await new Promise(setImmediate);
+  await until(() => calls.at(-1)?.[0] === published && failures.length >= calls.length - 1);
   second = published;
   t.is(catalog.failure(), null);
   t.is(catalog.edition(), second);
   const before = calls.length;
   await publishNext();
-  while (calls.length === before) await new Promise(setImmediate);
+  await until(() => calls.length > before);
   t.is(calls[before]?.[1], first, 'not the one it failed at');
   t.true(failures.length > 0 && failures.every((error) => String(error) === 'Error: no room for alerts'));
 });
@@ -483,7 +484,7 @@ test('a catalog that is closed waits for the observer that reacts, and offers no
     },
     failed: unexpected,
   });
-  while (begun === 0) await new Promise(setImmediate);
+  await until(() => begun > 0);
   await publishNext();
   const closing = catalog.close().then(() => ended);
   reacting.resolve();

@@ -25,6 +25,7 @@ import { sendRaw } from '../support/service/raw-http.ts';
 import { startServe } from '../support/service/serve-child.ts';
 import { type CallInit, type RunningService, type ServiceOptions, startService } from '../support/service/service.ts';
 import { testUnknownSettings } from '../support/service/unknown-settings.ts';
+import { until } from '../support/until.ts';
 
 const CONFIG = {
   database_url: null,
@@ -238,7 +239,8 @@ async function lock({ records }: RunningService): Promise<() => Promise<void>> {
   });
   if (child.stdin === null || child.stdout === null) throw new Error('the child has no pipes');
   const { stdin, stdout } = child;
-  await once(stdout, 'data');
+  await once(stdout, 'readable');
+  if (stdout.read() === null) throw new Error('the child ended before it held the lock');
   return async () => {
     stdin.write('release');
     await once(child, 'exit');
@@ -252,7 +254,7 @@ function waitForLocks({ records }: RunningService, lock_ms: number): void {
 
 /** Waits for a call to be answered 200. */
 async function recovers(service: RunningService, path: string, init?: CallInit): Promise<boolean> {
-  while ((await service.call(path, init)).status !== 200) await sleep(20);
+  await until(async () => (await service.call(path, init)).status === 200);
   return true;
 }
 

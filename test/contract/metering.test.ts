@@ -5,6 +5,7 @@ import { type Account, creditsOf, limitKey, openAccount } from '../support/servi
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+import { until } from '../support/until.ts';
 
 const test = testWith(
   async () => {
@@ -156,10 +157,10 @@ test('a client that is gone before the answer is ready pays nothing', async (t) 
   samples.gate = promise;
   const aborter = new AbortController();
   const call = service.call(VERSION, { ...account, signal: aborter.signal });
-  while (samples.made.size === 0) await new Promise((next) => setImmediate(next));
+  await until(() => samples.made.size > 0);
   aborter.abort();
   await t.throwsAsync(call);
-  while ((await connections(service)) > 0) await new Promise((next) => setImmediate(next));
+  await until(async () => (await connections(service)) === 0);
   resolve();
   t.is((await service.call('/v1/sample/items/known', account)).status, 200);
   t.is(await creditsOf(service, account.business_id), 0);

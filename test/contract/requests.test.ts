@@ -10,6 +10,7 @@ import { sendRaw } from '../support/service/raw-http.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, SERVICE_NOW_MS, startService } from '../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../support/service/test-with.ts';
+import { until } from '../support/until.ts';
 
 const test = testWith(
   async () => {
@@ -847,7 +848,7 @@ testIdempotency('while the first request is in flight the same key is 409 at onc
   const { promise, resolve } = Promise.withResolvers<void>();
   samples.gate = promise;
   const first = post(t.context, 'k1', { name: 'a' });
-  while (samples.made.size === 0) await new Promise((next) => setImmediate(next));
+  await until(() => samples.made.size > 0);
   const others = await Promise.all(Array.from({ length: 20 }, () => post(t.context, 'k1', { name: 'a' })));
   for (const other of others) t.deepEqual([other.status, code(other)], [409, 'idempotency_key_in_progress']);
   resolve();

@@ -20,6 +20,7 @@ import { filesOf, onRoot, preparedRoot, type RawScan, scansBetween, scratch } fr
 import { command } from '../support/kill/killed.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
 import { type ServeChild, startServe } from '../support/service/serve-child.ts';
+import { until } from '../support/until.ts';
 
 const CLOCK = pathToFileURL(fileURLToPath(new URL('../support/kill/clock.ts', import.meta.url))).href;
 const BEGIN_MS = Date.parse('2026-05-01T23:22:00Z');
@@ -71,15 +72,6 @@ async function post<Data>({ url }: ServeChild, key: string, path: string, body: 
   });
   if (!response.ok) throw new Error(`${path} answers ${response.status} ${await response.text()}`);
   return (await response.json()) as Data;
-}
-
-const LOOK_EVERY_MS = 100;
-const WITHIN_MS = 120_000;
-
-async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end_ms = performance.now() + WITHIN_MS; performance.now() < end_ms; await sleep(LOOK_EVERY_MS))
-    if (await isSo()) return;
-  throw new Error(`${what} did not come`);
 }
 
 /** What was told so far: path of the receiver and type of the event, each event id once, in their order. */
@@ -168,7 +160,7 @@ test('an evening and a new climatology are told once in the words of the earlier
   await moveTo('2026-05-01T23:30:00Z');
   await publish(0, FIRST_SCANS, '2026-05-01T23:30:00Z');
   const begun = ['/all alert.created', '/all hail.detected', '/depot alert.created', '/depot hail.detected'];
-  await until('the hail', () => told(receiver).length === begun.length);
+  await until(() => told(receiver).length === begun.length);
   t.deepEqual(told(receiver), begun);
   await kill(first);
   const second = await start();
@@ -176,7 +168,7 @@ test('an evening and a new climatology are told once in the words of the earlier
   await moveTo(END);
   await publish(FIRST_SCANS, scans.length, END);
   const over = [...begun, '/all alert.resolved', '/all hail.cleared', '/depot alert.resolved', '/depot hail.cleared'];
-  await until('its end', () => told(receiver).length === over.length);
+  await until(() => told(receiver).length === over.length);
   t.deepEqual(told(receiver), over.toSorted());
   const cleared = receiver.received.find(({ path, body }) => path === '/depot' && body.includes('hail.cleared'));
   const { event, data } = EarlierEventBody.parse(JSON.parse(cleared?.body ?? ''));
@@ -201,13 +193,13 @@ test('an evening and a new climatology are told once in the words of the earlier
   const scores = async () =>
     await records.reader.selectFrom('risk_scores').select(['location_id', 'score']).orderBy('location_id').execute();
   await derive();
-  await until('the first scores', async () => (await scores()).length === 3);
+  await until(async () => (await scores()).length === 3);
   await publishDays(root, DATES.map(outbreak), 'simulated', Date.parse(END));
   await derive();
   await kill(second);
   const third = await start();
   const changed = [...over, '/all risk.changed', '/all risk.changed', '/yard risk.changed'];
-  await until('the changed scores', () => told(receiver).length >= changed.length);
+  await until(() => told(receiver).length >= changed.length);
   await kill(third);
   const last = await start();
   await sleep(3_000);

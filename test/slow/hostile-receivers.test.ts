@@ -14,6 +14,7 @@ import { type ServeChild, startServe } from '../support/service/serve-child.ts';
 import { openTenants, type Tenants } from '../support/service/tenants.ts';
 import { WHOLE_NOW_MS } from '../support/service/whole-service.ts';
 import { hasPostgres } from '../support/store/world.ts';
+import { until } from '../support/until.ts';
 
 const HOSTILE_CHILD = fileURLToPath(new URL('../support/service/hostile-child.ts', import.meta.url));
 const HOSTILE_RECEIVERS = 40;
@@ -68,10 +69,6 @@ async function setUp(t: ExecutionContext, database_url: string | null): Promise<
     ...{ server, tenants, arrived, healthy_url: receiver.url, hanging: () => hanging },
     hostile_url: (name, k) => new URL(`/hostile/${encodeURIComponent(name)}/${k}`, hostile.url).href,
   };
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let looks = 0; looks < 3_000 && !isSo(); looks++) await sleep(20);
 }
 
 function residentMb({ child }: ServeChild): number {

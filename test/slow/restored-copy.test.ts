@@ -14,6 +14,7 @@ import { freePort } from '../support/free-port.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';
 import { commandPath, runCommand } from '../support/kill/command.ts';
 import { type Receiver, startReceiver } from '../support/service/receiver.ts';
+import { until } from '../support/until.ts';
 
 type Environment = Record<string, string>;
 
@@ -70,7 +71,7 @@ async function enqueue(environment: Environment, business_id: string, receiver: 
 
 /** Waits until a receiver was sent an event so often. */
 async function sent(receiver: Receiver, id: string, times = 1): Promise<void> {
-  while (receiver.received.filter(({ headers }) => headers['webhook-id'] === id).length < times) await sleep(20);
+  await until(() => receiver.received.filter(({ headers }) => headers['webhook-id'] === id).length >= times);
 }
 
 test('a restored copy answers as its original did, and delivers nothing until the operator says that it is gone', async (t) => {

@@ -32,6 +32,7 @@ import { CommitFailed, RecordsUnavailable } from '../../api/store/errors.ts';
 import { MIGRATION_NAMES } from '../../api/store/schema.ts';
 import { newWatch, watchedStore } from '../support/store/watched.ts';
 import { chargeOf, makeTenant, usedBy, type World } from '../support/store/world.ts';
+import { until } from '../support/until.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };
 
@@ -327,16 +328,10 @@ async function charging(t: ExecutionContext): Promise<Charging & { path: string 
   const ended = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
   const acknowledged: string[] = [];
-  let heard = () => {};
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    acknowledged.push(line.replace('charged ', ''));
-    heard();
-  });
+  createInterface({ input: child.stdout }).on('line', (line) => acknowledged.push(line.replace('charged ', '')));
   const more = async (count: number) => {
-    for (const goal = acknowledged.length + count; acknowledged.length < goal; )
-      await new Promise<void>((resolve) => {
-        heard = resolve;
-      });
+    const goal = acknowledged.length + count;
+    await until(() => acknowledged.length >= goal);
   };
   await more(50);
   const kill = async () => {
@@ -433,12 +428,6 @@ async function atOnce(run: Promise<unknown>): Promise<unknown> {
   return ended;
 }
 
-/** Waits for something to become true. */
-async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
-  while (!(await isSo())) await sleep(20);
-  return true;
-}
-
 /** Makes it known that the lock is held. */
 async function findLocked(records: Records, run: () => Promise<unknown>): Promise<void> {
   const refused = await run().then(
@@ -464,7 +453,7 @@ test.serial('everybody who waits for a file that another process keeps locked is
   t.true(Array.isArray(rest) && rest.every((error) => error instanceof RecordsUnavailable), 'nobody waits any longer');
 
   release();
-  t.true(await soon(() => records.health()), 'the lock is free, and nobody noticed');
+  await until(() => records.health());
   t.is(await records.charge(charge), 'charged');
   t.is(await usedBy(records, tenant), 4);
   t.deepEqual((await verifyLedger(records.reader)).faults, []);
@@ -483,7 +472,7 @@ test.serial(
       t.true((await atOnce(refused())) instanceof RecordsUnavailable);
     }
     release();
-    t.true(await soon(() => records.health()));
+    await until(() => records.health());
     t.is(await records.wouldExceed(tenant.caller, 3, world.now_ms), null);
   },
 );
@@ -499,7 +488,7 @@ test.serial('waiting for the lock leaves the event loop to others', async (t) =>
   for (; waiting; turns++) await new Promise(setImmediate);
   release();
   t.true((await refused) instanceof RecordsUnavailable);
-  t.true(await soon(() => records.health()));
+  await until(() => records.health());
   t.true(turns > 10, `the event loop turned ${turns} times during the wait`);
 });
 
@@ -537,7 +526,7 @@ test.serial('a lock that was let go without anybody asking is waited for anew', 
   const release = lock(path);
   await findLocked(records, () => records.charge(chargeOf(tenant, 1, world)));
   release();
-  while (records.store.writersBlocked()) await sleep(20);
+  await until(() => !records.store.writersBlocked());
   const releaseAgain = lock(path);
   const charging = records.charge(chargeOf(tenant, 1, world));
   await sleep(WAIT_MS / 10);
@@ -552,13 +541,13 @@ test.serial(
     const release = lock(path);
     await findLocked(records, () => records.charge(chargeOf(tenant, 1, world)));
     release();
-    while (records.store.writersBlocked()) await sleep(20);
+    await until(() => !records.store.writersBlocked());
     records.store.setWaits({ lock_ms: 60_000, statement_ms: 60_000 });
     const releaseAgain = lock(path); // no commit has worked since, and the lock is not known to be held
     const charge = outcome(records.charge(chargeOf(tenant, 1, world)));
     t.is(await Promise.race([records.health(), charge]), false, 'the charge waits longer');
     releaseAgain();
-    t.true(await soon(() => records.health()));
+    await until(() => records.health());
   },
 );
 
@@ -574,8 +563,8 @@ for (const [end, run] of [
     await findLocked(records, () => records.transaction(async () => {}));
     await run(records, claim.token);
     release();
-    t.true(await soon(() => records.health()));
-    t.true(await soon(async () => (await records.claim(request)).kind === 'claimed'));
+    await until(() => records.health());
+    await until(async () => (await records.claim(request)).kind === 'claimed');
   });
 
 test.serial('what was noted while the lock was held is written after it', async (t) => {
@@ -588,7 +577,7 @@ test.serial('what was noted while the lock was held is written after it', async 
   t.false(await records.health(), 'the notes were the first to find the lock');
   t.is(await requests(), 0);
   release();
-  t.true(await soon(async () => (await requests()) === 5));
+  await until(async () => (await requests()) === 5);
 });
 
 async function vanishedTenantOnFile(t: ExecutionContext) {

@@ -53,6 +53,7 @@ import {
   usedBy,
   type World,
 } from '../support/store/world.ts';
+import { until } from '../support/until.ts';
 
 const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', import.meta.url));
 
@@ -157,7 +158,7 @@ if (hasPostgres) {
         export: () => Promise.reject(new Error('there are no exports here')),
       };
       const ends = opened.map((each) => startJobs(each.services, pino({ level: 'silent' }), makers));
-      while ((await pendingSince(records.reader, Date.UTC(2100, 0))).length > 0) await sleep(20);
+      await until(async () => (await pendingSince(records.reader, Date.UTC(2100, 0))).length === 0);
       await Promise.all(ends.map((end) => end()));
       t.deepEqual(made.toSorted(), ids.toSorted());
       t.is(readdirSync(join(data_root, 'reports')).length, 7 + 1);
@@ -201,7 +202,7 @@ if (hasPostgres) {
         export: () => Promise.reject(new Error('there are no exports here')),
       };
       const end = startJobs(services, pino({ level: 'silent' }), makers, { lease_ms: 300, retry_wait_ms: 0 });
-      while ((await pendingSince(records.reader, Date.UTC(2100, 0))).length > 0) await sleep(20);
+      await until(async () => (await pendingSince(records.reader, Date.UTC(2100, 0))).length === 0);
       await end();
       still.kill('SIGCONT');
       t.deepEqual(await once(still, 'exit'), [0, null]);
@@ -292,13 +293,6 @@ function urlOf({ location }: World): string {
   return location.url;
 }
 
-/** Waits for something to become true, at most half a minute. */
-async function soon(isSo: () => Promise<boolean> | boolean): Promise<boolean> {
-  for (const until_ms = performance.now() + 30_000; performance.now() < until_ms; await sleep(20))
-    if (await isSo()) return true;
-  return false;
-}
-
 /** What a promise was rejected with, or null. */
 function refusal(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
@@ -365,7 +359,7 @@ if (hasPostgres) {
       await t.throwsAsync(records.charge(chargeOf(tenant, 3, world)), { instanceOf: OutcomeUnknown });
       t.is(readFileSync(journal, 'utf8').split('\n').length, 2);
       passAgain(proxy);
-      t.true(await soon(() => said.some((line) => /was made, and its charges are refunded/.test(line))));
+      await until(() => said.some((line) => /was made, and its charges are refunded/.test(line)));
       await isTakenBack(t, records, tenant, world);
       t.is(readFileSync(journal, 'utf8'), '');
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
@@ -379,9 +373,9 @@ if (hasPostgres) {
       proxy.commits = 'silent before';
       await t.throwsAsync(records.charge(chargeOf(tenant, 3, world)), { instanceOf: OutcomeUnknown });
       passAgain(proxy);
-      t.true(await soon(() => said.some((line) => /was not made/.test(line))));
+      await until(() => said.some((line) => /was not made/.test(line)));
       t.deepEqual(await ledgerOf(records), [[1, null]]);
-      t.true(await soon(() => records.health()));
+      await until(() => records.health());
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
     },
   );
@@ -421,7 +415,7 @@ if (hasPostgres) {
     passAgain(proxy);
     const restarted = await again();
     t.teardown(() => restarted.close());
-    t.true(await soon(() => said.some((line) => /was made, and its charges are refunded/.test(line))));
+    await until(() => said.some((line) => /was made, and its charges are refunded/.test(line)));
     await isTakenBack(t, restarted, tenant, world);
   });
 
@@ -445,7 +439,7 @@ if (hasPostgres) {
         t.true((await refusal(refused())) instanceof RecordsUnavailable);
       t.false(await records.health());
       passAgain(proxy);
-      t.true(await soon(() => records.health()));
+      await until(() => records.health());
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
       t.is(await usedBy(records, tenant), 4);
     },
@@ -471,7 +465,7 @@ if (hasPostgres) {
       t.true((await refusal(records.charge(chargeOf(tenant, 3, world)))) instanceof RecordsUnavailable);
       t.is(await admitted(other, 3), 3);
       passAgain(proxy);
-      t.true(await soon(() => records.health()));
+      await until(() => records.health());
       t.is(await admitted(records, 30), 3);
       t.is(await admitted(other, 30), 0);
       t.false(await records.admitToday(business_id, 1, world.now_ms));
@@ -507,7 +501,7 @@ if (hasPostgres) {
       t.is(await usedBy(records, tenant), 1);
       await other.query('commit');
       await other.end();
-      t.true(await soon(() => records.health()));
+      await until(() => records.health());
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
       t.is(await usedBy(records, tenant), 4);
     },
@@ -556,7 +550,7 @@ if (hasPostgres) {
       await other.query('rollback');
       t.is(await waits, 'charged');
       const cursors = records.reader.selectFrom('cursors').select('item_id');
-      t.true(await soon(async () => (await cursors.execute()).length === 1));
+      await until(async () => (await cursors.execute()).length === 1);
       t.deepEqual([await usedBy(records, held), await usedBy(records, free)], [4, 7]);
       const { rows, faults } = await verifyLedger(records.reader);
       t.deepEqual([rows, faults], [5, []]);
@@ -635,7 +629,7 @@ if (hasPostgres) {
         },
       };
       const end = startWatch({ ...watchPartsOf(records, { now: () => START_MS }), catalog, log }, 50);
-      t.true(await soon(() => lines.length > 0));
+      await until(() => lines.length > 0);
       await other.query('commit');
       await sleep(300);
       await end();
@@ -660,9 +654,9 @@ if (hasPostgres) {
     const sessions = `from pg_stat_activity where usename = '${role}'`;
     const { rows: old } = await owner.query(`select pid, pg_terminate_backend(pid) ${sessions}`);
     const pids = old.map(({ pid }) => pid);
-    t.true(await soon(async () => (await owner.query(`select ${sessions} and pid = any($1)`, [pids])).rowCount === 0));
+    await until(async () => (await owner.query(`select ${sessions} and pid = any($1)`, [pids])).rowCount === 0);
     // Many sessions, all of which may only read.
-    t.true(await soon(async () => (await refusal(usedBy(records, tenant))) === null));
+    await until(async () => (await refusal(usedBy(records, tenant))) === null);
     await Promise.all(Array.from({ length: 10 }, () => usedBy(records, tenant)));
     // Reads that wait for a session while those that are open are given up get another.
     const refused = refusal(records.transaction(async () => {}));
@@ -687,8 +681,6 @@ const EVERY_MIN = 40;
 const TIME_SCALE = 0.01;
 const FAILING = 0.2;
 /** So often a test looks whether what it waits for is so, and at most so long. */
-const LOOK_EVERY_MS = 50;
-const WITHIN_MS = 60_000;
 
 const PLACES = Array.from({ length: 12 }, (_, k) => ({ lat: 33.005 + k / 2, lon: -97.005 }));
 const HAIL: readonly Hail[] = PLACES.map(({ lat, lon }) => [lat, lon, 40]);
@@ -718,9 +710,9 @@ if (hasPostgres)
       const services = await Promise.all([1, 2].map(() => startChild(t, [folder, url, receiver.ca_file])));
       for (const [at, scan] of SCANS.entries()) {
         await Promise.all(services.map((service) => asked(service, SCANS.slice(0, at + 1))));
-        await servicesEventually(async () => await isMatched(records.reader, scanId(timeOf(scan))));
+        await until(async () => await isMatched(records.reader, scanId(timeOf(scan))));
       }
-      await servicesEventually(async () => (await messageBacklog(records.reader, Date.now())).events === 0);
+      await until(async () => (await messageBacklog(records.reader, Date.now())).events === 0);
       const attempts = (await Promise.all(services.map((service) => asked(service, 'end')))).map(Number);
 
       const alerts = await records.reader
@@ -851,10 +843,4 @@ async function answer(child: ChildProcess): Promise<unknown> {
   } finally {
     ended.abort();
   }
-}
-
-/** Waits until something is so; what is not by then is a fault that the caller finds. */
-async function servicesEventually(isSo: () => Promise<boolean>): Promise<void> {
-  for (let waited_ms = 0; waited_ms < WITHIN_MS && !(await isSo()); waited_ms += LOOK_EVERY_MS)
-    await sleep(LOOK_EVERY_MS);
 }

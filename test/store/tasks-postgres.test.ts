@@ -8,6 +8,7 @@ import { startProxy } from '../support/store/proxy.ts';
 import { hasPostgres, onPostgres, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
 import { Diary, openProcess, type Process, SETTINGS } from '../support/tasks/diary.ts';
+import { until } from '../support/until.ts';
 
 if (hasPostgres) {
   queueContract(onPostgres);
@@ -28,7 +29,7 @@ if (hasPostgres) {
     await allDone;
     t.is(done.size, 40);
     // The last connections may have ended a moment ago.
-    while ((troubles.at(-1) ?? null) !== null) await sleep(20);
+    await until(() => (troubles.at(-1) ?? null) === null);
   });
 
   onPostgres('a claim whose answer was lost holds up no task until the end of its lease', async (t, world) => {
@@ -40,10 +41,10 @@ if (hasPostgres) {
     const stop = queue.work('write', SETTINGS, diary.note);
     await add({ payload: 'first' });
     const isLeft = async () => (await queue.payloads('write')).length > 0;
-    while (await isLeft()) await sleep(10);
+    await until(async () => !(await isLeft()));
     proxy.commits = 'cut after';
     await add(...Array.from({ length: 8 }, (_, k) => ({ payload: k, group: `group ${k}` })));
-    while (troubles.length === 0) await sleep(10);
+    await until(() => troubles.length > 0);
     proxy.commits = 'passes';
     const began_ms = performance.now();
     await diary.until(9);

@@ -11,6 +11,7 @@ import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { onSqlite, type World } from '../support/store/world.ts';
 import { queueContract } from '../support/tasks/contract.ts';
 import { Diary, openProcess, SETTINGS } from '../support/tasks/diary.ts';
+import { until } from '../support/until.ts';
 
 queueContract(onSqlite);
 
@@ -30,9 +31,9 @@ onSqlite(
     t.teardown(() => other.close());
     other.exec('begin immediate');
     release();
-    while (troubles.length === 0) await new Promise(setImmediate);
+    await until(() => troubles.length > 0);
     other.exec('commit');
-    while (troubles.length === 1) await new Promise(setImmediate);
+    await until(() => troubles.length > 1);
     t.true(troubles[0] instanceof RecordsUnavailable);
     t.is(troubles[1], null);
     await add({ payload: 'last' });

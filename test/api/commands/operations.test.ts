@@ -294,7 +294,8 @@ async function neighbour(t: ExecutionContext, file: string, then: string): Promi
     await ended;
   });
   if (child.stdout === null || child.pid === undefined) throw new Error('the neighbour did not start');
-  await once(child.stdout, 'data');
+  await once(child.stdout, 'readable');
+  if (child.stdout.read() === null) throw new Error('the neighbour ended before it had the records open');
   return child.pid;
 }
 

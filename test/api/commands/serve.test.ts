@@ -40,8 +40,11 @@ async function serve(
     log += text;
   });
   let said = '';
-  while (!/\/usage'\n/.test(said)) said += String((await once(child.stdout, 'data'))[0]);
-  return { child, said, log: () => log };
+  for await (const text of child.stdout.iterator({ destroyOnReturn: false })) {
+    said += text;
+    if (/\/usage'\n/.test(said)) return { child, said, log: () => log };
+  }
+  throw new Error(`serve ended before it listened: ${log}`);
 }
 
 /** Starts the same service in this process, which costs far less than a process of its own. */

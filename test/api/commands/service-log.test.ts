@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
-import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
 import { openServiceLog } from '../../../api/commands/service-log.ts';
+import { until } from '../../support/until.ts';
 
 const EVENT = { scan_id: '20260501T232309Z', opened: 2 };
 
@@ -17,7 +17,7 @@ async function lineOf(isTerminal: boolean, event: object = EVENT, name = 'Scan:M
   const log = await openServiceLog('info', isTerminal, stream);
   log.info(event, name);
   log.debug(EVENT, 'Scan:Match:Begun');
-  while (written === '') await setImmediate();
+  await until(() => written !== '');
   return written;
 }
 

@@ -110,7 +110,7 @@ function maker(folder: string): ChildProcess {
 test('a kill while the archive is made leaves no archive, and the next start makes the same as ever', async (t) => {
   const folder = newFolder();
   const killed = maker(folder);
-  await once(killed.stdout as NodeJS.ReadableStream, 'data');
+  await once(killed.stdout as NodeJS.ReadableStream, 'readable');
   await sleep(1500);
   killed.kill('SIGKILL');
   await once(killed, 'exit');

@@ -14,6 +14,7 @@ import { serveInTurn, WAITING_MAX } from '../../../api/http/connections.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Context } from '../../../api/state.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
+import { until } from '../../support/until.ts';
 
 /** A service with one route, which needs no key. */
 async function serviceOf(
@@ -154,7 +155,7 @@ test('a client that does not read its answer is cut off, and what was being sent
   socket.write(get('much').repeat(3));
   const [peer] = await served;
   await once(peer, 'close');
-  while (!streams.every((stream) => stream.destroyed)) await pause(10);
+  await until(() => streams.every((stream) => stream.destroyed));
   t.is(streams.length, 1, 'the next answer was not begun');
 });
 

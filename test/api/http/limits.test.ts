@@ -6,6 +6,7 @@ import { lockout } from '../../../api/http/lockout.ts';
 import { type Consumed, rateWindows } from '../../../api/http/rate-window.ts';
 import { MS_PER_MIN } from '../../../schemas/time.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
+import { until } from '../../support/until.ts';
 
 /** Opens connections one after the other; how many of them were left open. */
 async function openMany({ url }: RunningService, count: number): Promise<number> {
@@ -32,7 +33,7 @@ async function openMany({ url }: RunningService, count: number): Promise<number>
 test('the 201st connection from one address is closed, and there is room again once others are', async (t) => {
   const service = await startService({ endpoints: [] });
   t.is(await openMany(service, 203), 200);
-  while ((await connectionsOf(service)) > 0) await new Promise((resolve) => setImmediate(resolve));
+  await until(async () => (await connectionsOf(service)) === 0);
   t.is(await openMany(service, 5), 5);
   await service.close();
 });

@@ -68,6 +68,7 @@ import {
   startJobService,
 } from '../../support/service/jobs.ts';
 import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
+import { until } from '../../support/until.ts';
 
 const testJobs = testWith(startJobService, closeWithoutFailures);
 const SILENT = pino({ level: 'silent' });
@@ -86,15 +87,6 @@ async function jobRow({ records }: JobService, id: string) {
 /** Where the file of a job is that is done. */
 async function fileOf(service: JobService, id: string): Promise<string> {
   return jobFilePath(service.services.files_root, await jobRow(service, id));
-}
-
-/** Resolves once the condition holds. */
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let turn = 0; turn < 2_000; turn++) {
-    if (await holds()) return;
-    await sleep(5);
-  }
-  throw new Error('waited in vain');
 }
 
 testJobs('two workers run each job once between them', async (t) => {

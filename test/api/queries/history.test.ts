@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import pino from 'pino';
@@ -44,6 +43,7 @@ import {
   scansBetween,
   scratch,
 } from '../../support/data/world.ts';
+import { until } from '../../support/until.ts';
 
 /** The evening while it runs, and the same once it is over and joined into its month. */
 const RUNNING = mkdtempSync(join(SCRATCH, 'hail-history-'));
@@ -317,7 +317,7 @@ test('what was read ahead answers the first question without a statement', async
   const question = { ...WHOLE, lat: rowLat(1975), lon: colLon(3300), radius_km: 100 };
   const expected = await onPublished(CLOSED, (ask) => ask(question), { bytes_max: 0 });
   t.is(expected.length, 2);
-  while (files.bytes() === 0) await pause(10);
+  await until(() => files.bytes() > 0);
   await files.settled();
   const refuse = () => Promise.reject(new Error('a statement was run'));
   const none: Engine = { ...engine, rows: refuse, columns: refuse, numbers: refuse, stream: refuse };

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { type Mail, openMailer, sendMail, spoolPath } from '../../../api/accounts/mail.ts';
@@ -44,17 +43,7 @@ import {
   WEBHOOKS,
   type WebhookService,
 } from '../../support/service/webhooks.ts';
-
-/** So often a test looks whether what it waits for has come. */
-const LOOK_EVERY_MS = 20;
-
-async function until(t: ExecutionContext, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < 1_000; looks++) {
-    if (await isSo()) return;
-    await sleep(LOOK_EVERY_MS);
-  }
-  t.fail('it did not come');
-}
+import { until } from '../../support/until.ts';
 
 /** A service that sends to a receiver on this machine, its waits a thousandth of the usual ones. */
 async function sending(t: ExecutionContext) {
@@ -75,7 +64,7 @@ test('a delivery over TLS carries both signatures, which receivers and Standard 
   const { receiver, service } = await sending(t);
   const { webhook_id, secret } = await makeWebhook(service, { url: receiver.url });
   const [event_id = ''] = await happen(service, [webhook_id]);
-  await until(t, () => receiver.received.length === 1);
+  await until(() => receiver.received.length === 1);
   const [received] = receiver.received;
   if (received === undefined) throw new Error('nothing was received');
   const { headers, body } = received;
@@ -95,14 +84,14 @@ test('deliveries of records that are marked as a copy wait, and are sent once th
   const { receiver, service } = await sending(t);
   const { webhook_id } = await makeWebhook(service, { url: receiver.url });
   const [first = ''] = await happen(service, [webhook_id]);
-  await until(t, () => receiver.received.length === 1);
+  await until(() => receiver.received.length === 1);
   const { queue, records } = service.services;
   await records.transaction((rows) => pauseDeliveries(rows, 'test', Date.now()));
-  await until(t, () => queue.load(MESSAGE_TASK) === null);
+  await until(() => queue.load(MESSAGE_TASK) === null);
   const [second = ''] = await happen(service, [webhook_id]);
   t.like(await findMessage(records.reader, second), { state: 'pending', attempts: 0 });
   await records.transaction(endDeliveryPause);
-  await until(t, () => receiver.received.length === 2);
+  await until(() => receiver.received.length === 2);
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['webhook-id']),
     [first, second],
@@ -114,15 +103,15 @@ test('nothing is sent from the moment at which the mark of a copy is there, whic
   const { webhook_id } = await makeWebhook(service, { url: receiver.url });
   const { queue, records } = service.services;
   await happen(service, [webhook_id]);
-  await until(t, () => receiver.received.length === 1);
+  await until(() => receiver.received.length === 1);
   await records.transaction((rows) => pauseDeliveries(rows, 'test', Date.now()));
   const ids: string[] = [];
   for (let k = 0; k < 8; k++) ids.push(...(await happen(service, [webhook_id])));
   queue.wake(MESSAGE_TASK);
-  await until(t, () => queue.load(MESSAGE_TASK) === null);
+  await until(() => queue.load(MESSAGE_TASK) === null);
   t.is(receiver.received.length, 1);
   await records.transaction(endDeliveryPause);
-  await until(t, () => receiver.received.length === 9);
+  await until(() => receiver.received.length === 9);
   const sent = receiver.received.slice(1).map(({ headers }) => String(headers['webhook-id']));
   t.deepEqual(sent.sort(), ids.sort());
 });
@@ -156,9 +145,9 @@ test('a failed delivery is sent again with the same bytes until it is taken', as
     response.writeHead(receiver.received.length < 3 ? 503 : 200).end();
   };
   await happen(service, [webhook_id]);
-  await until(t, () => receiver.received.length === 3);
+  await until(() => receiver.received.length === 3);
   t.is(new Set(receiver.received.map(({ body }) => body)).size, 1);
-  await until(t, async () => (await service.records.reader.selectFrom('tasks').select('id').execute()).length === 0);
+  await until(async () => (await service.records.reader.selectFrom('tasks').select('id').execute()).length === 0);
   t.like(await answerOf(service, `${WEBHOOKS}/${webhook_id}`), { body: { success_count: 1, failure_count: 2 } });
 });
 
@@ -170,7 +159,7 @@ test('what nobody takes is dropped after the sixth attempt, and only then what w
   };
   await happen(service, [webhook_id], { alert_id: 'alt_1' });
   await happen(service, [webhook_id], { event: 'alert.resolved', alert_id: 'alt_1', after: 'alert.created' });
-  await until(t, () => receiver.received.length === 7);
+  await until(() => receiver.received.length === 7);
   t.deepEqual(
     receiver.received.map(({ headers }) => headers['x-service-event']),
     [...Array(6).fill('alert.created'), 'alert.resolved'],
@@ -187,9 +176,9 @@ test('receivers that do not answer hold up no other, and get four events at a ti
   const slow = await makeWebhook(service, { url: receiver.url.replace('/hook', '/silent') });
   const { webhook_id } = await makeWebhook(service, { url: receiver.url });
   for (let k = 0; k < 8; k++) await happen(service, [slow.webhook_id]);
-  await until(t, () => silent.length === 4);
+  await until(() => silent.length === 4);
   await happen(service, [webhook_id]);
-  await until(t, () => receiver.received.some(({ path }) => path === '/hook'));
+  await until(() => receiver.received.some(({ path }) => path === '/hook'));
   t.is(silent.length, 4);
   receiver.answer = (_, response) => response.end();
   for (const response of silent) response.end();
@@ -404,7 +393,7 @@ test('a receiver of the earlier variant gets its payload, signed alike, and retr
     );
   });
   const dropped = async () => (await findMessage(service.records.reader, event_id))?.state === 'dropped';
-  await until(t, dropped);
+  await until(dropped);
   t.is(receiver.received.length, 4);
   for (const { headers, body } of receiver.received) {
     t.like(headers, { 'x-service-event': 'hail.detected', 'x-service-delivery-id': event_id });

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
+import { layout } from '../../../schemas/layout.ts';
+import { scanTime } from '../../../schemas/time.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
 import { asObserved, deliver, filesOf, ingest, type RawScan, scansBetween, scratch } from '../../support/data/world.ts';
@@ -214,6 +216,33 @@ test('goes on after a scan of the other kind and names its file; the next stream
   t.is((await second.stop()).code, 0);
   t.false(second.events.some(({ msg }) => msg === 'File:Read:Rejected'));
   sameContent(t, await logicalContent(root), await contentOf([scans[0], scans[2], scans[3]] as RawScan[]));
+});
+
+test('simulated weather comes by the clock, goes on after its last scan, and is refused by a root with observed data', async (t) => {
+  const root = await scratch(t);
+  const simulate = (path: string) =>
+    follow(t, path, ['--source', 'simulate', '--every', '10', '--hours', '0.1'], { environment: { HAIL_NOW: '' } });
+  const first = simulate(root);
+  const lag_ms = ({ time, newest }: Event) => Date.parse(String(time)) - scanTime(String(newest));
+  for (let scans = 1; lag_ms(await first.event('Scan:Commit:Done', scans)) > 60_000; ) scans += 1;
+  t.is((await first.stop()).code, 0);
+  const last = first.events.findLast(({ msg }) => msg === 'Scan:Commit:Done');
+  const second = simulate(root);
+  const next = await second.event('Scan:Commit:Done');
+  t.true(String(next.newest) > String(last?.newest));
+  t.is(next.redone, 0);
+  t.is((await second.stop()).code, 0);
+  const { feeds } = JSON.parse(await fs.readFile(join(root, layout.feeds), 'utf8'));
+  t.true(feeds.length >= 5);
+  const heads = (await fs.readdir(join(root, layout.manifests))).filter((name) => /^\d{4}-/.test(name));
+  const dates = heads.map(async (date) => JSON.parse(await fs.readFile(join(root, layout.head(date)), 'utf8')));
+  for (const { source } of [...feeds, ...(await Promise.all(dates))]) t.is(source, 'simulated');
+  t.deepEqual(await faultsOf(root), []);
+  const observed = await scratch(t);
+  await ingest(observed, await asObserved(t, (await evening()).slice(0, 1)));
+  const refused = await simulate(observed).end;
+  t.is(refused.code, 4);
+  t.regex(refused.stderr, /holds observed data \(.+\), expected none beside simulated weather/);
 });
 
 test('fetches scans of the other kind from the bucket once, however often it looks', async (t) => {

@@ -5,7 +5,7 @@ import { readConfig } from '../../../pipeline/config.ts';
 import { PipelineError } from '../../../pipeline/error.ts';
 import { pollFeed, publishPoll, readFeedStates, waitAfter } from '../../../pipeline/feeds/schedule.ts';
 import { refreshClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
-import { datesToCount, readHail, yearsOfData } from '../../../pipeline/forecast/hail-dates.ts';
+import { readHail, yearsOfData } from '../../../pipeline/forecast/hail-dates.ts';
 import { climatologyFeed } from '../../../pipeline/forecast/refresh.ts';
 import { conusCells } from '../../../pipeline/forecast/risk-grid.ts';
 import { silent } from '../../../pipeline/log.ts';
@@ -32,6 +32,7 @@ import {
   NOW_MS,
   onRoot,
   publishedRoot,
+  type RawScan,
   scansBetween,
   scratch,
 } from '../../support/data/world.ts';
@@ -39,8 +40,11 @@ import { writeYearOfLists } from '../../support/data/year-of-lists.ts';
 
 const GRID = conusCells();
 
-const refresh = (path: string, now_ms = NOW_MS) =>
-  onRoot(path, { now_ms }, ({ root }) => refreshClimatology(root, now_ms, silent));
+const refresh = (path: string) =>
+  onRoot(path, { now_ms: MONTH_LATER_MS }, ({ root }) => refreshClimatology(root, MONTH_LATER_MS, silent));
+
+/** Publishes scans long after their dates, which are closed by that. */
+const closed = (path: string, scans: readonly RawScan[]) => ingest(path, scans, { now_ms: MONTH_LATER_MS });
 
 async function rowsOf(path: string): Promise<ClimatologyCell[]> {
   const manifest = await readNewest(path, layout.staticPartition);
@@ -82,68 +86,58 @@ async function queriedMaxima(root: Root): Promise<Map<string, number>> {
   return found;
 }
 
-for (const [state, now_ms] of [
-  ['running dates, whose maxima lie in several files', NOW_MS],
-  ['closed and joined dates', MONTH_LATER_MS],
-] as const)
-  test(`the hail of every cell is what a loop over every pixel finds, of ${state}`, async (t) => {
-    const path = await publishedRoot(t, await midnight(), { now_ms });
-    const [queried, plain] = await onRoot(path, { now_ms }, async ({ root }) => [
-      await queriedMaxima(root),
-      await plainMaxima(root),
-    ]);
-    t.true(plain.size > 3, `${plain.size} cells`);
-    t.deepEqual([...queried].sort(), [...plain].sort());
-  });
+test('the hail of every cell is what a loop over every pixel finds', async (t) => {
+  const path = await publishedRoot(t, await midnight(), { now_ms: MONTH_LATER_MS });
+  const [queried, plain] = await onRoot(path, { now_ms: MONTH_LATER_MS }, async ({ root }) => [
+    await queriedMaxima(root),
+    await plainMaxima(root),
+  ]);
+  t.true(plain.size > 3, `${plain.size} cells`);
+  t.deepEqual([...queried].sort(), [...plain].sort());
+});
 
-test('without storm dates there is nothing to refresh, and nothing is published', async (t) => {
+test('without closed storm dates there is nothing to refresh, and nothing is published', async (t) => {
   const path = await scratch(t);
   t.is(await refresh(path), null);
+  await ingest(path, await scansBetween('00:00', '00:04'));
+  t.is(await onRoot(path, {}, ({ root }) => refreshClimatology(root, NOW_MS, silent)), null);
   t.is(await readNewest(path, layout.staticPartition), null);
 });
 
 test('an evening of simulated hail gives a table that says so: no year of data, nearly all of it built in', async (t) => {
-  const path = await publishedRoot(t, await midnight());
-  const report = await refresh(path);
-  t.like(report, {
-    source: 'simulated',
-    storm_dates: 2,
-    first_date: '2026-05-01',
-    last_date: '2026-05-02',
-    years_of_data: 0,
-  });
+  const path = await publishedRoot(t, await midnight(), { now_ms: MONTH_LATER_MS });
+  const facts = { storm_dates: 2, first_date: '2026-05-01', last_date: '2026-05-02', years_of_data: 0 };
+  t.like(await refresh(path), { source: 'simulated', ...facts });
   const rows = await rowsOf(path);
   t.is(rows.length, GRID.cells.length);
   for (const row of rows)
     if (row.years_of_data !== 0 || row.data_source !== 'simulated' || !(row.prior_share > 0.9))
       t.fail(JSON.stringify(row));
   const [file] = (await readNewest(path, layout.staticPartition))?.files ?? [];
-  t.is(
-    await onRoot(path, {}, async ({ root }) => (await readNotes(root.engine, join(path, file.path))).get('source')),
-    'simulated',
-  );
+  const notes = await onRoot(path, {}, ({ root }) => readNotes(root.engine, join(path, file?.path ?? '')));
+  t.is(notes.get('source'), 'simulated');
   t.deepEqual(await faultsOf(path), []);
 });
 
 test('the table is made once, and again only after a week of storm dates', async (t) => {
   const path = await publishedRoot(t, await midnight(), { now_ms: MONTH_LATER_MS });
-  t.true((await refresh(path, MONTH_LATER_MS))?.changed);
-  t.is(await refresh(path, MONTH_LATER_MS), null);
+  t.true((await refresh(path))?.changed);
+  t.is(await refresh(path), null);
   const day = (storm_date: string) => ({
     storm_date,
     rows: { day_max: [dayMaxRow({ storm_date })], detections: [], cells: [] },
   });
   await publishDays(path, [day('2026-05-08')], 'simulated', MONTH_LATER_MS);
-  t.is(await refresh(path, MONTH_LATER_MS), null);
+  t.is(await refresh(path), null);
   await publishDays(path, [day('2026-05-09')], 'simulated', MONTH_LATER_MS);
-  t.like(await refresh(path, MONTH_LATER_MS), { storm_dates: 4, last_date: '2026-05-09', changed: true });
+  t.like(await refresh(path), { storm_dates: 4, last_date: '2026-05-09', changed: true });
   await publishDays(
     path,
     Array.from({ length: 7 }, (_, n) => day(addDays('2025-05-01', n))),
     'simulated',
     MONTH_LATER_MS,
   );
-  t.like(await refresh(path, MONTH_LATER_MS), { storm_dates: 11, first_date: '2025-05-01' });
+  t.like(await refresh(path), { storm_dates: 11, first_date: '2025-05-01' });
 });
 
 test('a date whose hail has gone is told, not counted as a date without hail, and costs the climatology only', async (t) => {
@@ -164,37 +158,30 @@ test('a date whose hail has gone is told, not counted as a date without hail, an
   t.regex(outcome.failure ?? '', told);
 });
 
-test('a root without storm dates is looked at again within minutes, and its climatology is made once there is one', async (t) => {
+test('a root without closed dates is looked at again within minutes, and its climatology is made once there is one', async (t) => {
   const path = await scratch(t);
+  const feed = climatologyFeed(silent);
   const look = () =>
-    onRoot(path, {}, async ({ root }) => publishPoll(root, await pollFeed(climatologyFeed(silent), NOW_MS), silent));
-  t.deepEqual(await look(), {
-    failure: 'climatology: no storm date is published, expected at least one',
-    files: [],
-    changed: [],
-  });
+    onRoot(path, {}, async ({ root }) => publishPoll(root, await pollFeed(feed, MONTH_LATER_MS), silent));
+  const failure = 'climatology: no storm date is closed, expected at least one';
+  t.deepEqual(await look(), { failure, files: [], changed: [] });
   t.is((await readFeedStates(path)).get('climatology')?.last_success_at, null);
-  t.is(waitAfter(1000 * climatologyFeed(silent).every_s, 1), 2 * 60_000);
-  await ingest(path, await scansBetween('00:00', '00:04'));
+  t.is(waitAfter(1000 * feed.every_s, 1), 2 * 60_000);
+  await closed(path, await scansBetween('00:00', '00:04'));
   t.deepEqual(await look(), { failure: null, files: [], changed: ['climatology'] });
 });
 
 test('observed dates take over at once and alone: not one simulated storm is counted among them', async (t) => {
-  const path = await publishedRoot(t, await scansBetween('23:50', '00:00'));
+  const path = await publishedRoot(t, await scansBetween('23:50', '00:00'), { now_ms: MONTH_LATER_MS });
   t.is((await refresh(path))?.source, 'simulated');
-  await ingest(path, await asObserved(t, await scansBetween('00:00', '00:10')));
-  const report = await refresh(path);
-  t.like(report, { source: 'observed', storm_dates: 1, first_date: '2026-05-02' });
-  const counted = await onRoot(path, {}, ({ root }) => Promise.resolve(datesToCount(root)));
-  t.deepEqual(
-    counted?.heads.map(({ partition }) => partition),
-    ['2026-05-02'],
-  );
+  await closed(path, await asObserved(t, await scansBetween('00:00', '00:10')));
+  const dates = { storm_dates: 1, first_date: '2026-05-02', last_date: '2026-05-02' };
+  t.like(await refresh(path), { source: 'observed', ...dates });
   t.true((await rowsOf(path)).every(({ data_source }) => data_source === 'observed'));
 });
 
 test('the list of static tables says that it holds both kinds, where a terrain model stands beside simulated hail', async (t) => {
-  const path = await publishedRoot(t, await midnight());
+  const path = await publishedRoot(t, await midnight(), { now_ms: MONTH_LATER_MS });
   await refresh(path);
   t.is((await readNewest(path, layout.staticPartition))?.source, 'simulated');
   await publishBlockage(path, raysOfKtlx([{ tilt_deg: 0.5, distance_km: 20, blocked: 0.5 }], 90, 90));

@@ -3,6 +3,7 @@ import type { Records, RecordsSettings } from '../../../api/metering/records.ts'
 import type { NewTask, Queue, Task, WorkSettings } from '../../../api/store/tasks/queue.ts';
 import { openQueue } from '../../../api/store/tasks/work.ts';
 import type { World } from '../store/world.ts';
+import { until } from '../until.ts';
 
 export const SETTINGS: WorkSettings = { at_once: 8, at_once_of_group: 4, lease_ms: 60_000 };
 
@@ -49,20 +50,13 @@ export async function openProcess(
 /** Runs of tasks, in the order in which they began. */
 export class Diary {
   readonly runs: (Task & { readonly at_ms: number })[] = [];
-  #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
 
   /** Notes a run. */
-  readonly note = async (task: Task): Promise<void> => {
-    this.runs.push({ ...task, at_ms: Date.now() });
-    for (const { count, resolve } of this.#waiting) if (this.runs.length >= count) resolve();
-  };
+  readonly note = async (task: Task): Promise<void> => void this.runs.push({ ...task, at_ms: Date.now() });
 
   /** Resolves once so many have begun. */
   until(count: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (this.runs.length >= count) resolve();
-    this.#waiting.push({ count, resolve });
-    return promise;
+    return until(() => this.runs.length >= count);
   }
 
   get payloads(): unknown[] {
