@@ -34,7 +34,7 @@ export interface Bin {
   /** Their mean. */
   readonly said: number;
   /** How often they came true. */
-  readonly came: Interval;
+  readonly came: number;
 }
 
 export interface Scores {
@@ -91,7 +91,7 @@ export function scoresOf({ block, came, said, rivals }: Forecasts): Scores {
       }),
     ),
     unsure: mean(said.map((p) => (p >= UNSURE[0] && p <= UNSURE[1] ? 1 : 0))),
-    bins: reliability(said, came, blockAt, draws),
+    bins: reliability(said, came),
     rival_bins: Object.fromEntries(
       Object.entries(rivals).map(([name, forecast]) => [name, reliability(forecast, came)]),
     ),
@@ -108,30 +108,15 @@ export function scoresOf({ block, came, said, rivals }: Forecasts): Scores {
   };
 }
 
-/**
- * Forecasts from 0.02 on in bins, without the empty ones. `blockAt`: the block of each; `draws`: how often each block is drawn,
- * none for bins without intervals.
- */
-export function reliability(
-  said: readonly number[],
-  came: readonly number[],
-  blockAt: readonly number[] = [],
-  draws: readonly Float64Array[] = [],
-): Bin[] {
+/** Forecasts from 0.02 on in bins, without the empty ones. */
+export function reliability(said: readonly number[], came: readonly number[]): Bin[] {
   return BINS.slice(0, -1)
     .map((low, bin) => said.flatMap((value, index) => (value >= low && value < BINS[bin + 1] ? [index] : [])))
     .filter((members) => members.length > 0)
     .map((members) => ({
       cases: members.length,
       said: mean(members.map((index) => said[index])),
-      came: interval(
-        mean(members.map((index) => came[index])),
-        draws.map((times) => {
-          const counts = members.map((index) => times[blockAt[index]]);
-          const true_count = members.reduce((sum, index, n) => sum + counts[n] * came[index], 0);
-          return true_count / counts.reduce((sum, count) => sum + count, 0);
-        }),
-      ),
+      came: mean(members.map((index) => came[index])),
     }));
 }
 

@@ -114,7 +114,7 @@ function binRows(name: string, bins: readonly Bin[]): string[] {
     );
   return [
     line(name, ({ said }) => said.toFixed(3)),
-    line('  came', ({ came }) => came.value.toFixed(3)),
+    line('  came', ({ came }) => came.toFixed(3)),
     line('  cases', ({ cases }) => String(cases)),
   ];
 }

@@ -1,5 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { UsageError } from '../../pipeline/error.ts';
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
@@ -18,7 +17,6 @@ import { leadScores, readingsOf, realMaterial, simulatedMaterial } from './nowca
 import { fitModel } from './nowcast-model-file.ts';
 import { simulatedCases } from './nowcast-simulated.ts';
 import { LEGEND, leadTable } from './nowcast-table.ts';
-import { reliabilityDiagram } from './reliability-diagram.ts';
 import { nowcastModelText } from './train/nowcast-fit.ts';
 
 /** Seeds of the evenings that weights are fitted on, and of those they are scored on, never meet. */
@@ -31,10 +29,10 @@ const SEQUENCES = ['mrms-sequence', 'mch-sequence'] as const;
  * The strike nowcast on real evenings and on simulated ones: Brier score and skill against four baselines, reliability, sharpness.
  * The published weights come first, then those that learnt from the other evenings, and from other regions of an evening.
  * `--real DIR` names folders of frames, any number of times, and `--every MIN` thins them; `--fit FILE` first fits the model and
- * writes it; `--diagrams DIR` writes a reliability diagram of every lead.
+ * writes it.
  */
 export async function nowcast(args: string[]): Promise<void> {
-  const { evenings, seed, fit, real, every_min, diagrams } = options(args);
+  const { evenings, seed, fit, real, every_min } = options(args);
   const realEvenings = eveningsOf(real.flatMap((folder) => thinned(rainFrames(folder), every_min)));
   const readings = readingsOf(realEvenings);
   let model: typeof NOWCAST_MODEL = NOWCAST_MODEL;
@@ -58,18 +56,13 @@ export async function nowcast(args: string[]): Promise<void> {
       ...LEGEND,
     ].join('\n  '),
   );
-  if (diagrams !== null) await mkdir(diagrams, { recursive: true });
   const materials = [
     ...readings.map((reading) => realMaterial(reading, readings, model.observed)),
     simulatedMaterial(simulatedCases(seed, evenings), model.simulated),
   ];
-  for (const { key, minutes } of NOWCAST_LEADS) {
+  for (const { key } of NOWCAST_LEADS) {
     const rows = materials.map((material) => ({ name: material.name, ...leadScores(key, material) }));
     console.log(`\n${leadTable(key, rows)}`);
-    if (diagrams === null) continue;
-    const file = join(diagrams, `nowcast-${key}.svg`);
-    await writeFile(file, reliabilityDiagram(minutes, rows));
-    console.log(`  reliability of ${key} drawn to ${file}`);
   }
 }
 
@@ -87,7 +80,6 @@ interface Options {
   readonly fit: string | null;
   readonly real: readonly string[];
   readonly every_min: number;
-  readonly diagrams: string | null;
 }
 
 function options(args: string[]): Options {
@@ -101,16 +93,14 @@ function options(args: string[]): Options {
       (folder, before: string[]) => [...before, folder],
       [],
     )
-    .option('--every <min>', 'use frames so many minutes apart', '0')
-    .option('--diagrams <dir>', 'folder to write reliability diagrams to');
+    .option('--every <min>', 'use frames so many minutes apart', '0');
   command.parse(args, { from: 'user' });
-  const { evenings, seed, fit, real, every, diagrams } = command.opts<{
+  const { evenings, seed, fit, real, every } = command.opts<{
     evenings: string;
     seed: string;
     fit?: string;
     real: string[];
     every: string;
-    diagrams?: string;
   }>();
   if (!/^[1-9]\d{0,2}$/.test(evenings))
     throw new UsageError(`--evenings is '${evenings}', expected a whole number from 1 to 999`);
@@ -124,6 +114,5 @@ function options(args: string[]): Options {
     fit: fit ?? null,
     real: real.length > 0 ? real : hasSharedData ? SEQUENCES.map((name) => sharedData(name)) : [],
     every_min: Number(every),
-    diagrams: diagrams ?? null,
   };
 }

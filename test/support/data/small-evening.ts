@@ -19,4 +19,3 @@ export const SMALL: Scenario = {
 };
 
 export const EVENING_MS = Date.parse('2026-05-01T22:00:00Z');
-export const MS_PER_MINUTE = 60_000;

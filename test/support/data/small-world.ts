@@ -11,9 +11,3 @@ export const { rawScans, scansBetween, midnight } = worldOver(WINDOW);
 
 /** Six scans, three on each side of midnight: enough for questions of order, at half the work of `midnight`. */
 export const aroundMidnight = () => scansBetween('23:54', '00:06');
-
-/** Scans of an evening between two months, over the same pixels. */
-export const betweenMonths = worldOver(WINDOW, ['2026-03-31', '2026-04-01']).scansBetween;
-
-/** Scans around the midnight after that of `scansBetween`, over the same pixels. */
-export const nextMidnight = () => worldOver(WINDOW, ['2026-05-02', '2026-05-03']).midnight();
