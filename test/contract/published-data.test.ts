@@ -1,5 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import fs, { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { createMetrics } from '../../api/http/metrics.ts';
@@ -19,6 +20,7 @@ import { listWarnings } from '../../api/routes/warnings.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
+import { bucketKey, parseName, type SourceFile } from '../../pipeline/sources/names.ts';
 import { FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
@@ -28,7 +30,6 @@ import type { HailHistory } from '../../schemas/resources/history-event.ts';
 import type { Storms, StormTrack } from '../../schemas/resources/storm.ts';
 import type { Warnings } from '../../schemas/resources/warning.ts';
 import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
-import { withOptionalProducts } from '../support/data/optional-products.ts';
 import { prepared } from '../support/data/prepared.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
 import {
@@ -39,6 +40,7 @@ import {
   onRoot,
   publish,
   publishedRoot,
+  type RawScan,
   scansBetween,
   scratch,
 } from '../support/data/world.ts';
@@ -46,6 +48,47 @@ import { faultsOf } from '../support/kill/killed.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { happen, makeWebhook, receivers, WEBHOOK_ENDPOINTS } from '../support/service/webhooks.ts';
+
+/** Products that scans take where they are given, with their category and number in the table of MRMS. */
+const OPTIONAL = {
+  'Reflectivity_-20C': [3, 56],
+  ReflectivityAtLowestAltitude: [3, 57],
+  'MergedAzShear_0-2kmAGL': [3, 0],
+} as const;
+
+/** The product whose values stand in for those of the others. */
+const STAND_IN = 'MergedReflectivityQCComposite';
+
+/** The same scans with the optional products, each of which has the values of the composite reflectivity. */
+async function withOptionalProducts(t: ExecutionContext, scans: readonly RawScan[]): Promise<RawScan[]> {
+  const folder = await scratch(t, 'optional');
+  await fs.mkdir(folder, { recursive: true });
+  return Promise.all(
+    scans.map(async (scan) => {
+      const composite = scan.files.find(({ product }) => product === STAND_IN);
+      if (composite === undefined) throw new Error(`${scan.scan_id} has no ${STAND_IN}`);
+      const more = Object.keys(OPTIONAL).map((product) =>
+        relabelled(folder, composite, product as keyof typeof OPTIONAL),
+      );
+      return { ...scan, files: [...scan.files, ...(await Promise.all(more))] };
+    }),
+  );
+}
+
+async function relabelled(folder: string, file: SourceFile, product: keyof typeof OPTIONAL): Promise<SourceFile> {
+  const message = gunzipSync(await fs.readFile(file.location));
+  // Section 4 names the product: octets 10 and 11 are category and number.
+  let at = 16;
+  while (message[at + 4] !== 4) at += message.readUInt32BE(at);
+  [message[at + 9], message[at + 10]] = OPTIONAL[product];
+  const bytes = gzipSync(message);
+  const key = bucketKey(product, file.time_ms);
+  const name = key.slice(key.lastIndexOf('/') + 1);
+  if (parseName(name)?.product !== product) throw new Error(`${name} is not read as a file of ${product}`);
+  const location = join(folder, name);
+  await fs.writeFile(location, bytes);
+  return { product, time_ms: file.time_ms, name, key, bytes: bytes.length, location };
+}
 
 test('GET /v1/health with fresh data is ok, for a live and for a test key', async (t) => {
   const root = await publishedRoot(t, (await midnight()).slice(0, 2));

@@ -27,6 +27,7 @@ import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
 import { uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { stageRows } from '../../../pipeline/publish/tables.ts';
+import { writeArchive } from '../../../pipeline/tiles/metadata.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../../schemas/geo/position.ts';
@@ -40,7 +41,6 @@ import { frameRow } from '../../support/data/frame-row.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
 import { type ListedReport, reportList } from '../../support/data/report-list.ts';
-import { archiveOf } from '../../support/data/uncovered-archive.ts';
 import {
   ingest,
   MONTH_LATER_MS,
@@ -53,6 +53,12 @@ import {
   SCRATCH,
   scratch,
 } from '../../support/data/world.ts';
+
+/** The archive of a scan without tiles, which says where nothing was covered; null: it says nothing of it. */
+function archiveOf(uncovered: UncoveredRuns | null): Uint8Array {
+  const note = { name: 'scan', description: '', provenance: 'simulated', layers: [], hail_bounds: null } as const;
+  return writeArchive({ ...note, uncovered }, [-98, 35.5, -97.4, 36], []);
+}
 
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'];
 const RANGE = { date_start: '2026-04-01', date_end: LAST };

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { shipField } from '../../../pipeline/forecast/ship.ts';
 import { readModelHour } from '../../../pipeline/read/model-hour.ts';
 import { askEccodes } from '../../support/data/eccodes.ts';
@@ -52,25 +52,29 @@ print(json.dumps({"ship": ship.tolist(), "lats": lats.tolist(), "lons": lons.tol
 `;
 
 const hasEccodes = askEccodes('import json, eccodes, numpy\nprint(json.dumps(True))') !== null;
-const title = 'the significant hail parameter of the real NAM file is that of an independent calculation at every point';
+const title =
+  'the significant hail parameter of the real NAM file is that of an independent calculation at every point';
 // Without what it needs the test shows as skipped, with the reason in its title.
 const register = hasEccodes ? sharedTest : test.skip;
 
-register(hasEccodes ? title : `${title} (needs python3 with eccodes and numpy, which are absent)`, (t) => {
-  const path = sharedData('forecast', 'cfgrib_nam.t00z.awp21100.tm00.grib2');
-  const claim = { model: 'nam', run_time: NAM_RUN, valid_time: NAM_RUN };
-  const { hour } = readModelHour([{ bytes: readFileSync(path), subject: path }], claim);
-  const answer = askEccodes(`PATH = ${JSON.stringify(path)}\n${READ}${SHIP}`);
-  const { ship, lats, lons } = answer as Record<'ship' | 'lats' | 'lons', number[]>;
-  const ours = shipField(hour) as Float32Array;
-  t.is(ship.length, ours.length);
-  const difference = ship.reduce((most, value, k) => Math.max(most, Math.abs(value - (ours[k] ?? Number.NaN))), 0);
-  t.true(difference < 1e-4, `${difference}`);
-  t.true(Math.max(...ship) > 1);
-  // Every hundredth point of ecCodes lies where our grid has it.
-  for (let k = 0; k < lats.length; k += 100) {
-    const at = hour.grid.locate({ lat: lats[k] ?? 0, lon: (((lons[k] ?? 0) + 540) % 360) - 180 });
-    const wrong = Math.hypot(at.row - Math.floor(k / hour.grid.cols), at.col - (k % hour.grid.cols));
-    t.true(wrong < 1e-6, `point ${k} is off by ${wrong} steps`);
-  }
-});
+register(
+  hasEccodes ? title : `${title} (needs python3 with eccodes and numpy, which are absent)`,
+  (t: ExecutionContext) => {
+    const path = sharedData('forecast', 'cfgrib_nam.t00z.awp21100.tm00.grib2');
+    const claim = { model: 'nam', run_time: NAM_RUN, valid_time: NAM_RUN };
+    const { hour } = readModelHour([{ bytes: readFileSync(path), subject: path }], claim);
+    const answer = askEccodes(`PATH = ${JSON.stringify(path)}\n${READ}${SHIP}`);
+    const { ship, lats, lons } = answer as Record<'ship' | 'lats' | 'lons', number[]>;
+    const ours = shipField(hour) as Float32Array;
+    t.is(ship.length, ours.length);
+    const difference = ship.reduce((most, value, k) => Math.max(most, Math.abs(value - (ours[k] ?? Number.NaN))), 0);
+    t.true(difference < 1e-4, `${difference}`);
+    t.true(Math.max(...ship) > 1);
+    // Every hundredth point of ecCodes lies where our grid has it.
+    for (let k = 0; k < lats.length; k += 100) {
+      const at = hour.grid.locate({ lat: lats[k] ?? 0, lon: (((lons[k] ?? 0) + 540) % 360) - 180 });
+      const wrong = Math.hypot(at.row - Math.floor(k / hour.grid.cols), at.col - (k % hour.grid.cols));
+      t.true(wrong < 1e-6, `point ${k} is off by ${wrong} steps`);
+    }
+  },
+);

@@ -5,14 +5,13 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import test from 'ava';
 import { RootLost } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
-import { silent } from '../../../pipeline/log.ts';
+import { type Fields, silent } from '../../../pipeline/log.ts';
 import { commit } from '../../../pipeline/publish/commit.ts';
 import { samePartition } from '../../../pipeline/publish/edit.ts';
 import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
-import { diary } from '../../support/data/diary.ts';
 import { constantPacking, gribFile, simplePacking } from '../../support/data/grib2-files.ts';
 import { published, without } from '../../support/data/published-scans.ts';
 import { aroundMidnight, scansBetween } from '../../support/data/small-world.ts';
@@ -28,6 +27,20 @@ import {
   scratch,
 } from '../../support/data/world.ts';
 import { faultsOf } from '../../support/kill/killed.ts';
+
+/** Events of work that publishes no scan. */
+const UPKEEP = /^(Date|Month|Root):/;
+
+/** A log that writes down commits and refusals in their order. */
+function diary() {
+  const lines: string[] = [];
+  const word = (event: string, fields: Fields) =>
+    event === 'Scan:Commit:Done' ? `${fields.redone === 0 ? 'new' : 'again'} ${fields.newest}` : event;
+  const note = (event: string, fields: Fields) => {
+    if (!UPKEEP.test(event)) lines.push(word(event, fields));
+  };
+  return { lines, log: { ...silent, info: note, warn: note } };
+}
 
 test('a bad file costs nothing else: the other scans are published as if it were not there', async (t) => {
   const scans = await aroundMidnight();

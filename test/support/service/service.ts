@@ -1,19 +1,42 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { type AppOptions, createApp } from '../../../api/app.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
 import { openEarlierVariant } from '../../../api/legacy/variant.ts';
-import type { Records } from '../../../api/metering/records.ts';
+import { openRecords, type Records } from '../../../api/metering/records.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Telemetry } from '../../../api/middleware/telemetry.ts';
 import { openServices, type Services } from '../../../api/services.ts';
 import { OTHER_FORMATS } from '../../../api/variants.ts';
 import type { WebhookClient } from '../../../api/webhooks/client.ts';
 import { SCRATCH } from '../data/world.ts';
-import { placeNewRecords } from './new-records.ts';
+
+let made: Promise<Buffer> | undefined;
+
+/** Where the SQLite file of the records lies below their root. */
+const fileIn = (records_root: string) => join(records_root, 'records', 'hail.sqlite');
+
+/** Puts records as a first start leaves them, before their first business: their tables are made once for all tests of a process. */
+async function placeNewRecords(records_root: string): Promise<void> {
+  made ??= makeRecords();
+  const content = await made;
+  mkdirSync(dirname(fileIn(records_root)), { recursive: true, mode: 0o700 });
+  writeFileSync(fileIn(records_root), content, { mode: 0o600, flag: 'wx' });
+}
+
+async function makeRecords(): Promise<Buffer> {
+  const folder = mkdtempSync(join(SCRATCH, 'hail-new-records-'));
+  try {
+    const records = await openRecords({ data_root: folder, database_url: null, now: Date.now });
+    await records.close();
+    return readFileSync(fileIn(folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
 /** The data clock of a service without data. */
 export const SERVICE_NOW_MS = Date.parse('2026-05-02T00:55:00Z');
