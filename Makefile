@@ -46,7 +46,7 @@ test-records: install ## run the tests of the records and the queue on PostgreSQ
 	@ava 'test/store/*postgres.test.ts'
 
 # What guards the work day by day: kills, faults of disk and files, orders of arrival, one walk through the map.
-CORE := 'test/slow/{arrival,crash,crash-feeds,disk-full,vanished-data,viewer-walks}.test.ts' \
+CORE := 'test/slow/{arrival,crash,crash-derived,crash-feeds,disk-full,vanished-data,viewer-walks}.test.ts' \
 	'test/slow/killed-{alerts,charges,deliveries,jobs}.test.ts' 'test/slow/run/ingest-*.test.ts'
 
 .PHONY: test-slow

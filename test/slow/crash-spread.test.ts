@@ -22,20 +22,6 @@ async function prepared(t: ExecutionContext) {
   return { scans, before, args: ['ingest', '--source', 'dir', '--from', from, '--no-progress'] };
 }
 
-function spread(points: readonly string[], count: number): number[] {
-  return Array.from({ length: count }, (_, index) => 1 + Math.floor((index * 0.96 * points.length) / (count - 1)));
-}
-
-test('a process killed at any point of a first ingest leaves nothing wrong, and a rerun gives what an uninterrupted run gives', async (t) => {
-  const scans = await evening();
-  const from = await deliver(await scratch(t, 'from'), filesOf(scans));
-  const args = ['ingest', '--source', 'dir', '--from', from, '--no-progress'];
-  const points = await pointsOf(t, await scratch(t), args);
-  t.true(points.length > 100);
-  const expected = await contentOf(scans);
-  for (const point of spread(points, 6)) await survives(t, await scratch(t), args, point, scans, expected);
-});
-
 test('a process killed while it makes two dates again leaves both as they were or both made again', async (t) => {
   const { scans, before, args } = await prepared(t);
   const untouched = await logicalContent(before);
@@ -105,18 +91,3 @@ test('a fetch that is killed after files were kept, before their scans were publ
   );
   sameContent(t, await logicalContent(root), await contentOfFiles(filesOf(scans)));
 });
-
-async function survives(
-  t: ExecutionContext,
-  root: string,
-  args: readonly string[],
-  point: number,
-  scans: readonly RawScan[],
-  expected: Awaited<ReturnType<typeof contentOf>>,
-): Promise<void> {
-  const killed = await killedAt(root, args, point);
-  t.is(killed.signal, 'SIGKILL', `point ${point}: ${killed.stderr}`);
-  t.deepEqual(await faultsOf(root), [], `point ${point}`);
-  await ingest(root, scans);
-  sameContent(t, await logicalContent(root), expected);
-}
