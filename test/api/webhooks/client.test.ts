@@ -512,26 +512,30 @@ for (const [what, text, reason] of [
 const RECEIVER_THREAD = new URL('../../support/service/receiver-thread.ts', import.meta.url);
 /** Longer than the shortest limit of an attempt. */
 const HELD_UP_MS = 2_500;
-/** A busy machine may need more than the shortest limit to connect. */
+/** The hold-up has to begin well before the shortest limit, which a busy machine may miss. */
+const IN_TIME_MS = 1_000;
 const TRIES = 5;
 
 test('an answer that arrived in time counts, also when the service was held up until after the limit', async (t) => {
-  const answered = new Int32Array(new SharedArrayBuffer(4));
-  const thread = new Worker(RECEIVER_THREAD, { workerData: answered });
-  t.teardown(() => thread.postMessage('end'));
-  const [receiver] = (await once(thread, 'message')) as [Receiver];
-  const webhookClient = openTo(t, receiver, { time_scale: 0.001 });
-  let posted = post(webhookClient, receiver.url);
   for (let k = 1; ; k++) {
+    const answered = new Int32Array(new SharedArrayBuffer(4));
+    const thread = new Worker(RECEIVER_THREAD, { workerData: answered });
+    t.teardown(() => thread.postMessage('end'));
+    const [receiver] = (await once(thread, 'message')) as [Receiver];
+    const begun_ms = performance.now();
+    const posted = post(openTo(t, receiver, { time_scale: 0.001 }), receiver.url);
     const early = await Promise.race([once(thread, 'message').then(() => null), posted]);
-    if (early === null) break;
-    if (k === TRIES || early.error_class !== 'timeout') return t.fail(`before the request arrived: ${early.error}`);
-    posted = post(webhookClient, receiver.url);
+    if (early !== null || performance.now() - begun_ms > IN_TIME_MS) {
+      const { error } = await posted;
+      if (k === TRIES) return t.fail(`no request arrived within ${IN_TIME_MS / 1000} s: ${error}`);
+      continue;
+    }
+    // Nothing else runs in this thread meanwhile, as while it is starved of its processor.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_UP_MS);
+    t.not(Atomics.wait(answered, 0, 0, 60_000), 'timed-out');
+    t.like(await posted, { status_code: 200, error_class: null });
+    return;
   }
-  // Nothing else runs in this thread meanwhile, as while it is starved of its processor.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, HELD_UP_MS);
-  t.not(Atomics.wait(answered, 0, 0, 60_000), 'timed-out');
-  t.like(await posted, { status_code: 200, error_class: null });
 });
 
 const NOT_PUBLIC = {
