@@ -1,5 +1,6 @@
 import { MultiBar, type SingleBar } from 'cli-progress';
 import pino, { type Logger } from 'pino';
+import { counted } from '../schemas/command-line.ts';
 
 /** Fields of an event; data belong here, not into the name. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
@@ -25,19 +26,14 @@ export function openLog(level: string, progress: boolean): Log {
   return jsonLog(pino(options, pino.destination({ dest: 2, sync: true })));
 }
 
-/** The log of a stream on standard error: lines for people on a terminal, elsewhere the events as JSON. */
-export function openStreamLog(level: string, isTerminal: boolean): Log {
-  return isTerminal ? terminalLog((line) => process.stderr.write(`${line}\n`)) : openLog(level, false);
-}
-
-/** A log in lines for people: one for every scan that was published, and every warning. */
-export function terminalLog(say: (line: string) => void): Log {
+/** The log of a stream on a terminal: a line for people for every scan that was published, and for every warning. */
+export function terminalLog(say = (line: string): void => void process.stderr.write(`${line}\n`)): Log {
   const words: Readonly<Record<string, (fields: Fields) => string>> = {
     'Stream:Start': ({ source, data }) =>
       source === 'simulate'
         ? `Simulating weather, not real, and publishing it under ${data}. Ctrl-C stops it.`
         : `Following ${source}, publishing under ${data}. Ctrl-C stops it.`,
-    'Scan:Commit:Done': (fields) => (fields.redone === 0 ? published(fields) : madeAgain(fields)),
+    'Scan:Commit:Done': published,
     'Stream:Stop': () => 'Stopped.',
   };
   return {
@@ -51,18 +47,11 @@ export function terminalLog(say: (line: string) => void): Log {
   };
 }
 
-function published({ newest, scans, detections, cells }: Fields): string {
-  const more = Number(scans) > 1 ? ` and ${Number(scans) - 1} before it` : '';
-  return `${newest}${more}  ${counted(detections, 'detection')}, ${counted(cells, 'storm cell')}`;
-}
-
-function madeAgain({ newest, scans, redone, detections, cells }: Fields): string {
-  const again = `${redone} of ${counted(scans, 'scan')} made again because something came late`;
-  return `${newest}  ${counted(detections, 'detection')}, ${counted(cells, 'storm cell')}  (${again})`;
-}
-
-function counted(count: Fields[string] | undefined, noun: string): string {
-  return `${Number(count).toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+function published({ newest, scans, redone, detections, cells }: Fields): string {
+  const rows = `${counted(Number(detections), 'detection')}, ${counted(Number(cells), 'storm cell')}`;
+  if (redone !== 0)
+    return `${newest}  ${rows}  (${redone} of ${counted(Number(scans), 'scan')} made again because something came late)`;
+  return `${newest}${Number(scans) > 1 ? ` and ${Number(scans) - 1} before it` : ''}  ${rows}`;
 }
 
 function spelled(fields: Fields): string {

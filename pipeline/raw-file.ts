@@ -88,18 +88,23 @@ function inflate(
   maxOutputLength: number,
   bad: (found: string, cause?: unknown) => Error,
 ): { readonly content: Uint8Array; readonly packed_bytes: number } {
+  let inflated: unknown;
   try {
-    // The types of Node leave out what `info` changes.
-    const { buffer, engine } = inflateRawSync(packed, { chunkSize, maxOutputLength, info: true }) as unknown as {
-      readonly buffer: Uint8Array;
-      readonly engine: { readonly bytesWritten: number };
-    };
-    return { content: buffer, packed_bytes: engine.bytesWritten };
+    inflated = inflateRawSync(packed, { chunkSize, maxOutputLength, info: true });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ERR_BUFFER_TOO_LARGE') throw bad('unfolds without end', cause);
     throw bad(code === 'Z_BUF_ERROR' ? 'is cut short' : 'is damaged', cause);
   }
+  if (!isInflated(inflated)) throw new TypeError('zlib gives no engine, expected one with the option info');
+  return { content: inflated.buffer, packed_bytes: inflated.engine.bytesWritten };
+}
+
+/** True for the result of zlib with the option `info`, which the types of Node leave out; `bytesWritten` counts packed bytes. */
+function isInflated(
+  result: unknown,
+): result is { readonly buffer: Uint8Array; readonly engine: { readonly bytesWritten: number } } {
+  return typeof result === 'object' && result !== null && 'engine' in result;
 }
 
 function badFile(subject: string, reason: string, cause?: unknown): BadInput {

@@ -18,9 +18,9 @@ import { publishModelHours } from '../forecast/publish-forecast.ts';
 import { CLIMATOLOGY_FEED, climatologyFeed, OUTLOOK_FEED, outlookFeed, refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { writeSimulatedFeeds } from '../run/simulated-weather.ts';
 import { listFolder } from '../sources/folder.ts';
 import { type HttpOptions, openWeb } from '../sources/http.ts';
+import { writeSimulatedFeeds } from './simulated-weather.ts';
 import { withRoot } from './with-root.ts';
 
 interface Options {

@@ -10,19 +10,19 @@ import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import { openPublished, type Root } from '../publish/root.ts';
-import {
-  climatologyFailure,
-  publishSimulatedFeeds,
-  publishSimulatedForecast,
-  simulateHours,
-  writeSimulatedClimatologyState,
-} from '../run/simulated-weather.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket-span.ts';
 import { type PlannedScan, planIngest, type RunSummary } from '../scans/ingest.ts';
 import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { type FeedFailure, publishFeedFolder } from './feeds.ts';
+import {
+  climatologyFailure,
+  publishSimulatedFeeds,
+  publishSimulatedForecast,
+  simulateHours,
+  writeSimulatedClimatologyState,
+} from './simulated-weather.ts';
 import { withSession } from './with-root.ts';
 
 /** A source that can be planned: simulated files do not exist before a run. */

@@ -11,6 +11,7 @@ import {
   StatementType,
 } from '@duckdb/node-api';
 import { Command, Option } from 'commander';
+import { columns } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import { readEdition } from '../catalogues/edition.ts';
 import { viewsSql } from '../catalogues/views.ts';
@@ -52,12 +53,12 @@ Examples:
         throw new NotFound('sql', root, `holds no ${layout.root}, expected a data root`);
       const engine = await openEngine();
       try {
-        const { connection } = engine;
-        await connection.run(viewsSql(await readEdition(root), root));
         const tables = sqlText(join(root, layout.tables, '/'));
-        await connection.run(`SET TimeZone = 'UTC'; SET allowed_directories = [${tables}]`);
-        await connection.run('SET enable_external_access = false; SET lock_configuration = true');
-        for await (const text of FORMATS[format](await runQuery(connection, query)))
+        const limits = `SET TimeZone = 'UTC'; SET allowed_directories = [${tables}]; SET enable_external_access = false`;
+        await engine.connection.run(
+          `${viewsSql(await readEdition(root), root)} ${limits}; SET lock_configuration = true`,
+        );
+        for await (const text of FORMATS[format](await runQuery(engine.connection, query)))
           await new Promise<void>((taken) => process.stdout.write(text, () => taken()));
       } finally {
         engine.close();
@@ -101,13 +102,9 @@ async function* tableText(result: DuckDBResult) {
   const cells = [result.deduplicatedColumnNames(), ...rows.slice(0, TABLE_ROWS)].map((row) =>
     row.map((value) => [...cellText(value, 'NULL').replaceAll(HIDDEN, ' ')].slice(0, WIDEST_CELL).join('')),
   );
-  const widths = cells[0].map((_, k) => Math.max(...cells.map((row) => row[k].length)));
-  for (const [r, row] of cells.entries()) {
-    const isNumber = (k: number) => typeof rows[r - 1]?.[k] === 'number';
-    const line = row.map((text, k) => (isNumber(k) ? text.padStart(widths[k]) : text.padEnd(widths[k])));
-    yield `${line.join('  ').trimEnd()}\n`;
-  }
-  yield rows.length > TABLE_ROWS ? `(first ${TABLE_ROWS} rows, there are more)\n` : `(${rows.length} rows)\n`;
+  const align = rows[0]?.map((value) => (typeof value === 'number' ? 'r' : 'l')).join('');
+  const count = rows.length > TABLE_ROWS ? `first ${TABLE_ROWS} rows, there are more` : `${rows.length} rows`;
+  yield `${columns(cells, align)}\n(${count})\n`;
 }
 
 async function* csvText(result: DuckDBResult) {

@@ -6,17 +6,11 @@ import type { Config } from '../config.ts';
 import { isTransient, RootHeld, UsageError } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
-import { type Log, openStreamLog } from '../log.ts';
+import { type Log, openLog, terminalLog } from '../log.ts';
 import { watchedStream } from '../metrics/watched-stream.ts';
 import { adoptDate } from '../publish/adopt.ts';
 import { explainFailure, openRoot } from '../publish/open-root.ts';
 import type { Root } from '../publish/root.ts';
-import {
-  SIMULATED_RAW_KEEP_DAYS,
-  type SimulatedWeather,
-  simulateArrivals,
-  simulatedSchedule,
-} from '../run/simulated-stream.ts';
 import { pollBucket } from '../scans/poll-bucket.ts';
 import { type ReadPool, startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
@@ -26,6 +20,12 @@ import { type Arrival, watch } from '../sources/inbox.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { FEED_NAMES, feedList, feedNames, openFeeds } from './feeds.ts';
+import {
+  SIMULATED_RAW_KEEP_DAYS,
+  type SimulatedWeather,
+  simulateArrivals,
+  simulatedSchedule,
+} from './simulated-weather.ts';
 
 /** A simulated scan comes by itself: the wait for it only bounds how late periodic work begins. */
 const SIMULATED_POLL_MS = 2000;
@@ -101,7 +101,7 @@ export function streamCommand(config: () => Config): Command {
         wait: options.wait === true,
         signal: stop.signal,
       };
-      const log = openStreamLog(settings.log_level, process.stderr.isTTY === true);
+      const log = process.stderr.isTTY ? terminalLog() : openLog(settings.log_level, false);
       await watchedStream(settings, log, (watched) => streamSource(settings, { ...request, log: watched }));
     });
 }

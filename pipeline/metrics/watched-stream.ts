@@ -80,9 +80,6 @@ export async function serveMetrics(
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-/** A part that takes longer counts as failed: a disk that hangs must not hang the answer. */
-const LONGEST_READ_MS = 2000;
-
 /**
  * Adds newest scan, feeds and disk of the data root to the metrics. The result reads them before each answer. An unreadable or
  * missing part is absent; `scrape_failed` names it.
@@ -142,14 +139,14 @@ export function watchRoot(
   };
 
   const parts = [
-    { part: 'scan', read: onceAtATime(readScan), gone: [scan, scanAge] },
-    { part: 'feeds', read: onceAtATime(readFeeds), gone: [lastSuccess, lastAttempt, lastFailure, interval, feedAge] },
-    { part: 'disk', read: onceAtATime(readDisk), gone: [size, free, used] },
+    { part: 'scan', read: readScan, gone: [scan, scanAge] },
+    { part: 'feeds', read: readFeeds, gone: [lastSuccess, lastAttempt, lastFailure, interval, feedAge] },
+    { part: 'disk', read: readDisk, gone: [size, free, used] },
   ];
   return async () => {
     await Promise.all(
       parts.map(async ({ part, read, gone }) => {
-        const set = await inTime(read());
+        const set = await read().catch(() => null);
         for (const value of gone) value.clear();
         set?.();
         failed.set(set === null ? 1 : 0, { part });
@@ -161,30 +158,4 @@ export function watchRoot(
 /** Age in seconds; a clock that is behind makes it 0. */
 function ageSeconds(now_ms: number, time_ms: number): number {
   return Math.max(0, (now_ms - time_ms) / 1000);
-}
-
-/** Shares a running read: those of a disk that hangs must not pile up. */
-function onceAtATime<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | null = null;
-  return () => {
-    running ??= work().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-}
-
-/** Result of a read; null when it fails or takes too long. */
-async function inTime<T>(read: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), LONGEST_READ_MS);
-  });
-  try {
-    return await Promise.race([read, late]);
-  } catch {
-    return null;
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -4,7 +4,7 @@ import type { GeoTIFFImage } from 'geotiff';
 import { badFile } from './rejected-item.ts';
 
 /** TIFF compression codes of deflate. */
-export const DEFLATE = [8, 32946];
+const DEFLATE = [8, 32946];
 
 /** The GeoTIFF library with a bounded deflate. It is loaded when the first GeoTIFF is read, which is never on the MRMS path. */
 export async function tiffLibrary(): Promise<typeof import('geotiff')> {

@@ -26,20 +26,6 @@ interface Profile {
   readonly slope_db_km: number;
 }
 
-/** Value of each product for a column, in the product's own steps (tenths, metres, percent); -1 where it has none. */
-export interface ColumnTables {
-  /** By MESH in tenths of a millimetre. */
-  readonly core: {
-    readonly dbz_tenths: Int16Array;
-    readonly vil_tenths: Int16Array;
-    readonly echo_top_18_m: Int16Array;
-    readonly echo_top_50_m: Int16Array;
-    readonly posh_pct: Int16Array;
-  };
-  /** By whole dBZ above SKIRT_MIN_DBZ, for columns without hail. */
-  readonly skirt: { readonly vil_tenths: Int16Array; readonly echo_top_18_m: Int16Array };
-}
-
 /** Reflectivity of a profile at a height, dBZ. */
 function dbzAt(profile: Profile, height_km: number): number {
   return profile.dbz - Math.max(0, height_km - profile.plateau_km) * profile.slope_db_km;
@@ -88,6 +74,11 @@ function skirtProfile(dbz: number, freezing_level_km: number): Profile {
   return { dbz, plateau_km: Math.max(0, freezing_level_km - 1), slope_db_km: 6 };
 }
 
+export interface ColumnTables {
+  readonly core: ReturnType<typeof coreTables>;
+  readonly skirt: ReturnType<typeof skirtTables>;
+}
+
 const tablesByLevel = new Map<string, ColumnTables>();
 
 /**
@@ -105,7 +96,8 @@ export function columnTables(freezing_level_km: number, depth_km: number): Colum
   return tables;
 }
 
-function coreTables(freezing_level_km: number, depth_km: number): ColumnTables['core'] {
+/** Value of each product for a column with hail by MESH in tenths of a millimetre, in steps of the product; -1 where it has none. */
+function coreTables(freezing_level_km: number, depth_km: number) {
   const profiles = Array.from({ length: CORE_STEPS }, (_, i) =>
     coreProfile(WEAKEST_CORE_DBZ + i * CORE_STEP_DBZ, freezing_level_km, depth_km),
   );
@@ -133,7 +125,8 @@ function coreTables(freezing_level_km: number, depth_km: number): ColumnTables['
   return core;
 }
 
-function skirtTables(freezing_level_km: number): ColumnTables['skirt'] {
+/** The same for a column without hail, by whole dBZ above SKIRT_MIN_DBZ. */
+function skirtTables(freezing_level_km: number) {
   const profiles = Array.from({ length: SKIRT_MAX_DBZ - SKIRT_MIN_DBZ + 1 }, (_, i) =>
     skirtProfile(SKIRT_MIN_DBZ + i, freezing_level_km),
   );

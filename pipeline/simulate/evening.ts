@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { MS_PER_DAY } from '../../schemas/time.ts';
-import { Conflict, PipelineError } from '../error.ts';
-import { readIfPresent } from '../files.ts';
+import { Conflict } from '../error.ts';
+import { DRAFT_SUFFIX, readIfPresent } from '../files.ts';
 import { feedFiles } from './feeds.ts';
 import { SIMULATED_PRODUCTS, type SimulatedProduct, type SimulatedScan, simulateScan } from './fields.ts';
 import { writeGrib2 } from './grib2-writer.ts';
@@ -91,17 +91,11 @@ export function bucketPath(product: SimulatedProduct, scan_time: number): string
 
 /** Writes under a temporary name and renames, so that readers never see part of a file. Sets its modification time when given. */
 async function writeWhole(path: string, content: Uint8Array | string, modified_ms?: number): Promise<void> {
-  const temporary = `${path}.tmp`;
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(temporary, content);
-    if (modified_ms !== undefined) await utimes(temporary, modified_ms / 1000, modified_ms / 1000);
-    await rename(temporary, path);
-  } catch (cause) {
-    if (existsSync(temporary)) await rm(temporary);
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new PipelineError('simulate', path, `could not be written: ${why}`, { cause });
-  }
+  const draft = `${path}${DRAFT_SUFFIX}`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(draft, content);
+  if (modified_ms !== undefined) await utimes(draft, modified_ms / 1000, modified_ms / 1000);
+  await rename(draft, path);
 }
 
 /** Names the scenario of a new folder. Throws Conflict when the folder has another one. */

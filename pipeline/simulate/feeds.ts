@@ -1,9 +1,9 @@
 import { KM_PER_DEG, KM_PER_DEG_EQUATOR, RAD_PER_DEG } from '../../schemas/geo/constants.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
-import { METRES_PER_MILE, MM_PER_INCH, MS_PER_KNOT } from '../../schemas/units.ts';
-import { between, type Draw, drawsOf, hashOf, normal, uniformOf } from './random.ts';
-import { coreFall, coreReach, coresOf, distanceFrom, type StormCore } from './storm-core.ts';
+import { MM_PER_INCH, MS_PER_KNOT } from '../../schemas/units.ts';
+import { between, drawsOf, normal, uniformOf } from './random.ts';
+import { coreFall, coresOf, distanceFrom } from './storm-core.ts';
 import { type Storm, stormAt, stormsBetween } from './storms.ts';
 import { isInWindow, offsetPosition, type Scenario, shifted, windTowards } from './weather.ts';
 
@@ -67,14 +67,12 @@ function hundredths(degrees: number): number {
 const MAX_SCAN_GAP_MS = 10 * MS_PER_MIN;
 /** Smallest hail of the SPC list, inches: severe. */
 const SPC_SMALLEST_IN = 1;
+/** Largest pixel over the MESH of a core: texture adds about a third. */
+const LARGEST_OF_CORE = 1.35;
 /** Time step of hail on the ground, and of its warnings. */
 const STEP_MS = 2 * MS_PER_MIN;
-/** Squares with at most one report per storm: about 25 km2. */
-const SQUARE_LAT_DEG = 0.045;
-const SQUARE_LON_DEG = 0.055;
-const SMALLEST_MESH_MM = 10;
-/** Largest pixel of a square over the smooth core at its centre, because of texture. */
-const LARGEST_OF_SQUARE = 1.25;
+/** Side of the squares that are town or country. */
+const TOWN_DEG = 0.05;
 /** Smallest reported hail, mm. */
 const SMALLEST_REPORT_MM = 19;
 /** Sizes of the objects that spotters compare hail with, inches. */
@@ -86,11 +84,7 @@ interface HailReport extends Position {
   readonly issued_ms: number;
   readonly size_in: number;
   readonly measured: boolean;
-  /** Distance and direction from a named place. */
   readonly location: string;
-  readonly storm_id: string;
-  /** `corrects`: a later report of the same event with another size. `repeats`: a duplicate. */
-  readonly kind: 'first' | 'corrects' | 'repeats';
 }
 
 /**
@@ -114,125 +108,59 @@ function isSeen(time_ms: number, scan_times: readonly number[]): boolean {
   return after !== undefined && (after === time_ms || after - scan_times[next - 1] <= MAX_SCAN_GAP_MS);
 }
 
-/** Largest MESH of a storm in a square, and its time. */
-interface Hit {
-  readonly square_row: number;
-  readonly square_col: number;
-  mesh_mm: number;
-  time_ms: number;
-}
-
-function reportsOfStorm(scenario: Scenario, storm: Storm): HailReport[] {
-  if (storm.peak_mm < SMALLEST_MESH_MM) return [];
-  const hits = new Map<number, Hit>();
-  for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS)
-    for (const core of coresOf(stormAt(storm, time_ms), time_ms)) hitAround(core, time_ms, hits);
-  return [...hits.values()].flatMap((hit) => {
-    const draw = drawsOf(scenario.seed, storm.key, hit.square_row, hit.square_col);
-    const size_mm = Math.exp(1.18 + 0.62 * Math.log(hit.mesh_mm) + 0.28 * normal(draw));
+/** Reports of a storm: at each step of a place near one of its cores, with the chance that somebody is there. */
+function reportsOfStorm({ seed }: Scenario, storm: Storm): HailReport[] {
+  const reports: HailReport[] = [];
+  for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS) {
+    const draw = drawsOf(seed, storm.key, Math.floor(time_ms));
+    const cores = coresOf(stormAt(storm, time_ms), time_ms);
+    const core = cores[Math.floor(draw() * cores.length)];
+    if (core === undefined) continue;
+    const [east_km, north_km] = [0.5 * core.core_km * normal(draw), 0.5 * core.core_km * normal(draw)];
+    const mesh_mm = LARGEST_OF_CORE * core.peak_mm * coreFall(distanceFrom(core, east_km, north_km));
+    const size_mm = Math.exp(1.18 + 0.62 * Math.log(mesh_mm) + 0.28 * normal(draw));
+    const drift = windTowards(storm.direction_deg - 20, between(draw, 1, 4));
+    const at = offsetPosition(
+      core,
+      east_km + drift.east + 1.5 * normal(draw),
+      north_km + drift.north + 1.5 * normal(draw),
+    );
     // .02 in empty country to .4 in towns, equal in every scenario.
-    const chance = 0.02 + 0.38 * uniformOf(0x9e091e, hit.square_row, hit.square_col) ** 3;
-    if (size_mm < SMALLEST_REPORT_MM || draw() >= chance) return [];
-    return withFollowUps(firstReport(storm, hit, size_mm, draw), draw);
-  });
+    const chance = 0.02 + 0.38 * uniformOf(0x9e091e, Math.floor(at.lat / TOWN_DEG), Math.floor(at.lon / TOWN_DEG)) ** 3;
+    if (size_mm < SMALLEST_REPORT_MM || draw() >= chance) continue;
+    const fell_ms = time_ms + between(draw, 5, 8) * MS_PER_MIN;
+    const valid_ms = Math.round((fell_ms + 6 * MS_PER_MIN * normal(draw)) / MS_PER_MIN) * MS_PER_MIN;
+    reports.push({
+      lat: hundredths(at.lat),
+      lon: hundredths(at.lon),
+      valid_ms,
+      issued_ms: Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MIN + between(draw, 4, 45)) * MS_PER_MIN,
+      size_in: nearestObject(size_mm / MM_PER_INCH),
+      measured: draw() < 0.15,
+      // Tenths of a degree of the place.
+      location: `SIM${Math.round(10 * at.lat)}-${Math.round(-10 * at.lon)}`,
+    });
+  }
+  return reports;
 }
 
-/** Raises the squares around a core to the MESH at their centres. */
-function hitAround(core: StormCore, time_ms: number, hits: Map<number, Hit>): void {
-  const reach_km = 1.4 * core.along_km * coreReach(LARGEST_OF_SQUARE * core.peak_mm, SMALLEST_MESH_MM);
-  if (reach_km === 0) return;
-  const km_per_lon = KM_PER_DEG_EQUATOR * Math.cos((core.lat * Math.PI) / 180);
-  const rows = reach_km / KM_PER_DEG / SQUARE_LAT_DEG;
-  const cols = reach_km / km_per_lon / SQUARE_LON_DEG;
-  const row = core.lat / SQUARE_LAT_DEG;
-  const col = core.lon / SQUARE_LON_DEG;
-  for (let square_row = Math.floor(row - rows); square_row <= row + rows; square_row += 1)
-    for (let square_col = Math.floor(col - cols); square_col <= col + cols; square_col += 1) {
-      const north_km = ((square_row + 0.5) * SQUARE_LAT_DEG - core.lat) * KM_PER_DEG;
-      const east_km = ((square_col + 0.5) * SQUARE_LON_DEG - core.lon) * km_per_lon;
-      const mesh_mm = LARGEST_OF_SQUARE * core.peak_mm * coreFall(distanceFrom(core, east_km, north_km));
-      if (mesh_mm < SMALLEST_MESH_MM) continue;
-      const square = hashOf(square_row, square_col);
-      const hit = hits.get(square);
-      if (!hit) hits.set(square, { square_row, square_col, mesh_mm, time_ms });
-      else if (mesh_mm > hit.mesh_mm) Object.assign(hit, { mesh_mm, time_ms });
-    }
-}
-
-function firstReport(storm: Storm, hit: Hit, size_mm: number, draw: Draw): HailReport {
-  const lat = (hit.square_row + draw()) * SQUARE_LAT_DEG;
-  const lon = (hit.square_col + draw()) * SQUARE_LON_DEG;
-  const drift = windTowards(storm.direction_deg - 20, between(draw, 1, 4));
-  const at = offsetPosition({ lat, lon }, drift.east + 1.5 * normal(draw), drift.north + 1.5 * normal(draw));
-  const fell_ms = hit.time_ms + between(draw, 5, 8) * MS_PER_MIN;
-  const valid_ms = Math.round((fell_ms + 6 * MS_PER_MIN * normal(draw)) / MS_PER_MIN) * MS_PER_MIN;
-  return {
-    lat: hundredths(at.lat),
-    lon: hundredths(at.lon),
-    valid_ms,
-    issued_ms: Math.round(Math.max(valid_ms, fell_ms) / MS_PER_MIN + between(draw, 4, 45)) * MS_PER_MIN,
-    size_in: reportedSize(size_mm / MM_PER_INCH, draw),
-    measured: draw() < 0.15,
-    location: locationOf(at),
-    storm_id: storm.storm_id,
-    kind: 'first',
-  };
-}
-
-/** Size of the nearest object, biased towards quarter and golf ball between the two. */
-function reportedSize(size_in: number, draw: Draw): number {
-  const favoured = draw() < 0.45;
+function nearestObject(size_in: number): number {
   const near = (a: number, b: number) => (Math.abs(Math.log(size_in / a)) < Math.abs(Math.log(size_in / b)) ? a : b);
-  if (favoured && size_in > 0.9 && size_in < 1.9) return near(1, 1.75);
   return OBJECTS_IN.reduce(near);
 }
 
-/** The first report, for a few events followed by a corrected size or a duplicate in a later product. */
-function withFollowUps(first: HailReport, draw: Draw): HailReport[] {
-  const fate = draw();
-  const issued_ms = first.issued_ms + Math.round(between(draw, 7, 90)) * MS_PER_MIN;
-  if (fate < 0.04) {
-    const place = OBJECTS_IN.indexOf(first.size_in) + (draw() < 0.7 ? 1 : -1);
-    const size_in = OBJECTS_IN[Math.min(OBJECTS_IN.length - 1, Math.max(0, place))];
-    return [first, { ...first, issued_ms, size_in, kind: 'corrects' }];
-  }
-  return fate < 0.07 ? [first, { ...first, issued_ms, kind: 'repeats' }] : [first];
-}
-
-const WINDS = ['N', 'NNE', 'NE', 'ENE', 'E', 'ESE', 'SE', 'SSE', 'S', 'SSW', 'SW', 'WSW', 'W', 'WNW', 'NW', 'NNW'];
-/** Side of the squares with one named place each, degrees. */
-const PLACE_DEG = 0.2;
-
-/** Location such as `3 NE SIM352-0974`: whole miles from the place of the surrounding square, which is named after its corner. */
-function locationOf({ lat, lon }: Position): string {
-  const row = Math.floor(lat / PLACE_DEG);
-  const col = Math.floor(lon / PLACE_DEG);
-  const north = (lat - (row + uniformOf(0x70, row, col)) * PLACE_DEG) * KM_PER_DEG;
-  const east =
-    (lon - (col + uniformOf(0x71, row, col)) * PLACE_DEG) * KM_PER_DEG_EQUATOR * Math.cos((lat * Math.PI) / 180);
-  const miles = Math.round((Math.hypot(east, north) * 1000) / METRES_PER_MILE);
-  const name = `SIM${Math.round(row * PLACE_DEG * 10)}-${String(Math.round(-col * PLACE_DEG * 10)).padStart(4, '0')}`;
-  const sector = Math.round(((Math.atan2(east, north) / (2 * Math.PI)) * 16 + 16) % 16) % 16;
-  return miles === 0 ? name : `${miles} ${WINDS[sector]} ${name}`;
-}
-
-/** SPC hail list: the last report of each event with hail >= 1 inch; times are HHMM UTC, sizes hundredths of an inch. */
+/** SPC hail list: reports of hail >= 1 inch; times are HHMM UTC, sizes hundredths of an inch. */
 function spcCsv(reports: readonly HailReport[]): string {
-  const eventOf = ({ valid_ms, lat, lon, storm_id }: HailReport) => `${storm_id} ${valid_ms} ${lat} ${lon}`;
-  const corrected = new Set(reports.filter(({ kind }) => kind === 'corrects').map(eventOf));
   const rows = reports
-    .filter((report) => report.size_in >= SPC_SMALLEST_IN)
-    .filter((report) => report.kind !== 'first' || !corrected.has(eventOf(report)))
+    .filter(({ size_in }) => size_in >= SPC_SMALLEST_IN)
     .map(({ valid_ms, size_in, location, lat, lon }) => {
-      const time = minuteDigits(valid_ms).slice(8);
       const place = `${location},SIMULATED,XX,${lat.toFixed(2)},${lon.toFixed(2)}`;
-      return `${time},${Math.round(100 * size_in)},${place},SIMULATED REPORT. (SIM)`;
+      return `${minuteDigits(valid_ms).slice(8)},${Math.round(100 * size_in)},${place},SIMULATED REPORT. (SIM)`;
     });
   return `${['Time,Size,Location,County,State,Lat,Lon,Comments', ...rows].join('\n')}\n`;
 }
 
-function lsrFeature({ valid_ms, issued_ms, size_in, measured, location, kind, lat, lon }: HailReport): object {
-  const corrects = kind === 'corrects';
+function lsrFeature({ valid_ms, issued_ms, size_in, measured, location, lat, lon }: HailReport): object {
   return {
     type: 'Feature',
     properties: {
@@ -241,7 +169,7 @@ function lsrFeature({ valid_ms, issued_ms, size_in, measured, location, kind, la
       city: location,
       county: 'SIMULATED',
       state: 'XX',
-      remark: corrects ? `Corrects previous hail report from ${location}. Simulated.` : 'Simulated report.',
+      remark: 'Simulated report.',
       wfo: 'SIM',
       typetext: 'HAIL',
       product_id: `${minuteDigits(issued_ms)}-KSIM-NWUS54-LSRSIM`,
@@ -252,8 +180,6 @@ function lsrFeature({ valid_ms, issued_ms, size_in, measured, location, kind, la
   };
 }
 
-/** Largest pixel over the MESH of a core: texture adds about a third. */
-const LARGEST_OF_CORE = 1.35;
 /** Hail size from which on a storm is severe, and a warning is issued. */
 const SEVERE_MM = MM_PER_INCH;
 /** Delay from the first sign to the warning. */
@@ -331,16 +257,11 @@ function alertFeature({ id, storm, sent_ms, ends_ms, action, replaces }: Message
       areaDesc: 'Simulated',
       references: replaces === null ? [] : [{ identifier: replaces, sender: 'simulated' }],
       sent,
-      effective: sent,
-      onset: sent,
       expires: ends,
       ends,
       status: 'Actual',
       messageType: { NEW: 'Alert', CON: 'Update', CAN: 'Cancel' }[action],
-      category: 'Met',
       severity: 'Severe',
-      certainty: 'Observed',
-      urgency: 'Immediate',
       event,
       sender: 'simulated',
       senderName: 'Simulated',

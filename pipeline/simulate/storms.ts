@@ -46,12 +46,10 @@ const LIFE_SHARE: BySize = { small: 0.6, large: 1, mm: [12, 32] };
 const WIDTH = { ordinary: 1.25, organised: 1.15 } as const;
 
 /**
- * A steady scenario of supercells bears a long-lived one in its middle every second slot, so that three hours at any time have a
+ * A steady scenario bears a long-lived supercell in its middle every second slot, so that three hours at any time have a
  * swath of 60 km and more. Its least life, and its least `peak_mm`.
  */
 const LEADING = { every_slots: 2, life_min: 330, peak_mm: 34 } as const;
-/** Supercells among organised storms from which a steady scenario is one of supercells. */
-const LEADING_SHARE = 0.5;
 /** Least life of other supercells, minutes. */
 const SHORTEST_SUPERCELL = { life_min: 40, peak_mm: 0 } as const;
 
@@ -203,7 +201,7 @@ function drawSlot(scenario: Scenario, number: number): Storm[] {
     : [character.organised_per_day * cycle, character.ordinary_per_day * cycle];
   drawClusters(slot, boundaries, organised, 2, bearOrganised);
   drawClusters(slot, boundaries, ordinary, 4, bearOrdinary);
-  if (scenario.steady && character.supercell_share > LEADING_SHARE && number % LEADING.every_slots === 0) {
+  if (scenario.steady && number % LEADING.every_slots === 0) {
     const middle = boundaries[boundaries.length >> 1];
     bearSupercell(slot, middle, middle.centre, (number + slot.draw()) * SLOT_MS, LEADING);
   }

@@ -61,8 +61,3 @@ sharedTest('a grid off the lattice can be inspected', async (t) => {
   const [field] = await fieldsOf(sharedData('mrms', 'MRMS_EchoTop_18_00.50_20161015-133230.grib2'));
   t.deepEqual([field.product, field.rows, field.columns, field.max.value], ['EchoTop_18', 1500, 3000, 19]);
 });
-
-sharedTest('a GeoTIFF has the product and the time of its name', async (t) => {
-  const [field] = await fieldsOf(sharedData('mrms', 'MESH_Max_1440min_20240228-100000.tif'));
-  t.like(field, { product: 'MESH_Max_1440min', time: '2024-02-28T10:00:00Z', rows: 3500, columns: 7000 });
-});

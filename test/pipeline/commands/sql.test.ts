@@ -19,7 +19,7 @@ test('a table has aligned columns, NULL for null, at most 40 rows, and no letter
   const { stdout } = await sql(
     "SELECT 'a' || chr(27) || '[31m' AS name, 12.5::DOUBLE AS mm, NULL AS no UNION ALL SELECT 'longer', 1, NULL ORDER BY 1",
   );
-  t.is(stdout, 'name    mm    no\na [31m  12.5  NULL\nlonger     1  NULL\n(2 rows)\n');
+  t.is(stdout, 'name      mm  no\na [31m  12.5  NULL\nlonger     1  NULL\n(2 rows)\n');
   const many = await sql('FROM range(41)');
   t.is(many.stdout.split('\n').length, 43);
   t.true(many.stdout.endsWith('(first 40 rows, there are more)\n'));

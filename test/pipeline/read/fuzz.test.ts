@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { crc32, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { writeArrayBuffer } from 'geotiff';
 import { BadInput } from '../../../pipeline/error.ts';
 import { decodeField, nearestPoint, parseGrib2, positionOf, valueReader } from '../../../pipeline/grib2/index.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
-import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import {
@@ -176,25 +174,6 @@ test('ProbSevere: a file cut anywhere is refused by name', async (t) => {
 test('ProbSevere: ten thousand nested brackets are refused like any other nonsense', async (t) => {
   for (const text of ['['.repeat(10_000), `{"a":${'['.repeat(10_000)}${']'.repeat(10_000)}}`])
     t.is(await outcome(t, 'nested', () => readProbSevere(Buffer.from(text), NAME)), 'refused');
-});
-
-const TIFF = new Uint8Array(
-  writeArrayBuffer(Float32Array.from([-3, -1, 0.8, 20.8, 82.8, 150]), {
-    width: 3,
-    height: 2,
-    GeographicTypeGeoKey: 4326,
-    ModelPixelScale: [0.01, 0.01, 0],
-    ModelTiepoint: [0, 0, 0, -129, 54, 0],
-  }),
-);
-const readTiff = (bytes: Uint8Array) => readGeotiff(bytes, NAME, { product: 'MESH', scan_time: 0 });
-
-test('GeoTIFF: flipped bytes give a grid or a named refusal', (t) => fuzz(t, TIFF, 1500, readTiff));
-
-test('GeoTIFF: a file cut anywhere gives a grid or a named refusal', async (t) => {
-  for (let length = 0; length < TIFF.length; length += 3)
-    await outcome(t, `cut at ${length}`, () => readTiff(TIFF.subarray(0, length)));
-  t.is(await outcome(t, 'cut', () => readTiff(TIFF.subarray(0, 100))), 'refused');
 });
 
 for (const name of [

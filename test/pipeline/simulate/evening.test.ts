@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { simulateCommand } from '../../../pipeline/commands/simulate.ts';
 import { readConfig } from '../../../pipeline/config.ts';
-import { Conflict, PipelineError } from '../../../pipeline/error.ts';
+import { Conflict } from '../../../pipeline/error.ts';
 import { filesBelow } from '../../../pipeline/files.ts';
 import { readGrid } from '../../../pipeline/read/mrms.ts';
 import { bucketPath, type EveningOptions, scanTimes, writeScans } from '../../../pipeline/simulate/evening.ts';
@@ -79,14 +79,6 @@ test('a folder belongs to one evening: another seed is refused, and nothing is w
   const error = await t.throwsAsync(write({ ...SMALL, seed: 12 }, { ...minutes(0, 9), out }), { instanceOf: Conflict });
   t.regex(error?.message ?? '', /"seed":11.*expected.*"seed":12.*choose another folder/);
   t.deepEqual(await contentOf(out), before);
-});
-
-test('a place that cannot be written is named', async (t) => {
-  const out = await scratch(t);
-  await write(SMALL, { ...minutes(0, 0), out });
-  await writeFile(join(out, 'CONUS'), 'a file in the way');
-  const error = await t.throwsAsync(write(SMALL, { ...minutes(0, 5), out }), { instanceOf: PipelineError });
-  t.regex(error?.message ?? '', /^simulate .*MRMS_MESH_00\.50.*: could not be/);
 });
 
 const START = Date.parse('2026-05-01T20:00:00Z');

@@ -111,57 +111,6 @@ const bitmapped = (): number[] => {
   return Array.from(bytes);
 };
 
-/** A full CONUS GeoTIFF of floats in tiles of a given side, every one of them the same deflated zeros. */
-function tiffOfTiles(side: number, unfolded: number): Buffer {
-  const tiles = Math.ceil(FULL.columns / side) * Math.ceil(FULL.rows / side);
-  const tile = deflateSync(Buffer.alloc(unfolded));
-  const entries: [tag: number, type: 3 | 4 | 12, values: number[]][] = [
-    [256, 4, [FULL.columns]],
-    [257, 4, [FULL.rows]],
-    [258, 3, [32]],
-    [259, 3, [8]],
-    [262, 3, [1]],
-    [277, 3, [1]],
-    [322, 4, [side]],
-    [323, 4, [side]],
-    [324, 4, Array<number>(tiles).fill(8)],
-    [325, 4, Array<number>(tiles).fill(tile.length)],
-    [339, 3, [3]],
-    [33550, 12, [0.01, 0.01, 0]],
-    [33922, 12, [0, 0, 0, -130, 55, 0]],
-  ];
-  const directory = Buffer.alloc(2 + 12 * entries.length + 4);
-  const values: Buffer[] = [];
-  let end = 8 + tile.length + directory.length;
-  directory.writeUInt16LE(entries.length);
-  entries.forEach(([tag, type, list], k) => {
-    const at = 2 + 12 * k;
-    const body = Buffer.concat(list.map((value) => tiffNumber(value, type)));
-    directory.writeUInt16LE(tag, at);
-    directory.writeUInt16LE(type, at + 2);
-    directory.writeUInt32LE(list.length, at + 4);
-    if (body.length <= 4) body.copy(directory, at + 8);
-    else {
-      directory.writeUInt32LE(end, at + 8);
-      values.push(body);
-      end += body.length;
-    }
-  });
-  const head = Buffer.from([0x49, 0x49, 42, 0, 0, 0, 0, 0]);
-  head.writeUInt32LE(8 + tile.length, 4);
-  return Buffer.concat([head, tile, directory, ...values]);
-}
-
-function tiffNumber(value: number, type: 3 | 4 | 12): Buffer {
-  const bytes = Buffer.alloc(type === 12 ? 8 : type === 4 ? 4 : 2);
-  if (type === 12) bytes.writeDoubleLE(value);
-  else if (type === 4) bytes.writeUInt32LE(value);
-  else bytes.writeUInt16LE(value);
-  return bytes;
-}
-
-const TIFF = 'MESH_20240501-201234.tif';
-
 const HOSTILE: readonly (readonly [title: string, kind: Kind, name: string, make: () => Uint8Array])[] = [
   ['a gzip bomb that tells its size', 'grid', 'bomb.gz', () => gzipSync(Buffer.alloc(1_500_000_000))],
   ['a gzip bomb that hides its size', 'grid', 'liar.gz', () => hidden(gzipSync(Buffer.alloc(1_500_000_000)))],
@@ -225,9 +174,6 @@ const HOSTILE: readonly (readonly [title: string, kind: Kind, name: string, make
     () => gribFile(constantPacking(POINTS, { reference: 300 }), FULL),
   ],
   ['16 MB of nested JSON', 'probsevere', 'nested.json', () => Buffer.from('['.repeat(16_000_000))],
-  ['GeoTIFF tiles as they should be', 'file', TIFF, () => tiffOfTiles(256, 4 * 256 * 256)],
-  ['GeoTIFF tiles of gigabytes', 'file', TIFF, () => tiffOfTiles(60_000, 1000)],
-  ['GeoTIFF tiles that unfold to gigabytes', 'file', TIFF, () => tiffOfTiles(256, 500_000_000)],
 ];
 
 function hidden(bomb: Buffer): Buffer {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { BadInput } from '../../../pipeline/error.ts';
 import { decodeField, parseGrib2 } from '../../../pipeline/grib2/index.ts';
 import { gunzip } from '../../../pipeline/raw-file.ts';
-import { readGeotiff } from '../../../pipeline/read/geotiff.ts';
 import { hailField, readGrid } from '../../../pipeline/read/mrms.ts';
 import { readProbSevere } from '../../../pipeline/read/probsevere.ts';
 import { readScan } from '../../../pipeline/read/scan.ts';
@@ -21,7 +20,6 @@ async function read(bytes: Uint8Array): Promise<void> {
   else if (kind === 'probsevere') readProbSevere(bytes, path);
   else if (kind === 'scan') await readScan({ scan_time: SCAN_TIME, mesh: path, ...NO_COMPANIONS });
   else if (kind === 'arrival') outcome = (await faultOf(path, path)) ?? 'whole';
-  else if (path.endsWith('.tif')) await readGeotiff(bytes, path, { product: 'MESH', scan_time: SCAN_TIME });
   else for (const field of parseGrib2(gunzip(bytes, path), path)) decodeField(field);
 }
 
