@@ -30,7 +30,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
     /^api\/(routes|legacy)\//,
     /^api\/(openapi(-\w+)?|workers|variants|app)\.ts$/,
   ],
-  [/^pipeline\/(run|metrics)\//],
+  [/^pipeline\/metrics\//],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],
 ];
