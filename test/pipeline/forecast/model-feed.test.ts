@@ -1,4 +1,5 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,12 +19,12 @@ import {
 } from '../../../pipeline/forecast/model-bucket.ts';
 import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { openModelDecoder } from '../../../pipeline/forecast/model-decoder.ts';
-import { fetchModelHour } from '../../../pipeline/forecast/model-download.ts';
+import { fetchModelHour, type ModelServer } from '../../../pipeline/forecast/model-download.ts';
 import { modelFeed } from '../../../pipeline/forecast/model-feed.ts';
 import { readModelFolder } from '../../../pipeline/forecast/model-folder.ts';
 import { hourName, readModelHours, writeModelHours } from '../../../pipeline/forecast/model-hours.ts';
 import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
-import { type Log, openLog, silent } from '../../../pipeline/log.ts';
+import { type Log, silent } from '../../../pipeline/log.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
@@ -34,7 +35,6 @@ import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type Forecast, forecast, type Outlook, outlook } from '../../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { type Interception, startModelServer } from '../../support/data/bucket-of-runs.ts';
 import { modelFile } from '../../support/data/model-file.ts';
 import { EVENING_MS } from '../../support/data/small-evening.ts';
 import { startWebServer, type WebServer } from '../../support/data/web-server.ts';
@@ -42,18 +42,38 @@ import { startWebServer, type WebServer } from '../../support/data/web-server.ts
 const NOW = Date.parse('2026-05-01T20:40:00Z');
 const RUN = Date.parse('2026-05-01T19:00:00Z');
 
-/** Puts the hours of a run on a server. */
-function serveRun({ answers }: WebServer, run_time: number, leads: readonly number[]): void {
-  for (const lead_h of leads) {
-    const { path, bytes, index } = modelFile(run_time, lead_h);
-    answers.set(`/${path}.idx`, index);
-    answers.set(`/${path}`, (request, response) => {
-      const [, start = '0', end = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
-      const part = bytes.subarray(Number(start), end === '' ? bytes.length : Number(end) + 1);
-      const last = Number(start) + part.length - 1;
-      response.writeHead(206, { 'content-range': `bytes ${start}-${last}/${bytes.length}` }).end(part);
-    });
-  }
+/** Answers a request and returns true, or returns false for the answer of the bucket. */
+type Interception = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Puts a file with its index on a server, as the bucket has it: with byte ranges and an entity tag. */
+function serveFile({ answers }: WebServer, path: string, bytes: Buffer, index: string, intercept?: Interception): void {
+  answers.set(`/${path}.idx`, index);
+  answers.set(`/${path}`, (request, response) => {
+    if (intercept?.(request, response)) return;
+    const [, start = '0', end = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
+    const part = bytes.subarray(Number(start), end === '' ? bytes.length : Number(end) + 1);
+    const range = `bytes ${start}-${Number(start) + part.length - 1}/${bytes.length}`;
+    response.writeHead(206, { etag: `"${bytes.length}"`, 'content-range': range }).end(part);
+  });
+}
+
+/** A model file without the production status of simulated messages: octet 20 of section 1, which follows 16 bytes. */
+function asObserved(file: Uint8Array): Buffer {
+  const bytes = Buffer.from(file);
+  for (let at = 0; at < bytes.length; at += Number(bytes.readBigUInt64BE(at + 8))) bytes[at + 16 + 19] = 0;
+  return bytes;
+}
+
+/** Puts an hour of a run on a server, under the name of a lead; its path there. */
+function serveHour(server: WebServer, run_time: number, lead_h: number, as_lead_h = lead_h): string {
+  const { bytes, index } = modelFile(run_time, lead_h);
+  const { path } = modelFile(run_time, as_lead_h);
+  serveFile(server, path, asObserved(bytes), index);
+  return `/${path}`;
+}
+
+function serveRun(server: WebServer, run_time: number, leads: readonly number[]): void {
+  for (const lead_h of leads) serveHour(server, run_time, lead_h);
 }
 
 async function opened(t: ExecutionContext): Promise<Root> {
@@ -66,10 +86,17 @@ async function opened(t: ExecutionContext): Promise<Root> {
   return root;
 }
 
-/** The feed on a data root; its first poll reads the cached hours there. */
-function feedOf({ url }: WebServer, dataRoot = join(tmpdir(), 'hail-no-such-root')) {
-  const network = { patience: { retries: 1, first_ms: 1, longest_ms: 1 } };
-  return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, dataRoot, silent);
+function accessTo({ url }: WebServer): ModelServer {
+  return {
+    base_url: url,
+    user_agent: 'hail-test/1',
+    network: { patience: { retries: 2, first_ms: 1, longest_ms: 1 } },
+  };
+}
+
+/** The feed of a process that was just started; its first poll reads the hours that a data root holds. */
+function feedOf(server: WebServer, { path }: Pick<Root, 'path'> = { path: join(tmpdir(), 'hail-no-such-root') }) {
+  return modelFeed('hrrr', accessTo(server), path, silent);
 }
 
 async function forecastOf(root: Root): Promise<Forecast[]> {
@@ -94,7 +121,7 @@ test('the hours of a run are fetched by byte ranges and published, from the firs
   ]);
   t.deepEqual(
     new Set(rows.map(({ run_time, model, data_source }) => `${run_time} ${model} ${data_source}`)),
-    new Set([`${RUN} hrrr simulated`]),
+    new Set([`${RUN} hrrr observed`]),
   );
 });
 
@@ -191,50 +218,24 @@ test('the outlook follows from the forecast alone where nothing else is publishe
   t.deepEqual(new Set(rows.map(({ primary_source, day }) => `${primary_source} ${day}`)), new Set(['hrrr 1']));
 });
 
-const FAULTS_NOW = EVENING_MS + 70 * 60_000;
-/** The first two hours of a run. */
-const FILES = new Map(
-  [1, 2].flatMap((lead_h) => {
-    const { path, bytes, index } = modelFile(EVENING_MS, lead_h);
-    return [[path, bytes] as const, [`${path}.idx`, Buffer.from(index)] as const];
-  }),
-);
-
-async function pollAndPublish(t: ExecutionContext, intercept: Interception) {
-  const server = await startModelServer(FILES, intercept);
-  const path = mkdtempSync(join(tmpdir(), 'hail-model-feed-'));
-  const root = await openRoot(path, 'test', 0, FAULTS_NOW);
-  t.teardown(async () => {
-    await server.close();
-    await root.close();
-    rmSync(path, { recursive: true });
+for (const [what, lead_h, answer, reason] of [
+  [
+    'that the server fails at',
+    3,
+    (_: unknown, response: ServerResponse) => response.writeHead(503).end(),
+    /answers 503/,
+  ],
+  ['whose index is an error page', 1, '<html>Service Unavailable</html>\n', /line 1 is '<html>/],
+] as const)
+  test(`an hour ${what} costs itself only, and is told`, async (t) => {
+    const server = await startWebServer(t);
+    serveRun(server, RUN, [1, 2, 3]);
+    server.answers.set(`/${modelFile(RUN, lead_h).path}.idx`, answer);
+    const root = await opened(t);
+    const { failure, changed } = await publishPoll(root, await pollFeed(feedOf(server, root), NOW), silent);
+    t.deepEqual(changed, ['forecast', 'outlook']);
+    t.regex(failure ?? '', reason);
   });
-  const log = openLog('silent', false);
-  return publishPoll(root, await pollFeed(modelFeed('hrrr', server.access, path, log), FAULTS_NOW), log);
-}
-
-const [FIRST = ''] = modelKeys({ model: 'hrrr', run_time: EVENING_MS, lead_h: 1 });
-const [SECOND = ''] = modelKeys({ model: 'hrrr', run_time: EVENING_MS, lead_h: 2 });
-
-test('hours that came are published although the server fails at the next one, which is told', async (t) => {
-  const { failure, changed } = await pollAndPublish(t, ({ path }, response) => {
-    if (path !== `${SECOND}.idx`) return false;
-    response.writeHead(503).end();
-    return true;
-  });
-  t.deepEqual(changed, ['forecast', 'outlook']);
-  t.regex(failure ?? '', /server answers 503/);
-});
-
-test('an hour whose index is an error page costs itself only, and is told', async (t) => {
-  const { failure, changed } = await pollAndPublish(t, ({ path }, response) => {
-    if (path !== `${FIRST}.idx`) return false;
-    response.writeHead(200).end('<html>Service Unavailable</html>\n');
-    return true;
-  });
-  t.deepEqual(changed, ['forecast', 'outlook']);
-  t.regex(failure ?? '', /line 1 is '<html>/);
-});
 
 const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;
 const FILE = modelFile(EVENING_MS, 3);
@@ -262,90 +263,47 @@ function offsetOf(name: string): number {
   return Number(line?.split(':')[1]);
 }
 
-async function ask(intercept?: Interception) {
-  const files = new Map([
-    [FILE.path, WHOLE],
-    [`${FILE.path}.idx`, Buffer.from(INDEX)],
-  ]);
-  const server = await startModelServer(files, intercept);
-  try {
-    const files = await fetchModelHour(HOUR, server.access);
-    return { answer: files === 'absent' ? files : files[0], seen: server.seen };
-  } finally {
-    await server.close();
-  }
+async function ask(t: ExecutionContext, intercept?: Interception) {
+  const server = await startWebServer(t);
+  const seen: IncomingMessage['headers'][] = [];
+  serveFile(server, FILE.path, WHOLE, INDEX, (request, response) => {
+    seen.push(request.headers);
+    return intercept?.(request, response) ?? false;
+  });
+  const files = await fetchModelHour(HOUR, accessTo(server));
+  return { bytes: Buffer.from(files === 'absent' ? [] : (files[0]?.bytes ?? [])), seen };
 }
 
-test('the messages we use arrive by index and byte ranges, and read as the hour', async (t) => {
-  const { answer, seen } = await ask();
-  if (typeof answer === 'string') return t.fail(answer);
-  t.deepEqual(Buffer.from(answer.bytes), BYTES);
+test('the messages we use arrive by index and byte ranges of one version, and read as the hour', async (t) => {
+  const { bytes, seen } = await ask(t);
+  t.deepEqual(bytes, BYTES);
   t.deepEqual(
-    seen.map(({ range }) => range),
-    [undefined, `bytes=${UNWANTED.length}-${UNWANTED.length + CUT - 1}`, `bytes=${2 * UNWANTED.length + CUT}-`],
+    seen.map((headers) => [headers.range, headers['if-match'] !== undefined, headers['user-agent']]),
+    [
+      [`bytes=${UNWANTED.length}-${UNWANTED.length + CUT - 1}`, false, 'hail-test/1'],
+      [`bytes=${2 * UNWANTED.length + CUT}-`, true, 'hail-test/1'],
+    ],
   );
   const claim = { ...HOUR, valid_time: EVENING_MS + 3 * 3_600_000 };
-  t.is(Object.keys(readModelHour([{ bytes: answer.bytes, subject: 'x' }], claim).hour.fields).length, 13);
-});
-
-test('every request says who asks, and later ranges insist on the version of the first', async (t) => {
-  const { seen } = await ask();
-  t.true(seen.every(({ headers }) => headers['user-agent'] === 'hail-test/1'));
-  t.deepEqual(
-    seen.map(({ headers }) => headers['if-match'] !== undefined),
-    [false, false, true],
-  );
-});
-
-test('an index that is not there is no failure: the hour is not there yet', async (t) => {
-  const { answer } = await ask(({ path }, response) => {
-    if (!path.endsWith('.idx')) return false;
-    response.writeHead(404).end();
-    return true;
-  });
-  t.is(answer, 'absent');
-});
-
-test('a server that does not know ranges is refused', async (t) => {
-  const refused = ask(({ range }, response) => {
-    if (range === undefined) return false;
-    response.writeHead(200).end(WHOLE);
-    return true;
-  });
-  const error = await t.throwsAsync(refused, { instanceOf: Unavailable });
-  t.regex(error?.message ?? '', /sends the whole file, expected the byte range that was asked for$/);
-});
-
-test('an html page in place of the index is refused at once', async (t) => {
-  let asked = 0;
-  const refused = ask(({ path }, response) => {
-    if (!path.endsWith('.idx')) return false;
-    asked++;
-    response.writeHead(200).end('<html><body>Please log in</body></html>');
-    return true;
-  });
-  const error = await t.throwsAsync(refused, { instanceOf: BadInput });
-  t.regex(error?.message ?? '', /line 1 is '<html>/);
-  t.is(asked, 1);
+  t.is(Object.keys(readModelHour([{ bytes, subject: 'x' }], claim).hour.fields).length, 13);
 });
 
 for (const [title, intercept, reason] of [
   [
-    'sends an html page in place of a range',
-    ({ range }, response) => {
-      if (range === undefined) return false;
-      response.writeHead(200).end('<html></html>');
+    'does not know ranges',
+    (_, response) => {
+      response.writeHead(200).end(WHOLE);
       return true;
     },
-    /sends the whole file, expected the byte range that was asked for/,
+    /sends the whole file, expected the byte range that was asked for$/,
   ],
   [
     'sends other bytes than its index says',
-    ({ range }, response) => {
-      const [, start = '', last = ''] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+    ({ headers }, response) => {
+      const [, start = '', last = ''] = /^bytes=(\d+)-(\d+)$/.exec(headers.range ?? '') ?? [];
       if (start === '') return false;
       response.writeHead(206, {
-        etag: `"${FILE.path.length}-${WHOLE.length}"`,
+        etag: `"${WHOLE.length}"`,
         'content-range': `bytes ${start}-${last}/${WHOLE.length}`,
       });
       response.end(Buffer.alloc(Number(last) - Number(start) + 1));
@@ -355,8 +313,7 @@ for (const [title, intercept, reason] of [
   ],
   [
     'answers another range than asked',
-    ({ range }, response) => {
-      if (range === undefined) return false;
+    (_, response) => {
       response.writeHead(206, { 'content-range': `bytes 0-9/${WHOLE.length}` }).end('0123456789');
       return true;
     },
@@ -364,65 +321,35 @@ for (const [title, intercept, reason] of [
   ],
   [
     'has a shorter file than its index says',
-    ({ range }, response) => {
-      if (range === undefined) return false;
+    (_, response) => {
       response.writeHead(416).end();
       return true;
     },
     /file ends before byte \d+, expected what its index lists/,
   ],
-  [
-    'is busy for good',
-    (_, response) => {
-      response.writeHead(503).end();
-      return true;
-    },
-    /server answers 503, expected 200, after 3 attempts/,
-  ],
 ] satisfies readonly (readonly [string, Interception, RegExp])[])
   test(`a server that ${title} ends as unavailable with the reason`, async (t) => {
-    const error = await t.throwsAsync(ask(intercept), { instanceOf: Unavailable });
+    const error = await t.throwsAsync(ask(t, intercept), { instanceOf: Unavailable });
     t.regex(error?.message ?? '', reason);
   });
 
 test('a file that changes between two ranges is asked for again as a whole', async (t) => {
   let ranges = 0;
-  const { answer } = await ask(({ range }, response) => {
-    if (range === undefined || ++ranges !== 2) return false;
+  const { bytes } = await ask(t, (_, response) => {
+    if (++ranges !== 2) return false;
     response.writeHead(412).end();
     return true;
   });
-  if (typeof answer === 'string') return t.fail(answer);
-  t.deepEqual(Buffer.from(answer.bytes), BYTES);
+  t.deepEqual(bytes, BYTES);
   t.is(ranges, 4);
-});
-
-test('a range that breaks off is tried again', async (t) => {
-  let broken = false;
-  const { answer } = await ask(({ range }, response) => {
-    if (range === undefined || broken) return false;
-    broken = true;
-    response.writeHead(206, { 'content-length': 1000, 'content-range': `bytes 0-999/${WHOLE.length}` });
-    response.write('GRIB', () => response.destroy());
-    return true;
-  });
-  t.true(typeof answer !== 'string' && Buffer.from(answer.bytes).equals(BYTES));
 });
 
 test('an hour in two files is absent as long as one of them is', async (t) => {
   const hour = { ...HOUR, model: 'rrfs' } as const;
   const [surface = ''] = modelKeys(hour);
-  const server = await startModelServer(
-    new Map([
-      [surface, BYTES],
-      [`${surface}.idx`, Buffer.from(FILE.index)],
-    ]),
-  );
-  try {
-    t.is(await fetchModelHour(hour, server.access), 'absent');
-  } finally {
-    await server.close();
-  }
+  const server = await startWebServer(t);
+  serveFile(server, surface, BYTES, FILE.index);
+  t.is(await fetchModelHour(hour, accessTo(server)), 'absent');
 });
 
 for (const [name, keys] of [
@@ -585,50 +512,12 @@ async function reachOf(root: Root): Promise<number> {
   return Math.max(...(await forecastOf(root)).map(({ valid_time }) => valid_time));
 }
 
-async function openedCache(t: ExecutionContext): Promise<Root> {
-  const path = mkdtempSync(join(tmpdir(), 'hail-model-hours-'));
-  const root = await openRoot(path, 'test', 0, NOW);
-  t.teardown(async () => {
-    await root.close();
-    rmSync(path, { recursive: true });
-  });
-  return root;
-}
-
-/** The feed of a process that was just started. */
-function startedFeed({ url }: WebServer, { path }: Root) {
-  const network = { patience: { retries: 1, first_ms: 1, longest_ms: 1 } };
-  return modelFeed('hrrr', { base_url: url, user_agent: 'test', network }, path, silent);
-}
-
-/** A model file without the production status of simulated messages: octet 20 of section 1, which follows 16 bytes. */
-function asObserved(file: Uint8Array): Buffer {
-  const bytes = Buffer.from(file);
-  for (let at = 0; at < bytes.length; at += Number(bytes.readBigUInt64BE(at + 8))) bytes[at + 16 + 19] = 0;
-  return bytes;
-}
-
-/** Puts an hour of a run on a server, under the name of a lead. */
-function serveHour({ answers }: WebServer, run_time: number, lead_h: number, as_lead_h = lead_h): string {
-  const { bytes: simulated, index } = modelFile(run_time, lead_h);
-  const bytes = asObserved(simulated);
-  const { path } = modelFile(run_time, as_lead_h);
-  answers.set(`/${path}.idx`, index);
-  answers.set(`/${path}`, (request, response) => {
-    const [, start = '0', end = ''] = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '') ?? [];
-    const part = bytes.subarray(Number(start), end === '' ? bytes.length : Number(end) + 1);
-    const range = `bytes ${start}-${Number(start) + part.length - 1}/${bytes.length}`;
-    response.writeHead(206, { 'content-range': range }).end(part);
-  });
-  return `/${path}`;
-}
-
 function files({ asked }: WebServer): string[] {
   return [...new Set(asked.filter((url) => url.endsWith('.grib2')))];
 }
 
 test('stored hours are read as they were written', async (t) => {
-  const root = await openedCache(t);
+  const root = await opened(t);
   const hours = [...hoursOf(LONG_RUN, 48, 48), ...hoursOf(RUN, 1, 2)];
   t.is(await readModelHours(root.path, silent), null);
   await writeModelHours(root, 'hrrr', hours);
@@ -636,7 +525,7 @@ test('stored hours are read as they were written', async (t) => {
 });
 
 test('hours that are of no more use leave the disk', async (t) => {
-  const root = await openedCache(t);
+  const root = await opened(t);
   await writeModelHours(root, 'hrrr', hoursOf(RUN, 1, 3));
   await writeModelHours(root, 'hrrr', hoursOf(RUN, 3, 4));
   t.deepEqual(readdirSync(join(root.path, layout.modelHours)), [
@@ -653,7 +542,7 @@ for (const [what, damage] of [
   ['of another hour', (path: string) => renameSync(path.replace('f002', 'f003'), path)],
 ] as const)
   test(`a stored hour that is ${what} is left out and logged; the others stay`, async (t) => {
-    const root = await openedCache(t);
+    const root = await opened(t);
     await writeModelHours(root, 'hrrr', hoursOf(RUN, 1, 3));
     damage(join(root.path, layout.modelHours, hourName('hrrr', hourOf(RUN, 2))));
     const logged: string[] = [];
@@ -670,27 +559,27 @@ function rewrite(path: string, edit: (bytes: Buffer) => Uint8Array): void {
 
 test('a restart publishes as many hours ahead as there were before it, and fetches none of them again', async (t) => {
   const server = await startWebServer(t);
-  const root = await openedCache(t);
+  const root = await opened(t);
   serveHour(server, RUN, 2);
   await writeModelHours(root, 'hrrr', [...hoursOf(RUN, 1, 1), ...hoursOf(RUN, 3, 18), ...hoursOf(LONG_RUN, 19, 48)]);
-  const first = await (await startedFeed(server, root).poll(NOW)).publish(root);
+  const first = await (await feedOf(server, root).poll(NOW)).publish(root);
   t.deepEqual([first.failure, first.changed], [null, ['forecast', 'outlook']]);
   t.is(await reachOf(root), LONG_RUN + 48 * MS_PER_HOUR);
   t.is(files(server).length, 1);
   server.asked.length = 0;
-  const again = await (await startedFeed(server, root).poll(NOW)).publish(root);
+  const again = await (await feedOf(server, root).poll(NOW)).publish(root);
   t.deepEqual([again.failure, again.changed, files(server)], [null, [], []]);
   t.is(await reachOf(root), LONG_RUN + 48 * MS_PER_HOUR);
 });
 
 test('hours beyond the newest run come from the newest one that goes further, and no others of it are fetched', async (t) => {
   const server = await startWebServer(t);
-  const root = await openedCache(t);
+  const root = await opened(t);
   const far = [46, 47, 48].map((lead_h) => serveHour(server, LONG_RUN, lead_h));
   const near = serveHour(server, LONG_RUN, 5);
   // All that the newest run has is known, and of the long one all but its last hours and one that the newest run reaches too.
   await writeModelHours(root, 'hrrr', [...hoursOf(RUN, 1, 18), ...hoursOf(LONG_RUN, 19, 45)]);
-  await (await startedFeed(server, root).poll(NOW)).publish(root);
+  await (await feedOf(server, root).poll(NOW)).publish(root);
   t.deepEqual(files(server), far);
   t.false(files(server).includes(near));
   t.is(await reachOf(root), LONG_RUN + 48 * MS_PER_HOUR);
@@ -698,11 +587,11 @@ test('hours beyond the newest run come from the newest one that goes further, an
 
 test('a forecast that reaches less far than the published one says so until the hours are over that it lost', async (t) => {
   const server = await startWebServer(t);
-  const root = await openedCache(t);
+  const root = await opened(t);
   // A run that is too old to be blended reached further.
   await publishModelHours(root, 'hrrr', hoursOf(Date.parse('2026-05-01T00:00:00Z'), 21, 48), NOW, silent);
   for (const lead_h of [1, 2, 3]) serveHour(server, RUN, lead_h);
-  const feed = startedFeed(server, root);
+  const feed = feedOf(server, root);
   const failures = [];
   for (const _ of [1, 2]) failures.push((await (await feed.poll(NOW)).publish(root)).failure);
   const lost = 'reaches to 2026-05-01T22:00:00Z, and reached to 2026-05-03T00:00:00Z before';
@@ -712,10 +601,10 @@ test('a forecast that reaches less far than the published one says so until the 
 
 test('an hour that came and cannot be used is named with every poll, and fetched once', async (t) => {
   const server = await startWebServer(t);
-  const root = await openedCache(t);
+  const root = await opened(t);
   for (const lead_h of [1, 2]) serveHour(server, RUN, lead_h);
   const wrong = serveHour(server, RUN, 2, 3);
-  const feed = startedFeed(server, root);
+  const feed = feedOf(server, root);
   const failures = [];
   for (const _ of [1, 2]) failures.push((await (await feed.poll(NOW)).publish(root)).failure ?? '');
   for (const failure of failures) t.regex(failure, /t19z\.wrfsfcf03\.grib2/);
@@ -725,10 +614,10 @@ test('an hour that came and cannot be used is named with every poll, and fetched
 
 test('an hour that cannot be used is named no more once a newer run reaches its time', async (t) => {
   const server = await startWebServer(t);
-  const root = await openedCache(t);
+  const root = await opened(t);
   await writeModelHours(root, 'hrrr', hoursOf(LONG_RUN, 2, 3));
   serveHour(server, LONG_RUN, 3, 4);
-  const feed = startedFeed(server, root);
+  const feed = feedOf(server, root);
   t.regex((await (await feed.poll(NOW)).publish(root)).failure ?? '', /t18z\.wrfsfcf04\.grib2/);
   for (const lead_h of [1, 2, 3]) serveHour(server, RUN, lead_h);
   t.is((await (await feed.poll(NOW)).publish(root)).failure, null);
