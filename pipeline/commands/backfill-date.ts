@@ -124,7 +124,7 @@ async function makeDate(config: Config, request: BackfillDateRequest): Promise<M
       await session.closeDate(storm_date);
       return {
         status: 'done',
-        scans: root.heads.get(storm_date)?.scan_count ?? 0,
+        scans: root.heads.get(storm_date)?.scans.count ?? 0,
         rejected: run.rejected.length,
         missing: missing.length + unreadable.length + run.postponed.length,
       };

@@ -241,7 +241,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     await session.finishDates();
     const simulated = source.kind === 'simulate' ? await publishSimulatedFeeds(root, source, config.now()) : null;
     const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
-    const is_simulated = touched_dates.some((date) => root.heads.get(date)?.provenance === 'simulated');
+    const is_simulated = touched_dates.some((date) => root.heads.get(date)?.source === 'simulated');
     const provenance = is_simulated ? 'simulated' : 'observed';
     const found =
       source.kind === 'dir'
@@ -253,7 +253,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
       await writeSimulatedClimatologyState(root, config.now(), refreshed);
     await session.expireReflectivity();
     const swept = await session.sweep();
-    const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scan_count > 0);
+    const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scans.count > 0);
     const dates = heads.map((head) => head.partition);
     const unused = (found?.files ?? []).flatMap(({ name, refused: reason }) =>
       reason === null ? [] : { name, reason },
@@ -261,7 +261,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const rejected = unused.filter(({ reason }) => reason !== UNKNOWN_KIND);
     const unknown_kind = new Set(unused.filter((file) => !rejected.includes(file)).map(({ name }) => name));
     return {
-      source: heads[0]?.provenance ?? null,
+      source: heads[0]?.source ?? null,
       dates,
       run,
       published: await countPublished(root, dates),

@@ -40,7 +40,7 @@ export function rebuildDate(
   { storm_date, threads, log }: { readonly storm_date: string; readonly threads: number; readonly log: Log },
 ): Promise<RunSummary> {
   return withSession(config, { command: 'rebuild', threads, move_raw: false, log }, async (root, session) => {
-    if ((root.heads.get(storm_date)?.scan_count ?? 0) === 0)
+    if ((root.heads.get(storm_date)?.scans.count ?? 0) === 0)
       throw new NotFound('rebuild', storm_date, `has no published scans under ${config.data_root}`);
     const run = await session.rebuild(storm_date);
     await session.finishDates();

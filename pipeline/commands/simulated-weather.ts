@@ -56,7 +56,7 @@ export async function simulateHours(
   now_ms: number,
   log: Log,
 ): Promise<FolderListing> {
-  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.provenance === 'simulated')) ?? 0;
+  const newest_ms = newestScan([...root.heads.values()].filter((head) => head.source === 'simulated')) ?? 0;
   const from_ms = Math.max(now_ms - hours * MS_PER_HOUR, Math.min(newest_ms + 1000, now_ms));
   const out = inboxOf(root);
   for await (const scan of writeScans(plainsScenario(seed, WSR88D), { from_ms, to_ms: now_ms, out }))
@@ -104,7 +104,7 @@ export async function* simulateArrivals(
 
 /** Throws Conflict where a root holds observed scans, or items of observed feeds. */
 async function refuseObserved(root: Root): Promise<void> {
-  const date = [...root.heads.values()].find((head) => head.scan_count > 0 && head.provenance !== 'simulated');
+  const date = [...root.heads.values()].find((head) => head.scans.count > 0 && head.source !== 'simulated');
   const feed = [...(await readFeedStates(root.path)).values()].find(
     ({ source, last_success_at }) => source === 'observed' && last_success_at !== null,
   );
@@ -185,8 +185,8 @@ async function simulatedScanTimes(root: Root, from_ms: number): Promise<number[]
   // Reports of a convective day begin half a day before its date ends, and a storm date may begin at any hour.
   const first_date = utcDate(from_ms - 2 * MS_PER_DAY);
   const times: number[] = [];
-  for (const { partition, provenance } of root.heads.values())
-    if (provenance === 'simulated' && partition >= first_date)
+  for (const { partition, source } of root.heads.values())
+    if (source === 'simulated' && partition >= first_date)
       for (const { scan_id } of (await root.manifest(partition))?.scans ?? []) times.push(scanTime(scan_id));
   return times.sort((a, b) => a - b);
 }

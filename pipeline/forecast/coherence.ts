@@ -1,4 +1,5 @@
-import { contradiction, type DayHours } from '../publish/verify-hours.ts';
+/** Hours of a day, from 12 UTC on, as probabilities from 0 to 1; null for an hour that is not known. */
+export type DayHours = readonly (number | null)[];
 
 /** Decimals of published probabilities of hours. Those of days are percents with one decimal: both are multiples of .001. */
 const DECIMALS = 3;
@@ -42,4 +43,35 @@ export function publishedHour(p: number | null): number | null {
 function oddsOf(p: number): number {
   const bounded = Math.min(CERTAINTY.high, Math.max(CERTAINTY.low, p));
   return bounded / (1 - bounded);
+}
+
+/** How published hours contradict their day. */
+type Contradiction =
+  | { readonly kind: 'hour_above_day'; readonly hour: number; readonly probability: number }
+  | { readonly kind: 'day_above_hours'; readonly together: number };
+
+/**
+ * How hours contradict the probability of their day (0 to 1), null when they agree with it: no hour is likelier than the day, and
+ * the day is no likelier than all of its hours if they were independent. The second applies only where all hours are known: hail
+ * may come in the others.
+ */
+export function contradiction(day: number, hours: DayHours): Contradiction | null {
+  let likeliest = -1;
+  let none = 1;
+  let is_whole = true;
+  for (const [k, p] of hours.entries()) {
+    if (p === null) is_whole = false;
+    else {
+      none *= 1 - p;
+      if (p > (hours[likeliest] ?? -1)) likeliest = k;
+    }
+  }
+  const most = hours[likeliest] ?? null;
+  if (most !== null && exceeds(most, day)) return { kind: 'hour_above_day', hour: likeliest, probability: most };
+  return is_whole && exceeds(day, 1 - none) ? { kind: 'day_above_hours', together: 1 - none } : null;
+}
+
+/** True when one probability is larger than another by more than errors of floating point. */
+function exceeds(a: number, b: number): boolean {
+  return a > b + 1e-9;
 }

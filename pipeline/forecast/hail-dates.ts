@@ -1,11 +1,12 @@
 import { rowsSql } from '../../schemas/columns.ts';
+import type { Head } from '../../schemas/head.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { dayMax } from '../../schemas/tables/radar.ts';
 import { MS_PER_DAY, monthOf } from '../../schemas/time.ts';
 import { type Engine, sqlList } from '../duckdb.ts';
 import { isDiskRefusal, PipelineError } from '../error.ts';
-import { readHead, tablePaths } from '../publish/manifests.ts';
-import type { DateHead, Root } from '../publish/root.ts';
+import { tablePaths } from '../publish/manifests.ts';
+import type { Root } from '../publish/root.ts';
 import { ANY, CLASS_MIN_MM } from './hail-counts.ts';
 import { CELL_COL_SQL, CENTRE_LON_SQL, cellReaches } from './risk-grid.ts';
 import { YEAR_DAYS } from './smoothing.ts';
@@ -20,7 +21,7 @@ export interface HailDates {
   readonly provenance: Provenance;
   readonly first_date: string;
   readonly last_date: string;
-  readonly heads: readonly DateHead[];
+  readonly heads: readonly Head[];
 }
 
 /** The closed observed dates if any, else the closed simulated ones; null when no date is closed. */
@@ -29,7 +30,7 @@ export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
     .filter(({ closed }) => closed)
     .sort((a, b) => (a.partition < b.partition ? -1 : 1));
   for (const provenance of ['observed', 'simulated'] as const) {
-    const heads = published.filter((head) => head.provenance === provenance);
+    const heads = published.filter((head) => head.source === provenance);
     const [first, last] = [heads[0], heads.at(-1)];
     if (first && last) return { provenance, first_date: first.partition, last_date: last.partition, heads };
   }
@@ -37,12 +38,12 @@ export function datesToCount(root: Pick<Root, 'heads'>): HailDates | null {
 }
 
 /** Share of a date's scans that were published, 0..1. A date without scans holds the maxima of a whole day. */
-export function observedShare({ scan_count }: Pick<DateHead, 'scan_count'>): number {
-  return scan_count === 0 ? 1 : Math.min(1, scan_count / SCANS_A_DAY);
+export function observedShare({ scans: { count } }: Pick<Head, 'scans'>): number {
+  return count === 0 ? 1 : Math.min(1, count / SCANS_A_DAY);
 }
 
 /** Years of 365 days, counted back from the last date, of which at least 90 % of the scans were published. */
-export function yearsOfData(heads: readonly DateHead[]): number {
+export function yearsOfData(heads: readonly Head[]): number {
   const last = heads.at(-1);
   if (last === undefined) return 0;
   const shares = new Map<number, number>();
@@ -66,7 +67,7 @@ interface CellMaximum {
  * Maxima of dates from their published tables, a month at a time so that memory does not grow with the years, with the commit time
  * of the newest manifest of the month.
  */
-export async function* readHail(root: Pick<Root, 'engine' | 'path'>, heads: readonly DateHead[]) {
+export async function* readHail(root: Pick<Root, 'engine' | 'path'>, heads: readonly Head[]) {
   const reaches = cellReaches().map(({ row, cell_row, reach_deg }) => `(${row}, ${cell_row}, ${reach_deg})`);
   await root.engine.connection.run(
     `CREATE OR REPLACE TEMP TABLE ${REACHES} AS SELECT * FROM (VALUES ${reaches.join(', ')}) AS reach(pixel_row, cell_row, reach_deg)`,
@@ -74,9 +75,7 @@ export async function* readHail(root: Pick<Root, 'engine' | 'path'>, heads: read
   for (const month of Map.groupBy(heads, ({ partition }) => monthOf(partition)).values()) {
     const paths: string[] = [];
     let committed_ms = 0;
-    for (const { partition } of month) {
-      const head = await readHead(root.path, partition);
-      if (head === null) continue;
+    for (const head of month) {
       paths.push(...tablePaths(root.path, head, dayMax.name));
       committed_ms = Math.max(committed_ms, Date.parse(head.committed_at));
     }

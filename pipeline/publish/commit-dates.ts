@@ -97,8 +97,8 @@ export async function clearDate(root: Root, storm_date: string, now_ms: number):
  */
 export async function clearOldSimulated(root: Root, keep_dates: number, now_ms: number): Promise<void> {
   const first = addDays(utcDate(newestData(root, now_ms)), -keep_dates);
-  for (const { partition, provenance, scan_count } of [...root.heads.values()])
-    if (partition < first && provenance === 'simulated' && scan_count > 0) await clearDate(root, partition, now_ms);
+  for (const { partition, source, scans } of [...root.heads.values()])
+    if (partition < first && source === 'simulated' && scans.count > 0) await clearDate(root, partition, now_ms);
 }
 
 /**
@@ -109,7 +109,7 @@ export async function expireReflectivity(root: Root, keep_hours: number, now_ms:
   const from_ms = keep_hours === 0 ? now_ms : newestData(root, now_ms);
   const edits: Edit[] = [];
   let count = 0;
-  for (const { partition, reflectivity_archives } of root.heads.values()) {
+  for (const { partition, reflectivity_archives = 0 } of root.heads.values()) {
     if (reflectivity_archives === 0) continue;
     const manifest = await publishedManifest(root, partition);
     const drop_segments = expiredReflectivity(manifest, from_ms - keep_hours * MS_PER_HOUR);

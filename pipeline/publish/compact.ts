@@ -5,14 +5,13 @@ import { ingestedAt, type Manifest } from '../../schemas/manifest.ts';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { SCAN_TABLES } from '../../schemas/tables/index.ts';
 import { dayMax, detections, frames, uncovered } from '../../schemas/tables/radar.ts';
-import { PipelineError } from '../error.ts';
 import { commit } from './commit.ts';
 import { changedDayTables } from './commit-dates.ts';
 import { DERIVED_SEGMENT, deriveDay } from './day-products.ts';
 import { type Edit, type StagedFile, samePartition } from './edit.ts';
-import { readHead, tablePaths } from './manifests.ts';
+import { tablePaths } from './manifests.ts';
 import { allRows, mergedDayMaxSql, mergedUncoveredSql } from './merge.ts';
-import { type DateHead, publishedManifest, type Root } from './root.ts';
+import { publishedManifest, type Root } from './root.ts';
 import { segmentName } from './segment.ts';
 import { stageTable } from './stage.ts';
 
@@ -107,18 +106,11 @@ const MONTH = { segment: 'month', first_scan: null, last_scan: null };
 export async function compactMonth(root: Root, month: string, now_ms: number, least = 1): Promise<boolean> {
   const { engine, path, staging, storm_day_start_hour } = root;
   const partition = layout.monthPartition(month);
-  const closed = [...root.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
+  const days = [...root.heads.values()].filter((day) => day.closed && day.partition.startsWith(month));
   const joined = (await root.manifest(partition))?.dates;
-  const isJoined = ({ partition: date, table_commits }: DateHead) =>
+  const isJoined = ({ partition: date, table_commits }: Head) =>
     joined?.[date] !== undefined && (table_commits[dayMax.name] ?? 0) <= joined[date];
-  if (closed.filter((day) => !isJoined(day)).length < least) return false;
-  const days: Head[] = [];
-  for (const { partition: date } of closed) {
-    const head = await readHead(path, date);
-    if (head === null)
-      throw new PipelineError('publish', layout.head(date), 'is missing, expected the head of a published date');
-    days.push(head);
-  }
+  if (days.filter((day) => !isJoined(day)).length < least) return false;
   const paths = days.flatMap((day) => tablePaths(path, day, dayMax.name));
   const provenance = combineProvenances(days.map((day) => day.source)) ?? 'observed';
   const add_files: StagedFile[] = [];

@@ -16,7 +16,7 @@ import type { StagedFile } from './edit.ts';
 import { tablePaths } from './manifests.ts';
 import { mergedDayMaxSql } from './merge.ts';
 import type { Root } from './root.ts';
-import { type SegmentSpan, stageTable, stageTiles } from './stage.ts';
+import { type SegmentSpan, stageBytes, stageTable } from './stage.ts';
 import { readRows } from './tables.ts';
 
 /** Segment of the files that are drawn from a whole date: tiers, the event day, the daily archive. */
@@ -40,7 +40,7 @@ export async function deriveDay(root: Root, manifest: Manifest): Promise<StagedF
     bounds: await gridBounds(engine, tablePaths(path, manifest, frames.name)),
   });
   const destination = { folder: layout.dailyTiles(storm_date), stem: 'day' };
-  return [...files, await stageTiles(staging, 'daily-tiles', archive, destination, covers, null)];
+  return [...files, await stageBytes(staging, 'daily-tiles', archive, destination, covers, null)];
 }
 
 /** The tables among these products, staged, and the rows of the tiers. */
@@ -105,8 +105,8 @@ async function readEventDay(engine: Engine, paths: readonly string[], storm_date
   const pixels = await engine.rows<{ row: number; col: number }>(
     `SELECT "row", col ${severe} GROUP BY "row", col ORDER BY "row", col`,
   );
-  const [rows, cols] = [pixels.map(({ row }) => row), pixels.map(({ col }) => col)];
-  return eventDay({ rows, cols }, { storm_date, ...facts });
+  const set = { rows: pixels.map(({ row }) => row), cols: pixels.map(({ col }) => col) };
+  return eventDay(set, { storm_date, ...facts });
 }
 
 /** Bounds of the grids of a date; those of the whole lattice without frames. */
@@ -128,10 +128,8 @@ type EventFacts = Pick<
 /**
  * The event day of a storm date from its detections >= 19 mm: their pixels, each at least once and in any order, and their
  * aggregates. `affected_area_km2` is the geodesic area of the hull of the pixels' corners; two distant storms make it huge.
- * Throws RangeError without any pixel.
  */
 export function eventDay(pixels: PixelSet, facts: EventFacts): EventDay {
-  if (pixels.rows.length === 0) throw new RangeError('no pixels were given, expected at least one');
   const hull = pixelHull(pixels);
   const centroid = ringCentroid(hull);
   return {

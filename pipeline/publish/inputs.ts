@@ -6,33 +6,24 @@ import { spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { readHead } from './manifests.ts';
 
-/** A published table and the partition whose manifest lists its files. */
-interface Place {
-  readonly partition: string;
-  readonly table: Table;
-}
+/** Published tables that tables are made from. The climatology is made again after a week of closed storm dates, which are no input here. */
+const INPUTS = { climatology: [blockage], outlook: [spcOutlooks, forecast, climatology] } as const;
+type MadeTable = keyof typeof INPUTS;
 
-const BLOCKAGE: Place = { partition: layout.staticPartition, table: blockage };
-const CLIMATOLOGY: Place = { partition: layout.staticPartition, table: climatology };
-const SPC_OUTLOOKS: Place = { partition: layout.collectionPartition('outlooks'), table: spcOutlooks };
-const FORECAST: Place = { partition: layout.collectionPartition('forecast'), table: forecast };
-const OUTLOOK: Place = { partition: layout.collectionPartition('outlook'), table: outlook };
-
-/**
- * Tables that are made from other published tables. `first_of`: inputs of which one is enough for a first version. The
- * climatology is made again after a week of closed storm dates, which are no input here.
- */
-const MADE = {
-  climatology: { place: CLIMATOLOGY, inputs: [BLOCKAGE], first_of: [] },
-  outlook: { place: OUTLOOK, inputs: [SPC_OUTLOOKS, FORECAST, CLIMATOLOGY], first_of: [SPC_OUTLOOKS, FORECAST] },
-} as const;
-type MadeTable = keyof typeof MADE;
+/** Partitions whose manifests list the files of these tables. */
+const PARTITIONS: ReadonlyMap<string, string> = new Map([
+  [blockage.name, layout.staticPartition],
+  [climatology.name, layout.staticPartition],
+  [spcOutlooks.name, layout.collectionPartition('outlooks')],
+  [forecast.name, layout.collectionPartition('forecast')],
+  [outlook.name, layout.collectionPartition('outlook')],
+]);
 
 type HeadOf = (partition: string) => Pick<Manifest, 'table_commits' | 'made_from'> | null;
 
 /** Commits that last changed the inputs of a table; 0 for an input that is not published. */
 export async function readInputVersions(dataRoot: string, name: MadeTable): Promise<InputVersions> {
-  return versionsIn(await readHeads(dataRoot), MADE[name].inputs);
+  return versionsIn(await readHeads(dataRoot), INPUTS[name]);
 }
 
 /** `outdatedTables` of a data root. */
@@ -42,20 +33,21 @@ export async function readOutdated(dataRoot: string) {
 
 /** Tables of which an input changed since they were made, with the path of their manifest and the reason. */
 export function outdatedTables(headOf: HeadOf): { table: MadeTable; path: string; reason: string }[] {
-  return (Object.keys(MADE) as MadeTable[]).flatMap((table) => {
-    const reason = whyOutdated(headOf, table);
-    return reason === null ? [] : [{ table, path: layout.head(MADE[table].place.partition), reason }];
+  return (Object.keys(INPUTS) as MadeTable[]).flatMap((table) => {
+    const partition = PARTITIONS.get(table) as string;
+    const reason = whyOutdated(headOf, table, headOf(partition));
+    return reason === null ? [] : [{ table, path: layout.head(partition), reason }];
   });
 }
 
-function whyOutdated(headOf: HeadOf, name: MadeTable): string | null {
-  const { place, inputs, first_of } = MADE[name];
-  if (versionOf(headOf, place) === 0) {
-    const first = first_of.find((input) => versionOf(headOf, input) > 0);
-    return first === undefined ? null : `has no table ${name}, expected it made from ${first.table.name}`;
+function whyOutdated(headOf: HeadOf, name: MadeTable, head: ReturnType<HeadOf>): string | null {
+  const versions = versionsIn(headOf, INPUTS[name]);
+  if ((head?.table_commits[name] ?? 0) === 0) {
+    // Outlooks of the Storm Prediction Center or model hours are enough for a first outlook.
+    const first = [spcOutlooks.name, forecast.name].find((input) => (versions[input] ?? 0) > 0);
+    return first === undefined ? null : `has no table ${name}, expected it made from ${first}`;
   }
-  const made_from = headOf(place.partition)?.made_from?.[name];
-  const versions = versionsIn(headOf, inputs);
+  const made_from = head?.made_from?.[name];
   const changed = Object.keys(versions).find(
     (input) => made_from !== undefined && made_from[input] !== versions[input],
   );
@@ -64,18 +56,14 @@ function whyOutdated(headOf: HeadOf, name: MadeTable): string | null {
     : `table ${name} was made from commit ${made_from?.[changed] ?? 0} of ${changed}, expected ${versions[changed]}`;
 }
 
-function versionsIn(headOf: HeadOf, inputs: readonly Place[]): InputVersions {
-  return Object.fromEntries(inputs.map((input) => [input.table.name, versionOf(headOf, input)]));
-}
-
-function versionOf(headOf: HeadOf, { partition, table }: Place): number {
-  return headOf(partition)?.table_commits[table.name] ?? 0;
+function versionsIn(headOf: HeadOf, inputs: readonly Table[]): InputVersions {
+  return Object.fromEntries(
+    inputs.map(({ name }) => [name, headOf(PARTITIONS.get(name) as string)?.table_commits[name] ?? 0]),
+  );
 }
 
 async function readHeads(dataRoot: string): Promise<HeadOf> {
-  const partitions = [CLIMATOLOGY, SPC_OUTLOOKS, FORECAST, OUTLOOK].map(({ partition }) => partition);
-  const heads = new Map(
-    await Promise.all(partitions.map(async (one) => [one, await readHead(dataRoot, one)] as const)),
-  );
-  return (partition) => heads.get(partition) ?? null;
+  const partitions = [...new Set(PARTITIONS.values())];
+  const heads = await Promise.all(partitions.map((partition) => readHead(dataRoot, partition)));
+  return (partition) => heads[partitions.indexOf(partition)] ?? null;
 }

@@ -39,8 +39,8 @@ export async function stageLive(
   if (newest_ms === null) return null;
   const oldest = scanId(newest_ms - LIVE_WINDOW_MIN * 60_000);
   const holders: Manifest[] = [];
-  for (const { partition, last_scan } of root.heads.values())
-    if (last_scan !== null && last_scan >= oldest) holders.push(await publishedManifest(root, partition));
+  for (const { partition, scans } of root.heads.values())
+    if ((scans.last ?? '') >= oldest) holders.push(await publishedManifest(root, partition));
   const wanted = holders.flatMap(({ scans }) => scans.map((scan) => scan.scan_id).filter((id) => id >= oldest)).sort();
   const known = new Map(reload ? [] : root.live.scans.map((scan) => [scanId(scan.scan_time), scan]));
   for (const scan of fresh) {

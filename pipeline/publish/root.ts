@@ -1,7 +1,6 @@
 import type { RecordBatch } from 'apache-arrow';
 import { type Head, headOf } from '../../schemas/head.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
-import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { isCalendarDate, scanTime } from '../../schemas/time.ts';
 import type { Engine } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
@@ -51,21 +50,9 @@ interface Sweeps {
   last_ms: number;
 }
 
-/** The part of a published storm date that is held in memory; its size does not grow with the scans. */
-export interface DateHead extends Readonly<Pick<Head, 'partition' | 'commit' | 'closed' | 'table_commits'>> {
-  readonly provenance: MixedProvenance;
-  readonly scan_count: number;
-  /** Newest scan of the date; null without scans. */
-  readonly last_scan: string | null;
-  /** Files of tables. */
-  readonly table_files: number;
-  /** Archives of reflectivity. */
-  readonly reflectivity_archives: number;
-}
-
 /** What a root has published: the heads of its storm dates in memory, manifests on the disk. */
 export interface Published {
-  readonly heads: ReadonlyMap<string, DateHead>;
+  readonly heads: ReadonlyMap<string, Head>;
   /** The newest manifest of a partition; null when nothing was published for it. */
   readonly manifest: (partition: string) => Promise<Manifest | null>;
   /** Replaces the head of a date by that of a manifest that was just published. */
@@ -77,7 +64,7 @@ const CACHED_MANIFESTS = 3;
 
 /** Reads the heads of all storm dates. Throws when one was published with another start of the storm day. */
 export async function openPublished(dataRoot: string, storm_day_start_hour: number): Promise<Published> {
-  const heads = new Map<string, DateHead>();
+  const heads = new Map<string, Head>();
   for (const date of (await listPartitions(dataRoot)).dates) {
     const head = await readHead(dataRoot, date);
     if (head === null) continue; // its first commit was killed before the head was moved
@@ -88,7 +75,7 @@ export async function openPublished(dataRoot: string, storm_day_start_hour: numb
         date,
         `${found}, expected ${storm_day_start_hour} (HAIL_STORM_DAY_START_HOUR)`,
       );
-    heads.set(date, dateHead(head));
+    heads.set(date, head);
   }
   const cache = new Map<string, Manifest>();
   const memoize = (manifest: Manifest) => {
@@ -106,24 +93,19 @@ export async function openPublished(dataRoot: string, storm_day_start_hour: numb
     },
     update: (manifest) => {
       if (!isCalendarDate(manifest.partition)) return;
-      heads.set(manifest.partition, dateHead(headOf(manifest)));
+      heads.set(manifest.partition, headOf(manifest));
       memoize(manifest);
     },
   };
 }
 
-function dateHead({ partition, commit, source, closed, table_commits, scans, files, ...head }: Head): DateHead {
-  const of_scans = { scan_count: scans.count, last_scan: scans.last };
-  const of_files = { table_files: files.length, reflectivity_archives: head.reflectivity_archives ?? 0 };
-  return { partition, commit, provenance: source, closed, table_commits, ...of_scans, ...of_files };
-}
-
 /** Observation time of the newest scan of some dates, epoch milliseconds; null when they hold none. */
-export function newestScan(heads: Iterable<Pick<DateHead, 'last_scan'>>): number | null {
-  let newest: string | null = null;
-  for (const { last_scan } of heads)
-    if (last_scan !== null && (newest === null || last_scan > newest)) newest = last_scan;
-  return newest === null ? null : scanTime(newest);
+export function newestScan(heads: Iterable<Head>): number | null {
+  const newest = [...heads]
+    .flatMap(({ scans }) => scans.last ?? [])
+    .sort()
+    .at(-1);
+  return newest === undefined ? null : scanTime(newest);
 }
 
 /** The newest manifest of a storm date; throws when nothing is published for it. */

@@ -14,7 +14,7 @@ import type {
 import { scanId, scanTime } from '../../schemas/time.ts';
 import type { StagedFile } from './edit.ts';
 import type { Root } from './root.ts';
-import { stageState, stageTable, stageTiles } from './stage.ts';
+import { stageBytes, stageTable } from './stage.ts';
 
 /** Row of the frames table, without the path and size of the scan tiles. */
 export type FrameShape = Omit<Frame, 'tile_path' | 'tile_bytes'>;
@@ -93,7 +93,7 @@ export async function stageSegment(
     const scan_id = scanId(scan_time);
     const scan = { segment: name, first_scan: scan_id, last_scan: scan_id };
     const place = { folder: layout.scanTiles(date), stem: scan_id };
-    const tiles = await stageTiles(staging, 'scan-tiles', archive, place, scan, frame.max_size_mm);
+    const tiles = await stageBytes(staging, 'scan-tiles', archive, place, scan, frame.max_size_mm);
     files.push(tiles);
     frames.push({ ...frame, tile_path: tiles.entry.path, tile_bytes: tiles.entry.bytes });
     scans.push({ scan_id, segment: name, inputs, ...(reflectivity ? { reflectivity: reflectivity.inputs } : {}) });
@@ -101,10 +101,11 @@ export async function stageSegment(
     if (painted === null) continue;
     const own = { ...scan, segment: reflectivitySegment(scan_id) };
     const folder = layout.reflectivityTiles(date);
-    archives.push(await stageTiles(staging, 'reflectivity-tiles', painted, { ...place, folder }, own, null));
+    archives.push(await stageBytes(staging, 'reflectivity-tiles', painted, { ...place, folder }, own, null));
   }
   files.push(...archives);
-  files.push(await stageState(staging, state, { folder: layout.stateDate(date), stem: lastScan }, covers));
+  const checkpoint = { folder: layout.stateDate(date), stem: lastScan };
+  files.push(await stageBytes(staging, 'state', state, checkpoint, covers, null));
 
   const rows: Readonly<Record<(typeof SCAN_TABLES)[number]['name'], readonly Record<string, unknown>[]>> = {
     detections: products.flatMap((scan) => scan.detections),

@@ -42,38 +42,17 @@ export async function stageTable(
   return { staged, entry: { path, kind: 'table', table: table.name, ...covers, ...facts } };
 }
 
-/** Writes an archive of tiles into the staging folder; `max_size_mm` is the largest size that it shows. */
-export async function stageTiles(
+/** Writes an archive of tiles, or a checkpoint of the tracker, into the staging folder; `max_size_mm`: the largest size that it shows. */
+export async function stageBytes(
   staging: string,
-  kind: 'scan-tiles' | 'reflectivity-tiles' | 'daily-tiles',
-  archive: Uint8Array,
-  destination: Destination,
+  kind: Exclude<PublishedFile['kind'], 'table'>,
+  content: Uint8Array,
+  { folder, stem }: Destination,
   covers: SegmentSpan,
   max_size_mm: number | null,
 ): Promise<StagedFile> {
-  const facts = { kind, rows: addressedTiles(archive), schema_version: 3, max_size_mm };
-  return stageBytes(staging, archive, destination, 'pmtiles', covers, facts);
-}
-
-/** Writes a checkpoint of the tracker into the staging folder. */
-export function stageState(
-  staging: string,
-  state: Uint8Array,
-  destination: Destination,
-  covers: SegmentSpan,
-): Promise<StagedFile> {
-  const facts = { kind: 'state', rows: 1, schema_version: 1, max_size_mm: null } as const;
-  return stageBytes(staging, state, destination, 'json.gz', covers, facts);
-}
-
-async function stageBytes(
-  staging: string,
-  content: Uint8Array,
-  { folder, stem }: Destination,
-  extension: string,
-  covers: SegmentSpan,
-  { kind, rows, schema_version, max_size_mm }: Pick<PublishedFile, 'kind' | 'rows' | 'schema_version' | 'max_size_mm'>,
-): Promise<StagedFile> {
+  const [extension, rows, schema_version] =
+    kind === 'state' ? (['json.gz', 1, 1] as const) : (['pmtiles', addressedTiles(content), 3] as const);
   const hash = sha256(content);
   const staged = join(staging, `${kind}-${covers.segment}-${stem}.${extension}`);
   await fs.writeFile(staged, content);

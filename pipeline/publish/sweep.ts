@@ -39,7 +39,7 @@ export async function sweepRoot(root: Root, now_ms: number, raw_keep_days: numbe
     wall_ms: now_ms,
     run_ms: monotonic_ms - sweeps.last_ms,
     newest_own_ms: sweeps.last_commit_ms,
-    newest_scan_ms: newestScan([...heads.values()].filter(({ provenance }) => provenance === 'observed')),
+    newest_scan_ms: newestScan([...heads.values()].filter(({ source }) => source === 'observed')),
   });
   sweeps.last_ms = monotonic_ms;
   const swept = await sweep(path, vouchedTime(clock));
@@ -228,6 +228,6 @@ function reaches(name: string, from_ms: number): boolean {
 function isOpenAround(heads: Root['heads'], date: string): boolean {
   return [addDays(date, -1), date, addDays(date, 1)].some((storm_date) => {
     const head = heads.get(storm_date);
-    return head !== undefined && head.scan_count > 0 && !head.closed;
+    return head !== undefined && head.scans.count > 0 && !head.closed;
   });
 }

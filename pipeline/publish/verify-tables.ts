@@ -1,7 +1,9 @@
 import type { Table } from '../../schemas/columns.ts';
+import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { blockage, swaths } from '../../schemas/tables/derived.ts';
+import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { COVERAGE_BLOCK_PX, cells, dayMax, detections, frames, uncovered } from '../../schemas/tables/radar.ts';
 import type { Engine } from '../duckdb.ts';
 import { tablePaths } from './manifests.ts';
@@ -97,4 +99,37 @@ export async function verifyTables(engine: Engine, dataRoot: string, manifest: M
     reasons.push(`its tables cannot be compared: ${(error as Error).message}`);
   }
   return reasons;
+}
+
+/**
+ * The fault of hours and days of the forecast that contradict each other: no hour is likelier than its day, and a day whose 24
+ * hours are known is no likelier than all of them if they were independent.
+ */
+export async function verifyHours(
+  engine: Engine,
+  dataRoot: string,
+  manifests: readonly Manifest[],
+): Promise<{ readonly path: string; readonly reason: string }[]> {
+  const pathsOf = ({ name }: Table, partition: string) =>
+    manifests.filter((one) => one.partition === partition).flatMap((one) => tablePaths(dataRoot, one, name));
+  const partition = layout.collectionPartition('forecast');
+  const hours = pathsOf(forecast, partition);
+  const days = pathsOf(outlook, layout.collectionPartition('outlook'));
+  if (hours.length === 0 || days.length === 0) return [];
+  const path = layout.head(partition);
+  try {
+    // The hour that ends at 13 UTC is the first of its day.
+    const [{ wrong, first }] = await engine.rows<{ wrong: number; first: string | null }>(
+      `SELECT count(*) AS wrong, min(geohash4 || ' on ' || forecast_date) AS first FROM (
+         SELECT geohash4, forecast_date FROM (SELECT *, hail_probability_pct / 100 AS day_p FROM (${allRows(days)}))
+         JOIN (SELECT geohash4, (valid_time - INTERVAL 13 HOUR)::DATE AS forecast_date, hail_probability AS p
+           FROM (${allRows(hours)}) WHERE hail_probability IS NOT NULL) USING (geohash4, forecast_date)
+         GROUP BY geohash4, forecast_date, day_p
+         HAVING max(p) > day_p + 1e-9 OR (count(*) = 24 AND day_p > 1 - product(1 - p) + 1e-9))`,
+    );
+    const reason = `${wrong} days of cells are less likely than one of their hours, or likelier than all (${first} first)`;
+    return wrong === 0 ? [] : [{ path, reason }];
+  } catch (error) {
+    return [{ path, reason: `its hours cannot be compared with their days: ${(error as Error).message}` }];
+  }
 }

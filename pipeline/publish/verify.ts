@@ -16,8 +16,7 @@ import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
 import { outdatedTables } from './inputs.ts';
 import { listPartitions, OtherFormat, readCurrent, readHead, readManifest, readRootName } from './manifests.ts';
 import { readBack, readNotes } from './tables.ts';
-import { verifyHours } from './verify-hours.ts';
-import { verifyTables } from './verify-tables.ts';
+import { verifyHours, verifyTables } from './verify-tables.ts';
 
 /** One difference between a manifest and the files that it names. */
 export interface Fault {

@@ -423,7 +423,7 @@ async function publish(run: Run, made: readonly MadeHour[], replaced: readonly C
   const dates = [...new Set([...madeOn.keys(), ...replacedOn.keys()])].sort();
   const commits = dates.map((storm_date): DateCommit => {
     const own = madeOn.get(storm_date) ?? [];
-    const simulated = own[0]?.simulated ?? root.heads.get(storm_date)?.provenance === 'simulated';
+    const simulated = own[0]?.simulated ?? root.heads.get(storm_date)?.source === 'simulated';
     return {
       storm_date,
       provenance: simulated ? 'simulated' : 'observed',
@@ -482,8 +482,8 @@ async function paintsReflectivity(context: Context, plan: ScanPlan): Promise<boo
 async function committedSince({ root }: PlanContext, time_ms: number): Promise<CommittedScan[]> {
   const since = scanId(Math.max(0, time_ms - MS_PER_DAY));
   const scans: CommittedScan[] = [];
-  for (const { partition, last_scan } of root.heads.values()) {
-    const manifest = last_scan !== null && last_scan >= since ? await root.manifest(partition) : null;
+  for (const { partition, scans: held } of root.heads.values()) {
+    const manifest = (held.last ?? '') >= since ? await root.manifest(partition) : null;
     for (const scan of manifest?.scans ?? []) if (scan.scan_id >= since) scans.push(scan);
   }
   return scans.sort((a, b) => (a.scan_id < b.scan_id ? -1 : 1));

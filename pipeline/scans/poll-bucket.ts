@@ -62,7 +62,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
         await archivedSince(root, from_ms),
         (await readRejections(root.path, 'observed', listing.files)).filter(
           ({ other_kind }) =>
-            other_kind === undefined || root.heads.get(other_kind.storm_date)?.provenance === other_kind.source,
+            other_kind === undefined || root.heads.get(other_kind.storm_date)?.source === other_kind.source,
         ),
       );
       root.check();
@@ -83,7 +83,7 @@ export async function* pollBucket(config: Config, poll: BucketPoll): AsyncGenera
 
 /** Observation time from which the bucket is listed. */
 function listedFrom(now_ms: number, root: Root): number {
-  const observed = [...root.heads.values()].filter((head) => head.provenance === 'observed');
+  const observed = [...root.heads.values()].filter((head) => head.source === 'observed');
   const newest_ms = newestScan(observed);
   if (newest_ms === null) return now_ms - FIRST_SPAN_MS;
   return Math.max(now_ms - LONGEST_SPAN_MS, Math.min(newest_ms, now_ms) - LATE_FILES_MS);
@@ -97,9 +97,8 @@ async function hourFrom(time_ms: number, root: Root): Promise<number> {
   const hour = scanId(Math.floor(time_ms / MS_PER_HOUR) * MS_PER_HOUR);
   const last = scanId(time_ms);
   let first = last;
-  for (const { partition, last_scan, provenance } of root.heads.values()) {
-    const manifest =
-      provenance === 'observed' && last_scan !== null && last_scan >= hour ? await root.manifest(partition) : null;
+  for (const { partition, scans, source } of root.heads.values()) {
+    const manifest = source === 'observed' && (scans.last ?? '') >= hour ? await root.manifest(partition) : null;
     const scan = manifest?.scans.find(({ scan_id }) => scan_id >= hour);
     if (scan !== undefined && scan.scan_id < first) first = scan.scan_id;
   }

@@ -349,7 +349,7 @@ export async function learnProvenances(context: RawArchive, files: readonly Sour
 /** Provenance of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
 function provenanceOn({ root, provenances }: PlanContext, date: string): Provenance | undefined {
   const head = root.heads.get(date);
-  return head !== undefined && head.scan_count > 0 ? provenanceOfDate(date, head.provenance) : provenances.get(date);
+  return head !== undefined && head.scans.count > 0 ? provenanceOfDate(date, head.source) : provenances.get(date);
 }
 
 export function dateOf({ settings }: PlanContext, scan_id: string): string {

@@ -69,7 +69,7 @@ async function replaceOtherProvenance(context: Context, files: readonly SourceFi
   for (const [date, scans] of scansByDate(context, files)) {
     const provenance = await provenanceOfScans(context.readPool, scans);
     const head = root.heads.get(date);
-    if (provenance === null || head === undefined || head.scan_count === 0 || head.provenance === provenance) continue;
+    if (provenance === null || head === undefined || head.scans.count === 0 || head.source === provenance) continue;
     await clearDate(root, date, settings.now());
     context.provenances.set(date, provenance);
     cleared.push(date);

@@ -61,7 +61,7 @@ export async function* publishClimate(root: Root, climate: Climate, now_ms: numb
   const all = Array.from({ length: dates }, (_, index) => addDays(first_date, index));
   const scenarios = scenariosOf(climate);
   for (const [index, storm_date] of all.entries()) {
-    if ((root.heads.get(storm_date)?.table_files ?? 0) > 0) continue;
+    if (root.heads.has(storm_date)) continue;
     const from_ms = stormDateStart(storm_date, climate.storm_day_start_hour);
     const rows = await publishDate(root, scenarios, storm_date, from_ms, now_ms);
     yield { storm_date, number: index + 1, of: dates, detections: rows };

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
+import { contradiction } from '../../pipeline/forecast/coherence.ts';
 import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
 import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../pipeline/log.ts';
-import { contradiction } from '../../pipeline/publish/verify-hours.ts';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import { HailForecast } from '../../schemas/resources/forecast.ts';
 import { HailOutlook, type OutlookDay } from '../../schemas/resources/outlook.ts';

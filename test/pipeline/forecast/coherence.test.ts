@@ -1,8 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { coherentHours } from '../../../pipeline/forecast/coherence.ts';
+import { coherentHours, contradiction, type DayHours } from '../../../pipeline/forecast/coherence.ts';
 import { hourlyDisaggregation } from '../../../pipeline/forecast/diurnal-climatology.ts';
-import { contradiction, type DayHours } from '../../../pipeline/publish/verify-hours.ts';
 
 const DAY = 24;
 const HOUR = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 0.02, noNaN: true }));

@@ -76,12 +76,12 @@ test('observed dates, and dates that only a wrong clock calls old, stay', async 
   await onRoot(root, {}, async ({ root: open, session }) => {
     await session.ingest(scans.flatMap(({ files }) => files));
     await clearOldSimulated(open, KEEP_DATES, years_ahead_ms);
-    t.true([...open.heads.values()].every(({ scan_count }) => scan_count > 0));
+    t.true([...open.heads.values()].every(({ scans }) => scans.count > 0));
   });
   const observed = await scratch(t, 'observed');
   await onRoot(observed, {}, async ({ root: open, session }) => {
     await session.ingest((await asObserved(t, scans)).flatMap(({ files }) => files));
     await clearOldSimulated(open, -1, years_ahead_ms);
-    t.true([...open.heads.values()].every(({ scan_count }) => scan_count > 0));
+    t.true([...open.heads.values()].every(({ scans }) => scans.count > 0));
   });
 });

@@ -6,12 +6,11 @@ import fc from 'fast-check';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { openEngine, sqlList } from '../../../pipeline/duckdb.ts';
-import { PipelineError } from '../../../pipeline/error.ts';
 import type { CompanionValues } from '../../../pipeline/grid.ts';
 import { deriveDate, expireReflectivity } from '../../../pipeline/publish/commit-dates.ts';
 import { compactDay, compactMonth } from '../../../pipeline/publish/compact.ts';
 import { type Edit, nextManifest } from '../../../pipeline/publish/edit.ts';
-import { listPartitions, readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
+import { readCurrent, readNewest } from '../../../pipeline/publish/manifests.ts';
 import { mergedDayMaxSql, mergedUncoveredSql } from '../../../pipeline/publish/merge.ts';
 import { type UncoveredPatch, uncoveredRows } from '../../../pipeline/publish/segment.ts';
 import { ROW_GROUP_ROWS, readNotes, readRows, stageQuery, stageRows } from '../../../pipeline/publish/tables.ts';
@@ -27,7 +26,7 @@ import { openArchive } from '../../support/data/archive.ts';
 import { drawTenths } from '../../support/data/draw.ts';
 import { frameRow } from '../../support/data/frame-row.ts';
 import { DAY, DAY_MS, dayMaxRow } from '../../support/data/rows.ts';
-import { midnight, scansBetween } from '../../support/data/small-world.ts';
+import { midnight } from '../../support/data/small-world.ts';
 import {
   asObserved,
   filesOf,
@@ -297,21 +296,6 @@ test('data of the other provenance begin with feeds of their own', (t) => {
 });
 
 const HEADS_DATE = '2026-05-02';
-const MONTH = '2026-05';
-
-test('a month whose date lost its head under the pipeline is not joined, and the error names the head', async (t) => {
-  const path = await scratch(t);
-  const [scan] = await scansBetween('00:00', '00:04');
-  const error = await onRoot(path, { now_ms: MONTH_LATER_MS }, async ({ root, session }) => {
-    await session.ingest(scan?.files ?? []);
-    await compactDay(root, HEADS_DATE, MONTH_LATER_MS);
-    await fs.rm(join(path, layout.head(HEADS_DATE)));
-    return await t.throwsAsync(compactMonth(root, MONTH, MONTH_LATER_MS), { instanceOf: PipelineError });
-  });
-  t.is(error?.message, `publish ${layout.head(HEADS_DATE)}: is missing, expected the head of a published date`);
-  t.deepEqual((await listPartitions(path)).months, []);
-});
-
 const [FIRST, LAST] = ['2026-05-01', '2026-05-02'] as const;
 const INGESTED = '2026-05-02T00:55:00Z';
 /** A data clock so many days into June. */

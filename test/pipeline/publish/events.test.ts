@@ -44,10 +44,3 @@ test('the order of the pixels changes nothing, nor does one that is named twice'
   t.deepEqual(eventDay(turned, FACTS), day);
   t.deepEqual(eventDay({ rows: [...rows, ...turned.rows], cols: [...cols, ...turned.cols] }, FACTS), day);
 });
-
-test('an event day without a pixel is refused', (t) => {
-  t.throws(() => eventDay({ rows: [], cols: [] }, FACTS), {
-    instanceOf: RangeError,
-    message: /no pixels were given/,
-  });
-});

@@ -10,11 +10,12 @@ import { climatologyFeed } from '../../../pipeline/forecast/refresh.ts';
 import { conusCells } from '../../../pipeline/forecast/risk-grid.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
-import type { DateHead, Root } from '../../../pipeline/publish/root.ts';
+import type { Root } from '../../../pipeline/publish/root.ts';
 import { readNotes, readRows } from '../../../pipeline/publish/tables.ts';
 import { verifyRoot } from '../../../pipeline/publish/verify.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
+import type { Head } from '../../../schemas/head.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { type ClimatologyCell, climatology } from '../../../schemas/tables/derived.ts';
 import { type DayMax, dayMax } from '../../../schemas/tables/radar.ts';
@@ -197,16 +198,19 @@ test('the list of static tables says that it holds both kinds, where a terrain m
   t.is(await refresh(path), null);
 });
 
-const head = (partition: string, scan_count: number, closed = true): DateHead => ({
+const head = (partition: string, count: number, closed = true): Head => ({
+  manifest_version: 1,
   partition,
   commit: 1,
-  provenance: 'observed',
+  source: 'observed',
+  storm_day_start_hour: 0,
+  committed_at: '2026-05-02T00:00:00Z',
   closed,
   table_commits: {},
-  scan_count,
-  last_scan: null,
-  table_files: 1,
-  reflectivity_archives: 0,
+  scans: { count, last: null, inputs: '' },
+  feeds: {},
+  files: [],
+  dates: null,
 });
 const dates = (count: number, scans: number, last = '2026-05-01') =>
   Array.from({ length: count }, (_, n) => head(addDays(last, n + 1 - count), scans));
