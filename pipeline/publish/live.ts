@@ -70,22 +70,19 @@ async function readLiveScans(
 ): Promise<LiveScan[]> {
   if (scanIds.length === 0) return [];
   const since = `scan_time >= make_timestamptz(${Math.min(...scanIds.map(scanTime)) * 1000})`;
-  const rowsOf = async <Row extends { readonly scan_time: number }>(table: Table) => {
+  const read = async <Row extends { readonly scan_time: number }>(table: Table) => {
     const paths = holders.flatMap((holder) => tablePaths(path, holder, table.name));
-    const byScan = Map.groupBy(await readRows<Row>(engine, table, paths, since), (row) => row.scan_time);
-    return (scan_time: number) => byScan.get(scan_time) ?? [];
+    return Map.groupBy(await readRows<Row>(engine, table, paths, since), (row) => row.scan_time);
   };
-  const detectionsOf = await rowsOf<Detection>(detections);
-  const cellsOf = await rowsOf<Cell>(cells);
-  const tracksOf = await rowsOf<TrackPoint>(tracks);
-  return scanIds.map(scanTime).map((scan_time) =>
-    liveScan({
-      scan_time,
-      detections: detectionsOf(scan_time),
-      cells: cellsOf(scan_time),
-      tracks: tracksOf(scan_time),
-    }),
-  );
+  const rows = {
+    detections: await read<Detection>(detections),
+    cells: await read<Cell>(cells),
+    tracks: await read<TrackPoint>(tracks),
+  };
+  return scanIds.map(scanTime).map((scan_time) => {
+    const at = <Row>(byScan: ReadonlyMap<number, readonly Row[]>) => byScan.get(scan_time) ?? [];
+    return liveScan({ scan_time, detections: at(rows.detections), cells: at(rows.cells), tracks: at(rows.tracks) });
+  });
 }
 
 /** Writes the snapshot of the live window. `holders`: manifests of the dates of its scans. */

@@ -28,21 +28,8 @@ export interface Lock {
  * Each holder puts a new file with its name beside it: a holder whose lock a file server has given to another one sees that.
  */
 export function takeLock(dataRoot: string, command: string, now_ms: number): Lock {
-  const database = openLock(dataRoot);
-  try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-  } catch (error) {
-    database.close();
-    if ((error as { errcode?: number }).errcode !== BUSY) throw unusable(dataRoot, error);
-    throw new RootHeld('lock', dataRoot, `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`);
-  }
-  const release = () => {
-    try {
-      database.exec('ROLLBACK');
-    } finally {
-      database.close();
-    }
-  };
+  const database = lockDatabase(dataRoot);
+  const release = () => database.close();
   const name = join(dataRoot, layout.lockHolder);
   const holder = { pid: process.pid, host: hostname(), command, since: timestamp(now_ms) };
   try {
@@ -64,29 +51,36 @@ export function takeLock(dataRoot: string, command: string, now_ms: number): Loc
   return { check, release };
 }
 
+/** The lock file, opened and locked. */
+function lockDatabase(dataRoot: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    mkdirSync(dataRoot, { recursive: true });
+    database = new DatabaseSync(join(dataRoot, layout.lock));
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    return database;
+  } catch (cause) {
+    database?.close();
+    const code = (cause as { errcode?: number }).errcode;
+    if (code === BUSY)
+      throw new RootHeld(
+        'lock',
+        dataRoot,
+        `held by ${holderOf(dataRoot)}, expected no other pipeline on this data root`,
+      );
+    if (code === NOT_A_DATABASE) {
+      const reason = 'is not what a pipeline writes, expected its lock; remove the file if nothing else needs it';
+      throw new PipelineError('lock', join(dataRoot, layout.lock), reason, { cause });
+    }
+    const reason = `cannot be used (${systemFault(cause) ?? (cause as Error).message})`;
+    throw new PipelineError('lock', dataRoot, `${reason}, expected a folder that we may write`, { cause });
+  }
+}
+
 /** Device and inode of the file at a path; null when nothing is there. */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;
-}
-
-function openLock(dataRoot: string): DatabaseSync {
-  try {
-    mkdirSync(dataRoot, { recursive: true });
-    return new DatabaseSync(join(dataRoot, layout.lock));
-  } catch (error) {
-    throw unusable(dataRoot, error);
-  }
-}
-
-/** The error for a data root that cannot be locked: a file in its place, no permission, a lock file of other content. */
-function unusable(dataRoot: string, cause: unknown): PipelineError {
-  if ((cause as { errcode?: number }).errcode === NOT_A_DATABASE) {
-    const reason = 'is not what a pipeline writes, expected its lock; remove the file if nothing else needs it';
-    return new PipelineError('lock', join(dataRoot, layout.lock), reason, { cause });
-  }
-  const reason = `cannot be used (${systemFault(cause) ?? (cause as Error).message})`;
-  return new PipelineError('lock', dataRoot, `${reason}, expected a folder that we may write`, { cause });
 }
 
 function holderOf(dataRoot: string): string {

@@ -92,19 +92,15 @@ export async function readRootName(dataRoot: string): Promise<RootName | null> {
   const path = join(dataRoot, layout.root);
   const text = await readIfPresent(path);
   if (text === null) return null;
-  const damaged = (cause: unknown) =>
-    new PipelineError('publish', path, 'is damaged: restore the file from a backup', { cause });
-  let content: unknown;
   try {
-    content = JSON.parse(text);
+    const content = JSON.parse(text);
+    const fault = formatFault(content, 'hail-pipeline');
+    if (fault !== null) throw new OtherFormat('publish', path, fault);
+    return RootName.parse(content);
   } catch (cause) {
-    throw damaged(cause);
+    if (cause instanceof OtherFormat) throw cause;
+    throw new PipelineError('publish', path, 'is damaged: restore the file from a backup', { cause });
   }
-  const fault = formatFault(content, 'hail-pipeline');
-  if (fault !== null) throw new OtherFormat('publish', path, fault);
-  const name = RootName.safeParse(content);
-  if (!name.success) throw damaged(name.error);
-  return name.data;
 }
 
 /**
