@@ -17,7 +17,7 @@ export interface StagedFile {
 /** Newest time of each product, epoch milliseconds. */
 export type ProductTimes = Readonly<Record<string, number>>;
 
-/** Changes of one commit to the manifest of one partition; what is left out does not change. */
+/** Changes of one commit to the manifest of one partition. */
 export interface Edit {
   readonly partition: string;
   readonly provenance: MixedProvenance;

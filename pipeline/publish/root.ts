@@ -50,7 +50,7 @@ interface Sweeps {
   last_ms: number;
 }
 
-/** What a root has published: the heads of its storm dates in memory, manifests on the disk. */
+/** The published storm dates: their heads in memory, their manifests on the disk. */
 export interface Published {
   readonly heads: ReadonlyMap<string, Head>;
   /** The newest manifest of a partition; null when nothing was published for it. */

@@ -31,7 +31,7 @@ export interface UndatedPart {
   readonly brings_data?: boolean;
 }
 
-/** What publishing a part came to: its files, and whether its rows were not published already. */
+/** The files of a published part; `changed` is false when its rows were published already. */
 export interface PublishedPart {
   readonly changed: boolean;
   readonly files: readonly PublishedFile[];
