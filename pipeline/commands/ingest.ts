@@ -6,16 +6,16 @@ import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import { UNKNOWN_KIND } from '../feeds/ingest-files.ts';
-import type { ClimatologyReport } from '../forecast/derive-climatology.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import { openPublished, type Root } from '../publish/root.ts';
-import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket-span.ts';
-import { type PlannedScan, planIngest, type RunSummary } from '../scans/ingest.ts';
-import { listFolder, type UnreadableEntry } from '../sources/folder.ts';
+import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket.ts';
+import { type PlannedScan, planIngest } from '../scans/ingest.ts';
+import { nothingKnown } from '../scans/raw-archive.ts';
+import { listFolder } from '../sources/folder.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
-import { type FeedFailure, publishFeedFolder } from './feeds.ts';
+import { publishFeedFolder } from './feeds.ts';
 import {
   climatologyFailure,
   publishSimulatedFeeds,
@@ -104,9 +104,7 @@ async function planSource(config: Config, source: PlannedSource): Promise<Planne
     root: { path, ...(await openPublished(path, storm_day_start_hour)) },
     settings: { storm_day_start_hour, now, raw_keep_days, log: silent },
     dry_run: true,
-    archived: new Map(),
-    provenances: new Map(),
-    reported: new Set<string>(),
+    ...nothingKnown(),
   };
   if (source.kind === 'dir') return planIngest(context, (await listFolder(source.folder)).files);
   const { wanted, archived, belongs } = await listSpan(config, utcSpan(source));
@@ -200,36 +198,10 @@ interface IngestRequest {
 }
 
 /** Result of an ingest; `ingest --json` prints it. */
-export interface IngestReport {
-  /** Names that are no raw file of a scan or feed. */
-  readonly unknown_files: readonly string[];
-  /** Provenance of the data on these dates; null when nothing is published on them. */
-  readonly source: string | null;
-  /** Storm dates that the files belong to and that hold scans. */
-  readonly dates: readonly string[];
-  readonly run: RunSummary;
-  /** Content of these dates after the run. */
-  readonly published: { readonly scans: number; readonly detections: number; readonly cells: number };
-  /** Storm dates whose data of the other kind was unpublished. */
-  readonly replaced: readonly string[];
-  readonly missing_files: GatheredFiles['missing'];
-  readonly unreadable_files: readonly UnreadableEntry[];
-  /** Reports, warnings, watches and outlooks that came with the scans, by collection: from the folder, or simulated. */
-  readonly feed_items: Readonly<Record<string, number>>;
-  /** Hours of forecast models that the folder holds. */
-  readonly model_hours: number;
-  /** Files of feeds and model runs of the folder that could not be used. */
-  readonly feed_failures: readonly FeedFailure[];
-  /** Dates that the climatology was made from; null when it was not due or could not be made. */
-  readonly climatology: ClimatologyReport | null;
-  /** Why the climatology could not be made; the data that this run published stays. */
-  readonly climatology_failure: string | null;
-  readonly swept_files: number;
-  readonly seconds: number;
-}
+export type IngestReport = Awaited<ReturnType<typeof ingestSource>>;
 
 /** Reads a source once: gathers its files, publishes their scans, finishes the dates, refreshes the forecast and sweeps the data root. */
-export function ingestSource(config: Config, request: IngestRequest): Promise<IngestReport> {
+export function ingestSource(config: Config, request: IngestRequest) {
   const { source, replace, threads, log } = request;
   const started = performance.now();
   const needs = { command: 'ingest', threads, move_raw: source.kind !== 'dir', log };
@@ -261,18 +233,28 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
     const rejected = unused.filter(({ reason }) => reason !== UNKNOWN_KIND);
     const unknown_kind = new Set(unused.filter((file) => !rejected.includes(file)).map(({ name }) => name));
     return {
+      /** Provenance of the data on these dates; null when nothing is published on them. */
       source: heads[0]?.source ?? null,
+      /** Storm dates that the files belong to and that hold scans. */
       dates,
       run,
+      /** Content of these dates after the run. */
       published: await countPublished(root, dates),
+      /** Storm dates whose data of the other kind was unpublished. */
       replaced,
+      /** Names that are no raw file of a scan or feed. */
       unknown_files: found === null ? unknown : unknown.filter((name) => unknown_kind.has(basename(name))),
       missing_files: missing,
       unreadable_files: unreadable,
+      /** Reports, warnings, watches and outlooks that came with the scans, by collection: from the folder, or simulated. */
       feed_items: itemsOf((simulated ?? found)?.files ?? []),
+      /** Hours of forecast models that the folder holds. */
       model_hours: found?.model_hours ?? 0,
+      /** Files of feeds and model runs of the folder that could not be used. */
       feed_failures: [...rejected, ...(found?.failed ?? [])],
+      /** Dates that the climatology was made from; null when it was not due or could not be made. */
       climatology: refreshed.climatology,
+      /** Why the climatology could not be made; the data that this run published stays. */
       climatology_failure: climatologyFailure(refreshed),
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
@@ -281,7 +263,7 @@ export function ingestSource(config: Config, request: IngestRequest): Promise<In
 }
 
 /** Rows of some storm dates, as their manifests count them. */
-async function countPublished(root: Root, dates: readonly string[]): Promise<IngestReport['published']> {
+async function countPublished(root: Root, dates: readonly string[]) {
   const counts = { scans: 0, detections: 0, cells: 0 };
   for (const date of dates) {
     const manifest = await root.manifest(date);

@@ -11,7 +11,7 @@ import { watchedStream } from '../metrics/watched-stream.ts';
 import { adoptDate } from '../publish/adopt.ts';
 import { explainFailure, openRoot } from '../publish/open-root.ts';
 import type { Root } from '../publish/root.ts';
-import { pollBucket } from '../scans/poll-bucket.ts';
+import { pollBucket } from '../scans/bucket.ts';
 import { type ReadPool, startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
@@ -96,8 +96,6 @@ export function streamCommand(config: () => Config): Command {
         source,
         feeds,
         every_ms: source.kind === 'simulate' ? SIMULATED_POLL_MS : (options.every ?? 5) * 1000,
-        threads: readerThreads(),
-        print,
         wait: options.wait === true,
         signal: stop.signal,
       };
@@ -155,10 +153,7 @@ interface StreamRequest {
   readonly feeds: readonly string[];
   /** Time between two polls, milliseconds. */
   readonly every_ms: number;
-  readonly threads: number;
   readonly log: Log;
-  /** Prints a line about each wait at a terminal. */
-  readonly print: (line: string) => void;
   /** Waits while another process holds the data root, instead of ending with RootHeld. */
   readonly wait: boolean;
   /** Its abort ends the stream between two commits. */
@@ -168,67 +163,30 @@ interface StreamRequest {
 interface OpenedRoot {
   readonly root: Root;
   readonly session: Session;
-  /** Another session: this one remembers dates that have been replaced. */
-  readonly openAgain: () => Session;
 }
 
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 async function streamSource(config: Config, request: StreamRequest): Promise<void> {
-  const readPool = startReadPool(request.threads);
+  const readPool = startReadPool(readerThreads());
+  // The source and the feeds are no longer polled once the stream has ended.
+  const ended = new AbortController();
   try {
-    await publishSource(config, request, readPool);
+    await follow(config, { ...request, signal: AbortSignal.any([request.signal, ended.signal]) }, readPool);
     request.log.info('Stream:Stop', {});
   } finally {
+    ended.abort();
     await readPool.close();
   }
 }
 
-/** Follows a source until it ends or the signal aborts; the source and the feeds are then no longer polled. */
-async function publishSource(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
-  const { source, feeds, every_ms, log } = request;
-  const { data_root, storm_day_start_hour, now } = config;
-  const ended = new AbortController();
-  const signal = AbortSignal.any([request.signal, ended.signal]);
-  const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
-  const open = async (): Promise<OpenedRoot | null> => {
-    const root = await openInTurn(request, () =>
-      openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), log),
-    );
-    if (root === null) return null;
-    log.info('Root:Open:Done', {});
-    const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
-    const openAgain = () => openSession(root, readPool, settings);
-    return { root, session: openAgain(), openAgain };
-  };
-  const arrivals = (opened: () => Root) => {
-    log.info('Stream:Start', { source: source.kind, data: data_root });
-    const found =
-      source.kind === 'dir'
-        ? watch({ folder: source.folder, poll_ms: every_ms, signal })
-        : source.kind === 'simulate'
-          ? simulateArrivals(config, source, opened, signal)
-          : pollBucket(config, { products: source.products, opened, log, every_ms, signal });
-    return batchArrivals(found);
-  };
-  const schedule = () =>
-    source.kind === 'simulate'
-      ? simulatedSchedule(config, source, log)
-      : startSchedule({ feeds: openFeeds(config, feeds, log, { signal }), now, log, signal, refresh: refreshForecast });
-  try {
-    await follow({ ...request, now, signal }, open, arrivals, schedule);
-  } finally {
-    ended.abort();
-  }
-}
-
 /** The data root, once no other process holds it; null when the signal aborts before. */
-async function openInTurn(
-  { wait, log, print, signal }: StreamRequest,
-  open: () => Promise<Root>,
-): Promise<Root | null> {
+async function openInTurn(config: Config, { wait, log, signal }: StreamRequest): Promise<Root | null> {
+  const { data_root, storm_day_start_hour, now } = config;
   for (let tries = 0; !signal.aborted; tries++) {
     try {
-      return await open();
+      const root = await openRoot(data_root, 'hail-pipeline stream', storm_day_start_hour, now(), log);
+      log.info('Root:Open:Done', {});
+      return root;
     } catch (error) {
       if (!(wait && error instanceof RootHeld)) throw error;
       if (tries === 0) {
@@ -241,18 +199,29 @@ async function openInTurn(
   return null;
 }
 
+/** Arrivals of a source; `opened` returns the root that was opened last. */
+function arrivalsOf(config: Config, request: StreamRequest, opened: () => Root): AsyncIterable<Arrival> {
+  const { source, every_ms, log, signal } = request;
+  log.info('Stream:Start', { source: source.kind, data: config.data_root });
+  if (source.kind === 'dir') return watch({ folder: source.folder, poll_ms: every_ms, signal });
+  if (source.kind === 'simulate') return simulateArrivals(config, source, opened, signal);
+  return pollBucket(config, source.products, opened, request);
+}
+
+function scheduleOf(config: Config, { source, feeds, log, signal }: StreamRequest): Schedule {
+  if (source.kind === 'simulate') return simulatedSchedule(config, source, log);
+  const opened = openFeeds(config, feeds, log, { signal });
+  return startSchedule({ feeds: opened, now: config.now, log, signal, refresh: refreshForecast });
+}
+
 /**
  * Publishes the files of a source until it ends or the signal aborts. After a transient fault (a full disk, a file that
  * cannot be read) the root is opened again as after a crash, and the same files are tried again. Any other error is thrown.
- * `arrivals` begins the source once the root is open, `schedule` the feeds; the argument of `arrivals` returns the root that
- * was opened last.
  */
-async function follow(
-  { now, log, print, every_ms, signal }: StreamRequest & Pick<Config, 'now'>,
-  open: () => Promise<OpenedRoot | null>,
-  arrivals: (root: () => Root) => AsyncIterable<Arrival>,
-  schedule: () => Schedule,
-): Promise<void> {
+async function follow(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
+  const { source, log, every_ms, signal } = request;
+  const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
+  const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
   const backlog = openBacklog(log, every_ms);
   const doDueChores = openChores(log);
   let queue: ArrivalQueue | null = null;
@@ -261,6 +230,10 @@ async function follow(
   let feeds: Schedule | null = null;
   let faults = 0;
   const explain = (failure: unknown) => (opened === null ? failure : explainFailure(opened.root, failure));
+  const open = async (): Promise<OpenedRoot | null> => {
+    const root = await openInTurn(config, request);
+    return root === null ? null : { root, session: openSession(root, readPool, settings) };
+  };
   const close = async () => {
     const root = opened?.root;
     opened = null;
@@ -273,21 +246,19 @@ async function follow(
       try {
         opened ??= await open();
         if (opened === null) return;
-        const { root } = opened;
+        const root: Root = opened.root;
         last = root;
-        queue ??= openArrivalQueue(
-          arrivals(() => last as Root),
-          signal,
-        );
+        queue ??= openArrivalQueue(batchArrivals(arrivalsOf(config, request, () => last as Root)), signal);
         root.check();
         // Feeds are registered before the scans: catching up with the scans may take hours.
-        feeds ??= schedule();
+        feeds ??= scheduleOf(config, request);
         await feeds.register(root);
         await backlog.workOff(queue, opened);
         await feeds.workOff(root);
         await doDueChores(opened, queue, backlog.hasWorked());
-        if (!queue.hasArrival() && (await adoptDate(root, now())) !== null) {
-          opened = { ...opened, session: opened.openAgain() };
+        if (!queue.hasArrival() && (await adoptDate(root, config.now())) !== null) {
+          // The session remembers dates that have been replaced.
+          opened = { root, session: openSession(root, readPool, settings) };
           continue;
         }
         if (faults > 0) {
@@ -322,23 +293,14 @@ function openBacklog(log: Log, every_ms: number) {
   let retry_ms = every_ms;
   let retryAt_ms = 0;
   let hasWorked = false;
-  const takeArrivals = (queue: ArrivalQueue, inWork: Set<string>): readonly SourceFile[] => {
-    const arrival = queue.take();
-    if (arrival === null) return [];
+  const workOff = async (queue: ArrivalQueue, { session }: OpenedRoot): Promise<void> => {
+    const arrival = queue.take() ?? { files: [], unknown: [], unreadable: [] };
     for (const file of arrival.unknown) log.info('File:Name:Unknown', { file });
     for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
-    for (const file of arrival.files) {
-      undone.set(file.location, file);
-      inWork.add(file.location);
-    }
-    return arrival.files;
-  };
-  const workOff = async (queue: ArrivalQueue, { session }: OpenedRoot): Promise<void> => {
-    const inWork = new Set<string>();
-    const fresh = takeArrivals(queue, inWork);
-    const isRetry = undone.size > fresh.length && performance.now() >= retryAt_ms;
-    if (isRetry) for (const location of undone.keys()) inWork.add(location);
-    const files = [...undone.values()].filter((file) => inWork.has(file.location));
+    for (const file of arrival.files) undone.set(file.location, file);
+    const fresh = new Set(arrival.files.map(({ location }) => location));
+    const isRetry = undone.size > fresh.size && performance.now() >= retryAt_ms;
+    const files = [...undone.values()].filter(({ location }) => isRetry || fresh.has(location));
     if (files.length === 0) return;
     // Stays 0 when the run throws: the next turn then tries every undone file.
     retryAt_ms = 0;
@@ -349,7 +311,7 @@ function openBacklog(log: Log, every_ms: number) {
     if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });
     hasWorked = true;
     const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
-    for (const location of inWork) if (!deferred.has(location)) undone.delete(location);
+    for (const { location } of files) if (!deferred.has(location)) undone.delete(location);
     retry_ms = isRetry ? Math.min(LONGEST_WAIT_MS, 2 * retry_ms) : every_ms;
     retryAt_ms = performance.now() + retry_ms;
   };

@@ -1,4 +1,5 @@
 import { LATTICE, type Window } from '../../schemas/geo/lattice.ts';
+import type { Provenance } from '../../schemas/provenance.ts';
 import { timestamp } from '../../schemas/time.ts';
 import {
   type Decoded,
@@ -18,6 +19,8 @@ import { badFile } from './rejected-item.ts';
 
 /** Production status of section 1 that our simulator writes; 192 to 254 are for local use. */
 export const SIMULATED_STATUS = 192;
+/** Byte of a GRIB2 message that holds its production status: octet 20 of section 1. */
+export const PRODUCTION_STATUS_AT = 35;
 /** Statuses that centres write: those that code table 1.3 defines or may soon define, and "missing". MRMS writes 2. */
 const LAST_OBSERVED_STATUS = 31;
 const MISSING_STATUS = 255;
@@ -27,10 +30,16 @@ const MISSING_STATUS = 255;
  * nor a centre writes: one damaged bit must not turn simulated data into an observation.
  */
 export function isSimulated({ production_status: status, data }: Field): boolean {
-  if (status === SIMULATED_STATUS) return true;
-  if (status <= LAST_OBSERVED_STATUS || status === MISSING_STATUS) return false;
+  const provenance = statusProvenance(status);
+  if (provenance !== null) return provenance === 'simulated';
   const section = { ...data, number: 1 };
   throw sectionError(section, `production status ${status}, expected 0 to ${LAST_OBSERVED_STATUS} or 192`);
+}
+
+/** Provenance that a production status states; null for a status that neither our simulator nor a centre writes. */
+export function statusProvenance(status: number): Provenance | null {
+  if (status === SIMULATED_STATUS) return 'simulated';
+  return status <= LAST_OBSERVED_STATUS || status === MISSING_STATUS ? 'observed' : null;
 }
 
 /** Product and time of a grid by the name of its file, or by the role of the file in a scan. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Blockage } from '../../schemas/geo/blockage.ts';
 import type { CommittedScan, PublishedFile } from '../../schemas/manifest.ts';
 import { MS_PER_DAY, MS_PER_HOUR, MS_PER_MIN, scanId, scanTime } from '../../schemas/time.ts';
-import { BadInput, PipelineError, Unreadable } from '../error.ts';
+import { BadInput, PipelineError, PROVENANCE_STAGE, Unreadable } from '../error.ts';
 import { sha256 } from '../files.ts';
 import type { ScanInput } from '../grid.ts';
 import { commitScans, type DateCommit } from '../publish/commit-dates.ts';
@@ -13,10 +13,10 @@ import { type ScanProducts, type Segment, stageSegment } from '../publish/segmen
 import { readBlockage } from '../publish/terrain.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
-import { filesOf, inputHash, planScanAt, planScans, type ScanPlan } from '../sources/plan.ts';
+import { filesOf, inputsHash, planScanAt, planScans, type ScanPlan } from '../sources/plan.ts';
 import { dayMaxRows, emptyDayMaximum, updateDayMaximum } from '../swath/accumulate.ts';
 import { REFLECTIVITY_VERSION } from '../tiles/reflectivity-tiles.ts';
-import { hoursOf, type LateScan, planWork, type Redo, type Work } from './plan.ts';
+import { planWork, type Redo, type Work } from './plan.ts';
 import {
   archiveFile,
   archiveUnused,
@@ -26,18 +26,16 @@ import {
   deferUnreadable,
   emptyInbox,
   isArchived,
-  isExpired,
-  lateReason,
   learnProvenances,
   type PlanContext,
   planningFiles,
+  provenanceOn,
   type RawArchive,
   type Rejected,
-  refuseOtherProvenance,
   rejectFile,
   selectWorthwhile,
 } from './raw-archive.ts';
-import { openReadAhead, READ_AHEAD, type ReadAhead } from './read.ts';
+import { openReadAhead, READ_AHEAD, type ReadAhead, type ReadPool } from './read.ts';
 import { processScan, type ScanResult } from './scan.ts';
 import {
   decodeTrackingState,
@@ -50,6 +48,7 @@ import {
 
 /** State that a session keeps from run to run. */
 export interface Context extends RawArchive {
+  readonly readPool: ReadPool;
   /** State after the scan that was processed last. */
   tracking: TrackingState;
   /** Terrain blockage, read with the first scan; it does not change while a session holds the root. */
@@ -57,40 +56,17 @@ export interface Context extends RawArchive {
 }
 
 /** Result of a run. */
-export interface RunSummary {
-  /** Scans published for the first time, published again, and given without a change. */
-  readonly scans: number;
-  readonly redone: number;
-  readonly skipped: number;
-  readonly detections: number;
-  readonly cells: number;
-  readonly rejected: Readonly<Rejected>;
-  /** Files deferred to a later run: ahead of the clock, or not readable at present. */
-  readonly postponed: readonly Deferred[];
-  /** Files of known products that no scan takes; they are archived. */
-  readonly unused: number;
-  readonly duplicates: number;
-  /** Storm dates whose tables changed. */
-  readonly dates: readonly string[];
-}
-
-/** A file that a run rejects at its end. */
-interface Unusable {
-  readonly file: SourceFile;
-  readonly stage: string;
-  readonly reason: string;
-}
+export type RunSummary = Awaited<ReturnType<typeof finishRun>>;
 
 interface Run {
   readonly context: Context;
   readonly readAhead: ReadAhead;
-  readonly given: readonly SourceFile[];
   /** Given files that are worth planning with. */
   readonly accepted: readonly SourceFile[];
   /** Accepted and archived files; a file at fault is removed. */
   readonly files: Set<SourceFile>;
-  readonly unusable: Unusable[];
-  readonly rejected: Rejected;
+  /** Files that the run rejects at its end. */
+  readonly unusable: { readonly file: SourceFile; readonly stage: string; readonly reason: string }[];
   readonly deferred: Deferred[];
   /** Scans that were processed or found unusable. */
   readonly done: Set<string>;
@@ -98,16 +74,21 @@ interface Run {
   readonly tally: { scans: number; redone: number; detections: number; cells: number };
 }
 
-/** A staged hour of scans with its figures. */
+/** Scans that were made and are not published. */
+interface Made {
+  readonly hours: readonly MadeHour[];
+  /** Scans that may be in the live window; a date that is made again must not stay in memory as a whole. */
+  readonly fresh: readonly ScanProducts[];
+  /** State after the last scan. */
+  readonly state: TrackingState;
+}
+
+/** A staged hour of scans of one storm date. */
 interface MadeHour {
   readonly storm_date: string;
   readonly simulated: boolean;
   readonly segment: Segment;
   readonly files: readonly SourceFile[];
-  readonly detections: number;
-  readonly cells: number;
-  /** Scans that may be in the live window; a date that is made again must not stay in memory as a whole. */
-  readonly fresh: readonly ScanProducts[];
 }
 
 /**
@@ -137,11 +118,9 @@ async function startRun(context: Context, files: readonly SourceFile[], rebuild:
   return {
     context,
     readAhead: openReadAhead(context.readPool, context.root, (scan) => paintsReflectivity(context, scan)),
-    given: files,
     accepted,
     files: new Set([...accepted, ...archived]),
     unusable: [],
-    rejected: [],
     deferred,
     done: new Set(),
     dates: new Set(),
@@ -180,16 +159,13 @@ export async function planIngest(context: PlanContext, given: readonly SourceFil
   const { accepted, archived } = await planningFiles(context, await selectWorthwhile(context, given, []));
   const files = new Set([...accepted, ...archived]);
   const { append, redo, late } = await workOf({ context, files });
-  const line = (scan: ScanPlan, status: PlannedScan['status'], reason: string | null = null): PlannedScan => {
-    const { scan_id } = scan;
-    return {
-      scan_id,
-      storm_date: dateOf(context, scan_id),
-      status,
-      files: filesOf(scan).map(({ name }) => name),
-      reason,
-    };
-  };
+  const line = (scan: ScanPlan, status: PlannedScan['status'], reason: string | null = null): PlannedScan => ({
+    scan_id: scan.scan_id,
+    storm_date: dateOf(context, scan.scan_time),
+    status,
+    files: filesOf(scan).map(({ name }) => name),
+    reason,
+  });
   return [
     ...append.map((scan) => line(scan, 'new')),
     ...redo.flatMap(([rest]) => {
@@ -202,31 +178,31 @@ export async function planIngest(context: PlanContext, given: readonly SourceFil
 
 /** Work with some files and the scans that are published by now. */
 async function workOf(
-  { context, files }: { readonly context: PlanContext; readonly files: ReadonlySet<SourceFile> },
-  rebuild: string | null = null,
-): Promise<Work> {
+  { context, files }: Pick<Run, 'files'> & { readonly context: PlanContext },
+  rebuild?: string | null,
+) {
   const { scans } = planScans([...files]);
   const committed = await committedSince(context, scans[0]?.scan_time ?? 0);
-  return planWork(scans, committed, (scan_id) => dateOf(context, scan_id), rebuild);
+  return planWork(scans, committed, (scan_id) => dateOf(context, scanTime(scan_id)), rebuild);
 }
 
 /** Publishes new scans that come after everything published: a stream each by itself, other runs an hour at a time. */
 async function appendScans(run: Run, { append }: Work): Promise<void> {
   const { context } = run;
-  const groups = context.settings.each_scan ? append.map((scan) => [scan]) : hoursOf(append, runDate(run));
-  for (const group of groups) {
+  for (const group of context.settings.each_scan ? append.map((scan) => [scan]) : hoursOf(context, append)) {
     if (isStopped(run)) return;
-    const { made, state } = await makeHour(run, group, append, await stateBefore(context, group[0] as ScanPlan));
-    await publish(run, made === null ? [] : [made]);
-    context.tracking = state;
+    const state = await stateBefore(context, group[0] as ScanPlan);
+    const made = await makeHour(run, { hours: [], fresh: [], state }, group, append);
+    await publish(run, made, []);
+    context.tracking = made.state;
   }
 }
 
 /** Makes each dirty date again, in one commit together with the dates after it whose tracks change with it. */
 async function remakeDates(run: Run, { redo, late }: Work, rebuild: string | null): Promise<void> {
-  for (const one of late) {
-    if (rebuild !== null) throw one.loss;
-    leaveOutLate(run, one);
+  for (const { scan, loss } of late) {
+    if (rebuild !== null) throw loss;
+    leaveOutLate(run, scan, loss);
   }
   const made = new Set<string>();
   for (const rest of redo) {
@@ -237,11 +213,7 @@ async function remakeDates(run: Run, { redo, late }: Work, rebuild: string | nul
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
       // The published scans stay; the late files wait until these can be made again.
-      deferLate(
-        run,
-        rest.flatMap(({ scans }) => scans),
-        error,
-      );
+      for (const { scans } of rest) for (const scan of scans) deferLate(run, scan, error);
     }
   }
 }
@@ -249,73 +221,72 @@ async function remakeDates(run: Run, { redo, late }: Work, rebuild: string | nul
 /** Makes the rest of a date again and publishes it. Returns the dates that were made. */
 async function remake(run: Run, redo: Redo): Promise<string[]> {
   const { context } = run;
-  const first = redo[0]?.scans[0];
-  if (first === undefined) return [];
   const replaced: CommittedScan[] = [];
   const dates: string[] = [];
-  let hours: readonly MadeHour[] = [];
-  let state = await stateBefore(context, first);
+  let made: Made | undefined;
   for (const { storm_date, replaces, scans } of redo) {
-    for (const hour of hoursOf(scans, runDate(run))) {
-      const next = await makeHour(run, hour, scans, state, true);
+    for (const hour of hoursOf(context, scans)) {
+      made ??= { hours: [], fresh: [], state: await stateBefore(context, hour[0] as ScanPlan) };
+      made = await makeHour(run, made, hour, scans, true);
       if (isStopped(run)) return [];
-      hours = withNewest(hours, next.made === null ? [] : [next.made]);
-      state = next.state;
     }
     replaced.push(...replaces);
     dates.push(storm_date);
-    const last = replaces.at(-1)?.scan_id ?? '';
+    const checkpoint = await checkpointAfter(context, replaces.at(-1)?.scan_id);
     // The next date starts from the state that it was made from: it stays.
-    if ((await checkpointAfter(context, last))?.sha256 === sha256(encodeTrackingState(state))) break;
+    if (made !== undefined && checkpoint?.sha256 === sha256(encodeTrackingState(made.state))) break;
   }
-  await publish(run, hours, replaced);
-  context.tracking = state;
+  if (made === undefined) return dates;
+  await publish(run, made, replaced);
+  context.tracking = made.state;
   return dates;
 }
 
+/** Scans by storm date and UTC hour. */
+function hoursOf(context: Context, scans: readonly ScanPlan[]): ScanPlan[][] {
+  const hour = ({ scan_time }: ScanPlan) => `${dateOf(context, scan_time)} ${Math.floor(scan_time / MS_PER_HOUR)}`;
+  return [...Map.groupBy(scans, hour).values()];
+}
+
 /**
- * Reads and processes scans of one hour, and stages them as a segment; null when none of them can be used. `order`: all scans
- * of the work, which are read ahead. Ends early when the run is stopped.
+ * Reads and processes scans of one hour after those that were made, and stages them as a segment unless none of them can be used.
+ * `order`: all scans of the work, which are read ahead. Ends early when the run is stopped.
  */
 async function makeHour(
   run: Run,
+  made: Made,
   hour: readonly ScanPlan[],
   order: readonly ScanPlan[],
-  before: TrackingState,
   isRedo = false,
-): Promise<{ readonly made: MadeHour | null; readonly state: TrackingState }> {
-  const { context } = run;
+): Promise<Made> {
+  const { root, settings } = run.context;
   const products: ScanProducts[] = [];
   const files: SourceFile[] = [];
   const maximum = emptyDayMaximum();
-  let state = before;
+  let { state } = made;
   let at = order.indexOf(hour[0] as ScanPlan);
   for (const planned of hour) {
     if (isStopped(run)) break;
     at += 1;
     const scan = await makeScan(run, planned, order.slice(at, at + READ_AHEAD), state, isRedo);
     run.done.add(planned.scan_id);
-    context.settings.log.progress('scans', at, order.length);
+    settings.log.progress('scans', at, order.length);
     if (scan === null) continue;
     products.push(scan.result.products);
     files.push(...filesOf(scan.plan));
     updateDayMaximum(maximum, scan.result.ofDay);
     state = scan.result.state;
   }
-  const first = products[0];
-  if (first === undefined) return { made: null, state };
+  const [first, last] = [products[0], products.at(-1)];
+  if (first === undefined || last === undefined) return { ...made, state };
   const { storm_date, simulated } = first;
-  const rows = dayMaxRows(maximum, storm_date);
-  const segment = await stageSegment(context.root, products, rows, encodeTrackingState(state));
-  const sum = (of: (scan: ScanProducts) => number) => products.reduce((total, scan) => total + of(scan), 0);
-  const [detections, cells] = [sum((scan) => scan.detections.length), sum((scan) => scan.cells.length)];
-  return { made: { storm_date, simulated, segment, files, detections, cells, fresh: products }, state };
-}
-
-/** A scan that was read and processed, with its raw files archived. */
-interface MadeScan {
-  readonly plan: ScanPlan;
-  readonly result: ScanResult;
+  const segment = await stageSegment(root, products, dayMaxRows(maximum, storm_date), encodeTrackingState(state));
+  const isLive = ({ scan_time }: ScanProducts) => last.scan_time - scan_time <= LIVE_WINDOW_MIN * MS_PER_MIN;
+  return {
+    hours: [...made.hours, { storm_date, simulated, segment, files }],
+    fresh: [...made.fresh, ...products].filter(isLive),
+    state,
+  };
 }
 
 /** One scan from the files that can be used: each file at fault is left out, and the scan is planned without it. */
@@ -325,7 +296,7 @@ async function makeScan(
   upcoming: readonly ScanPlan[],
   before: TrackingState,
   isRedo: boolean,
-): Promise<MadeScan | null> {
+): Promise<{ readonly plan: ScanPlan; readonly result: ScanResult } | null> {
   while (true) {
     const plan = currentPlan(run, planned);
     if (plan === null) return null;
@@ -354,9 +325,14 @@ async function processAndArchive(
 ): Promise<ScanResult> {
   const { root } = context;
   const { scan_time, inputs, mesh } = plan;
-  const storm_date = dateOf(context, plan.scan_id);
+  const storm_date = dateOf(context, scan_time);
   const provenance = input.simulated ? 'simulated' : 'observed';
-  refuseOtherProvenance(context, storm_date, mesh.location, provenance);
+  const expected = provenanceOn(context, storm_date) ?? provenance;
+  context.provenances.set(storm_date, expected);
+  if (expected !== provenance) {
+    const reason = `${provenance} data, expected ${expected} data as storm date ${storm_date} holds (hail-pipeline ingest --replace takes those away)`;
+    throw new BadInput(PROVENANCE_STAGE, mesh.location, reason);
+  }
   if (context.terrain === undefined) context.terrain = await readBlockage(root.engine, root.path);
   const result = processScan(input, stateAt(before, scan_time), { storm_date, inputs, terrain: context.terrain });
   // A correction takes the place of its predecessor once its scan is published.
@@ -384,42 +360,37 @@ function leaveOut({ context, files, unusable, deferred }: Run, plan: ScanPlan, e
 }
 
 /** Leaves a late scan out of a run: its files are rejected when raw files of its time were deleted by age, else deferred. */
-function leaveOutLate(run: Run, { scan, loss }: LateScan): void {
+function leaveOutLate(run: Run, scan: ScanPlan, loss: PipelineError): void {
   const { context, files, unusable } = run;
-  if (!isExpired(context, scan)) {
-    deferLate(run, [scan], loss);
+  const { raw_keep_days, now } = context.settings;
+  if (raw_keep_days === null || now() - scan.scan_time <= raw_keep_days * MS_PER_DAY) {
+    deferLate(run, scan, loss);
     return;
   }
   for (const file of filesOf(scan))
-    if (files.has(file) && !isArchived(context.root, file)) {
-      files.delete(file);
+    if (!isArchived(context.root, file) && files.delete(file))
       unusable.push({ file, stage: loss.stage, reason: `${loss.subject} ${loss.reason}` });
-    }
 }
 
-/** Defers the files of late scans until the published scans after them can be made again. */
-function deferLate({ context, files, deferred }: Run, scans: readonly ScanPlan[], fault: PipelineError): void {
+/** Defers the files of a late scan until the published scans after it can be made again. */
+function deferLate({ context, files, deferred }: Run, scan: ScanPlan, fault: PipelineError): void {
   const reason = lateReason(fault);
-  const known = new Set(deferred.map(({ location }) => location));
-  for (const file of new Set(scans.flatMap(filesOf)))
-    if (files.has(file) && !isArchived(context.root, file) && !known.has(file.location))
-      deferFile(context, file, { stage: 'plan', reason }, deferred);
+  for (const file of filesOf(scan))
+    if (files.has(file) && !isArchived(context.root, file) && !deferred.some((one) => one.location === file.location))
+      deferFile(context, file, { stage: 'plan', reason, is_gone: false }, deferred);
 }
 
-/** Adds the newest hour, and drops the rows of scans that have left the live window because of it. */
-function withNewest(made: readonly MadeHour[], newest: readonly MadeHour[]): MadeHour[] {
-  const last_ms = newest.at(-1)?.fresh.at(-1)?.scan_time ?? 0;
-  const isLive = (scan: ScanProducts) => last_ms - scan.scan_time <= LIVE_WINDOW_MIN * MS_PER_MIN;
-  return [...made.map((hour) => ({ ...hour, fresh: hour.fresh.filter(isLive) })), ...newest];
+function lateReason(fault: PipelineError): string {
+  return `what it changes cannot be made again: ${fault.message}`;
 }
 
 /** Publishes staged hours in place of the segments of replaced scans. */
-async function publish(run: Run, made: readonly MadeHour[], replaced: readonly CommittedScan[] = []): Promise<void> {
-  if (made.length + replaced.length === 0) return;
+async function publish(run: Run, { hours, fresh }: Made, replaced: readonly CommittedScan[]): Promise<void> {
   const { context, tally } = run;
   const { root, settings } = context;
-  const replacedOn = Map.groupBy(replaced, ({ scan_id }) => dateOf(context, scan_id));
-  const madeOn = Map.groupBy(made, ({ storm_date }) => storm_date);
+  if (hours.length + replaced.length === 0) return;
+  const replacedOn = Map.groupBy(replaced, ({ scan_id }) => dateOf(context, scanTime(scan_id)));
+  const madeOn = Map.groupBy(hours, ({ storm_date }) => storm_date);
   const dates = [...new Set([...madeOn.keys(), ...replacedOn.keys()])].sort();
   const commits = dates.map((storm_date): DateCommit => {
     const own = madeOn.get(storm_date) ?? [];
@@ -433,17 +404,17 @@ async function publish(run: Run, made: readonly MadeHour[], replaced: readonly C
     };
   });
   const begun_ms = performance.now();
-  const fresh = made.flatMap((hour) => hour.fresh);
   await commitScans(root, commits, fresh, settings.now());
   const seconds = Math.round(performance.now() - begun_ms) / 1000;
-  for (const { files, simulated } of made)
+  for (const { files, simulated } of hours)
     for (const file of files)
       if (file.precedence === 1) await archiveFile(context, file, simulated ? 'simulated' : 'observed');
-  const scans = made.flatMap(({ segment }) => segment.scans.map((scan) => scan.scan_id));
+  const scans = hours.flatMap(({ segment }) => segment.scans.map(({ scan_id }) => scan_id));
+  const entries = hours.flatMap(({ segment }) => segment.files.map(({ entry }) => entry));
+  const rowsOf = (name: string) => entries.reduce((sum, { table, rows }) => sum + (table === name ? rows : 0), 0);
+  const [detections, cells] = [rowsOf('detections'), rowsOf('cells')];
   const again = new Set(replaced.map(({ scan_id }) => scan_id));
   const redone = scans.filter((scan_id) => again.has(scan_id)).length;
-  const detections = made.reduce((sum, hour) => sum + hour.detections, 0);
-  const cells = made.reduce((sum, hour) => sum + hour.cells, 0);
   tally.redone += redone;
   tally.scans += scans.length - redone;
   tally.detections += detections;
@@ -465,14 +436,14 @@ function reflectivityInputs({ settings }: Context, { scan_time, companions }: Sc
   const { reflectivity_keep_hours: hours, now } = settings;
   const file = companions.max_reflectivity_dbz;
   if (file === undefined || hours === 0 || now() - scan_time >= hours * MS_PER_HOUR) return null;
-  return inputHash(`reflectivity ${REFLECTIVITY_VERSION}`, file);
+  return inputsHash([`reflectivity ${REFLECTIVITY_VERSION}`, file]);
 }
 
 /** True for a scan young enough whose reflectivity is not published from the same file. */
 async function paintsReflectivity(context: Context, plan: ScanPlan): Promise<boolean> {
   const inputs = reflectivityInputs(context, plan);
   if (inputs === null) return false;
-  const manifest = await context.root.manifest(dateOf(context, plan.scan_id));
+  const manifest = await context.root.manifest(dateOf(context, plan.scan_time));
   const published = manifest?.scans.find(({ scan_id }) => scan_id === plan.scan_id);
   if (published?.reflectivity !== inputs) return true;
   return !manifest?.files.some(({ kind, first_scan }) => kind === 'reflectivity-tiles' && first_scan === plan.scan_id);
@@ -501,40 +472,50 @@ async function stateBefore(context: Context, { scan_id, scan_time }: ScanPlan): 
 }
 
 /** Checkpoint after a published scan, as its manifest lists it. */
-async function checkpointAfter(context: Context, scan_id: string): Promise<PublishedFile | undefined> {
-  if (scan_id === '') return undefined;
-  const manifest = await context.root.manifest(dateOf(context, scan_id));
+async function checkpointAfter(context: Context, scan_id: string | undefined): Promise<PublishedFile | undefined> {
+  if (scan_id === undefined) return undefined;
+  const manifest = await context.root.manifest(dateOf(context, scanTime(scan_id)));
   return manifest?.files.find((file) => file.kind === 'state' && file.last_scan === scan_id);
 }
 
 /** Rejects the files that cannot be used, archives those that no scan takes, and empties the inbox. */
-async function finishRun(run: Run): Promise<RunSummary> {
-  const { context, files, given, accepted, unusable, rejected, deferred, done, dates, tally } = run;
+async function finishRun(run: Run) {
+  const { context, files, accepted, unusable, deferred, done, dates, tally } = run;
   const plans = planScans([...files]);
   for (const { file, taken } of isStopped(run) ? [] : plans.contradicting) {
     files.delete(file);
     const reason = `holds other content than '${taken.key}' of the same product and time, which is used: ${taken.bytes} bytes to ${file.bytes}`;
     unusable.push({ file, stage: 'sources', reason });
   }
-  for (const { file, stage, reason } of unusable) {
+  const orDefer = async (file: SourceFile, work: () => Promise<void>) => {
     try {
-      await rejectFile(context, file, stage, reason, rejected);
+      await work();
     } catch (error) {
       deferUnreadable(context, file, error, deferred);
     }
-  }
-  const unused = await archiveUnused(context, given, plans.unused, deferred);
+  };
+  const rejected: Rejected = [];
+  for (const { file, stage, reason } of unusable)
+    await orDefer(file, () => rejectFile(context, file, stage, reason, rejected));
+  const isOurs = (file: SourceFile) => isArchived(context.root, file);
+  const unused = plans.unused.filter((file) => !isOurs(file));
+  for (const file of unused) await orDefer(file, () => archiveUnused(context, file));
   if (context.settings.move_raw) await emptyInbox(context, accepted, plans.duplicates);
   const waiting = new Set(deferred.map(({ location }) => location));
   const isLeftAlone = ({ scan_id, mesh }: ScanPlan) => !done.has(scan_id) && !waiting.has(mesh.location);
   return {
+    /** Scans published for the first time and published again, with their rows. */
     ...tally,
     rejected,
+    /** Files deferred to a later run: ahead of the clock, or not readable at present. */
     postponed: deferred,
-    unused,
-    // Given files and their copies in the archive are no duplicates.
-    duplicates: planScans(accepted.filter((file) => !isArchived(context.root, file))).duplicates.length,
+    /** Files of known products that no scan takes; they are archived. */
+    unused: unused.filter(({ location }) => !waiting.has(location)).length,
+    /** Given files and their copies in the archive are no duplicates. */
+    duplicates: planScans(accepted.filter((file) => !isOurs(file))).duplicates.length,
+    /** Scans given without a change. */
     skipped: planScans(accepted).scans.filter(isLeftAlone).length,
+    /** Storm dates whose tables changed. */
     dates: [...dates].sort(),
   };
 }
@@ -542,9 +523,4 @@ async function finishRun(run: Run): Promise<RunSummary> {
 /** True once the run has to end at the next commit. */
 function isStopped({ context }: Run): boolean {
   return context.settings.signal?.aborted === true;
-}
-
-/** Storm date of a scan in the root of a run. */
-function runDate({ context }: Run): (scan_id: string) => string {
-  return (scan_id) => dateOf(context, scan_id);
 }

@@ -11,34 +11,25 @@ export interface Work {
   /** One entry for each dirty storm date, by date. */
   readonly redo: readonly Redo[];
   /** New or changed scans that would change published scans whose raw files are gone. */
-  readonly late: readonly LateScan[];
+  readonly late: readonly { readonly scan: ScanPlan; readonly loss: PipelineError }[];
 }
 
 /** The rest of a dirty date from its first changed scan on, then the dates that follow while their first state changes. */
 export type Redo = readonly RestOfDate[];
 
 /** Published scans of one date to replace, and the scans that replace them. */
-export interface RestOfDate {
+interface RestOfDate {
   readonly storm_date: string;
   readonly replaces: readonly CommittedScan[];
   readonly scans: readonly ScanPlan[];
 }
 
-/** A scan that cannot be made, with the reason. */
-export interface LateScan {
-  readonly scan: ScanPlan;
-  readonly loss: PipelineError;
-}
-
 /** Scans of one storm date that can be made, and its published ones. */
 interface DateScans {
   readonly storm_date: string;
-  readonly plans: ScanPlan[];
-  readonly published: CommittedScan[];
+  readonly plans: readonly ScanPlan[];
+  readonly published: readonly CommittedScan[];
 }
-
-/** Storm dates whose scans depend on each other, by date. */
-type Chain = DateScans[];
 
 /**
  * Work of a run, given the scans that can be made (by time) and those that are published. A scan after everything published
@@ -55,12 +46,12 @@ export function planWork(
     inputs.get(scan.scan_id) !== scan.inputs ||
     filesOf(scan).some(({ precedence }) => precedence === 1) ||
     dateOf(scan.scan_id) === rebuild;
-  const work = { append: [] as ScanPlan[], redo: [] as Redo[], late: [] as LateScan[] };
+  const planned = new Set(scans.map(({ scan_id }) => scan_id));
+  const work = { append: [] as ScanPlan[], redo: [] as Redo[], late: [] as Work['late'][number][] };
   for (const chain of chainsOf(scans, committed, dateOf)) {
-    const published = chain.flatMap((date) => date.published);
-    const last = published.at(-1)?.scan_id ?? '';
-    const planned = new Set(chain.flatMap((date) => date.plans.map(({ scan_id }) => scan_id)));
-    const lost = published.findLast(({ scan_id }) => !planned.has(scan_id))?.scan_id ?? '';
+    const published = chain.flatMap((date) => date.published.map(({ scan_id }) => scan_id));
+    const last = published.at(-1) ?? '';
+    const lost = published.findLast((scan_id) => !planned.has(scan_id)) ?? '';
     for (const [index, date] of chain.entries()) {
       const changed = date.plans.filter(isChanged);
       work.append.push(...changed.filter(({ scan_id }) => scan_id > last));
@@ -70,36 +61,29 @@ export function planWork(
       const first = before.find((scan) => !isLate(scan));
       if (first === undefined) continue;
       const following = chain.slice(index + 1).map((next) => restOf(next, '', last));
-      work.redo.push([
-        restOf(date, startOf(date, first.scan_id), last),
-        ...following.filter((next) => next.scans.length > 0),
-      ]);
+      const rest = restOf(date, startOf(date, first.scan_id), last);
+      work.redo.push([rest, ...following.filter((next) => next.scans.length > 0)]);
     }
   }
   return work;
 }
 
-/** Dates with the scans of each. A gap of more than 30 minutes between two dates ends a chain. */
+/** Storm dates by time, in chains whose scans depend on each other: a gap of more than 30 minutes between two dates ends a chain. */
 function chainsOf(
   scans: readonly ScanPlan[],
   committed: readonly CommittedScan[],
   dateOf: (scan_id: string) => string,
-): Chain[] {
-  const plans = new Map(scans.map((scan) => [scan.scan_id, scan]));
-  const published = new Map(committed.map((scan) => [scan.scan_id, scan]));
-  const chains: Chain[] = [];
+): DateScans[][] {
+  const plans = Map.groupBy(scans, ({ scan_id }) => dateOf(scan_id));
+  const published = Map.groupBy(committed, ({ scan_id }) => dateOf(scan_id));
+  const chains: DateScans[][] = [];
   let before_ms = Number.NEGATIVE_INFINITY;
-  for (const id of [...new Set([...plans.keys(), ...published.keys()])].sort()) {
-    const storm_date = dateOf(id);
-    if (chains.at(-1)?.at(-1)?.storm_date !== storm_date) {
-      if (scanTime(id) - before_ms > TRACKING_MAX_GAP_MS) chains.push([]);
-      chains.at(-1)?.push({ storm_date, plans: [], published: [] });
-    }
-    const date = chains.at(-1)?.at(-1) as DateScans;
-    const [plan, listed] = [plans.get(id), published.get(id)];
-    if (plan !== undefined) date.plans.push(plan);
-    if (listed !== undefined) date.published.push(listed);
-    before_ms = scanTime(id);
+  for (const storm_date of [...new Set([...plans.keys(), ...published.keys()])].sort()) {
+    const date = { storm_date, plans: plans.get(storm_date) ?? [], published: published.get(storm_date) ?? [] };
+    const times = [...date.plans, ...date.published].map(({ scan_id }) => scanTime(scan_id));
+    if (Math.min(...times) - before_ms > TRACKING_MAX_GAP_MS) chains.push([]);
+    chains.at(-1)?.push(date);
+    before_ms = Math.max(...times);
   }
   return chains;
 }
@@ -123,10 +107,4 @@ function restOf({ storm_date, plans, published }: DateScans, from: string, to: s
 function lossOf({ scan_id }: ScanPlan, lost: string): PipelineError {
   const reason = `must be made again for ${scan_id}, but its raw files are gone, expected them in the archive`;
   return new PipelineError('sources', lost, reason);
-}
-
-/** Scans of one date by UTC hour. */
-export function hoursOf(scans: readonly ScanPlan[], dateOf: (scan_id: string) => string): ScanPlan[][] {
-  const hour = ({ scan_id }: ScanPlan) => `${dateOf(scan_id)} ${scan_id.slice(0, 'YYYYMMDDTHH'.length)}`;
-  return [...Map.groupBy(scans, hour).values()];
 }

@@ -1,16 +1,17 @@
-import fs from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { constants, gunzipSync } from 'node:zlib';
 import { contains, layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
-import type { Provenance } from '../../schemas/provenance.ts';
-import { MS_PER_DAY, scanId, scanTime, stormDate, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
+import { PROVENANCES, type Provenance } from '../../schemas/provenance.ts';
+import { MS_PER_DAY, stormDate, stormDateStart, timestamp, utcDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { BadInput, Conflict, type PipelineError, PROVENANCE_STAGE, Unreadable } from '../error.ts';
+import { Conflict, PROVENANCE_STAGE, Unreadable } from '../error.ts';
+import { readable } from '../files.ts';
+import { findMessage } from '../grib2/index.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { MAX_UNZIPPED_BYTES, readBounded } from '../raw-file.ts';
-import { readGrid } from '../read/mrms.ts';
-import { readProbSevere } from '../read/probsevere.ts';
+import { PRODUCTION_STATUS_AT, statusProvenance } from '../read/mrms.ts';
 import {
   archivedDates,
   archiveRaw,
@@ -22,14 +23,13 @@ import {
   rejectRaw,
   withoutKnown,
 } from '../sources/archive.ts';
-import { contentHash } from '../sources/integrity.ts';
-import { PROBSEVERE_PRODUCT, type SourceFile } from '../sources/names.ts';
-import { planScans, type ScanPlan } from '../sources/plan.ts';
-import type { ReadPool } from './read.ts';
+import { contentHash, faultOf } from '../sources/integrity.ts';
+import { PROBSEVERE_PRODUCT, SCAN_PRODUCT, type SourceFile } from '../sources/names.ts';
 
 /** A file whose time lies further ahead of the data clock is deferred. */
 const FUTURE_MAX_MS = 10 * 60_000;
-const NO_COMPANIONS = { companions: {}, probsevere: null, previous_probsevere: null };
+/** The beginning of a raw file, packed or not, holds the mark of the simulator. */
+const HEAD_BYTES = 4096;
 
 export interface SessionSettings
   extends Pick<Config, 'storm_day_start_hour' | 'now' | 'raw_keep_days' | 'reflectivity_keep_hours'> {
@@ -48,7 +48,7 @@ export interface PlanContext {
   readonly settings: Pick<SessionSettings, 'storm_day_start_hour' | 'now' | 'log' | 'raw_keep_days'>;
   /** True: the times of archived files are left unchanged. */
   readonly dry_run: boolean;
-  /** Raw files archived under the root, by provenance and UTC date, as far as they were listed: location -> file. */
+  /** Archived raw files of each provenance and UTC date that was listed, by location. */
   readonly archived: Map<string, Promise<Map<string, SourceFile>>>;
   /** Provenance of the scans that were given for a storm date, as read from their files. */
   readonly provenances: Map<string, Provenance>;
@@ -56,13 +56,15 @@ export interface PlanContext {
   readonly reported: Set<string>;
 }
 
-/** Raw files of a root: which are worth processing, where they are archived, whether they are observed or simulated. */
+/** Raw files of a root that is open for writing. */
 export interface RawArchive extends PlanContext {
   readonly root: Root;
-  readonly readPool: ReadPool;
   readonly settings: SessionSettings;
-  /** Storm dates for which files of both provenances came: the provenance of a file follows from its content alone. */
-  readonly mixed: Set<string>;
+}
+
+/** What a context knows before its first run. */
+export function nothingKnown(): Pick<PlanContext, 'archived' | 'provenances' | 'reported'> {
+  return { archived: new Map(), provenances: new Map(), reported: new Set() };
 }
 
 /** Files that a run rejected. */
@@ -86,19 +88,16 @@ export async function selectWorthwhile(
   deferred: Deferred[],
 ): Promise<SourceFile[]> {
   const { root, settings } = context;
-  const rejections = [
-    ...(await readRejections(root.path, 'observed', files)),
-    ...(await readRejections(root.path, 'simulated', files)),
-  ].filter(
-    ({ other_kind }) => other_kind === undefined || provenanceOn(context, other_kind.storm_date) === other_kind.source,
-  );
+  const read = await Promise.all(PROVENANCES.map((provenance) => readRejections(root.path, provenance, files)));
+  const rejections = read
+    .flat()
+    .filter(({ other_kind: other }) => other === undefined || provenanceOn(context, other.storm_date) === other.source);
   const latest_ms = settings.now() + FUTURE_MAX_MS;
   const worthwhile: SourceFile[] = [];
   for (const file of files) {
     if (file.time_ms > latest_ms) {
-      // Nothing is recorded: the next run compares the file with the clock again.
       const reason = `time ${timestamp(file.time_ms)} is ahead of the clock, expected at most ${timestamp(latest_ms)}`;
-      deferFile(context, file, { stage: 'plan', reason }, deferred);
+      deferFile(context, file, { stage: 'plan', reason, is_gone: false }, deferred);
       continue;
     }
     try {
@@ -114,9 +113,10 @@ export async function selectWorthwhile(
 export function deferFile(
   context: PlanContext,
   { name, location }: SourceFile,
-  { stage, reason, is_gone = false }: Pick<Deferred, 'stage' | 'reason'> & { readonly is_gone?: boolean },
+  fault: Pick<Deferred, 'stage' | 'reason' | 'is_gone'>,
   deferred: Deferred[],
 ): void {
+  const { stage, reason, is_gone } = fault;
   deferred.push({ file: name, location, stage, reason, is_gone });
   const report = `${location} ${reason.split(',')[0]}`;
   if (context.reported.has(report)) return;
@@ -141,18 +141,17 @@ export async function rejectFile(
 ): Promise<void> {
   const { root, settings } = context;
   root.check();
-  const storm_date = dateOf(context, scanId(file.time_ms));
-  const source = stage === PROVENANCE_STAGE ? provenanceOn(context, storm_date) : undefined;
-  if (source !== undefined) context.mixed.add(storm_date);
+  const storm_date = dateOf(context, file.time_ms);
+  const source = provenanceOn(context, storm_date) ?? 'observed';
+  const isOther = stage === PROVENANCE_STAGE;
   const other = source === 'observed' ? 'simulated' : 'observed';
-  const own = source === undefined ? provenanceOfFile(context, file) : other;
   const { rejection, isNew } = await rejectRaw({
     file,
     dataRoot: root.path,
-    provenance: own ?? 'observed',
+    provenance: isOther ? other : source,
     stage,
     reason,
-    ...(source === undefined ? {} : { other_kind: { storm_date, source } }),
+    ...(isOther ? { other_kind: { storm_date, source } } : {}),
     found_at_ms: settings.now(),
     move: settings.move_raw || isArchived(root, file),
   });
@@ -160,43 +159,9 @@ export async function rejectFile(
   if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }
 
-/** Provenance of a file that was not read, as far as it follows from its location or its date. */
-function provenanceOfFile(context: RawArchive, file: SourceFile): Provenance | undefined {
-  if (contains(join(context.root.path, layout.inbox('simulated')), file.location)) return 'simulated';
-  const storm_date = dateOf(context, scanId(file.time_ms));
-  return context.mixed.has(storm_date) ? undefined : provenanceOn(context, storm_date);
-}
-
-/** Provenance of a file that came before any scan of its date, as read from its content. */
-async function provenanceByContent({ location, product, time_ms }: SourceFile): Promise<Provenance> {
-  try {
-    const bytes = await readBounded(location, MAX_UNZIPPED_BYTES);
-    const { simulated } =
-      product === PROBSEVERE_PRODUCT
-        ? readProbSevere(bytes, location, time_ms)
-        : readGrid(bytes, location, { product, time_ms });
-    return simulated ? 'simulated' : 'observed';
-  } catch (error) {
-    // It is rejected once a scan needs it; until then it is archived unchanged.
-    if (error instanceof BadInput) return 'observed';
-    throw error;
-  }
-}
-
 /** True for a file in the archive. */
 export function isArchived(root: PlanContext['root'], file: SourceFile): boolean {
   return contains(join(root.path, layout.raw), file.location);
-}
-
-/** True for a scan so old that raw files of its time have been deleted: the scans after it can never be made again. */
-export function isExpired({ settings }: PlanContext, { scan_time }: ScanPlan): boolean {
-  const { raw_keep_days, now } = settings;
-  return raw_keep_days !== null && now() - scan_time > raw_keep_days * MS_PER_DAY;
-}
-
-/** Reason that the files of a late scan are deferred with. */
-export function lateReason(fault: PipelineError): string {
-  return `what it changes cannot be made again: ${fault.message}`;
 }
 
 /** Given files to plan with, marked, and the archived files that may make scans with them or with a storm date to rebuild. */
@@ -205,10 +170,13 @@ export async function planningFiles(
   worthwhile: readonly SourceFile[],
   rebuild: string | null = null,
 ): Promise<{ readonly accepted: readonly SourceFile[]; readonly archived: readonly SourceFile[] }> {
-  const rebuild_ms = rebuild === null ? [] : [stormDateStart(rebuild, context.settings.storm_day_start_hour)];
-  const times_ms = [...worthwhile.map((file) => file.time_ms), ...rebuild_ms];
-  const first_ms = times_ms.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY) - MS_PER_DAY;
-  const archived = times_ms.length === 0 ? [] : await archivedSince(context, first_ms);
+  const rebuild_ms = rebuild === null ? Infinity : stormDateStart(rebuild, context.settings.storm_day_start_hour);
+  const first_ms = worthwhile.reduce((first, { time_ms }) => Math.min(first, time_ms), rebuild_ms) - MS_PER_DAY;
+  if (first_ms === Infinity) return { accepted: [], archived: [] };
+  const archived: SourceFile[] = [];
+  for (const provenance of PROVENANCES)
+    for (const file of await archivedSince(context, provenance, first_ms))
+      if ((provenanceOn(context, dateOf(context, file.time_ms)) ?? provenance) === provenance) archived.push(file);
   const byName = new Map(archived.map((file) => [file.name, file]));
   const accepted: SourceFile[] = [];
   for (const file of await withContentHashes(context.root, worthwhile)) {
@@ -219,31 +187,22 @@ export async function planningFiles(
   return { accepted, archived };
 }
 
-/** Raw files archived from the UTC date of an instant on, of the provenance that their storm dates take. */
-async function archivedSince(context: PlanContext, time_ms: number): Promise<SourceFile[]> {
+/** Raw files of a provenance archived from the UTC date of an instant on; those of dates before it leave the memory. */
+async function archivedSince(context: PlanContext, provenance: Provenance, time_ms: number): Promise<SourceFile[]> {
   const first = utcDate(time_ms);
   for (const key of context.archived.keys()) if (key.slice(-first.length) < first) context.archived.delete(key);
-  const archived: SourceFile[] = [];
-  for (const provenance of ['observed', 'simulated'] as const)
-    for (const date of await archivedDates(context.root.path, provenance))
-      if (date >= first)
-        for (const file of (await archivedOn(context, provenance, date)).values())
-          if ((provenanceOn(context, dateOf(context, scanId(file.time_ms))) ?? provenance) === provenance)
-            archived.push(file);
-  return archived;
+  const dates = (await archivedDates(context.root.path, provenance)).filter((date) => date >= first);
+  const listed = await Promise.all(dates.map((date) => archivedOn(context, provenance, date)));
+  return listed.flatMap((files) => [...files.values()]);
 }
 
-function archivedOn(
-  { root, archived }: PlanContext,
-  provenance: Provenance,
-  date: string,
-): Promise<Map<string, SourceFile>> {
+function archivedOn({ root, archived }: PlanContext, provenance: Provenance, date: string) {
   const key = `${provenance} ${date}`;
   const list = async () =>
     new Map((await listArchive(root.path, provenance, [date])).map((file) => [file.location, file]));
-  const known = archived.get(key) ?? list();
-  archived.set(key, known);
-  return known;
+  const listed = archived.get(key) ?? list();
+  archived.set(key, listed);
+  return listed;
 }
 
 /** Given files; those of which several came for one product and time carry the hash of their content. */
@@ -268,28 +227,14 @@ async function withContentHashes(root: PlanContext['root'], files: readonly Sour
 export async function archiveFile(context: RawArchive, file: SourceFile, provenance: Provenance): Promise<void> {
   if (isArchived(context.root, file)) return;
   context.root.check();
-  const archived = await archiveRaw(file, context.root.path, provenance);
-  (await archivedOn(context, provenance, utcDate(file.time_ms))).set(archived.location, archived);
+  const copy = await archiveRaw(file, context.root.path, provenance);
+  (await archivedOn(context, provenance, utcDate(file.time_ms))).set(copy.location, copy);
 }
 
-/** Archives given files that no scan takes, for scans that may still come. Returns how many there are. */
-export async function archiveUnused(
-  context: RawArchive,
-  given: readonly SourceFile[],
-  unused: readonly SourceFile[],
-  deferred: Deferred[],
-): Promise<number> {
-  const places = new Set(given.map((file) => file.location));
-  let archived = 0;
-  for (const file of unused.filter((one) => places.has(one.location))) {
-    try {
-      await archiveFile(context, file, provenanceOfFile(context, file) ?? (await provenanceByContent(file)));
-      archived += 1;
-    } catch (error) {
-      deferUnreadable(context, file, error, deferred);
-    }
-  }
-  return archived;
+/** Archives a given file that no scan takes, for scans that may still come. */
+export async function archiveUnused(context: RawArchive, file: SourceFile): Promise<void> {
+  const known = provenanceOn(context, dateOf(context, file.time_ms)) ?? 'observed';
+  await archiveFile(context, file, (await provenanceOf(file)) ?? known);
 }
 
 /** Deletes files that are archived or duplicates from the inbox they came in. */
@@ -298,72 +243,75 @@ export async function emptyInbox(
   accepted: readonly SourceFile[],
   duplicates: readonly SourceFile[],
 ): Promise<void> {
-  const archived = (await Promise.all(context.archived.values())).flatMap((files) => [...files.values()]);
-  const needed = new Set(withoutKnown(accepted, archived, []));
+  if (accepted.length === 0) return;
+  const first_ms = accepted.reduce((first, { time_ms }) => Math.min(first, time_ms), Infinity) - MS_PER_DAY;
+  const archived = await Promise.all(PROVENANCES.map((provenance) => archivedSince(context, provenance, first_ms)));
+  const needed = new Set(withoutKnown(accepted, archived.flat(), []));
   for (const file of duplicates) needed.delete(file);
   for (const file of accepted)
-    if (!needed.has(file) && !isArchived(context.root, file)) await fs.rm(file.location, { force: true });
+    if (!needed.has(file) && !isArchived(context.root, file)) await rm(file.location, { force: true });
 }
 
-/** Scans that can be made of some files, by storm date. */
-export function scansByDate(context: RawArchive, files: readonly SourceFile[]): Map<string, ScanPlan[]> {
-  return Map.groupBy(planScans(files).scans, (scan) => dateOf(context, scan.scan_id));
-}
-
-/** Provenance of the first of these scans that can be read; null when none can. */
-export async function provenanceOfScans(readPool: ReadPool, scans: readonly ScanPlan[]): Promise<Provenance | null> {
-  for (const { scan_time, mesh } of scans) {
-    try {
-      const { simulated } = await readPool.read({ ...NO_COMPANIONS, scan_time, mesh: mesh.location });
-      return simulated ? 'simulated' : 'observed';
-    } catch (error) {
-      // The fault is reported when that scan is processed.
-      if (!(error instanceof BadInput || error instanceof Unreadable)) throw error;
-    }
+/** Provenance that the beginning of a raw file states; null when it is damaged. */
+async function provenanceOf({ location, product }: SourceFile): Promise<Provenance | null> {
+  const packed = Buffer.alloc(HEAD_BYTES);
+  const bytesRead = await readable(location, async () => {
+    const file = await open(location);
+    return (await file.read(packed, 0, HEAD_BYTES).finally(() => file.close())).bytesRead;
+  });
+  let head = packed.subarray(0, bytesRead);
+  try {
+    if (head[0] === 0x1f) head = gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
+  } catch {
+    return null;
   }
-  return null;
+  if (product === PROBSEVERE_PRODUCT) return /"source":\s*"simulated"/.test(head.toString()) ? 'simulated' : 'observed';
+  const begin = findMessage(head);
+  return begin < 0 ? null : statusProvenance(head[begin + PRODUCTION_STATUS_AT] ?? Number.NaN);
+}
+
+/** What the MESH files given for each storm date state, in order of time; one that cannot be read is reported with its scan. */
+export async function provenancesByDate(context: PlanContext, files: readonly SourceFile[]) {
+  const stated = new Map<string, Provenance[]>();
+  const mesh = files.filter(({ product }) => product === SCAN_PRODUCT).sort((a, b) => a.time_ms - b.time_ms);
+  for (const file of mesh)
+    try {
+      const date = dateOf(context, file.time_ms);
+      const provenance = await provenanceOf(file);
+      if (provenance !== null) stated.set(date, [...(stated.get(date) ?? []), provenance]);
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+    }
+  return stated;
 }
 
 /**
- * Reads the provenance of the scans given for each date, before any work. Throws Conflict when the first and the last of a
- * date have the other provenance than the date holds: then all have, and the operator decides. A single stray file is
- * rejected alone.
+ * Reads the provenance of the scans given for each date, before any work. Throws Conflict when all of a date have the other
+ * provenance than the date holds: the operator decides. A single stray file is rejected alone.
  */
 export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
-  for (const [date, scans] of scansByDate(context, files)) {
-    if (context.provenances.has(date)) continue;
-    const first = await provenanceOfScans(context.readPool, scans);
-    if (first === null) continue;
-    const expected = provenanceOn(context, date);
-    context.provenances.set(date, expected ?? first);
-    if (expected === undefined || expected === first || context.settings.each_scan) continue;
-    if ((await provenanceOfScans(context.readPool, scans.toReversed())) === expected) continue;
-    throw new Conflict(
-      'publish',
-      date,
-      `holds ${expected} data and ${scans[0]?.mesh.location} is ${first}, expected one kind per storm date (--replace takes the ${expected} data away first)`,
-    );
+  for (const [date, stated] of await provenancesByDate(context, files)) {
+    const [first] = stated as [Provenance];
+    const expected = provenanceOn(context, date) ?? first;
+    context.provenances.set(date, expected);
+    if (context.settings.each_scan || stated.includes(expected)) continue;
+    // A damaged file is rejected alone, whatever its head states.
+    for (const { location, name, product, time_ms } of files)
+      if (product === SCAN_PRODUCT && dateOf(context, time_ms) === date && (await faultOf(location, name)) === null)
+        throw new Conflict(
+          'publish',
+          date,
+          `holds ${expected} data and ${location} is ${first}, expected one kind per storm date (--replace takes the ${expected} data away first)`,
+        );
   }
 }
 
 /** Provenance of raw files that a storm date takes: that of its published scans, else that of the scans given for it. */
-function provenanceOn({ root, provenances }: PlanContext, date: string): Provenance | undefined {
+export function provenanceOn({ root, provenances }: PlanContext, date: string): Provenance | undefined {
   const head = root.heads.get(date);
   return head !== undefined && head.scans.count > 0 ? provenanceOfDate(date, head.source) : provenances.get(date);
 }
 
-export function dateOf({ settings }: PlanContext, scan_id: string): string {
-  return stormDate(scanTime(scan_id), settings.storm_day_start_hour);
-}
-
-/** Throws BadInput for a MESH file of another provenance than its storm date takes; a new date takes that of its first scan. */
-export function refuseOtherProvenance(context: RawArchive, storm_date: string, mesh: string, given: Provenance): void {
-  const expected = provenanceOn(context, storm_date) ?? given;
-  context.provenances.set(storm_date, expected);
-  if (expected === given) return;
-  throw new BadInput(
-    PROVENANCE_STAGE,
-    mesh,
-    `${given} data, expected ${expected} data as storm date ${storm_date} holds (hail-pipeline ingest --replace takes those away)`,
-  );
+export function dateOf({ settings }: PlanContext, time_ms: number): string {
+  return stormDate(time_ms, settings.storm_day_start_hour);
 }

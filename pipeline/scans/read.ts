@@ -1,8 +1,7 @@
 import type { ScanInput } from '../grid.ts';
 import type { Root } from '../publish/root.ts';
-import { type NamedFile, readScan, type ScanFiles } from '../read/scan.ts';
+import { readScan, type ScanFiles } from '../read/scan.ts';
 import { uncoveredBlocks } from '../read/uncovered.ts';
-import type { SourceFile } from '../sources/names.ts';
 import { filesOf, type ScanPlan } from '../sources/plan.ts';
 import { drawReflectivityTiles } from '../tiles/reflectivity-tiles.ts';
 import { answerRequests, startWorkers } from '../worker-pool.ts';
@@ -23,7 +22,12 @@ export function openReadAhead(
   const start = (plan: ScanPlan): Promise<ScanInput> => {
     const key = keyOf(plan);
     const begin = async () =>
-      readPool.read({ ...scanFiles(plan), storm_day_start_hour, paints_reflectivity: await paints(plan) });
+      readPool.read({
+        ...plan,
+        mesh: plan.mesh.location,
+        storm_day_start_hour,
+        paints_reflectivity: await paints(plan),
+      });
     const read = running.get(key) ?? begin();
     running.set(key, read);
     // The failure of a scan read ahead is handled with that scan.
@@ -44,20 +48,6 @@ export function openReadAhead(
 /** Two files of one name and size may be read for one scan, one after the other: their paths distinguish them. */
 function keyOf(plan: ScanPlan): string {
   return [plan.scan_id, ...filesOf(plan).map(({ location }) => location)].join(' ');
-}
-
-function scanFiles(plan: ScanPlan): ScanFiles {
-  return {
-    scan_time: plan.scan_time,
-    mesh: plan.mesh.location,
-    companions: Object.fromEntries(Object.entries(plan.companions).map(([name, file]) => [name, named(file)])),
-    probsevere: plan.probsevere && named(plan.probsevere),
-    previous_probsevere: plan.previous_probsevere && named(plan.previous_probsevere),
-  };
-}
-
-function named({ location, time_ms }: SourceFile): NamedFile {
-  return { location, time_ms };
 }
 
 /** Files of one scan to decode. */

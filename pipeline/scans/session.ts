@@ -4,8 +4,8 @@ import { compactDay, compactHours, compactMonth } from '../publish/compact.ts';
 import type { Root } from '../publish/root.ts';
 import { type Swept, sweepRoot } from '../publish/sweep.ts';
 import type { SourceFile } from '../sources/names.ts';
-import { type Context, ingestFiles, type RunSummary } from './ingest.ts';
-import { provenanceOfScans, type SessionSettings, scansByDate } from './raw-archive.ts';
+import { type Context, ingestFiles } from './ingest.ts';
+import { nothingKnown, provenancesByDate, type SessionSettings } from './raw-archive.ts';
 import type { ReadPool } from './read.ts';
 import { emptyTrackingState } from './state.ts';
 
@@ -15,50 +15,31 @@ const JOIN_RUNNING_AFTER = 7;
 const CLOSE_AFTER_MS = MS_PER_HOUR;
 
 /** Publishes raw files in a data root: plans, reads ahead, processes in order, publishes. */
-export interface Session {
-  /** Brings the root up to date with these files and everything archived before. */
-  readonly ingest: (files: readonly SourceFile[]) => Promise<RunSummary>;
-  /** Makes every scan of a storm date again from the archived raw files. */
-  readonly rebuild: (storm_date: string) => Promise<RunSummary>;
-  /** Unpublishes the storm dates of these files that hold data of the other provenance. Returns those dates. */
-  readonly replace: (files: readonly SourceFile[]) => Promise<string[]>;
-  /** Unpublishes archives of reflectivity that are older than they are kept. Returns how many. */
-  readonly expireReflectivity: () => Promise<number>;
-  /**
-   * Draws the tiers, event day and daily archive of open dates, joins finished hours, and turns dates that are over into day
-   * files. Stops between two dates when `isPressed` returns true; returns true when nothing is left.
-   */
-  readonly finishDates: (isPressed?: () => boolean) => Promise<boolean>;
-  /** Turns a storm date into day files when it is over; false when it is not over or closed already. */
-  readonly closeDate: (storm_date: string) => Promise<boolean>;
-  /** Joins the closed dates of a month; false when none closed or changed since the last time. */
-  readonly joinMonth: (month: string) => Promise<boolean>;
-  /** Deletes files that no manifest names any more, and raw files past their retention time. */
-  readonly sweep: () => Promise<Swept>;
-}
+export type Session = ReturnType<typeof openSession>;
 
 /** Opens a session on a root; one at a time. */
-export function openSession(root: Root, readPool: ReadPool, settings: SessionSettings): Session {
-  const context: Context = {
-    root,
-    readPool,
-    settings,
-    dry_run: false,
-    archived: new Map(),
-    provenances: new Map(),
-    mixed: new Set(),
-    reported: new Set<string>(),
-    tracking: emptyTrackingState,
-    terrain: undefined,
-  };
+export function openSession(root: Root, readPool: ReadPool, settings: SessionSettings) {
+  const known = { dry_run: false, tracking: emptyTrackingState, terrain: undefined, ...nothingKnown() };
+  const context: Context = { root, readPool, settings, ...known };
   return {
-    ingest: (files) => ingestFiles(context, files),
-    rebuild: (storm_date) => ingestFiles(context, [], storm_date),
-    replace: (files) => replaceOtherProvenance(context, files),
+    /** Brings the root up to date with these files and everything archived before. */
+    ingest: (files: readonly SourceFile[]) => ingestFiles(context, files),
+    /** Makes every scan of a storm date again from the archived raw files. */
+    rebuild: (storm_date: string) => ingestFiles(context, [], storm_date),
+    /** Unpublishes the storm dates of these files that hold data of the other provenance. Returns those dates. */
+    replace: (files: readonly SourceFile[]) => replaceOtherProvenance(context, files),
+    /** Unpublishes archives of reflectivity that are older than they are kept. Returns how many. */
     expireReflectivity: () => expireReflectivity(root, settings.reflectivity_keep_hours, settings.now()),
+    /**
+     * Draws the tiers, event day and daily archive of open dates, joins finished hours, and turns dates that are over into day
+     * files. Stops between two dates when `isPressed` returns true; returns true when nothing is left.
+     */
     finishDates: (isPressed = () => false) => finishDates(context, isPressed),
-    closeDate: (storm_date) => closeDate(context, storm_date),
-    joinMonth: (month) => joinMonth(context, month),
+    /** Turns a storm date into day files when it is over; false when it is not over or closed already. */
+    closeDate: (storm_date: string) => closeDate(context, storm_date),
+    /** Joins the closed dates of a month; false when none closed or changed since the last time. */
+    joinMonth: (month: string) => joinMonth(context, month),
+    /** Deletes files that no manifest names any more, and raw files past their retention time. */
     sweep: () => sweepSession(context),
   };
 }
@@ -66,10 +47,10 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
 async function replaceOtherProvenance(context: Context, files: readonly SourceFile[]): Promise<string[]> {
   const { root, settings } = context;
   const cleared: string[] = [];
-  for (const [date, scans] of scansByDate(context, files)) {
-    const provenance = await provenanceOfScans(context.readPool, scans);
+  for (const [date, [provenance]] of await provenancesByDate(context, files)) {
     const head = root.heads.get(date);
-    if (provenance === null || head === undefined || head.scans.count === 0 || head.source === provenance) continue;
+    if (provenance === undefined || head === undefined || head.scans.count === 0 || head.source === provenance)
+      continue;
     await clearDate(root, date, settings.now());
     context.provenances.set(date, provenance);
     cleared.push(date);

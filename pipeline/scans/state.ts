@@ -3,7 +3,7 @@ import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { type DetectionHistory, emptyDetectionHistory } from '../detect/history.ts';
 import type { TrackProbability } from '../detect/table-rows.ts';
 import type { HailField, ScanInput } from '../grid.ts';
-import { type LiveTrack, type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
+import { type LiveTracks, noLiveTracks } from '../track/live-tracks.ts';
 
 /** Scans separated by a longer gap do not depend on each other. */
 export const TRACKING_MAX_GAP_MS = 30 * 60_000;
@@ -47,11 +47,9 @@ export function encodeTrackingState(state: TrackingState): Uint8Array {
   return gzipSync(JSON.stringify({ scan_time, detect, tracks, judged, echo: previousScan }), { level: 1 });
 }
 
-/** The state of a checkpoint. Older ones hold no trails: the motions of their tracks are judged from the next scan on. */
 export function decodeTrackingState(bytes: Uint8Array): TrackingState {
-  const { judged: probabilities, echo: previousScan, tracks, ...rest } = JSON.parse(gunzipSync(bytes).toString('utf8'));
-  const withTrails = tracks.tracks.map((track: LiveTrack) => ({ ...track, trail: track.trail ?? [] }));
-  return { ...rest, tracks: { ...tracks, tracks: withTrails }, probabilities, previousScan };
+  const { judged: probabilities, echo: previousScan, ...rest } = JSON.parse(gunzipSync(bytes).toString('utf8'));
+  return { ...rest, probabilities, previousScan };
 }
 
 /** Field of a scan as the next one compares with it. */

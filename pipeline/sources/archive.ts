@@ -36,7 +36,9 @@ const HASH_PREFIX = 9;
 export async function archiveRaw(file: SourceFile, dataRoot: string, provenance: Provenance): Promise<SourceFile> {
   const key = `date=${utcDate(file.time_ms)}/${file.name}`;
   const location = join(dataRoot, layout.archive(provenance), key);
-  if (location !== file.location && !(await sameContent(file, location)))
+  const isThere = async () =>
+    (await sizeOf(location)) === file.bytes && (await hashOf(location)) === (await hashOf(file.location));
+  if (location !== file.location && !(await isThere()))
     await writing(location, () => copyDurably(file.location, location));
   const { product, time_ms, name, bytes } = file;
   return { product, time_ms, name, key, bytes, location };
@@ -80,11 +82,11 @@ export async function listArchive(
 }
 
 /** Listed files that are neither archived nor rejected, by name and size, or that changed after they were archived. */
-export function withoutKnown<F extends SourceFile>(
-  listed: readonly F[],
+export function withoutKnown(
+  listed: readonly SourceFile[],
   archived: readonly SourceFile[],
   rejections: readonly Rejection[],
-): F[] {
+): SourceFile[] {
   const known = new Map([
     ...archived.map((file) => [`${file.bytes} ${file.name}`, file.modified_ms ?? Number.POSITIVE_INFINITY] as const),
     ...rejections.map(({ bytes, file }) => [`${bytes} ${file}`, Number.POSITIVE_INFINITY] as const),
@@ -118,7 +120,7 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
   const { file, dataRoot, provenance, stage, reason, other_kind, found_at_ms, move } = given;
   const folder = join(dataRoot, layout.rejected(provenance));
   const sha256 = await hashOf(file.location);
-  const known = await knownRejection(folder, file.name, sha256);
+  const known = (await readRejections(dataRoot, provenance, [file])).find((one) => one.sha256 === sha256);
   const rejection = known ?? {
     file: file.name,
     stage,
@@ -132,7 +134,8 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
     await makeFolder(folder);
     const place = join(folder, await freeName(folder, file.name, sha256));
     await writing(place, () => copyDurably(file.location, place));
-    await keepText(`${place}${REASON_SUFFIX}`, JSON.stringify(rejection, null, 2));
+    const reasonPath = `${place}${REASON_SUFFIX}`;
+    await writing(reasonPath, () => replaceFile(reasonPath, `${JSON.stringify(rejection, null, 2)}\n`));
   }
   if (move) await rm(file.location, { force: true });
   return { rejection, isNew: !known };
@@ -161,13 +164,6 @@ function rejectedName(reasonName: string): string {
   return reasonName.slice(0, -REASON_SUFFIX.length);
 }
 
-/** Record of this very content, from the only two paths where it can be. */
-async function knownRejection(folder: string, name: string, sha256: string): Promise<Rejection | undefined> {
-  const places = [name, hashedName(name, sha256)].map((place) => join(folder, `${place}${REASON_SUFFIX}`));
-  const found = await Promise.all(places.map(readRejection));
-  return found.find((one) => one !== null && one.sha256 === sha256 && one.file === name) ?? undefined;
-}
-
 /** True when this very content was rejected before. Only files of a recorded name and size are read. */
 export async function isRejected(file: SourceFile, rejections: readonly Rejection[]): Promise<boolean> {
   const alike = rejections.filter((rejection) => rejection.file === file.name && rejection.bytes === file.bytes);
@@ -178,9 +174,7 @@ export async function isRejected(file: SourceFile, rejections: readonly Rejectio
 
 async function readRejection(path: string): Promise<Rejection | null> {
   try {
-    const rejection = Rejection.parse(JSON.parse(await readFile(path, 'utf8')));
-    // Earlier versions wrote such records for files ahead of the clock; these hold no longer.
-    return rejection.stage === 'plan' ? null : rejection;
+    return Rejection.parse(JSON.parse(await readFile(path, 'utf8')));
   } catch (error) {
     // The file is rejected and recorded once more, which costs less than a stream that stops.
     if (error instanceof SyntaxError || error instanceof z.ZodError || isMissing(error)) return null;
@@ -197,12 +191,4 @@ async function freeName(folder: string, name: string, sha256: string): Promise<s
 
 function hashedName(name: string, sha256: string): string {
   return `${sha256.slice(0, HASH_PREFIX - 1)}-${name}`;
-}
-
-async function sameContent(file: SourceFile, path: string): Promise<boolean> {
-  return (await sizeOf(path)) === file.bytes && (await hashOf(path)) === (await hashOf(file.location));
-}
-
-async function keepText(path: string, text: string): Promise<void> {
-  await writing(path, () => replaceFile(path, `${text}\n`));
 }

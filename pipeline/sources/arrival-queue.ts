@@ -4,54 +4,41 @@ import { pause } from './http.ts';
 import type { Arrival } from './inbox.ts';
 import { lookBack, SCAN_PRODUCT, type SourceFile } from './names.ts';
 
-/** Arrivals of a source that wait to be taken: a run polls the queue between two scans without waiting for the source. */
-export interface ArrivalQueue {
-  /** Files that arrived since the last call, null when none did. Throws the error that ended the source. */
-  readonly take: () => Arrival | null;
-  /** True when an arrival waits to be taken. */
-  readonly hasArrival: () => boolean;
-  /** Waits until there is an arrival to take or the source has ended, but at most `ms`. */
-  readonly wait: (ms: number) => Promise<void>;
-  /** True once the source has ended and every arrival was taken. */
-  readonly isOver: () => boolean;
-}
+/** Arrivals of a source that wait to be taken. */
+export type ArrivalQueue = ReturnType<typeof openArrivalQueue>;
 
 /** Queue that reads a source in the background, one arrival ahead; an abort of `signal` ends every wait. */
-export function openArrivalQueue(arrivals: AsyncIterable<Arrival>, signal: AbortSignal): ArrivalQueue {
-  let waiting: Arrival | null = null;
+export function openArrivalQueue(arrivals: AsyncIterable<Arrival>, signal: AbortSignal) {
+  const iterator = arrivals[Symbol.asyncIterator]();
+  let next: IteratorResult<Arrival, unknown> | null = null;
   let failure: { readonly error: unknown } | null = null;
-  let ended = false;
-  let taken = () => {};
-  let wake = new AbortController();
-  const pump = async () => {
+  let arrived = new AbortController();
+  const readNext = async () => {
+    next = null;
+    arrived = new AbortController();
     try {
-      for await (const arrival of arrivals) {
-        waiting = arrival;
-        const { promise: wasTaken, resolve } = Promise.withResolvers<void>();
-        taken = resolve;
-        wake.abort();
-        await wasTaken;
-      }
+      next = await iterator.next();
     } catch (error) {
       failure = { error };
-    } finally {
-      ended = true;
-      wake.abort();
     }
+    arrived.abort();
   };
-  void pump();
+  void readNext();
   return {
-    take: () => {
-      if (waiting === null && failure !== null) throw failure.error;
-      const arrival = waiting;
-      waiting = null;
-      if (!ended) wake = new AbortController();
-      taken();
-      return arrival;
+    /** Files that arrived since the last call, null when none did. Throws the error that ended the source. */
+    take: (): Arrival | null => {
+      if (failure !== null) throw failure.error;
+      if (next === null || next.done) return null;
+      const { value } = next;
+      void readNext();
+      return value;
     },
-    hasArrival: () => waiting !== null,
-    wait: (ms) => pause(ms, AbortSignal.any([wake.signal, signal])),
-    isOver: () => ended && waiting === null && failure === null,
+    /** True when an arrival waits to be taken. */
+    hasArrival: () => next !== null && !next.done,
+    /** Waits until there is an arrival to take or the source has ended, but at most `ms`. */
+    wait: (ms: number) => pause(ms, AbortSignal.any([arrived.signal, signal])),
+    /** True once the source has ended and every arrival was taken. */
+    isOver: () => next?.done === true,
   };
 }
 
@@ -67,27 +54,31 @@ export async function* batchArrivals(arrivals: AsyncIterable<Arrival>): AsyncGen
     while (true) {
       const first = await next;
       if (first.done) return;
-      const files = [...first.value.files];
-      const unknown = [...first.value.unknown];
-      const unreadable = [...first.value.unreadable];
+      let batch = first.value;
       next = iterator.next();
       const deadline_ms = performance.now() + COMPANION_GRACE_MS;
-      while (lacksCompanions(files, usual) && performance.now() < deadline_ms) {
+      while (lacksCompanions(batch.files, usual) && performance.now() < deadline_ms) {
         const more = await Promise.race([next, sleep(deadline_ms - performance.now(), null)]);
         if (more === null || more.done) break;
-        files.push(...more.value.files);
-        unknown.push(...more.value.unknown);
-        unreadable.push(...more.value.unreadable);
+        batch = joined(batch, more.value);
         next = iterator.next();
       }
       // A rejection of `next` is thrown by the await of the next turn; until then it must not count as unhandled.
       next.catch(() => {});
-      for (const file of files) if (file.product !== SCAN_PRODUCT) usual.add(file.product);
-      yield { files, unknown, unreadable };
+      for (const file of batch.files) if (file.product !== SCAN_PRODUCT) usual.add(file.product);
+      yield batch;
     }
   } finally {
     await iterator.return?.();
   }
+}
+
+function joined(a: Arrival, b: Arrival): Arrival {
+  return {
+    files: [...a.files, ...b.files],
+    unknown: [...a.unknown, ...b.unknown],
+    unreadable: [...a.unreadable, ...b.unreadable],
+  };
 }
 
 /** True when the newest scan lacks a companion of a product that came with earlier scans. */

@@ -9,12 +9,6 @@ import { baseName, bucketPrefix, bucketStem, lookBack, parseName, type SourceFil
 import { inParallel } from './parallel.ts';
 import { writeFault } from './write-fault.ts';
 
-/** A file that is still in the bucket: `location` is its URL. */
-export interface BucketFile extends SourceFile {
-  /** Names the version of its content, with quotes; null when the listing has none. */
-  readonly etag: string | null;
-}
-
 export interface ListBucket {
   /** Address of the bucket, without a closing slash. */
   readonly base_url: string;
@@ -26,8 +20,8 @@ export interface ListBucket {
 }
 
 export interface BucketListing {
-  /** By time, then key. */
-  readonly files: readonly BucketFile[];
+  /** By time, then key; their location is a URL. */
+  readonly files: readonly SourceFile[];
   /** Keys that are no file of the asked products. */
   readonly unknown: readonly string[];
 }
@@ -57,29 +51,21 @@ export async function listBucket(ask: ListBucket): Promise<BucketListing> {
     const objects = await listPrefix(ask.base_url, prefix, begin.startsWith(prefix) ? begin : null, ask.network ?? {});
     return objects.map((object) => ({ object, product, prefix, from_ms }));
   });
-  const files: BucketFile[] = [];
+  const files: SourceFile[] = [];
   const unknown: string[] = [];
   for (const { object, product, prefix, from_ms } of pages.flat()) {
-    const { key, bytes, etag, modified_ms } = object;
+    const { key } = object;
     const named = parseName(key);
     // The key becomes a path of ours: only a plain name directly below its own folder is taken.
     if (named?.product !== product || key !== `${prefix}${baseName(key)}`) unknown.push(key);
     else if (named.time_ms >= from_ms && named.time_ms <= ask.to_ms)
-      files.push({
-        ...named,
-        name: baseName(key),
-        key,
-        bytes,
-        location: objectUrl(ask.base_url, key),
-        etag,
-        ...(modified_ms === null ? {} : { modified_ms }),
-      });
+      files.push({ ...named, ...object, name: baseName(key), location: `${ask.base_url}/${encodeURI(key)}` });
   }
   return { files: files.sort((a, b) => a.time_ms - b.time_ms || (a.key < b.key ? -1 : 1)), unknown: unknown.sort() };
 }
 
 export interface DownloadRequest {
-  readonly files: readonly BucketFile[];
+  readonly files: readonly SourceFile[];
   /** Folder that receives the bucket's layout. */
   readonly folder: string;
   readonly network?: HttpOptions;
@@ -87,39 +73,28 @@ export interface DownloadRequest {
   readonly onFile?: (file: SourceFile) => void;
 }
 
-export interface Downloads {
-  /** Files in the folder, in the order asked for. */
-  readonly files: readonly SourceFile[];
-  /** Files that the server did not deliver. */
-  readonly failed: readonly { readonly file: BucketFile; readonly error: Unavailable }[];
-}
-
-/** Fetches files, a few at a time. An unavailable file does not stop the others; any other failure is thrown. */
-export async function downloadAll({ files, folder, network = {}, onFile }: DownloadRequest): Promise<Downloads> {
-  const fetched: SourceFile[] = [];
-  const failed: { file: BucketFile; error: Unavailable }[] = [];
-  const results = await inParallel(files, DOWNLOADS_AT_ONCE, async (file) => {
+/** Fetches files, a few at a time, in the order asked for. The server does not deliver those of `failed`; any other failure is thrown. */
+export async function downloadAll({ files, folder, network = {}, onFile }: DownloadRequest) {
+  const failed: { readonly file: SourceFile; readonly error: Unavailable }[] = [];
+  const fetched = await inParallel(files, DOWNLOADS_AT_ONCE, async (file) => {
     try {
       const local = await downloadFile(file, folder, network);
       onFile?.(local);
       return local;
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
-      return { file, error };
+      failed.push({ file, error });
+      return null;
     }
   });
-  for (const result of results) {
-    if ('error' in result) failed.push(result);
-    else fetched.push(result);
-  }
-  return { files: fetched, failed };
+  return { files: fetched.filter((file) => file !== null), failed };
 }
 
 /**
  * Fetches one file to `folder/<key>` and returns it there. The name appears once the content is whole: size as listed, and sound
  * by `faultOf`. A file that is there with its size is not fetched again.
  */
-export async function downloadFile(file: BucketFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
+export async function downloadFile(file: SourceFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
   const { product, time_ms, name, key, bytes } = file;
   const location = join(folder, key);
   try {
@@ -131,7 +106,7 @@ export async function downloadFile(file: BucketFile, folder: string, network: Ht
   return { product, time_ms, name, key, bytes, location };
 }
 
-async function fetchFile(file: BucketFile, location: string, network: HttpOptions): Promise<void> {
+async function fetchFile(file: SourceFile, location: string, network: HttpOptions): Promise<void> {
   if (file.bytes === 0) throw new Unavailable(file.location, 'object is empty, expected a raw file');
   if (file.bytes > MAX_UNPACKED_BYTES)
     throw new Unavailable(file.location, `listed with ${file.bytes} bytes, expected at most ${MAX_UNPACKED_BYTES}`);
@@ -151,7 +126,10 @@ async function listPrefix(base_url: string, prefix: string, startAfter: string |
   const objects: ListedObject[] = [];
   const tokens = new Set<string>();
   for (let token: string | null = null; ; ) {
-    const url = listingUrl(base_url, prefix, startAfter, token);
+    const query = new URLSearchParams({ 'list-type': '2', prefix });
+    if (token !== null) query.set('continuation-token', token);
+    else if (startAfter !== null) query.set('start-after', startAfter);
+    const url = `${base_url}/?${query}`;
     const page: ListingPage = await withRetries(() => fetchListing(url, network), network);
     objects.push(...page.objects);
     token = page.next_token;
@@ -162,13 +140,6 @@ async function listPrefix(base_url: string, prefix: string, startAfter: string |
   }
 }
 
-function listingUrl(base_url: string, prefix: string, startAfter: string | null, token: string | null): string {
-  const query = new URLSearchParams({ 'list-type': '2', prefix });
-  if (token !== null) query.set('continuation-token', token);
-  else if (startAfter !== null) query.set('start-after', startAfter);
-  return `${base_url}/?${query}`;
-}
-
 async function fetchListing(url: string, network: HttpOptions): Promise<ListingPage> {
   const bounds = { max_bytes: MAX_LISTING_BYTES, allowed_ms: LISTING_ALLOWED_MS };
   const { bytes } = await fetchOnce(url, bounds, network);
@@ -177,19 +148,7 @@ async function fetchListing(url: string, network: HttpOptions): Promise<ListingP
   return page;
 }
 
-function objectUrl(base_url: string, key: string): string {
-  return `${base_url}/${key.split('/').map(encodeURIComponent).join('/')}`;
-}
-
-/** One object of a bucket as a listing describes it. */
-interface ListedObject {
-  readonly key: string;
-  readonly bytes: number;
-  /** Entity tag with its quotes; null when the listing has none. */
-  readonly etag: string | null;
-  /** Epoch milliseconds; null when the listing has none. */
-  readonly modified_ms: number | null;
-}
+type ListedObject = Pick<SourceFile, 'key' | 'bytes' | 'modified_ms'>;
 
 interface ListingPage {
   readonly objects: readonly ListedObject[];
@@ -203,37 +162,28 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
  * One page of an S3 ListObjectsV2 answer. Tolerant of order, white space, attributes, name-space prefixes and
  * unknown elements. Null when the document is cut off or is no such listing.
  */
-export function parseListing(xml: string): ListingPage | null {
-  const root = element(xml, 'ListBucketResult');
-  if (root === null) return null;
+function parseListing(xml: string): ListingPage | null {
+  const [root] = elements(xml, 'ListBucketResult');
+  if (root === undefined) return null;
   const objects = elements(root, 'Contents').map(parseObject);
   if (objects.includes(null)) return null;
-  const truncated = text(root, 'IsTruncated') === 'true';
-  const next_token = truncated ? text(root, 'NextContinuationToken') : null;
-  if (truncated && next_token === null) return null;
-  return { objects: objects.filter((object) => object !== null), next_token };
+  const isLast = text(root, 'IsTruncated') !== 'true';
+  const next_token = isLast ? null : text(root, 'NextContinuationToken');
+  return next_token === undefined ? null : { objects: objects.filter((object) => object !== null), next_token };
 }
 
 function parseObject(xml: string): ListedObject | null {
   const key = text(xml, 'Key');
-  const size = text(xml, 'Size');
-  if (key === null || size === null || !/^\d+$/.test(size)) return null;
+  const size = text(xml, 'Size') ?? '';
   const modified_ms = Date.parse(text(xml, 'LastModified') ?? '');
-  return {
-    key,
-    bytes: Number(size),
-    etag: text(xml, 'ETag'),
-    modified_ms: Number.isNaN(modified_ms) ? null : modified_ms,
-  };
+  if (key === undefined || !/^\d+$/.test(size)) return null;
+  return { key, bytes: Number(size), ...(Number.isNaN(modified_ms) ? {} : { modified_ms }) };
 }
 
-function text(xml: string, tag: string): string | null {
-  const inner = element(xml, tag);
-  return inner === null ? null : decode(inner);
-}
-
-function element(xml: string, tag: string): string | null {
-  return elements(xml, tag)[0] ?? null;
+/** Text of the first element of this name. */
+function text(xml: string, tag: string): string | undefined {
+  const [inner] = elements(xml, tag);
+  return inner === undefined ? undefined : decode(inner);
 }
 
 /** Inner text of every element of this name; one without an end is left out. */

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { asUnreadable, NotFound, PipelineError, Unreadable } from '../error.ts';
 import { DRAFT_SUFFIX, isMissing } from '../files.ts';
-import { baseName, parseName, type SourceFile } from './names.ts';
+import { parseName, type SourceFile } from './names.ts';
 
 /** A raw file on disk. */
 export interface FolderFile extends SourceFile {
@@ -38,70 +38,56 @@ export interface UnreadableEntry {
  */
 export async function listFolder(root: string, dates?: readonly string[]): Promise<FolderListing> {
   const absolute = resolve(root);
+  const days = dates && new Set(dates.map((date) => date.replaceAll('-', '')));
   const files: FolderFile[] = [];
   const unknown: string[] = [];
   const unreadable: UnreadableEntry[] = [];
-  const days = dates && new Set(dates.map((date) => date.replaceAll('-', '')));
-  const isEntered = (name: string) => days === undefined || !DATE_FOLDER.test(name) || days.has(name);
-  for (const key of await keysBelow(absolute, isEntered, unreadable)) {
-    const file = await describe(absolute, key);
-    if (file instanceof Unreadable) unreadable.push({ key, reason: file.reason });
-    else if (file) files.push(file);
-    else unknown.push(key);
-  }
-  return { files, unknown, unreadable: unreadable.sort((a, b) => (a.key < b.key ? -1 : 1)) };
-}
-
-/** Keys of all files below a folder; folders that cannot be read are added to `unreadable`. */
-async function keysBelow(
-  root: string,
-  isEntered: (name: string) => boolean,
-  unreadable: UnreadableEntry[],
-): Promise<string[]> {
-  const keys: string[] = [];
   const folders = [''];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    const entries = await entriesOf(root, folder);
-    if (entries instanceof Unreadable) {
-      unreadable.push({ key: folder.slice(0, -1), reason: entries.reason });
-      continue;
-    }
-    for (const entry of entries) {
+    const entries = folder === '' ? await entriesOfRoot(absolute) : await lookAt(absolute, folder, entriesOf);
+    if (entries instanceof Unreadable) unreadable.push({ key: folder.slice(0, -1), reason: entries.reason });
+    // A folder below the root may be tidied away in the meantime.
+    for (const entry of entries === null || entries instanceof Unreadable ? [] : entries) {
+      const key = `${folder}${entry.name}`;
       if (entry.name.startsWith('.') || entry.name.endsWith(DRAFT_SUFFIX)) continue;
-      if (!entry.isDirectory()) keys.push(`${folder}${entry.name}`);
-      else if (isEntered(entry.name)) folders.push(`${folder}${entry.name}/`);
+      if (entry.isDirectory()) {
+        if (days === undefined || !DATE_FOLDER.test(entry.name) || days.has(entry.name)) folders.push(`${key}/`);
+        continue;
+      }
+      const named = parseName(key);
+      const found = named && (await lookAt(absolute, key, (path) => stat(path)));
+      if (found instanceof Unreadable) unreadable.push({ key, reason: found.reason });
+      else if (named && found?.isFile()) {
+        const { size: bytes, mtimeMs: modified_ms } = found;
+        files.push({ ...named, name: entry.name, key, bytes, location: join(absolute, key), modified_ms });
+      } else unknown.push(key);
     }
   }
-  return keys.sort();
+  const byKey = (a: { readonly key: string }, b: { readonly key: string }) => (a.key < b.key ? -1 : 1);
+  return { files: files.sort(byKey), unknown: unknown.sort(), unreadable: unreadable.sort(byKey) };
 }
 
-async function entriesOf(root: string, folder: string): Promise<Dirent[] | Unreadable> {
-  try {
-    return await readdir(join(root, folder), { withFileTypes: true });
-  } catch (cause) {
-    // A folder below the root may be tidied away while we walk; the root itself must be there.
-    if (folder !== '' && isMissing(cause)) return [];
-    const unreadable = asUnreadable(join(root, folder), cause);
-    if (folder !== '' && unreadable instanceof Unreadable) return unreadable;
-    if (isMissing(cause)) throw new NotFound('sources', root, 'is not there, expected a folder', { cause });
-    // ENOTDIR: the path exists and is not a folder.
-    const reason = unreadable instanceof Unreadable && !unreadable.is_gone ? unreadable.reason : 'is no folder';
-    throw new PipelineError('sources', root, `${reason}, expected a folder that can be read`, { cause });
-  }
+function entriesOf(folder: string): Promise<Dirent[]> {
+  return readdir(folder, { withFileTypes: true });
 }
 
-async function describe(root: string, key: string): Promise<FolderFile | Unreadable | null> {
-  const named = parseName(key);
-  if (!named) return null;
+/** Result of `look` at an entry; null when it is gone, the fault when it cannot be read. */
+async function lookAt<Found>(root: string, key: string, look: (path: string) => Promise<Found>) {
   const location = join(root, key);
   try {
-    const found = await stat(location);
-    if (!found.isFile()) return null;
-    return { ...named, name: baseName(key), key, bytes: found.size, location, modified_ms: found.mtimeMs };
+    return await look(location);
   } catch (cause) {
     if (isMissing(cause)) return null;
     const unreadable = asUnreadable(location, cause);
     if (unreadable instanceof Unreadable) return unreadable;
     throw new PipelineError('sources', location, 'cannot be looked at', { cause });
   }
+}
+
+async function entriesOfRoot(root: string): Promise<Dirent[]> {
+  const entries = await lookAt(root, '', entriesOf);
+  if (entries === null) throw new NotFound('sources', root, 'is not there, expected a folder');
+  if (!(entries instanceof Unreadable)) return entries;
+  const reason = entries.is_gone ? 'is no folder' : entries.reason;
+  throw new PipelineError('sources', root, `${reason}, expected a folder that can be read`, { cause: entries });
 }

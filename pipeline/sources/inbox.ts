@@ -1,6 +1,6 @@
 import { watch as watchFolder } from 'node:fs';
 import { asUnreadable, PipelineError, Unreadable } from '../error.ts';
-import { type FolderFile, type FolderListing, listFolder, type UnreadableEntry } from './folder.ts';
+import { listFolder, type UnreadableEntry } from './folder.ts';
 import { pause as pauseFor } from './http.ts';
 import { faultOf } from './integrity.ts';
 import type { SourceFile } from './names.ts';
@@ -18,17 +18,16 @@ export interface Arrival {
 export interface WatchOptions {
   readonly folder: string;
   /** Time between two polls; a change in the folder ends the wait early. */
-  readonly poll_ms?: number;
+  readonly poll_ms: number;
   /** An incomplete file counts as arrived once it has not changed for this long: its reader reports the fault. */
   readonly unchanged_ms?: number;
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
   /** Monotonic clock, milliseconds. */
   readonly now?: () => number;
   /** Waits until the next poll; returns early when the signal aborts. */
   readonly pause?: (ms: number) => Promise<void>;
 }
 
-const POLL_MS = 2000;
 const UNCHANGED_MS = 15_000;
 /** Wait after a hint, so that a file being written does not cause a poll per block. */
 const AFTER_HINT_MS = 100;
@@ -41,17 +40,15 @@ const AFTER_HINT_MS = 100;
  * the files.
  */
 export async function* watch(given: WatchOptions): AsyncGenerator<Arrival, void, undefined> {
-  const { folder, poll_ms = POLL_MS, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
+  const { folder, poll_ms, unchanged_ms = UNCHANGED_MS, signal, now = () => performance.now() } = given;
   const hints = given.pause ? null : watchHints(folder, signal);
   const pause = given.pause ?? hints?.pause ?? (async () => {});
-  let seen: SeenFolder | null = null;
+  const poll = openPoll(folder, unchanged_ms);
   try {
-    while (!signal?.aborted) {
-      const result: Poll = await poll(folder, seen, now(), unchanged_ms);
-      seen = result.seen;
-      const { files, unknown, unreadable } = result.arrival;
-      if (files.length + unknown.length + unreadable.length > 0) yield result.arrival;
-      if (!signal?.aborted) await pause(poll_ms);
+    while (!signal.aborted) {
+      const arrival = await poll(now());
+      if (arrival.files.length + arrival.unknown.length + arrival.unreadable.length > 0) yield arrival;
+      if (!signal.aborted) await pause(poll_ms);
     }
   } finally {
     hints?.close();
@@ -67,110 +64,60 @@ interface SeenFile {
   readonly arrived: boolean;
 }
 
-interface SeenFolder {
-  readonly files: ReadonlyMap<string, SeenFile>;
-  readonly unknown: ReadonlySet<string>;
-  /** Key -> reason. */
-  readonly unreadable: ReadonlyMap<string, string>;
-}
-
-/** Outcome of one poll. */
-interface Poll {
-  readonly seen: SeenFolder;
-  readonly arrival: Arrival;
-}
-
-/** Lists the folder and compares it with earlier polls; `known` is null at the first. */
-async function poll(folder: string, known: SeenFolder | null, now_ms: number, unchanged_ms: number): Promise<Poll> {
-  const seen = known ?? { files: new Map(), unknown: new Set(), unreadable: new Map() };
-  const listing = await listed(folder, known === null);
-  // Files of a folder that is out of reach for now are not new when it comes back.
-  if (listing === null) return outOfReach(seen, folder);
-  const files: SourceFile[] = [];
-  const unreadable = [...listing.unreadable];
-  const filesSeen = new Map<string, SeenFile>();
-  for (const file of listing.files) {
-    const before = seen.files.get(file.key);
-    const after = await readAgain(file, before, now_ms, unchanged_ms);
-    if (after instanceof Unreadable) {
-      if (!after.is_gone) unreadable.push({ key: file.key, reason: after.reason });
-      continue;
+/** Lists the folder and compares it with the poll before. */
+function openPoll(folder: string, unchanged_ms: number): (now_ms: number) => Promise<Arrival> {
+  let seen: ReadonlyMap<string, SeenFile> | null = null;
+  let known: readonly string[] = [];
+  let reported: ReadonlyMap<string, string> = new Map();
+  const unlessReported = (entries: readonly UnreadableEntry[]) => {
+    const before = reported;
+    reported = new Map(entries.map(({ key, reason }) => [key, reason]));
+    return entries.filter(({ key, reason }) => before.get(key) !== reason);
+  };
+  return async (now_ms) => {
+    const isFirst = seen === null;
+    const listing = await listFolder(folder).catch((error: unknown) => {
+      if (isFirst || !(error instanceof PipelineError)) throw error;
+      return null;
+    });
+    // Files of a folder that is out of reach for now are not new when it comes back.
+    if (listing === null) {
+      const unreadable = unlessReported([{ key: folder, reason: 'is not a folder that can be read' }]);
+      return { files: [], unknown: [], unreadable };
     }
-    filesSeen.set(file.key, after);
-    if (after.arrived && !(before?.arrived && isSame(file, before))) files.push(file);
-  }
-  const unknown = listing.unknown.filter((key) => !seen.unknown.has(key));
-  return {
-    seen: {
-      files: filesSeen,
-      unknown: new Set(listing.unknown),
-      unreadable: new Map(unreadable.map(({ key, reason }) => [key, reason])),
-    },
-    arrival: {
-      files,
-      unknown,
-      unreadable: unreadable.filter(({ key, reason }) => seen.unreadable.get(key) !== reason),
-    },
+    const files: SourceFile[] = [];
+    const unreadable = [...listing.unreadable];
+    const found = new Map<string, SeenFile>();
+    for (const file of listing.files) {
+      const { key, bytes, modified_ms, location, name } = file;
+      const last = seen?.get(key);
+      const before = last?.bytes === bytes && last.modified_ms === modified_ms ? last : undefined;
+      const since_ms = before?.since_ms ?? now_ms;
+      try {
+        const isWhole = before === undefined ? (await faultOf(location, name)) === null : before.arrived;
+        const arrived = isWhole || now_ms - since_ms >= unchanged_ms;
+        found.set(key, { bytes, modified_ms, since_ms, arrived });
+        if (arrived && before?.arrived !== true) files.push(file);
+      } catch (error) {
+        const fault = asUnreadable(location, error);
+        if (!(fault instanceof Unreadable)) throw error;
+        if (!fault.is_gone) unreadable.push({ key, reason: fault.reason });
+      }
+    }
+    const unknown = listing.unknown.filter((key) => !known.includes(key));
+    seen = found;
+    known = listing.unknown;
+    return { files, unknown, unreadable: unlessReported(unreadable) };
   };
 }
 
-/** Listing of the folder; null when it is out of reach after it was there once. */
-async function listed(folder: string, isFirst: boolean): Promise<FolderListing | null> {
-  try {
-    return await listFolder(folder);
-  } catch (error) {
-    if (isFirst || !(error instanceof PipelineError)) throw error;
-    return null;
-  }
-}
-
-function outOfReach(seen: SeenFolder, folder: string): Poll {
-  const reason = 'is not a folder that can be read';
-  const isKnown = seen.unreadable.get(folder) === reason;
-  return {
-    seen: { ...seen, unreadable: new Map([[folder, reason]]) },
-    arrival: { files: [], unknown: [], unreadable: isKnown ? [] : [{ key: folder, reason }] },
-  };
-}
-
-/** State of a file after this poll, or why it cannot be read. */
-async function readAgain(
-  file: FolderFile,
-  before: SeenFile | undefined,
-  now_ms: number,
-  unchanged_ms: number,
-): Promise<SeenFile | Unreadable> {
-  if (before && isSame(file, before))
-    return { ...before, arrived: before.arrived || now_ms - before.since_ms >= unchanged_ms };
-  const { bytes, modified_ms } = file;
-  try {
-    return { bytes, modified_ms, since_ms: now_ms, arrived: (await faultOf(file.location, file.name)) === null };
-  } catch (error) {
-    const unreadable = asUnreadable(file.location, error);
-    if (unreadable instanceof Unreadable) return unreadable;
-    throw error;
-  }
-}
-
-function isSame(file: FolderFile, before: SeenFile): boolean {
-  return file.bytes === before.bytes && file.modified_ms === before.modified_ms;
-}
-
-function watchHints(folder: string, signal: AbortSignal | undefined) {
-  let hinted = false;
-  let wake = () => {};
-  const hint = () => {
-    hinted = true;
-    wake();
-  };
-  const close = openWatcher(folder, hint);
+function watchHints(folder: string, signal: AbortSignal) {
+  let hint = new AbortController();
+  const close = openWatcher(folder, () => hint.abort());
   const pause = async (ms: number) => {
-    const woken = new AbortController();
-    wake = () => woken.abort();
-    if (hinted) wake();
-    await pauseFor(ms, signal ? AbortSignal.any([signal, woken.signal]) : woken.signal);
-    if (hinted) await pauseFor(Math.min(ms, AFTER_HINT_MS), signal);
-    hinted = false;
+    await pauseFor(ms, AbortSignal.any([signal, hint.signal]));
+    if (hint.signal.aborted) await pauseFor(Math.min(ms, AFTER_HINT_MS), signal);
+    hint = new AbortController();
   };
   return { pause, close };
 }

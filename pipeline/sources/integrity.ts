@@ -1,5 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open, stat } from 'node:fs/promises';
 import { BadInput } from '../error.ts';
 import { hashOf, sha256 } from '../files.ts';
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../grib2/index.ts';
@@ -19,24 +17,17 @@ const SEARCH_BYTES = 64;
  * begins with, at its end. Says nothing about the meaning of the content.
  */
 export async function faultOf(path: string, name: string): Promise<string | null> {
-  if (name.endsWith('.gz')) return gzipFault(path);
-  if (name.endsWith('.grib2')) return gribFault(path);
-  if (name.endsWith('.json')) return jsonFault(path);
-  return `'${name}' ends in no known format, expected .grib2, .grib2.gz or .json`;
-}
-
-async function gzipFault(path: string): Promise<string | null> {
-  const content = await unzipped(path);
-  if (typeof content === 'string') return content;
-  return content.length === 0 ? 'gzip file holds nothing' : null;
-}
-
-/** Content of a packed file, or why it has none. */
-async function unzipped(path: string): Promise<Uint8Array | string> {
+  if (!/\.(gz|grib2|json)$/.test(name)) return `'${name}' ends in no known format, expected .grib2, .grib2.gz or .json`;
   try {
-    const packed = await readBounded(path, MAX_UNPACKED_BYTES);
-    const content = gunzip(packed, path, MAX_UNPACKED_BYTES);
-    return content === packed ? 'does not begin as gzip' : content;
+    const bytes = await readBounded(path, name.endsWith('.json') ? MAX_JSON_BYTES : MAX_UNPACKED_BYTES);
+    if (name.endsWith('.grib2')) return gribFault(bytes);
+    if (name.endsWith('.json'))
+      return scanJson(startJsonScan(), bytes).state === 'after'
+        ? null
+        : 'JSON does not begin and end as one object or list';
+    const content = gunzip(bytes, path, MAX_UNPACKED_BYTES);
+    if (content === bytes) return 'does not begin as gzip';
+    return content.length === 0 ? 'gzip file holds nothing' : null;
   } catch (error) {
     if (error instanceof BadInput) return error.reason;
     throw error;
@@ -48,48 +39,28 @@ async function unzipped(path: string): Promise<Uint8Array | string> {
  * does not unpack is hashed packed. Throws Unreadable when it cannot be read.
  */
 export async function contentHash(path: string, name: string): Promise<string> {
-  const content = name.endsWith('.gz') ? await unzipped(path) : null;
-  return content instanceof Uint8Array ? sha256(content) : hashOf(path);
-}
-
-async function gribFault(path: string): Promise<string | null> {
-  const handle = await open(path, 'r');
+  if (!name.endsWith('.gz')) return hashOf(path);
   try {
-    const { size } = await handle.stat();
-    if (size === 0) return 'file is empty';
-    const head = Buffer.alloc(SEARCH_BYTES);
-    let offset = 0;
-    while (offset < size) {
-      const { bytesRead } = await handle.read(head, 0, SEARCH_BYTES, offset);
-      const begin = findMessage(head.subarray(0, bytesRead));
-      if (begin < 0) return offset === 0 ? `no message begins at byte ${offset}` : null;
-      const end = await messageEnd(handle, offset + begin, size);
-      if (typeof end === 'string') return end;
-      offset = end;
-    }
-    return null;
-  } finally {
-    await handle.close();
+    return sha256(gunzip(await readBounded(path, MAX_UNPACKED_BYTES), path, MAX_UNPACKED_BYTES));
+  } catch (error) {
+    if (error instanceof BadInput) return hashOf(path);
+    throw error;
   }
 }
 
-/** Offset after the message that begins at `offset`, or why it is not whole. */
-async function messageEnd(handle: FileHandle, offset: number, size: number): Promise<number | string> {
-  const head = Buffer.alloc(INDICATOR_BYTES);
-  const { bytesRead } = await handle.read(head, 0, INDICATOR_BYTES, offset);
-  if (bytesRead < INDICATOR_BYTES) return `message at byte ${offset} ends within its section 0`;
-  const length = statedLength(head);
-  if (length <= INDICATOR_BYTES || offset + length > size)
-    return `message at byte ${offset} states ${length} bytes, ${size - offset} are there`;
-  await handle.read(head, 0, END_BYTES, offset + length - END_BYTES);
-  if (!isEndSection(head.subarray(0, END_BYTES))) return `message at byte ${offset} is not closed by 7777`;
-  return offset + length;
-}
-
-async function jsonFault(path: string): Promise<string | null> {
-  const { size } = await stat(path);
-  if (size > MAX_JSON_BYTES) return `JSON file has ${size} bytes, expected at most ${MAX_JSON_BYTES}`;
-  let scan = startJsonScan();
-  for await (const chunk of createReadStream(path)) scan = scanJson(scan, chunk);
-  return scan.state === 'after' ? null : 'JSON does not begin and end as one object or list';
+function gribFault(bytes: Uint8Array): string | null {
+  if (bytes.length === 0) return 'file is empty';
+  for (let offset = 0; offset < bytes.length; ) {
+    const begin = findMessage(bytes.subarray(offset, offset + SEARCH_BYTES));
+    if (begin < 0) return offset === 0 ? `no message begins at byte ${offset}` : null;
+    const message = bytes.subarray(offset + begin);
+    const at = `message at byte ${offset + begin}`;
+    if (message.length < INDICATOR_BYTES) return `${at} ends within its section 0`;
+    const length = statedLength(message);
+    if (length <= INDICATOR_BYTES || length > message.length)
+      return `${at} states ${length} bytes, ${message.length} are there`;
+    if (!isEndSection(message.subarray(length - END_BYTES, length))) return `${at} is not closed by 7777`;
+    offset += begin + length;
+  }
+  return null;
 }

@@ -43,9 +43,8 @@ export function lookBack(product: string): number {
   return Object.values(COMPANION_PRODUCTS).includes(product) ? MAX_COMPANION_AGE_MS : 0;
 }
 
-/** Products of the bucket that are not at the usual level of 0.50 km. */
-const LEVELS: Readonly<Record<string, string>> = { PrecipRate: '00.00', PrecipFlag: '00.00' };
-const USUAL_LEVEL = '00.50';
+/** Level of every product that is fetched, km. */
+const LEVEL = '00.50';
 
 const GRID_NAME = /^(?:MRMS_)?([A-Za-z][\w-]*?)_\d{2}\.\d{2}_(\d{8})-(\d{6})\.grib2(?:\.gz)?$/;
 const PROBSEVERE_NAME = /^MRMS_PROBSEVERE_(\d{8})[_-](\d{6})\.json$/i;
@@ -73,7 +72,7 @@ export function baseName(key: string): string {
 /** Folder of the bucket that holds a product's files of one UTC date `YYYY-MM-DD`, with its closing slash. */
 export function bucketPrefix(product: string, date: string): string {
   const day = date.replaceAll('-', '');
-  return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `CONUS/${productLevel(product)}/${day}/`;
+  return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `CONUS/${product}_${LEVEL}/${day}/`;
 }
 
 /** Key of a product at a time (whole seconds count) in the layout of the public bucket. */
@@ -88,11 +87,7 @@ export function bucketStem(product: string, time_ms: number): string {
   const prefix = bucketPrefix(product, utcDate(time_ms));
   return product === PROBSEVERE_PRODUCT
     ? `${prefix}MRMS_PROBSEVERE_${day}_${clock}`
-    : `${prefix}MRMS_${productLevel(product)}_${day}-${clock}`;
-}
-
-function productLevel(product: string): string {
-  return `${product}_${LEVELS[product] ?? USUAL_LEVEL}`;
+    : `${prefix}MRMS_${product}_${LEVEL}_${day}-${clock}`;
 }
 
 function named(product: string, day: string, clock: string): { product: string; time_ms: number } | null {

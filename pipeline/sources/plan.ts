@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { scanId } from '../../schemas/time.ts';
+import { sha256 } from '../files.ts';
 import { COMPANION_PRODUCTS, COMPANIONS, type Companion } from '../grid.ts';
 import {
   MAX_COMPANION_AGE_MS,
@@ -31,13 +31,7 @@ export interface ScanPlans {
   /** Duplicates: unused files with the product and time of a used one, and the same content as far as it was hashed. */
   readonly duplicates: readonly SourceFile[];
   /** Further files of a product and time whose content differs from that of the file that was taken. */
-  readonly contradicting: readonly Contradiction[];
-}
-
-/** Two files of one product and time with different content. */
-export interface Contradiction {
-  readonly file: SourceFile;
-  readonly taken: SourceFile;
+  readonly contradicting: readonly { readonly file: SourceFile; readonly taken: SourceFile }[];
 }
 
 /**
@@ -68,7 +62,7 @@ export function filesOf(scan: Omit<ScanPlan, 'inputs'>): SourceFile[] {
 function withoutDuplicates(files: readonly SourceFile[]) {
   const kept: SourceFile[] = [];
   const duplicates: SourceFile[] = [];
-  const contradicting: Contradiction[] = [];
+  const contradicting: { file: SourceFile; taken: SourceFile }[] = [];
   const places = new Set<string>();
   for (const file of files.toSorted(preferred)) {
     if (places.has(file.location)) continue;
@@ -113,7 +107,7 @@ function planScan(mesh: SourceFile, byProduct: ReadonlyMap<string, readonly Sour
     probsevere && newest(PROBSEVERE_PRODUCT, probsevere.time_ms - 1, MAX_PROBSEVERE_AGE_MS - 1);
   const scan_time = mesh.time_ms;
   const scan = { scan_id: scanId(scan_time), scan_time, mesh, companions, probsevere, previous_probsevere };
-  return { ...scan, inputs: inputsHash(scan) };
+  return { ...scan, inputs: inputsHash(...roles(scan)) };
 }
 
 /** Last of the files (by time) with first_ms <= time <= last_ms, or null. */
@@ -139,19 +133,8 @@ function roles(scan: Omit<ScanPlan, 'inputs'>): [string, SourceFile][] {
   return all.filter((role): role is [string, SourceFile] => Boolean(role[1]));
 }
 
-function inputsHash(scan: Omit<ScanPlan, 'inputs'>): string {
-  return shortHash(roles(scan).map(([role, file]) => inputLine(role, file)));
-}
-
-/** 16 hex digits: hash of the name and size of one file in its role. */
-export function inputHash(role: string, file: SourceFile): string {
-  return shortHash([inputLine(role, file)]);
-}
-
-function inputLine(role: string, { name, bytes }: SourceFile): string {
-  return `${role}\t${name}\t${bytes}\n`;
-}
-
-function shortHash(lines: readonly string[]): string {
-  return createHash('sha256').update(lines.join('')).digest('hex').slice(0, 16);
+/** 16 hex digits: hash of the names and sizes of files in their roles. */
+export function inputsHash(...files: readonly (readonly [string, SourceFile])[]): string {
+  const lines = files.map(([role, { name, bytes }]) => `${role}\t${name}\t${bytes}\n`);
+  return sha256(lines.join('')).slice(0, 16);
 }

@@ -220,10 +220,6 @@ for (const [key, why] of [
 test('keys are written as the public bucket writes them', (t) => {
   const time_ms = Date.parse('2024-02-28T02:52:39Z');
   t.is(bucketKey('MESH', time_ms), 'CONUS/MESH_00.50/20240228/MRMS_MESH_00.50_20240228-025239.grib2.gz');
-  t.is(
-    bucketKey('PrecipRate', time_ms),
-    'CONUS/PrecipRate_00.00/20240228/MRMS_PrecipRate_00.00_20240228-025239.grib2.gz',
-  );
   t.is(bucketKey('ProbSevere', time_ms), 'ProbSevere/20240228/MRMS_PROBSEVERE_20240228_025239.json');
 });
 

@@ -8,7 +8,7 @@ import { filesBelow } from '../../../pipeline/files.ts';
 import { type Fields, silent } from '../../../pipeline/log.ts';
 import { commit } from '../../../pipeline/publish/commit.ts';
 import { samePartition } from '../../../pipeline/publish/edit.ts';
-import { readRejections, rejectRaw } from '../../../pipeline/sources/archive.ts';
+import { readRejections } from '../../../pipeline/sources/archive.ts';
 import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { type Content, contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
@@ -341,24 +341,6 @@ test('files ahead of the clock are left for later, and published by the run whos
   const later = await ingest(root, await given(), { move_raw: true });
   t.deepEqual([later.scans, later.redone, later.postponed], [ahead.length, 0, []]);
   sameContent(t, await logicalContent(root), await contentOf(scans));
-});
-
-test('a file that earlier versions put aside because of the clock is judged anew', async (t) => {
-  const [scan] = await scansBetween('23:50', '23:53');
-  const mesh = scan?.files[0];
-  if (mesh === undefined) return t.fail();
-  const root = await scratch(t);
-  const reason = 'time 2026-05-01T23:50:00Z is ahead of the clock, expected at most 2026-05-01T23:40:00Z';
-  await rejectRaw({
-    file: mesh,
-    dataRoot: root,
-    provenance: 'observed',
-    stage: 'plan',
-    reason,
-    found_at_ms: NOW_MS,
-    move: false,
-  });
-  t.is((await ingest(root, [mesh])).scans, 1);
 });
 
 test('a file that has gone or cannot be read costs itself only, and is made good by a later run', async (t) => {
