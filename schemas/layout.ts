@@ -60,8 +60,6 @@ export const layout = {
   collectionTable: (table: string, collection: string) => `tables/${table}/collection=${collection}`,
   /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
-  /** Cache of the base map of the map page. */
-  basemap: 'basemap',
   /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',

@@ -1,9 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
-import { layout } from '../../schemas/layout.ts';
 import { metricsPage } from '../../schemas/metrics.ts';
 import { RELEASE } from '../../schemas/release.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
@@ -130,7 +128,6 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     variants: OTHER_VARIANTS,
     publicRoutes: publicRoutesOf(services, open_files, {
       access: config.viewer,
-      basemap_folder: join(config.data_root, layout.basemap),
       streets,
       tiles_url: config.tiles_url,
     }),

