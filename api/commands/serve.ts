@@ -8,6 +8,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.
 import { attachApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { die } from '../die.ts';
+import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { openStreets } from '../files/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../files/viewer.ts';
 import { trustedProxies } from '../http/address.ts';
@@ -21,10 +22,6 @@ import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
 import { startReadingAhead } from '../queries/history.ts';
 import { archives } from '../routes/archives.ts';
-import { docsAssets } from '../routes/docs-assets.ts';
-import { docsGuides } from '../routes/docs-guides.ts';
-import { docsPage } from '../routes/docs-reference.ts';
-import { webhookDocs } from '../routes/docs-webhooks.ts';
 import { files, openDownloads } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
@@ -200,14 +197,11 @@ function publicRoutesOf(
     archives(services.catalog, open_files.archives),
     files(services, open_files.downloads),
     openApiDocument(document),
-    docsPage(document),
-    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_page }) => {
+    ...docsRoutes(document),
+    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_path }) => {
       const other = describeApi({ endpoints, base_url, version: RELEASE, variant: description });
-      return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
+      return [openApiDocument(other, description.own_path), referencePage(docs_path, description.own_path)];
     }),
-    ...webhookDocs,
-    ...docsGuides(document),
-    ...docsAssets,
     viewerPages(openViewer(base_url, viewer), open_files.viewer),
     frontPage,
   ];

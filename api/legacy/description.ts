@@ -6,7 +6,7 @@ import {
   EarlierEventBody,
 } from '../../schemas/webhook-events.ts';
 import type { DescribedVariant } from '../openapi.ts';
-import { EXAMPLE_REQUEST_ID, stringHeader } from '../openapi-components.ts';
+import { EXAMPLE_REQUEST_ID } from '../openapi-answers.ts';
 import { describeEvent, EXAMPLE_AT } from '../openapi-webhooks.ts';
 import { EARLIER_SAMPLES } from './samples.ts';
 
@@ -28,10 +28,8 @@ export const EARLIER_DESCRIPTION: DescribedVariant = {
   keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
   opens_test_keys: true,
   headers: {
-    Deprecation: stringHeader(
-      'Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.',
-    ),
-    Sunset: stringHeader('HTTP date on which this variant may be gone; absent while no end is set.'),
+    Deprecation: 'Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.',
+    Sunset: 'HTTP date on which this variant may be gone; absent while no end is set.',
   },
   error: {
     schema: EarlierErrorBody,

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { EXAMPLE_URL } from '../../../api/routes/docs-guides.ts';
+import { EXAMPLE_URL } from '../../../api/docs/pages.ts';
 
 /** A shell block of a guide with the sample answer printed below it. */
 export interface GuideStep {
