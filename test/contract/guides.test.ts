@@ -55,8 +55,8 @@ const fetchPage = (path: string) => service.call(path, { key: null });
 const pageOf = async (path: string) => (await fetchPage(path)).text();
 
 test('the navigation names every file of api/docs once', (t) => {
-  const files = readdirSync(`${PROJECT}api/docs`).map((name) => name.replace(/\.md$/, ''));
-  t.deepEqual(GUIDES.toSorted(), files.sort());
+  const files = readdirSync(`${PROJECT}api/docs`).filter((name) => name.endsWith('.md'));
+  t.deepEqual(GUIDES.map((name) => `${name}.md`).sort(), files.sort());
 });
 
 const operations = new Set(ENDPOINTS.map((endpoint) => `#${operationId(endpoint)}`));
