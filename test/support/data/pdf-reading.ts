@@ -34,13 +34,13 @@ function fontsIn(file: string): Map<string, Glyphs> {
   );
 }
 
-function shownIn(
-  page: string,
-  fonts: ReadonlyMap<string, Glyphs>,
-): Placed[] {
+function shownIn(page: string, fonts: ReadonlyMap<string, Glyphs>): Placed[] {
   return [...page.matchAll(SHOWN)].map(([, above, font, map_font = '', parts = '']) => {
     const glyphs = [...parts.matchAll(/<([0-9a-f]*)>/g)].flatMap(([, hex = '']) => hex.match(/.{4}/g) ?? []);
-    const text = glyphs.map((glyph) => fonts.get(font ?? map_font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd').join('').replaceAll('\u00a0', ' ');
+    const text = glyphs
+      .map((glyph) => fonts.get(font ?? map_font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd')
+      .join('')
+      .replaceAll('\u00a0', ' ');
     return { text, above: Number(above) };
   });
 }
@@ -75,7 +75,10 @@ export function placedTexts(pdf: Buffer): Placed[][] {
   return [...file.matchAll(/\/Type \/Page\n[^>]*\/Contents (\d+) 0 R/g)].map(([, id]) => {
     const from = file.indexOf('stream\n', file.indexOf(`\n${id} 0 obj\n`));
     const words = shownIn(file.slice(from, file.indexOf('\nendstream', from)), fonts);
-    return joined(words.filter(({ above }) => !Number.isNaN(above)), false);
+    return joined(
+      words.filter(({ above }) => !Number.isNaN(above)),
+      false,
+    );
   });
 }
 
