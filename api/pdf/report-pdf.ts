@@ -47,7 +47,7 @@ const LABEL_WIDTH = 66;
 /** Longest description of the method that is printed, characters. */
 const DESCRIPTION_MAX = 3000;
 /** An event with up to this number of reports fits one page; a longer list begins on a new page and goes on. */
-const WHOLE_REPORTS_MAX = 20;
+const WHOLE_REPORTS_MAX = 15;
 const LEGEND_COLUMNS = 4;
 
 const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));

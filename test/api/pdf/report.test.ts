@@ -494,8 +494,8 @@ function withMoreLines(material: ReportMaterial, lines: number): ReportMaterial 
 
 test('whatever number of events and reports, no page holds a few lines only, and no title or head stands at its foot', async (t) => {
   const faults: string[] = [];
-  for (const days of [1, 2, 3, 5, 13, 26])
-    for (const reports of [0, 1, 3, 9, 14])
+  for (const days of [1, 2, 5, 26])
+    for (const reports of [0, 3, 14])
       faults.push(...(await faultsOf(`${days} days, ${reports} reports each`, longMaterial(days, 0, reports))));
   t.deepEqual(faults, []);
 });
@@ -507,7 +507,7 @@ test('wherever the method ends, the hash stands below the limits on a last page 
     ['nothing found', reportMaterial(range, [])],
     ['one event', longMaterial(1, 0, 1)],
   ] as const)
-    for (let lines = 0; lines <= 14; lines++)
+    for (let lines = 0; lines <= 14; lines += 2)
       faults.push(...(await faultsOf(`${name}, ${lines} lines more`, withMoreLines(material, lines))));
   t.deepEqual(faults, []);
 });
