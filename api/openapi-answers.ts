@@ -46,8 +46,6 @@ export const EXAMPLE_REQUEST_ID = 'req_01KQHS8V6ZJ6J2C4T2W9M8N7QX';
 
 /** What the answers of a variant have in common. */
 export interface AnswerShape {
-  /** Headers of every answer in addition to those of each variant, with their meaning. */
-  readonly headers: Readonly<Record<string, string>>;
   readonly error: {
     readonly schema: z.ZodType;
     readonly example: (code: ErrorCode, message: string) => unknown;
@@ -66,8 +64,8 @@ export function headerComponents(more: Readonly<Record<string, string>>) {
 }
 
 /** References to the headers of every answer and to `more`. */
-export function headersOf({ headers }: AnswerShape, ...more: readonly string[]) {
-  const names = [...Object.keys({ ...COMMON_HEADERS, ...headers }), ...more];
+export function headersOf(...more: readonly string[]) {
+  const names = [...Object.keys(COMMON_HEADERS), ...more];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 }
 
@@ -85,7 +83,7 @@ export function errorResponses(
       const examples = Object.fromEntries(here.map((code) => [code, { value: example(code, messageFor(code)) }]));
       const response = {
         description: here.map((code) => `\`${code}\`: ${ERRORS[code].meaning}.`).join(' '),
-        headers: headersOf(shape, ...headers, ...(ERROR_HEADERS[status] ?? [])),
+        headers: headersOf(...headers, ...(ERROR_HEADERS[status] ?? [])),
         content: { 'application/json': { schema, examples } },
       };
       return [status, response];

@@ -69,7 +69,7 @@ function fileParts(
 ) {
   const binary = { schema: { type: 'string' as const, format: 'binary' } };
   const content = Object.fromEntries(media_types.map((type) => [type, binary]));
-  const headers = (...more: readonly string[]) => headersOf(shape, 'ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
+  const headers = (...more: readonly string[]) => headersOf('ETag', 'Accept-Ranges', 'X-Data-Source', ...more);
   const codes = [...ANYWHERE, 'precondition_failed', 'range_not_satisfiable', 'internal_error', ...refusals] as const;
   return {
     ...WITHOUT_KEY,

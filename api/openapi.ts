@@ -49,7 +49,6 @@ HEAD answers as GET does, without the body and for the same price. Words in answ
 in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
 
 const CURRENT: DescribedVariant = {
-  headers: {},
   error: {
     schema: ErrorBody,
     example: (error, message) => ({ error, message, request_id: answers.EXAMPLE_REQUEST_ID }),
@@ -107,7 +106,7 @@ export function describeApi({ endpoints, base_url, version, variant = CURRENT }:
       paths: paths as ZodOpenApiPathsObject,
       webhooks: describedWebhooks(variant.events),
       components: {
-        headers: answers.headerComponents(variant === CURRENT ? answers.FILE_HEADERS : variant.headers),
+        headers: answers.headerComponents(variant === CURRENT ? answers.FILE_HEADERS : {}),
         securitySchemes: { key: { type: 'http', scheme: 'bearer', description: variant.keys } },
       },
     },
@@ -226,7 +225,6 @@ function successes(endpoint: Endpoint, variant: DescribedVariant): ZodOpenApiRes
   const has_source = kind === 'write' ? endpoint.data_source !== null : endpoint.plan !== null && endpoint.reads_dates;
   const is_text = reply instanceof z.ZodString;
   const headers = answers.headersOf(
-    variant,
     ...(isTagged(endpoint) ? ['ETag'] : []),
     ...(has_source ? ['X-Data-Source'] : []),
     ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : []),
@@ -295,7 +293,7 @@ function faultsOf(endpoint: Endpoint): readonly ApiError[] {
 
 /** The operation that answers with the description. */
 function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
-  const headers = answers.headersOf(variant, 'ETag');
+  const headers = answers.headersOf('ETag');
   const message = (code: ErrorCode) =>
     code === 'method_not_allowed' ? methodMessage(['GET']) : answers.fixedMessage(code);
   const content = { 'application/json': { schema: { type: 'object' as const } } };

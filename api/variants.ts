@@ -3,7 +3,7 @@ import { EARLIER_DESCRIPTION } from './legacy/description.ts';
 import { EARLIER_FORMAT, EARLIER_WAITS_MS } from './legacy/event-format.ts';
 import { startRiskWatch } from './legacy/risk-watch.ts';
 import { EARLIER_ENDPOINTS } from './legacy/routes/index.ts';
-import { openEarlierVariant } from './legacy/variant.ts';
+import { EARLIER_VARIANT } from './legacy/variant.ts';
 import type { DescribedVariant } from './openapi.ts';
 import type { EventFormat } from './webhooks/formats.ts';
 
@@ -17,7 +17,7 @@ interface DocumentedVariant extends OtherVariant {
 export const OTHER_VARIANTS: readonly DocumentedVariant[] = [
   {
     endpoints: EARLIER_ENDPOINTS,
-    open: openEarlierVariant,
+    variant: EARLIER_VARIANT,
     description: EARLIER_DESCRIPTION,
     docs_path: '/docs/legacy',
   },

@@ -14,7 +14,7 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [
     /^pipeline\/(error|grid|duckdb|files|json|log|config|raw-file|storm-paths|worker-pool)\.ts$/,
     /^pipeline\/grib2\//,
-    /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|root-memory|catalog|live|terrain)\.ts$/,
+    /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|catalog|live|terrain)\.ts$/,
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|tiles)\//,

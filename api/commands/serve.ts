@@ -28,12 +28,11 @@ import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { machineClock } from '../store/clock.ts';
-import { deliveryPause } from '../store/delivery-pause.ts';
+import { deliveryPause, RESUME } from '../store/delivery-pause.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
-import { RESUME } from './restore.ts';
 import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */

@@ -229,14 +229,6 @@ test('the TypeScript of the guide accepts every published vector by either signa
     t.is(verifyStandard(body, [id, timestamp, signature], secret, at_s), ours, what);
 });
 
-test('the TypeScript of the page of changes names the end of what a call used, and is silent without an end', async (t) => {
-  const folder = folderWith(t, { 'deprecations.ts': sample('ts', 'deprecations.ts', 'changes') });
-  const { warnOfEnd } = await import(pathToFileURL(join(folder, 'deprecations.ts')).href);
-  const sunset = new Date('2027-06-30').toUTCString();
-  t.is(warnOfEnd(new Response('', { headers: { Sunset: sunset } })), ' ends on 2027-06-30');
-  t.is(warnOfEnd(new Response('')), null);
-});
-
 testWhere(
   'python3',
   'the Python of the guide accepts every published vector by either signature, and no forged one',

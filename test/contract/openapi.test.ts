@@ -196,17 +196,6 @@ test('operations on files tell of ranges, preconditions and their refusals, and 
   }
 });
 
-test('every answer of the earlier variant tells of Deprecation and Sunset, those of the current one of neither', (t) => {
-  const headersOf = (source: object) =>
-    Object.values(describedOf(source).paths).flatMap((methods) =>
-      Object.values(methods).flatMap(({ responses }) => Object.values(responses).map(({ headers = {} }) => headers)),
-    );
-  const earlier = headersOf(earlierDocument);
-  t.true(earlier.length > 50);
-  t.true(earlier.every((headers) => 'Deprecation' in headers && 'Sunset' in headers));
-  t.false(headersOf(document).some((headers) => 'Deprecation' in headers || 'Sunset' in headers));
-});
-
 test('every list of a schema says what its items are', (t) => {
   const lists = [...schemasIn(described)].filter(([, { type }]) => type === 'array');
   t.true(lists.length > 50);
