@@ -173,7 +173,7 @@ function operation(
       requestBody: { required: !body.safeParse(undefined).success, content: json(body, example?.body) },
     }),
     responses: {
-      ...successes(endpoint, variant),
+      ...successes(endpoint),
       ...answers.errorResponses(
         errorCodes(endpoint, price !== null),
         variant,
@@ -220,7 +220,7 @@ function withExamples({ shape }: z.ZodObject, example: Readonly<Record<string, s
   return z.object({ ...shape, ...Object.fromEntries(changed) });
 }
 
-function successes(endpoint: Endpoint, variant: DescribedVariant): ZodOpenApiResponsesObject {
+function successes(endpoint: Endpoint): ZodOpenApiResponsesObject {
   const { kind, reply, example, status, other_replies } = endpoint;
   const has_source = kind === 'write' ? endpoint.data_source !== null : endpoint.plan !== null && endpoint.reads_dates;
   const is_text = reply instanceof z.ZodString;
