@@ -41,7 +41,7 @@ serviceTest(
       .first()
       .click();
     const asked = page.waitForRequest((request) => request.url().startsWith(`${service.url}/v1/hail/current`));
-    await page.getByRole('button', { name: /^Send/ }).click();
+    await page.getByRole('button', { name: /^Send get request/ }).click();
     const request = await asked;
     t.is(request.headers().authorization, `Bearer ${key}`);
     t.is((await request.response())?.status(), 200);
