@@ -226,7 +226,6 @@ const RELEASED = {
   cursors:
     'CREATE TABLE "cursors" ("business_id" text not null, "holder" text not null, "list" text not null, "item_id" text not null, "sort_key" text not null, "expires_at" text not null, constraint "cursors_pk" primary key ("business_id", "list", "item_id", "holder"))',
   cursors_by_age: 'CREATE INDEX "cursors_by_age" on "cursors" ("expires_at")',
-  data_root: 'CREATE TABLE "data_root" ("name" text primary key, "state" text not null, "noted_at" text not null)',
   attempts:
     'CREATE TABLE "attempts" ("id" text primary key, "business_id" text not null references "businesses" ("id"), "receiver_id" text not null, "event_id" text not null, "event" text not null, "attempt" bigint not null, "status_code" bigint, "success" bigint not null, "error" text, "error_class" text, "answer" text not null, "redelivered_from" text, "duration_ms" bigint not null, "next_retry_at" text, "created_at" text not null)',
   attempts_by_event: 'CREATE INDEX "attempts_by_event" on "attempts" ("event_id")',

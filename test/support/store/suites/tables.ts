@@ -8,7 +8,6 @@ import { chargeOf, makeTenant, type Register, type Tenant, type World } from '..
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
 const LEFT_BY_PURGE = [
   'audit',
-  'data_root',
   'failed_attempts',
   'master_key',
   'matched_scans',
