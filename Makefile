@@ -66,7 +66,6 @@ test-kill: install ## kill the pipeline at every single step of a commit (most o
 check: install ## check types, lint and format
 	@tsc --noEmit
 	@tsc -p api/viewer
-	@tsc -p api/docs-page
 	@biome check --error-on-warnings .
 
 .PHONY: bench

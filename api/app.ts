@@ -7,7 +7,6 @@ import { handleClientErrors } from './http/client-errors.ts';
 import { type Connections, serveInTurn } from './http/connections.ts';
 import { limitServer, SERVER_OPTIONS } from './http/limits.ts';
 import { ADDRESS_WINDOWS, type Clock, rateWindows } from './http/rate-window.ts';
-import type { Headers } from './http/reply.ts';
 import { CURRENT_VARIANT, type Variant } from './http/variant.ts';
 import { authenticate } from './middleware/authenticate.ts';
 import { authorize } from './middleware/authorize.ts';
@@ -39,7 +38,6 @@ import {
 import { simulated } from './middleware/simulated.ts';
 import { logAndMeasure, reportInterruptedAnswers, type Telemetry } from './middleware/telemetry.ts';
 import { validate } from './middleware/validate.ts';
-import { variantHeaders } from './middleware/variant-headers.ts';
 import { write } from './middleware/write.ts';
 import type { Services } from './services.ts';
 import type { CallMiddleware, State } from './state.ts';
@@ -60,18 +58,10 @@ export interface AppOptions {
   readonly telemetry: Telemetry;
 }
 
-/** What a variant is opened with. */
-export interface VariantParts {
-  readonly records: Services['records'];
-  /** Headers of every answer. */
-  readonly common: Headers;
-  readonly monotonic_ms: () => number;
-}
-
 /** A variant of the interface that is served together with the current one. */
 export interface OtherVariant {
   readonly endpoints: readonly Endpoint[];
-  readonly open: (parts: VariantParts) => Variant;
+  readonly variant: Variant;
 }
 
 /** Requests per minute shown for an address when a call has no key; it refuses no call. */
@@ -93,8 +83,7 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   const common = commonHeaders(services.base_url);
   const publicRoutes = publicRouter(options.publicRoutes);
   const chainOf = chains(options);
-  const parts = { records: services.records, common, monotonic_ms: clock.monotonic_ms };
-  const others = (options.variants ?? []).map(({ endpoints, open }) => ({ endpoints, variant: open(parts) }));
+  const others = options.variants ?? [];
   const otherVariants = others.map(({ variant }) => variant);
   const variantOf = (path: string) => otherVariants.find(({ hasPath }) => hasPath(path)) ?? CURRENT_VARIANT;
   const served = [{ variant: CURRENT_VARIANT, endpoints: options.endpoints }, ...others].map(
@@ -106,7 +95,6 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(createContext(services, clock, trusted, variantOf));
   app.use(logAndMeasure(telemetry, clock.monotonic_ms));
   app.use(addHeaders(common, addressRate));
-  app.use(variantHeaders);
   app.use(errors(telemetry));
   app.use(headLimits);
   app.use(preflight([publicRoutes, ...served.map(({ router }) => router)]));
@@ -130,7 +118,6 @@ export function attachApp(server: Server, options: AppOptions): Connections {
       addressRate,
       variantOf,
       now: services.now,
-      failed: telemetry.failed,
     },
     connections,
   );

@@ -30,7 +30,6 @@ import { addDays, monthOf, scanTime, stormDateStart } from '../schemas/time.ts';
 import { type DataRoot, DataUnavailable, openDataRoot } from './data-root.ts';
 import { memoize } from './memoize.ts';
 import { createObservers, type Observer } from './observers.ts';
-import { lossOf, processMemory, type RootMemory, type RootState } from './root-memory.ts';
 
 /** Box and smallest size of the rows that a question needs. */
 interface RowFilter {
@@ -133,7 +132,7 @@ export interface Catalog {
    * several scans anyway, after a restart or a backfill.) The function returned unregisters, and waits while it reacts.
    */
   readonly afterEdition: (observer: Observer<Edition>) => () => Promise<void>;
-  /** Stops polling. Resolves once observers have finished and the state of the root is recorded. */
+  /** Stops polling. Resolves once observers have finished. */
   readonly close: () => Promise<void>;
 }
 
@@ -162,15 +161,19 @@ const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
 );
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
+/** Partitions of a data root at one poll. */
+interface RootState {
+  /** Name of the root, made by the pipeline; null where no pipeline has opened it. */
+  readonly root_id: string | null;
+  /** Commit of every partition: storm dates, months, and what belongs to no date. */
+  readonly commits: Readonly<Record<string, number>>;
+}
+
 /**
  * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
- * has lost data that it held has no edition, until they are back or an operator has cleared the memory.
+ * has lost data since it was opened has no edition until they are back or the process starts again.
  */
-export async function openCatalog(
-  folder: string | DataRoot,
-  storm_day_start_hour: number,
-  memory: RootMemory = processMemory(),
-): Promise<Catalog> {
+export async function openCatalog(folder: string | DataRoot, storm_day_start_hour: number): Promise<Catalog> {
   const root = typeof folder === 'string' ? openDataRoot(folder) : folder;
   const partitions = partitionReader(root, storm_day_start_hour);
   const preparations: ((edition: Edition) => Promise<void>)[] = [];
@@ -179,28 +182,7 @@ export async function openCatalog(
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
-  let last: RootState = (await memory.recall()) ?? { root_id: null, commits: {} };
-  let recorded = last;
-  let recording: Promise<void> | null = null;
-
-  /** Absent is not empty: throws when the root lacks partitions that it held, in this process or before it. */
-  const requireNoLoss = async (found: RootState) => {
-    if (lossOf(last, found) === null) return;
-    // Read again: an operator may have cleared the memory.
-    const before = recorded === last ? await memory.recall() : last;
-    const loss = before === null ? null : lossOf(before, found);
-    if (loss !== null) throw new DataUnavailable(root.name, loss);
-  };
-  /** Records the state in the background: answers do not wait for it, and a failure is tried again at a later poll. */
-  const recordState = () => {
-    const state = last;
-    const holdsNothing = Object.keys(state.commits).length === 0;
-    if (recorded === state || recording !== null || holdsNothing) return;
-    recording = memory.remember(state).then((done) => {
-      if (done) recorded = state;
-      recording = null;
-    });
-  };
+  let last: RootState = { root_id: null, commits: {} };
 
   const poll = async () => {
     const mark = await root.mark(layout.current);
@@ -211,7 +193,9 @@ export async function openCatalog(
     const current = await readCurrent(root);
     const { changed, ...found } = await partitions(current);
     const now_held: RootState = { root_id: name?.root_id ?? null, commits: commitsOf(found) };
-    await requireNoLoss(now_held);
+    // Absent is not empty: what this process has served must still be there.
+    const loss = lossOf(last, now_held);
+    if (loss !== null) throw new DataUnavailable(root.name, loss);
     await requireFolders(root, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || !('edition' in state)) {
@@ -222,7 +206,6 @@ export async function openCatalog(
       observers.publish(edition);
     }
     seen = mark;
-    recordState();
   };
   const refresh = () => {
     running ??= poll()
@@ -266,7 +249,6 @@ export async function openCatalog(
       clearInterval(timer);
       await running;
       await observers.close();
-      await recording;
     },
   };
 }
@@ -650,4 +632,22 @@ async function readManifest(root: DataRoot, path: string): Promise<Manifest> {
   const text = await root.text(path);
   if (text === null) throw new DataUnavailable(path, 'is missing, and the edition names it');
   return parsed(path, text, Manifest);
+}
+
+/**
+ * Describes the loss of a data root since an earlier poll; null without one. A root that never held anything has nothing to
+ * lose; a root of another name is another root, whatever it holds.
+ */
+function lossOf(before: RootState, found: RootState): string | null {
+  const names = Object.keys(before.commits);
+  if (names.length === 0) return null;
+  if (Object.keys(found.commits).length === 0) return `holds nothing, and held ${names.length} partitions before`;
+  if (before.root_id !== null && found.root_id !== before.root_id)
+    return `is ${found.root_id ?? 'a root without a name'}, expected ${before.root_id}`;
+  for (const name of names) {
+    const [then, now] = [before.commits[name] ?? 0, found.commits[name]];
+    if (now === undefined) return `has lost ${name}, which was there before (commit ${then})`;
+    if (now < then) return `went back to commit ${now} of ${name}, and was at ${then} before`;
+  }
+  return null;
 }

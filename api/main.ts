@@ -4,17 +4,13 @@ import { VERSION_TEXT } from '../schemas/data-format.ts';
 import { backupCommand } from './commands/backup.ts';
 import { businessCommand } from './commands/business.ts';
 import { runProgram } from './commands/cli.ts';
-import { dataCommand } from './commands/data.ts';
 import { doctorCommand } from './commands/doctor.ts';
-import { exportCommand } from './commands/export.ts';
 import { keyCommand } from './commands/key.ts';
 import { memberCommand } from './commands/member.ts';
 import { planCommand } from './commands/plan.ts';
-import { restoreCommand } from './commands/restore.ts';
 import { seedCommand } from './commands/seed.ts';
 import { serveCommand } from './commands/serve.ts';
 import { usageCommand } from './commands/usage.ts';
-import { verifyCommand } from './commands/verify.ts';
 import { webhookCommand } from './commands/webhook.ts';
 import { readConfig } from './config.ts';
 
@@ -29,12 +25,8 @@ const program = new Command('hail-api')
   .addCommand(keyCommand(readConfig))
   .addCommand(webhookCommand(readConfig))
   .addCommand(usageCommand(readConfig))
-  .addCommand(exportCommand(readConfig))
-  .addCommand(dataCommand(readConfig))
   .addCommand(doctorCommand(readConfig))
-  .addCommand(verifyCommand(readConfig))
   .addCommand(backupCommand(readConfig))
-  .addCommand(restoreCommand(readConfig))
   .addHelpText(
     'after',
     `

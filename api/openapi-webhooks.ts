@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import type { oas31, ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
+import type { ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
 import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../schemas/webhook-events.ts';
-import { publishSchema } from './openapi-components.ts';
+import { publishSchema } from './openapi-answers.ts';
 import { SAMPLES } from './webhooks/event-samples.ts';
-
-type Webhooks = NonNullable<ZodOpenApiObject['webhooks']>;
 
 /** Headers of a delivery except Content-Type and User-Agent, by name. */
 export const DELIVERY_HEADERS = {
@@ -29,22 +27,25 @@ export interface DescribedEvent {
 
 export const EXAMPLE_AT = '2026-05-01T20:13:20Z';
 
-const Mark = z.object({
+const MARK = {
   test: z
     .literal(true)
     .optional()
     .meta({ description: 'In what `POST /v1/webhooks/{id}/test` sends, and nowhere else.' }),
-});
+};
 
-/** Describes an event; `body` is the schema of its format, into which type and `data` are put. */
+/** Describes an event; `body` is the schema of its format, into which its type and its `data`, with the mark of a test, are put. */
 export function describeEvent(
   type: string,
   when: string,
   body: z.ZodObject,
-  data: Parameters<typeof marked>[0],
+  data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>,
   example: object,
 ): DescribedEvent {
-  return { type, when, body: body.extend({ event: eventName(type), data: marked(data) }), example };
+  const event = z.literal(type).meta({ description: 'Type of the event.' });
+  const marked =
+    data instanceof z.ZodUnion ? z.union(data.options.map((option) => option.extend(MARK))) : data.extend(MARK);
+  return { type, when, body: body.extend({ event, data: marked }), example };
 }
 
 /** The events of the current variant. */
@@ -58,57 +59,33 @@ export const CURRENT_EVENTS: readonly DescribedEvent[] = EVENT_TYPES.map((type) 
   }),
 );
 
-function eventName(type: string) {
-  return z.literal(type).meta({ description: 'Type of the event.' });
-}
+const PARAMETERS = Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
+  name,
+  in: 'header' as const,
+  required: true,
+  description,
+  schema: { type: 'string' as const },
+}));
 
-/** What an event carries, with the mark of a test. */
-function marked(data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>): z.ZodType {
-  return data instanceof z.ZodUnion
-    ? z.union(data.options.map((option) => option.extend(Mark.shape)))
-    : data.extend(Mark.shape);
-}
-
-/** JSON schema of a delivery. New fields and values may be added without a new version. */
-export function deliverySchema({ body }: DescribedEvent): oas31.SchemaObject {
-  const { $schema: _, ...schema } = z.toJSONSchema(body, {
-    io: 'input',
-    override: ({ jsonSchema }) => publishSchema(jsonSchema, 'output'),
-  });
-  return schema as oas31.SchemaObject;
-}
-
-/** Events as OpenAPI 3.1 describes webhooks. */
-export function describedWebhooks(events: readonly DescribedEvent[]): Webhooks {
+/** Events as OpenAPI describes webhooks. New fields and values may be added without a new version. */
+export function describedWebhooks(events: readonly DescribedEvent[]): NonNullable<ZodOpenApiObject['webhooks']> {
   return Object.fromEntries(
-    events.map((event): [string, ZodOpenApiPathItemObject] => [
-      event.type,
-      {
-        post: {
-          operationId: `receive${event.type
-            .split(/[._]/)
-            .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-            .join('')}`,
-          summary: event.when.charAt(0).toUpperCase() + event.when.slice(1),
-          description: 'What receivers are sent. `/docs/webhooks` describes signatures, retries and when they end.',
-          security: [],
-          parameters: Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
-            name,
-            in: 'header' as const,
-            required: true,
-            description,
-            schema: { type: 'string' as const },
-          })),
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: deliverySchema(event), example: event.example } },
-          },
-          responses: {
-            '2XX': { description: 'The event was taken; the body of the answer does not matter.' },
-            default: { description: 'Anything else, a redirect too, is a failure: the event is sent again.' },
-          },
+    events.map(({ type, when, body, example }): [string, ZodOpenApiPathItemObject] => {
+      const override = ({ jsonSchema }: { readonly jsonSchema: object }) => publishSchema(jsonSchema, 'output');
+      const { $schema: _, ...schema } = z.toJSONSchema(body, { io: 'input', override });
+      const post = {
+        operationId: `receive${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+        summary: when.charAt(0).toUpperCase() + when.slice(1),
+        description: 'What receivers are sent. `/docs/webhooks` describes signatures, retries and when they end.',
+        security: [],
+        parameters: PARAMETERS,
+        requestBody: { required: true, content: { 'application/json': { schema, example } } },
+        responses: {
+          '2XX': { description: 'The event was taken; the body of the answer does not matter.' },
+          default: { description: 'Anything else, a redirect too, is a failure: the event is sent again.' },
         },
-      },
-    ]),
+      };
+      return [type, { post } as ZodOpenApiPathItemObject];
+    }),
   );
 }

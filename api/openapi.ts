@@ -1,42 +1,21 @@
 import { z } from 'zod';
 import {
   createDocument,
-  type ZodOpenApiObject,
   type ZodOpenApiOperationObject,
-  type ZodOpenApiOverride,
-  type ZodOpenApiParameters,
   type ZodOpenApiPathsObject,
-  type ZodOpenApiRequestBodyObject,
-  type ZodOpenApiResponseObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { ERROR_MESSAGES, ERRORS, type ErrorCode } from '../schemas/errors.ts';
+import { ErrorBody, type ErrorCode } from '../schemas/errors.ts';
 import { decimal } from '../schemas/units.ts';
 import type { Endpoint, Price } from './endpoint.ts';
 import { ApiError } from './errors.ts';
+import { mediaType } from './http/negotiate.ts';
 import { parseQuery } from './http/query.ts';
-import { allowHeader, noRouteError } from './http/routes.ts';
+import { allowHeader, noRouteError, paramNames } from './http/routes.ts';
 import { validInput } from './middleware/validate.ts';
-import {
-  type AnswerShape,
-  CURRENT_ANSWERS,
-  commonHeaderRefs,
-  errorResponses,
-  FILE_HEADERS,
-  fixedMessage,
-  HEADERS,
-  headerRefs,
-  publishSchema,
-  renameDefaults,
-  WITHOUT_KEY,
-} from './openapi-components.ts';
-import { FILES_GROUP, filePaths } from './openapi-files.ts';
-import { nameResources } from './openapi-resources.ts';
-import { shareResponses } from './openapi-responses.ts';
+import * as answers from './openapi-answers.ts';
+import { ANYWHERE, fileOperations, WITHOUT_KEY } from './openapi-files.ts';
 import { CURRENT_EVENTS, type DescribedEvent, describedWebhooks } from './openapi-webhooks.ts';
-
-/** An OpenAPI 3.1 document, as plain JSON. */
-type ApiDocument = ReturnType<typeof createDocument>;
 
 interface DocumentOptions {
   readonly endpoints: readonly Endpoint[];
@@ -45,6 +24,18 @@ interface DocumentOptions {
   readonly version: string;
   /** Which variant of the interface is described; the current one when left out. */
   readonly variant?: DescribedVariant;
+}
+
+/** What a description says of a variant in addition to its endpoints. */
+export interface DescribedVariant extends answers.AnswerShape {
+  readonly title: string;
+  readonly introduction: string;
+  /** Path of the description. */
+  readonly own_path: string;
+  readonly keys: string;
+  /** Its test keys open every endpoint. */
+  readonly opens_test_keys: boolean;
+  readonly events: readonly DescribedEvent[];
 }
 
 const INTRODUCTION = `Hail intelligence for the contiguous United States, answered straight from published radar files.
@@ -57,20 +48,11 @@ are radar estimates, not ground measurements.
 HEAD answers as GET does, without the body and for the same price. Words in answers may grow in number: those known today stand
 in \`x-extensible-enum\`, and a client must expect others. \`x-unit\` is the unit of a number, \`x-default\` the value of a property that is left out.`;
 
-/** What a description says of a variant in addition to its endpoints. */
-export interface DescribedVariant extends AnswerShape {
-  readonly title: string;
-  readonly introduction: string;
-  /** Path of the description. */
-  readonly own_path: string;
-  readonly keys: string;
-  /** Its test keys open every endpoint. */
-  readonly opens_test_keys: boolean;
-  readonly events: readonly DescribedEvent[];
-}
-
 const CURRENT: DescribedVariant = {
-  ...CURRENT_ANSWERS,
+  error: {
+    schema: ErrorBody,
+    example: (error, message) => ({ error, message, request_id: answers.EXAMPLE_REQUEST_ID }),
+  },
   title: 'hail',
   introduction: INTRODUCTION,
   own_path: '/v1/openapi.json',
@@ -80,7 +62,7 @@ const CURRENT: DescribedVariant = {
 };
 
 /** Error codes of every endpoint. */
-const EVERYWHERE: readonly ErrorCode[] = [
+const EVERYWHERE = [
   'invalid_parameter',
   'bad_request',
   'unauthorized',
@@ -94,71 +76,59 @@ const EVERYWHERE: readonly ErrorCode[] = [
   'headers_too_large',
   'internal_error',
   'metering_unavailable',
-];
+] as const;
 
-/** The description of the interface, made from the same values that route, validate and answer. */
-export function describeApi({ endpoints, base_url, version, variant = CURRENT }: DocumentOptions): ApiDocument {
-  const { title, introduction, own_path, keys } = variant;
-  nameResources();
+/** The description of the interface in OpenAPI 3.1, made from the same values that route, validate and answer. */
+export function describeApi({ endpoints, base_url, version, variant = CURRENT }: DocumentOptions) {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  const add = (path: string, method: string, operation: ZodOpenApiOperationObject) => {
+    paths[path] = { ...paths[path], [method]: operation, ...(method === 'get' && { head: headOf(operation) }) };
+  };
   for (const endpoint of endpoints) {
-    const place = paths[endpoint.path] ?? {};
-    const described = operation(endpoint, endpoints, variant);
-    place[endpoint.method.toLowerCase()] = described;
-    if (endpoint.method === 'GET') place.head = headOperation(described);
-    paths[endpoint.path] = place;
+    const methods = endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method);
+    add(endpoint.path, endpoint.method.toLowerCase(), operation(endpoint, methods, variant));
   }
-  const own = documentOperation(variant);
-  const document: ZodOpenApiObject = {
-    openapi: '3.1.0',
-    info: { title, version, description: introduction, license: { name: 'MIT', identifier: 'MIT' } },
-    servers: [{ url: base_url.replace(/\/v1$/, '') }],
-    security: [{ key: [] }],
-    tags: [...new Set(endpoints.map(({ group }) => group)), ...(variant === CURRENT ? [FILES_GROUP] : [])].map(
-      (name) => ({
-        name,
-      }),
-    ),
-    paths: {
-      ...paths,
-      ...(variant === CURRENT ? withHeadOperations(filePaths()) : {}),
-      [own_path]: { get: own, head: headOperation(own) },
-    } as ZodOpenApiPathsObject,
-    webhooks: describedWebhooks(variant.events),
-    components: {
-      headers: { ...HEADERS, ...(variant === CURRENT ? FILE_HEADERS : variant.headers) },
-      securitySchemes: {
-        key: {
-          type: 'http',
-          scheme: 'bearer',
-          description: keys,
-        },
+  if (variant === CURRENT) for (const [path, get] of Object.entries(fileOperations(variant))) add(path, 'get', get);
+  add(variant.own_path, 'get', ownOperation(variant));
+  const tags = new Set([...endpoints.map(({ group }) => group), ...(variant === CURRENT ? ['Files'] : [])]);
+  const document = createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title: variant.title,
+        version,
+        description: variant.introduction,
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      servers: [{ url: base_url.replace(/\/v1$/, '') }],
+      security: [{ key: [] }],
+      tags: [...tags].map((name) => ({ name })),
+      paths: paths as ZodOpenApiPathsObject,
+      webhooks: describedWebhooks(variant.events),
+      components: {
+        headers: answers.headerComponents(variant === CURRENT ? answers.FILE_HEADERS : {}),
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: variant.keys } },
       },
     },
-  };
-  return shareResponses(renameDefaults(createDocument(document, { override: publishOverride })));
-}
-
-const publishOverride: ZodOpenApiOverride = ({ jsonSchema, io }) => publishSchema(jsonSchema, io);
-
-/** GET operations, each with its HEAD operation. */
-function withHeadOperations(paths: Readonly<Record<string, ZodOpenApiOperationObject>>) {
-  return Object.fromEntries(Object.entries(paths).map(([path, get]) => [path, { get, head: headOperation(get) }]));
+    {
+      override: ({ jsonSchema, io, path }) => {
+        answers.publishSchema(jsonSchema, io);
+        if (path.length > 0) answers.renameDefaults(jsonSchema.properties); // the root holds the parameters of every operation
+      },
+    },
+  );
+  return answers.shareResponses(document);
 }
 
 /** HEAD operation of a GET operation: the same without a body. */
-function headOperation(endpointOperation: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
-  const { operationId = '', summary = '', responses } = endpointOperation;
+function headOf(get: ZodOpenApiOperationObject): ZodOpenApiOperationObject {
+  const { operationId = '', summary = '', responses } = get;
+  const bodiless = Object.entries(responses ?? {}).map(([status, { content: _, ...rest }]) => [status, rest]);
   return {
-    ...endpointOperation,
+    ...get,
     operationId: operationId.replace(/^get/, 'head'),
     summary: `${summary}: head only`,
-    responses: Object.fromEntries(
-      Object.entries(responses as Record<string, ZodOpenApiResponseObject>).map(([status, { content: _, ...rest }]) => [
-        status,
-        rest,
-      ]),
-    ) as ZodOpenApiResponsesObject,
+    responses: Object.fromEntries(bodiless),
   };
 }
 
@@ -166,159 +136,129 @@ function headOperation(endpointOperation: ZodOpenApiOperationObject): ZodOpenApi
 export function operationId({ method, path }: Pick<Endpoint, 'method' | 'path'>): string {
   const words = path
     .replace(/^\/(\w+\/)?v1\//, '$1')
-    .split(/[/_-]/)
-    .map((word) => (word.startsWith('{') ? `by_${word.slice(1)}` : word).replace('}', ''))
-    .flatMap((word) => word.split('_'));
-  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
-}
-
-/** Price of the example call, with `otherwise` overriding its query string; null: free, or no valid example. */
-function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
-  const { example } = endpoint;
-  const query = endpoint.query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
-  const body = endpoint.body?.safeParse(example?.body);
-  if (query?.success === false || body?.success === false) return null;
-  return endpoint.price({ params: exampleParams(endpoint), query: query?.data ?? null, body: body?.data ?? null });
-}
-
-/** Every price of an endpoint, each with its query string; a call costs `credits` for each of its `count`. */
-function examplePrices(endpoint: Endpoint) {
-  return endpoint.priced.map((when) => {
-    const { operation = null, credits = 0, count = 1 } = examplePrice(endpoint, when) ?? {};
-    return { when, operation, credits: credits / count };
-  });
-}
-
-function exampleParams({ path }: Endpoint): Record<string, string> {
-  return Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name as string, 'example']));
+    .replaceAll('{', 'by_')
+    .split(/\W|_/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return method.toLowerCase() + words.join('');
 }
 
 function operation(
   endpoint: Endpoint,
-  endpoints: readonly Endpoint[],
+  methods: readonly string[],
   variant: DescribedVariant,
 ): ZodOpenApiOperationObject {
-  const { scope, feature, test_key, priced_per } = endpoint;
+  const { params, query, body, example, priced } = endpoint;
   const price = examplePrice(endpoint);
   return {
     operationId: operationId(endpoint),
     tags: [endpoint.group],
     summary: endpoint.summary,
     description: endpoint.description,
-    'x-scope': scope,
-    'x-feature': feature,
-    'x-test-key': test_key || variant.opens_test_keys,
+    'x-scope': endpoint.scope,
+    'x-feature': endpoint.feature,
+    'x-test-key': endpoint.test_key || variant.opens_test_keys,
     'x-credits': price === null ? 0 : price.credits / price.count,
-    'x-credits-per': priced_per ?? 'call',
+    'x-credits-per': endpoint.priced_per ?? 'call',
     'x-operation': price?.operation ?? null,
-    ...(endpoint.priced.length === 0 ? {} : { 'x-prices': examplePrices(endpoint) }),
-    requestParams: requestParams(endpoint),
-    ...(endpoint.body === null ? {} : { requestBody: requestBody(endpoint, endpoint.body) }),
-    responses: responses(endpoint, endpoints, variant),
+    ...(priced.length > 0 && { 'x-prices': priced.map((when) => priceAt(endpoint, when)) }),
+    requestParams: {
+      ...(params instanceof z.ZodObject && { path: params }),
+      ...(query instanceof z.ZodObject && { query: withExamples(query, example?.query) }),
+      header: z.object({
+        ...(isRepeatable(endpoint) && { 'Idempotency-Key': IDEMPOTENCY_KEY }),
+        ...(isTagged(endpoint) && { 'If-None-Match': IF_NONE_MATCH }),
+      }),
+    },
+    ...(body !== null && {
+      requestBody: { required: !body.safeParse(undefined).success, content: json(body, example?.body) },
+    }),
+    responses: {
+      ...successes(endpoint),
+      ...answers.errorResponses(
+        errorCodes(endpoint, price !== null),
+        variant,
+        (code) => exampleMessage(code, endpoint, methods),
+        isRepeatable(endpoint) ? ['Idempotent-Replay'] : [],
+      ),
+    },
   };
 }
 
-function requestParams(endpoint: Endpoint): ZodOpenApiParameters {
-  const header = z.object({
-    ...(takesIdempotencyKey(endpoint)
-      ? {
-          'Idempotency-Key': z.string().min(1).max(255).optional().meta({
-            description: 'Makes a repetition within 24 hours answer with the first answer, and change nothing.',
-          }),
-        }
-      : {}),
-    ...(isCacheable(endpoint)
-      ? { 'If-None-Match': z.string().optional().meta({ description: 'Tags of answers that are at hand.' }) }
-      : {}),
-  });
-  return {
-    ...(endpoint.params instanceof z.ZodObject ? { path: endpoint.params } : {}),
-    ...(endpoint.query instanceof z.ZodObject ? { query: withExamples(endpoint.query, endpoint.example?.query) } : {}),
-    ...(Object.keys(header.shape).length === 0 ? {} : { header }),
-  };
+const isTagged = (endpoint: Endpoint) => endpoint.kind === 'read' && endpoint.cacheable;
+const isRepeatable = (endpoint: Endpoint) => endpoint.kind === 'write' && endpoint.idempotent;
+const IF_NONE_MATCH = z.string().optional().meta({ description: 'Tags of answers that are at hand.' });
+const IDEMPOTENCY_KEY = z.string().min(1).max(255).optional().meta({
+  description: 'Makes a repetition within 24 hours answer with the first answer, and change nothing.',
+});
+const json = (schema: z.ZodType, example: unknown) => ({
+  'application/json': { schema, ...(example !== undefined && { example }) },
+});
+
+/** Price of the example call, with `otherwise` overriding its query string; null: free, or no valid example. */
+function examplePrice(endpoint: Endpoint, otherwise = ''): Price | null {
+  const { query, body, example } = endpoint;
+  const asked = query?.safeParse({ ...example?.query, ...Object.fromEntries(new URLSearchParams(otherwise)) });
+  const sent = body?.safeParse(example?.body);
+  if (asked?.success === false || sent?.success === false) return null;
+  return endpoint.price({ params: exampleParams(endpoint), query: asked?.data ?? null, body: sent?.data ?? null });
 }
+
+/** Price of a query string; a call costs `credits` for each of its `count`. */
+function priceAt(endpoint: Endpoint, when: string) {
+  const { operation = null, credits = 0, count = 1 } = examplePrice(endpoint, when) ?? {};
+  return { when, operation, credits: credits / count };
+}
+
+const exampleParams = ({ path }: Endpoint) => Object.fromEntries(paramNames(path).map((name) => [name, 'example']));
 
 /** Query parameters with the values of the example. */
-function withExamples(query: z.ZodObject, example: Readonly<Record<string, string>> = {}): z.ZodObject {
-  const shape = Object.entries(query.shape).map(([name, schema]) => {
-    const text = example[name];
-    if (text === undefined) return [name, schema];
-    return [
-      name,
-      (schema as z.ZodType).meta({ ...(schema as z.ZodType).meta(), param: { example: decimal(text) ?? text } }),
-    ];
+function withExamples({ shape }: z.ZodObject, example: Readonly<Record<string, string>> = {}): z.ZodObject {
+  const changed = Object.entries(example).map(([name, text]) => {
+    const schema = shape[name] as z.ZodType;
+    return [name, schema.meta({ ...schema.meta(), param: { example: decimal(text) ?? text } })];
   });
-  return z.object(Object.fromEntries(shape));
+  return z.object({ ...shape, ...Object.fromEntries(changed) });
 }
 
-function requestBody(endpoint: Endpoint, schema: z.ZodType): ZodOpenApiRequestBodyObject {
-  const example = endpoint.example?.body;
+function successes(endpoint: Endpoint): ZodOpenApiResponsesObject {
+  const { kind, reply, example, status, other_replies } = endpoint;
+  const has_source = kind === 'write' ? endpoint.data_source !== null : endpoint.plan !== null && endpoint.reads_dates;
+  const is_text = reply instanceof z.ZodString;
+  const headers = answers.headersOf(
+    ...(isTagged(endpoint) ? ['ETag'] : []),
+    ...(has_source ? ['X-Data-Source'] : []),
+    ...(isRepeatable(endpoint) ? ['Idempotent-Replay'] : []),
+    ...(is_text ? ['Content-Disposition'] : []),
+  );
+  const others = Object.entries(other_replies).map(([type, schema]) => [mediaType(type), { schema }]);
+  const content = { ...(!is_text && json(reply, example?.reply)), ...Object.fromEntries(others) };
+  const unchanged = 'The answer at hand is still right. Costs what the 200 costs.';
   return {
-    required: !schema.safeParse(undefined).success,
-    content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
+    [`${status}`]: { description: status === 202 ? 'Accepted.' : 'Success.', headers, content },
+    ...(isTagged(endpoint) && { '304': { description: unchanged, headers } }),
   };
 }
 
-function responses(
-  endpoint: Endpoint,
-  endpoints: readonly Endpoint[],
-  variant: DescribedVariant,
-): ZodOpenApiResponsesObject {
-  const textOnly = endpoint.reply instanceof z.ZodString;
-  const own = {
-    ...commonHeaderRefs(variant),
-    ...(isCacheable(endpoint) ? headerRefs(['ETag']) : {}),
-    ...(sendsDataSource(endpoint) ? headerRefs(['X-Data-Source']) : {}),
-    ...(takesIdempotencyKey(endpoint) ? headerRefs(['Idempotent-Replay']) : {}),
-    ...(textOnly ? headerRefs(['Content-Disposition']) : {}),
-  };
-  const others = Object.entries(endpoint.other_replies).map(([type, schema]) => [type.split(';')[0], { schema }]);
-  const example = endpoint.example?.reply;
-  return {
-    [String(endpoint.status)]: {
-      description: endpoint.status === 202 ? 'Accepted.' : 'Success.',
-      headers: own,
-      content: {
-        ...(textOnly
-          ? {}
-          : { 'application/json': { schema: endpoint.reply, ...(example === undefined ? {} : { example }) } }),
-        ...Object.fromEntries(others),
-      },
-    },
-    ...(isCacheable(endpoint)
-      ? { '304': { description: 'The answer at hand is still right. Costs what the 200 costs.', headers: own } }
-      : {}),
-    ...errorResponses(
-      errorCodes(endpoint),
-      (code) => exampleMessage(code, endpoint, endpoints),
-      variant,
-      takesIdempotencyKey(endpoint) ? headerRefs(['Idempotent-Replay']) : {},
-    ),
-  };
-}
-
-function errorCodes(endpoint: Endpoint): readonly ErrorCode[] {
+function errorCodes(endpoint: Endpoint, is_billed: boolean): readonly ErrorCode[] {
+  const also = (applies: boolean, ...codes: readonly ErrorCode[]) => (applies ? codes : []);
   return [
     ...EVERYWHERE,
-    ...(endpoint.feature === null ? [] : (['feature_not_available'] as const)),
-    ...(endpoint.path.includes('{') ? (['not_found'] as const) : []),
-    ...(endpoint.body === null ? [] : (['payload_too_large', 'unsupported_media_type'] as const)),
-    ...(takesIdempotencyKey(endpoint) ? (['invalid_idempotency_key', 'idempotency_key_in_progress'] as const) : []),
+    ...also(endpoint.feature !== null, 'feature_not_available'),
+    ...also(endpoint.path.includes('{'), 'not_found'),
+    ...also(endpoint.body !== null, 'payload_too_large', 'unsupported_media_type'),
+    ...also(isRepeatable(endpoint), 'invalid_idempotency_key', 'idempotency_key_in_progress'),
     ...endpoint.refusals,
-    ...(endpoint.kind === 'write' ? (['resource_exhausted'] as const) : []),
-    ...(examplePrice(endpoint) === null
-      ? []
-      : (['spend_cap_exceeded', 'upstream_write_failed', 'overloaded'] as const)),
+    ...also(endpoint.kind === 'write', 'resource_exhausted'),
+    ...also(is_billed, 'spend_cap_exceeded', 'upstream_write_failed', 'overloaded'),
   ];
 }
 
-/** Example message of an error code at an endpoint. */
-function exampleMessage(code: ErrorCode, endpoint: Endpoint, endpoints: readonly Endpoint[]): string {
+/** Example message of an error code at an endpoint; for a fault of the request, that of the first request with it. */
+function exampleMessage(code: ErrorCode, endpoint: Endpoint, methods: readonly string[]): string {
   switch (code) {
     case 'invalid_parameter':
-      return parameterMessage(endpoint);
     case 'bad_request':
-      return endpoint.body === null ? ERROR_MESSAGES.bad_request : bodyMessage(endpoint);
+      return faultsOf(endpoint).find((fault) => fault.code === code)?.message ?? answers.fixedMessage(code);
     case 'insufficient_scope':
       return `the key lacks the scope ${endpoint.scope}`;
     case 'feature_not_available':
@@ -326,79 +266,47 @@ function exampleMessage(code: ErrorCode, endpoint: Endpoint, endpoints: readonly
     case 'payload_too_large':
       return `body is larger than ${endpoint.body_limit_bytes} bytes`;
     case 'method_not_allowed':
-      return methodMessage(endpoints.filter(({ path }) => path === endpoint.path).map(({ method }) => method));
+      return methodMessage(methods);
     default:
-      return fixedMessage(code);
+      return answers.fixedMessage(code);
   }
 }
 
-function methodMessage(methods: readonly string[]): string {
-  return noRouteError('TRACE', allowHeader(methods)).message;
+const methodMessage = (methods: readonly string[]) => noRouteError('TRACE', allowHeader(methods)).message;
+
+/** Refusals of faulty requests: nothing asked, each parameter as `?`, wrong encoding, no body, an empty body. */
+function faultsOf(endpoint: Endpoint): readonly ApiError[] {
+  const { query, example } = endpoint;
+  const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+  const asked = `${new URLSearchParams(example?.query)}`;
+  const faulty = ['', ...names.map((name) => `${name}=?`), 'a=%FF', asked].map((text) => [text, null] as const);
+  return [...faulty, [asked, {}] as const].flatMap(([text, body]) => {
+    try {
+      validInput(endpoint, exampleParams(endpoint), parseQuery(text), body);
+      return [];
+    } catch (error) {
+      if (error instanceof ApiError) return [error];
+      throw error;
+    }
+  });
 }
 
-/** Message of the first refused query string: an empty one, one with an invalid parameter, or invalid encoding. */
-function parameterMessage(endpoint: Endpoint): string {
-  const names = endpoint.query instanceof z.ZodObject ? Object.keys(endpoint.query.shape) : [];
-  const queries = ['', ...names.map((name) => `${name}=?`), 'a=%FF'];
-  const faults = queries.map((query) =>
-    caughtApiError(() => validInput(endpoint, exampleParams(endpoint), parseQuery(query), null)),
-  );
-  return faults.find((fault) => fault?.code === 'invalid_parameter')?.message ?? ERRORS.invalid_parameter.meaning;
-}
-
-/** Message of a refused body: no body, or an empty object. */
-function bodyMessage(endpoint: Endpoint): string {
-  const query = { ...endpoint.example?.query };
-  const faults = [null, {}].map((body) =>
-    caughtApiError(() => validInput(endpoint, exampleParams(endpoint), query, body)),
-  );
-  return faults.find((fault) => fault?.code === 'bad_request')?.message ?? ERROR_MESSAGES.bad_request;
-}
-
-function caughtApiError(check: () => unknown): ApiError | null {
-  try {
-    check();
-    return null;
-  } catch (error) {
-    if (error instanceof ApiError) return error;
-    throw error;
-  }
-}
-
-function documentOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
-  const own = { ...commonHeaderRefs(variant), ...headerRefs(['ETag']) };
+/** The operation that answers with the description. */
+function ownOperation(variant: DescribedVariant): ZodOpenApiOperationObject {
+  const headers = answers.headersOf('ETag');
+  const message = (code: ErrorCode) =>
+    code === 'method_not_allowed' ? methodMessage(['GET']) : answers.fixedMessage(code);
+  const content = { 'application/json': { schema: { type: 'object' as const } } };
   return {
-    operationId: operationId({ method: 'GET', path: variant.own_path.replace('.', '_') }),
+    operationId: operationId({ method: 'GET', path: variant.own_path }),
     tags: ['Account'],
     summary: 'This description',
     description: 'The interface in OpenAPI 3.1. Free, without a key.',
     ...WITHOUT_KEY,
     responses: {
-      '200': {
-        description: 'The description.',
-        headers: own,
-        content: { 'application/json': { schema: { type: 'object' } } },
-      },
-      '304': { description: 'The description at hand is still right.', headers: own },
-      ...errorResponses(
-        ['bad_request', 'method_not_allowed', 'uri_too_long', 'headers_too_large'],
-        (code) => (code === 'method_not_allowed' ? methodMessage(['GET']) : fixedMessage(code)),
-        variant,
-      ),
+      '200': { description: 'The description.', headers, content },
+      '304': { description: 'The description at hand is still right.', headers },
+      ...answers.errorResponses(ANYWHERE, variant, message),
     },
   };
-}
-
-/** Whether answers have X-Data-Source. */
-function sendsDataSource(endpoint: Endpoint): boolean {
-  if (endpoint.kind === 'write') return endpoint.data_source !== null;
-  return endpoint.plan !== null && endpoint.reads_dates;
-}
-
-function isCacheable(endpoint: Endpoint): boolean {
-  return endpoint.kind === 'read' && endpoint.cacheable;
-}
-
-function takesIdempotencyKey(endpoint: Endpoint): boolean {
-  return endpoint.kind === 'write' && endpoint.idempotent;
 }

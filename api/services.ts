@@ -14,7 +14,6 @@ import { type CollectionRows, openCollectionRows } from './queries/collection-ro
 import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
 import { correction_ms } from './store/clock.ts';
 import { journalPath } from './store/database.ts';
-import { rootMemory } from './store/remembered-root.ts';
 import { openSecrets, type Secrets } from './store/secrets.ts';
 import type { Queue } from './store/tasks/queue.ts';
 import { openQueue } from './store/tasks/work.ts';
@@ -127,8 +126,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   opened.defer(engine.close);
   const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
   opened.defer(jobEngine.close);
-  const memory = rootMemory(records, now, (error) => log.warn({ err: error }, 'Data:Remember:Failed'));
-  const catalog = await openCatalog(root, storm_day_start_hour, memory);
+  const catalog = await openCatalog(root, storm_day_start_hour);
   opened.defer(catalog.close);
   const unreadable = catalog.unreadable();
   // Only another release can read such a root: whoever starts the service is told at once.

@@ -60,8 +60,6 @@ export const layout = {
   collectionTable: (table: string, collection: string) => `tables/${table}/collection=${collection}`,
   /** Cache of decoded hours of model runs. */
   modelHours: 'model-hours',
-  /** Cache of the base map of the map page. */
-  basemap: 'basemap',
   /** Files of the service's jobs: exports, and reports of verifications. */
   exports: 'exports',
   reports: 'reports',
@@ -116,14 +114,3 @@ export function contains(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
-
-/** True for a path, relative to a data root, below a folder of the layout: what is in there and unknown may be deleted. */
-export function isInLayout(path: string): boolean {
-  const [first = '', ...below] = path.split(sep);
-  return below.length > 0 && OWN_NAMES.has(first);
-}
-
-/** First segments of the paths of the layout, but for those that only functions make. */
-const OWN_NAMES: ReadonlySet<string> = new Set(
-  Object.values(layout).flatMap((path) => (typeof path === 'string' ? path.split('/')[0] : [])),
-);

@@ -123,7 +123,7 @@ test('every command of the project on the pages for operators exists, with its o
   const lines = [OPERATE, readDocument('api/docs/grow.md')]
     .flatMap((page) => codeBlocks(page, 'sh'))
     .flatMap(commandLines);
-  t.true(lines.length > 30);
+  t.true(lines.length > 20);
   t.deepEqual(
     lines.map(faultOf).filter((fault) => fault !== null),
     [],

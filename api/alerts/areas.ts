@@ -122,49 +122,6 @@ export async function changeArea(
   return { kind: 'changed', area: areaOf(changed) };
 }
 
-/** Replaces all fields of an area but its kind, for operators, and increments its version. Otherwise like `changeArea`. */
-export async function replaceArea(
-  { rows, business_id, now_ms }: Writer,
-  before: NamedArea,
-  area: AreaToMake,
-  quotas: Tariff['quotas'],
-): Promise<void> {
-  const at = new Date(now_ms).toISOString();
-  await rows
-    .updateTable('areas')
-    .set(({ eb }) => ({
-      ...columnsOf(area),
-      ...shapeColumns(area.shape),
-      ...(isSameShape(before, area.shape) ? {} : { geometry_at: at }),
-      version: eb('version', '+', 1),
-      updated_at: at,
-    }))
-    .where('business_id', '=', business_id)
-    .where('id', '=', before.id)
-    .execute();
-  await storeSubmitted(rows, business_id, before.id, area.shape);
-  await refuseOverQuota(rows, business_id, quotas, [
-    ...(area.shape.area_sq_mi > before.area_sq_mi ? (['area_sq_mi'] as const) : []),
-    ...(area.real_time && !before.real_time ? (['real_time_polygons'] as const) : []),
-  ]);
-  if (area.group_id !== before.group_id) await refuseFullGroup(rows, business_id, area.group_id);
-}
-
-/** True when an area already has all wanted fields. */
-export function isAsWanted(area: NamedArea, wanted: AreaToMake): boolean {
-  const said = ({ kind, name, description, tags, priority, group_id, real_time, purpose }: Omit<AreaToMake, 'shape'>) =>
-    JSON.stringify([kind, name, description, tags, priority, group_id, real_time, purpose]);
-  return said(area) === said(wanted) && isSameShape(area, wanted.shape);
-}
-
-type ComparedShape = Pick<AreaShape, 'ring' | 'submitted' | 'point' | 'area_sq_mi'>;
-
-function isSameShape(area: ComparedShape, shape: ComparedShape): boolean {
-  const said = ({ ring, submitted, point, area_sq_mi }: ComparedShape) =>
-    JSON.stringify([ring, submitted, point?.lat, point?.lon, area_sq_mi]);
-  return said(area) === said(shape);
-}
-
 /** Deletes an area with its geometry and its alerts; false when there is none. Cursors that name it stay valid for a day. */
 export async function removeArea({ rows, business_id, now_ms }: Writer, id: string): Promise<boolean> {
   const deleted = await rows
@@ -189,28 +146,6 @@ export async function findArea(rows: Kysely<Database>, business_id: string, id: 
     .where('id', '=', id)
     .executeTakeFirst();
   return found === undefined ? null : areaOf(found);
-}
-
-/** An area with the ring that it was submitted with. */
-export interface NamedArea extends Area, Pick<AreaShape, 'submitted'> {}
-
-/** Areas of a business with a name and kind, oldest first. */
-export async function areasNamed(
-  rows: Kysely<Database>,
-  business_id: string,
-  { name, kind }: Pick<Area, 'name' | 'kind'>,
-): Promise<readonly NamedArea[]> {
-  const found = await rows
-    .selectFrom('areas')
-    .leftJoin('area_rings', 'area_rings.area_id', 'areas.id')
-    .selectAll('areas')
-    .select('area_rings.geometry as submitted')
-    .where('areas.business_id', '=', business_id)
-    .where('name', '=', name)
-    .where('kind', '=', kind)
-    .orderBy('id')
-    .execute();
-  return found.map(({ submitted, ...row }) => ({ ...areaOf(row), submitted: ringIn(submitted) }));
 }
 
 /** A page of the list begins after this area. */

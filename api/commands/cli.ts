@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
@@ -87,15 +87,6 @@ export async function withRecords<Result>(
   } finally {
     await records.close();
   }
-}
-
-/** Throws CommandError where the data root is no folder: a wrong path must not look like a place without hail. */
-export function requireDataRoot({ data_root }: Pick<Config, 'data_root'>): void {
-  if (statSync(data_root, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new CommandError(
-      EXIT.not_found,
-      `data root ${data_root}: no such folder, expected what 'hail-pipeline ingest' makes`,
-    );
 }
 
 /** The business of that name or id; throws when there is none. */

@@ -5,7 +5,6 @@ import {
   createBusiness,
   findBusiness,
   LABEL_PATTERN,
-  lockBusiness,
   setPlan,
   setStatus,
 } from '../accounts/businesses.ts';
@@ -14,12 +13,8 @@ import { changeKey, createKey, findKey, listKeys, setKeyCap } from '../accounts/
 import { ROLES, setMember } from '../accounts/members.ts';
 import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';
-import { type AreaToMake, areasNamed, insertArea, isAsWanted, replaceArea } from '../alerts/areas.ts';
-import { setSunset, type WantedSunset } from '../legacy/sunset.ts';
-import { recordAct } from '../store/audit.ts';
 import type { Store } from '../store/database.ts';
 import type { Database } from '../store/schema.ts';
-import { SeedAreas } from './seed-areas.ts';
 
 const credits = z.int().nonnegative().nullable();
 const count = z.int().nonnegative();
@@ -66,45 +61,24 @@ const SeedBusiness = z.strictObject({
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
   keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
-  areas: SeedAreas,
 });
 type SeedBusiness = z.infer<typeof SeedBusiness>;
 
-const SeedEarlierVariant = z
-  .strictObject({
-    sunset: z.iso
-      .date()
-      .nullable()
-      .meta({ description: 'UTC date on which the earlier variant may be gone; null: none.' }),
-    deprecated: z.iso.date().optional().meta({
-      description: 'UTC date from which on it is deprecated; the day on which sunset is first set, when left out.',
-    }),
-  })
-  .refine(({ sunset, deprecated }) => sunset === null || deprecated === undefined || deprecated <= sunset, {
-    path: ['deprecated'],
-    error: 'is after sunset, expected the same date or an earlier one',
-  });
-
-/** The desired state of plans, businesses, members, areas and keys. Applying it leaves unnamed ones unchanged. */
+/** The desired state of plans, businesses, members and keys. Applying it leaves unnamed ones unchanged. */
 export const Seed = z
   .strictObject({
     plans: z.record(label, SeedPlan).default({}),
     businesses: z.array(SeedBusiness).default([]),
-    earlier_variant: SeedEarlierVariant.optional(),
   })
   .superRefine(({ plans, businesses }, context) => {
     const names = businesses.map(({ name }) => name);
-    businesses.forEach(({ name, plan, keys, areas }, k) => {
+    businesses.forEach(({ name, plan, keys }, k) => {
       const fault = (path: string, message: string) =>
         context.addIssue({ code: 'custom', path: ['businesses', k, path], message });
       if (names.indexOf(name) !== k) fault('name', `'${name}' is there twice`);
       if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan) && !Object.hasOwn(NAMED_PLANS, plan))
         fault('plan', `'${plan}' is no plan of this file`);
-      for (const [path, labels] of [
-        ['keys', keys.map(labelOf)],
-        ['areas', areas.map(labelOf)],
-      ] as const)
-        if (new Set(labels).size < labels.length) fault(path, 'two have the same name and kind');
+      if (new Set(keys.map(labelOf)).size < keys.length) fault('keys', 'two have the same name and kind');
     });
   });
 export type Seed = z.infer<typeof Seed>;
@@ -143,18 +117,9 @@ export async function applySeed(
     const business = await applyBusiness(rows, wanted, plan, now_ms, changes);
     for (const { email, role } of wanted.members)
       if (await setMember(rows, business, email, role, now_ms)) changes.push(`${wanted.name}: ${email} is ${role}`);
-    await applyAreas(rows, business, wanted.areas, plan, now_ms, changes);
     keys.push(...(await applyKeys(rows, store, business, wanted.keys, now_ms, changes)));
   }
-  if (seed.earlier_variant !== undefined && (await setSunset(rows, wantedSunset(seed.earlier_variant), now_ms))) {
-    const { sunset } = seed.earlier_variant;
-    changes.push(sunset === null ? 'earlier variant: no sunset' : `earlier variant: sunset on ${sunset}`);
-  }
   return { changes, keys };
-}
-
-function wantedSunset({ sunset, deprecated }: z.infer<typeof SeedEarlierVariant>): WantedSunset | null {
-  return sunset === null ? null : { sunset, deprecated };
 }
 
 async function applyBusiness(
@@ -172,32 +137,6 @@ async function applyBusiness(
   if (await setPlan(rows, business, plan, now_ms)) changes.push(`${name}: plan is ${plan.name}`);
   if (await setStatus(rows, business, status, now_ms)) changes.push(`${name}: is ${status}`);
   return business;
-}
-
-/** An area is known by its name and kind. Throws SeedConflict, and AreaQuotaExceeded where the plan does not allow it. */
-async function applyAreas(
-  rows: Transaction<Database>,
-  { id: business_id, name: business }: Business,
-  wanted: readonly AreaToMake[],
-  { quotas }: Tariff,
-  now_ms: number,
-  changes: string[],
-): Promise<void> {
-  if (wanted.length === 0) return;
-  await lockBusiness(rows, business_id);
-  const writer = { rows, business_id, now_ms };
-  for (const area of wanted) {
-    const { name, kind } = area;
-    const [present, ...others] = await areasNamed(rows, business_id, area);
-    if (others.length > 0)
-      throw new SeedConflict(`business ${business} has ${1 + others.length} ${kind} areas named ${name}, expected one`);
-    if (present !== undefined && isAsWanted(present, area)) continue;
-    const { id } = present ?? (await insertArea(writer, area, quotas));
-    if (present !== undefined) await replaceArea(writer, present, area, quotas);
-    const act = present === undefined ? 'area.create' : 'area.change';
-    await recordAct(rows, now_ms, { act, business_id, subject: id, detail: { name, kind } });
-    changes.push(`${business}: ${present === undefined ? 'made' : 'changed'} ${kind} area ${name}`);
-  }
 }
 
 async function applyKeys(

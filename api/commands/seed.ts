@@ -1,9 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { AreaQuotaExceeded } from '../alerts/areas.ts';
 import type { Records } from '../metering/records.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from './seed-file.ts';
@@ -16,9 +14,7 @@ interface ApplyOptions {
 
 /** `hail-api seed`: the desired state in a file. */
 export function seedCommand(config: () => RecordsConfig): Command {
-  const command = new Command('seed').description(
-    'plans, businesses, members, areas, keys, and the sunset of the earlier variant from a file',
-  );
+  const command = new Command('seed').description('plans, businesses, members and keys from a file');
 
   command
     .command('apply <file>')
@@ -41,16 +37,7 @@ Example of a file:
     - name: acme
       plan: pro
       members: [{ email: ops@example.com, role: admin }]
-      keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]
-      areas:
-        - name: yard
-          geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }
-          tags: [north]
-          priority: high
-  earlier_variant: { sunset: 2027-06-30 }
-
-areas may also be the path of a GeoJSON FeatureCollection beside the file, with these fields as properties of its features.
-An area is known by its name and kind (Polygon or Point).`,
+      keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]`,
     )
     .action(async (file: string, { dryRun = false, secrets, json }: ApplyOptions) => {
       const seed = readSeed(file);
@@ -100,7 +87,6 @@ async function apply(
   } catch (error) {
     if (error instanceof DryRun) return error.result;
     if (error instanceof SeedConflict) throw new CommandError(EXIT.conflict, error.message);
-    if (error instanceof AreaQuotaExceeded) throw new CommandError(EXIT.conflict, `areas: ${error.message}`);
     throw error;
   }
 }
@@ -110,34 +96,12 @@ function writeSecrets(path: string, keys: readonly SeededKey[]): void {
 }
 
 function readSeed(file: string): Seed {
-  expectFile('seed', file);
-  const parsed = Seed.safeParse(withAreas(parseYaml(file) ?? {}, file));
+  if (statSync(file, { throwIfNoEntry: false }) === undefined)
+    throw new CommandError(EXIT.not_found, `seed ${file}: no such file`);
+  const parsed = Seed.safeParse(parseYaml(file) ?? {});
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`);
   throw new CommandError(EXIT.usage, `seed ${file}: ${faults.join('; ')}`);
-}
-
-/** The seed with the areas read from the files that businesses name. */
-function withAreas(seed: unknown, file: string): unknown {
-  if (typeof seed !== 'object' || seed === null || !('businesses' in seed) || !Array.isArray(seed.businesses))
-    return seed;
-  const businesses: unknown[] = seed.businesses;
-  return {
-    ...seed,
-    businesses: businesses.map((business) => {
-      if (typeof business !== 'object' || business === null || !('areas' in business)) return business;
-      if (typeof business.areas !== 'string') return business;
-      const path = resolve(dirname(file), business.areas);
-      expectFile('areas', path);
-      return { ...business, areas: parseYaml(path) };
-    }),
-  };
-}
-
-/** Throws CommandError when the file does not exist; a folder that cannot be searched is an error of its own. */
-function expectFile(what: string, path: string): void {
-  if (statSync(path, { throwIfNoEntry: false }) === undefined)
-    throw new CommandError(EXIT.not_found, `${what} ${path}: no such file`);
 }
 
 /** JSON is YAML too. */

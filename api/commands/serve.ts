@@ -1,15 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
-import { layout } from '../../schemas/layout.ts';
 import { metricsPage } from '../../schemas/metrics.ts';
 import { RELEASE } from '../../schemas/release.ts';
 import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.ts';
 import { attachApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { die } from '../die.ts';
+import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { openStreets } from '../files/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../files/viewer.ts';
 import { trustedProxies } from '../http/address.ts';
@@ -23,22 +22,17 @@ import { telemetryOf } from '../middleware/telemetry.ts';
 import { describeApi } from '../openapi.ts';
 import { startReadingAhead } from '../queries/history.ts';
 import { archives } from '../routes/archives.ts';
-import { docsAssets } from '../routes/docs-assets.ts';
-import { docsGuides } from '../routes/docs-guides.ts';
-import { docsPage } from '../routes/docs-reference.ts';
-import { webhookDocs } from '../routes/docs-webhooks.ts';
 import { files, openDownloads } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
 import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
 import { openServices, type Services } from '../services.ts';
 import { machineClock } from '../store/clock.ts';
-import { deliveryPause } from '../store/delivery-pause.ts';
+import { deliveryPause, RESUME } from '../store/delivery-pause.ts';
 import { takeServiceLock } from '../store/sqlite-locks.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../variants.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
-import { RESUME } from './restore.ts';
 import { openServiceLog } from './service-log.ts';
 
 /** Longest time for requests and workers to end once the service stops. */
@@ -130,7 +124,6 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     variants: OTHER_VARIANTS,
     publicRoutes: publicRoutesOf(services, open_files, {
       access: config.viewer,
-      basemap_folder: join(config.data_root, layout.basemap),
       streets,
       tiles_url: config.tiles_url,
     }),
@@ -203,14 +196,11 @@ function publicRoutesOf(
     archives(services.catalog, open_files.archives),
     files(services, open_files.downloads),
     openApiDocument(document),
-    docsPage(document),
-    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_page }) => {
+    ...docsRoutes(document),
+    ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_path }) => {
       const other = describeApi({ endpoints, base_url, version: RELEASE, variant: description });
-      return [openApiDocument(other, description.own_path), docsPage(other, docs_page)];
+      return [openApiDocument(other, description.own_path), referencePage(docs_path, description.own_path)];
     }),
-    ...webhookDocs,
-    ...docsGuides(document),
-    ...docsAssets,
     viewerPages(openViewer(base_url, viewer), open_files.viewer),
     frontPage,
   ];

@@ -4,47 +4,38 @@ import { type Business, listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import type { Records } from '../metering/records.ts';
 import { recordAct } from '../store/audit.ts';
-import { machineClock } from '../store/clock.ts';
-import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../store/delivery-pause.ts';
+import { deliveryPause, endDeliveryPause, pauseDeliveries, RESUME } from '../store/delivery-pause.ts';
 import { openSecrets } from '../store/secrets.ts';
 import type { Queue } from '../store/tasks/queue.ts';
 import { openQueue } from '../store/tasks/work.ts';
 import { OTHER_FORMATS } from '../variants.ts';
-import { ATTEMPTS_KEPT, type Attempt, selectAttempts } from '../webhooks/attempts.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable-receiver.ts';
-import { dropMessagesBefore, droppedBeforeOthers } from '../webhooks/messages.ts';
-import { enableReceiver, listReceivers, lockReceiver, receiverExists } from '../webhooks/receivers.ts';
+import { enableReceiver, listReceivers, lockReceiver } from '../webhooks/receivers.ts';
 import { OVERDUE_MS, type Recovered, recover } from '../webhooks/recover.ts';
-import { releaseWaiting } from '../webhooks/requeue.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import {
   businessNamed,
   CommandError,
   duration,
   parseInstant as instantArgument,
+  type Json,
   print,
   type RecordsConfig,
   table,
-  wholeNumber,
   withRecords,
 } from './cli.ts';
-import { RESUME } from './restore.ts';
 import { listenCommand } from './webhook-listen.ts';
-
-interface Json {
-  readonly json?: true;
-}
 
 /** Settings of these commands. */
 export type WebhookConfig = RecordsConfig & Pick<Config, 'master_keys'>;
 
 const GRACE_MS = 24 * 3_600_000;
 
-/** `hail-api webhook`: receivers of events, their attempts and secrets, and a receiver for trials. */
+/** `hail-api webhook`: receivers of events, their secrets, and a receiver for trials. */
 export function webhookCommand(config: () => WebhookConfig): Command {
   const command = new Command('webhook').description(
-    'receivers of events: list, enable, deliveries, secrets, recovery, the pause of a copy, a trial receiver',
+    'receivers of events: list, enable, secrets, recovery, the pause of a copy, a trial receiver',
   );
 
   command
@@ -76,35 +67,6 @@ export function webhookCommand(config: () => WebhookConfig): Command {
         `${id} ${changed ? 'is now' : 'already was'} active.`,
         ...(changed ? [`What it missed is sent by: hail-api webhook recover ${id} --since TIME`] : []),
       ]);
-    });
-
-  command
-    .command('deliveries <receiver>')
-    .description('the last attempts of a webhook or subscription, newest first')
-    .option('--limit <n>', `at most so many of the last ${ATTEMPTS_KEPT}`, wholeNumber(1, ATTEMPTS_KEPT), 25)
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json, limit }: Json & { readonly limit: number }) => {
-      const found = await withRecords(config(), async (records) => {
-        if (!(await receiverExists(records.reader, id))) throw unknownReceiver(id);
-        return await selectAttempts(records.reader, id, null, limit);
-      });
-      print(
-        json,
-        { deliveries: found.map(shownAttempt) },
-        table(
-          ['began', 'event', 'event id', 'attempt', 'answer', 'ms', 'next attempt'],
-          found.map((each) => [
-            each.created_at,
-            each.event,
-            each.event_id,
-            String(each.attempt),
-            answerOf(each),
-            String(each.duration_ms),
-            each.next_retry_at ?? '',
-          ]),
-          'There are no deliveries.',
-        ),
-      );
     });
 
   command
@@ -161,25 +123,12 @@ export function webhookCommand(config: () => WebhookConfig): Command {
     .command('resume')
     .description('send the events and mails of a restored copy, which waited because its original might send them, too')
     .requiredOption('--original-is-gone', 'the original has stopped and will not start again')
-    .option(
-      '--sent-until <time>',
-      'the original has sent what happened before: such events are not sent, but can be recovered',
-      instantArgument,
-    )
     .option('--json', 'print one JSON object')
-    .action(async ({ json, sentUntil }: Json & { readonly sentUntil?: string }) => {
+    .action(async ({ json }: Json) => {
       const settings = config();
-      if (sentUntil !== undefined && Date.parse(sentUntil) > machineClock())
-        throw new CommandError(
-          EXIT.usage,
-          `--sent-until ${sentUntil}: lies in the future, expected the time at which the original stopped: nothing would be sent`,
-        );
-      const { changed, dropped } = await withRecords(settings, (records) =>
-        resume(records, sentUntil ?? null, settings.now()),
-      );
-      print(json, { paused: false, changed, dropped }, [
+      const changed = await withRecords(settings, (records) => resume(records, settings.now()));
+      print(json, { paused: false, changed }, [
         changed ? 'Events and mails are sent from now on.' : 'Events and mails were not paused.',
-        ...(dropped === 0 ? [] : [`${counted(dropped, 'event')} that the original has sent will not be sent again.`]),
       ]);
     });
 
@@ -195,19 +144,14 @@ async function pause(records: Records, now_ms: number): Promise<boolean> {
   });
 }
 
-/** Drops in the transaction that ends the pause: no attempt at a dropped event begins. */
-async function resume(records: Records, sent_until: string | null, now_ms: number) {
-  return await withQueue(records, (queue) =>
-    records.transaction(async (rows) => {
-      const ended = await endDeliveryPause(rows);
-      if (ended === null) return { changed: false, dropped: 0 };
-      const dropped = sent_until === null ? 0 : await dropMessagesBefore(rows, Date.parse(sent_until));
-      for (const id of await droppedBeforeOthers(rows)) await releaseWaiting(rows, { queue }, id, machineClock());
-      const detail = { since: ended.since, sent_until, dropped };
-      await recordAct(rows, now_ms, { act: 'deliveries.resume', business_id: null, subject: 'deliveries', detail });
-      return { changed: true, dropped };
-    }),
-  );
+async function resume(records: Records, now_ms: number): Promise<boolean> {
+  return await records.transaction(async (rows) => {
+    const ended = await endDeliveryPause(rows);
+    if (ended === null) return false;
+    const detail = { since: ended.since };
+    await recordAct(rows, now_ms, { act: 'deliveries.resume', business_id: null, subject: 'deliveries', detail });
+    return true;
+  });
 }
 
 async function list(records: Records, nameOrId: string | null) {
@@ -306,14 +250,4 @@ async function recoverSince(records: Records, { now }: WebhookConfig, id: string
 
 function unknownReceiver(id: string): CommandError {
   return new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
-}
-
-/** An attempt as operators see it. */
-function shownAttempt({ business_id, receiver_id, success, ...each }: Attempt) {
-  return { ...each, success: success === 1 };
-}
-
-function answerOf({ status_code, error_class, error }: Attempt): string {
-  if (status_code !== null) return String(status_code);
-  return [error_class, error].filter((part) => part !== null && part !== '').join(': ');
 }

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { isPmtiles } from '../../schemas/geo/pmtiles.ts';
 import { SettingsError } from '../config.ts';
-import type { MapArchive } from './basemap-cache.ts';
+
+/** An archive on disk; its name changes with its content. */
+export interface MapArchive {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+}
 
 /** A street map that the operator provides: a file that is served here, or an address that browsers read. */
 export type Streets = { readonly file: MapArchive } | { readonly address: string };

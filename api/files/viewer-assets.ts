@@ -11,7 +11,6 @@ import {
 import { SIZE_BANDS } from '../../schemas/size.ts';
 import { MM_PER_INCH } from '../../schemas/units.ts';
 import { streetLayers } from './basemap-style.ts';
-import { type PlaceFiles, placeFiles, placesEdition } from './place-files.ts';
 
 /** One file of the page, in memory. */
 export interface ViewerAsset {
@@ -24,13 +23,14 @@ interface Assets {
   /** Pages by the name of their file, with places to be filled. */
   readonly pages: ReadonlyMap<PageName, string>;
   readonly files: ReadonlyMap<string, ViewerAsset>;
-  /** Files that are made when they are first read: a page that looks for no place needs none. */
-  readonly late: ReadonlyMap<string, () => Promise<ViewerAsset>>;
   /** Hash of all files: part of every address, so that the content at an address never changes. */
   readonly version: string;
 }
 
 const OWN = new URL('../viewer/', import.meta.url);
+const REFERENCE = new URL('../../data/reference/', import.meta.url);
+/** What the map page finds places in. */
+const PLACES = ['places.json', 'zips.json'];
 const PAGES = ['index.html', 'account.html'] as const;
 export type PageName = (typeof PAGES)[number];
 
@@ -67,17 +67,13 @@ export async function loadAssets(): Promise<Assets> {
     ...(await Promise.all(
       Object.entries(LIBRARIES).map(([name, module]) => readAsset(name, new URL(import.meta.resolve(module)))),
     )),
+    ...(await Promise.all(PLACES.map(readPlaces))),
     ['tz-lookup.js', await zonesModule()],
     ['palette.json', jsonAsset({ ...palette('light'), dark: palette('dark') })],
     ['streets.json', jsonAsset({ light: streetLayers('light'), dark: streetLayers('dark') })],
   ]);
   const pages = new Map(await Promise.all(PAGES.map(readPage)));
-  const late = new Map((['places', 'zips'] as const).map((name) => [`${name}.json`, () => placeAsset(name)]));
-  return { pages, files, late, version: versionOf(pages, files, await placesEdition()) };
-}
-
-async function placeAsset(name: keyof PlaceFiles): Promise<ViewerAsset> {
-  return { type: JSON_TYPE, content: Buffer.from((await placeFiles())[name]) };
+  return { pages, files, version: versionOf(pages, files) };
 }
 
 /** Colours and bounds of sizes and reflectivity, smallest first, and colours of the base map. */
@@ -100,6 +96,10 @@ async function readPage(name: PageName): Promise<[PageName, string]> {
 
 async function readAsset(name: string, from: URL): Promise<[string, ViewerAsset]> {
   return [name, { type: TYPES[extname(name)] as string, content: await readFile(from) }];
+}
+
+async function readPlaces(name: string): Promise<[string, ViewerAsset]> {
+  return [name, { type: JSON_TYPE, content: await readFile(new URL(name, REFERENCE)) }];
 }
 
 /** A module as JavaScript: white space replaces its types, and its imports name the `.js` addresses. */
@@ -126,12 +126,8 @@ function jsonAsset(value: object): ViewerAsset {
   return { type: JSON_TYPE, content: Buffer.from(JSON.stringify(value)) };
 }
 
-function versionOf(
-  pages: ReadonlyMap<string, string>,
-  files: ReadonlyMap<string, ViewerAsset>,
-  late_edition: string,
-): string {
-  const hash = createHash('sha256').update(late_edition);
+function versionOf(pages: ReadonlyMap<string, string>, files: ReadonlyMap<string, ViewerAsset>): string {
+  const hash = createHash('sha256');
   for (const page of pages.values()) hash.update(page);
   for (const [name, { content }] of [...files].sort(([a], [b]) => (a < b ? -1 : 1))) hash.update(name).update(content);
   return hash.digest('hex').slice(0, VERSION_LETTERS);

@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
 import { openPart } from '../data-root.ts';
 import { ApiError } from '../errors.ts';
 import { namesTag } from '../http/entity-tag.ts';
-import { type Ground, type MapArchive, openGround } from './basemap-cache.ts';
-import type { Streets } from './basemap-streets.ts';
+import type { MapArchive, Streets } from './basemap-streets.ts';
 import { fileResponse } from './response.ts';
 import { loadAssets, type PageName, type ViewerAsset } from './viewer-assets.ts';
 
@@ -41,8 +42,6 @@ export type ViewerAccess = 'key' | 'public';
 /** What the map page shows, to whom. */
 export interface ViewerOptions {
   readonly access?: ViewerAccess;
-  /** Cache folder of the base map. */
-  readonly basemap_folder: string;
   /** Street map of the operator. */
   readonly streets?: Streets | null;
   /** Public address of the store that tile archives are loaded from. */
@@ -57,6 +56,8 @@ const PAGE_PATHS: ReadonlyMap<string, PageName> = new Map([
 ]);
 const ASSET_PATH = /^\/viewer\/assets\/([0-9a-f]+)\/([a-z0-9./-]+)$/;
 const ARCHIVE_PATH = /^\/viewer\/basemap\/((?:ground|streets)-[0-9a-f]+\.pmtiles)$/;
+const GROUND = fileURLToPath(new URL('../../data/reference/ground.pmtiles', import.meta.url));
+const NAME_LETTERS = 16;
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 /** The only inline script of the page: it maps library names to addresses. */
 const IMPORT_MAP = /<script type="importmap">([\s\S]*?)<\/script>/;
@@ -85,10 +86,10 @@ interface Site {
   readonly pages: ReadonlyMap<PageName, Page>;
   /** Content-Security-Policy of files. */
   readonly policy: string;
-  /** Made and compressed on first use. */
+  /** Compressed on first use. */
   file(name: string): Promise<Codings> | null;
   /** The archive of this name; null for none. */
-  archive(name: string): Promise<MapArchive> | null;
+  archive(name: string): MapArchive | null;
 }
 
 /**
@@ -120,7 +121,7 @@ export function openViewer(base_url: string, options: ViewerOptions): Viewer {
         });
       const [, archiveName] = ARCHIVE_PATH.exec(path) ?? [];
       const mapArchive = archiveName === undefined ? null : archive(archiveName);
-      if (mapArchive !== null) return archiveAnswer(await mapArchive, { method, headers }, limited);
+      if (mapArchive !== null) return archiveAnswer(mapArchive, { method, headers }, limited);
       const [, asked, name] = ASSET_PATH.exec(path) ?? [];
       const found = asked === version && name !== undefined ? file(name) : null;
       if (!found) throw new ApiError('not_found', 'no such file of the viewer');
@@ -129,14 +130,9 @@ export function openViewer(base_url: string, options: ViewerOptions): Viewer {
   };
 }
 
-async function openSite(
-  base: URL,
-  { access = 'key', basemap_folder, streets = null, tiles_url = null }: ViewerOptions,
-): Promise<Site> {
+async function openSite(base: URL, { access = 'key', streets = null, tiles_url = null }: ViewerOptions): Promise<Site> {
   const assets = await loadAssets();
-  const ground = await openGround(basemap_folder);
-  // The page needs it next. A failure is repeated, and then reported, by the request for the archive.
-  ground.archive().catch(() => {});
+  const ground = await openGround();
   const streets_url = streets !== null && 'address' in streets ? streets.address : null;
   const addresses = [streets_url, tiles_url].filter((one) => one !== null);
   const origins = new Set([base.origin, ...addresses.map((one) => new URL(one).origin)]);
@@ -164,21 +160,28 @@ async function openSite(
     file(name) {
       const known = ready.get(name);
       if (known !== undefined) return known;
-      const asset = assets.files.get(name) ?? assets.late.get(name)?.();
-      if (!asset) return null;
-      const made = Promise.resolve(asset).then(codings);
+      const asset = assets.files.get(name);
+      if (asset === undefined) return null;
+      const made = codings(asset);
       ready.set(name, made);
       made.catch(() => ready.delete(name));
       return made;
     },
     archive(name) {
-      if (name === ground.name) return ground.archive();
-      return streets !== null && 'file' in streets && name === streets.file.name ? Promise.resolve(streets.file) : null;
+      if (name === ground.name) return ground;
+      return streets !== null && 'file' in streets && name === streets.file.name ? streets.file : null;
     },
   };
 }
 
-function archiveAddress(prefix: string, { name }: Ground | MapArchive): string {
+/** The base map of the installation, named by its content: services behind one address name it alike. */
+async function openGround(): Promise<MapArchive> {
+  const content = await readFile(GROUND);
+  const hash = createHash('sha256').update(content).digest('hex').slice(0, NAME_LETTERS);
+  return { name: `ground-${hash}.pmtiles`, path: GROUND, bytes: content.length };
+}
+
+function archiveAddress(prefix: string, { name }: MapArchive): string {
   return `${prefix}/viewer/basemap/${name}`;
 }
 

@@ -24,8 +24,6 @@ export interface AnswerHeaders {
   readonly variantOf: (path: string) => Variant;
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
-  /** A failure of ours, with its cause. */
-  readonly failed: (request_id: string, error: unknown) => void;
 }
 
 interface ClientError extends Error {
@@ -50,7 +48,7 @@ export function handleClientErrors(
   const answer = (error: ClientError, socket: Socket) => {
     if (!socket.writable) return;
     const target = targetOf(error) ?? lastTargetOf(socket) ?? '';
-    void refuse(socket, apiErrorOf(error), headers.variantOf(readTarget(target).path), headers);
+    refuse(socket, apiErrorOf(error), headers.variantOf(readTarget(target).path), headers);
   };
   server.on('clientError', (error: ClientError, duplex: Duplex) => {
     const socket = duplex as Socket;
@@ -67,7 +65,7 @@ export function handleClientErrors(
   });
   server.on('connect', (_, socket: Duplex) => {
     const error = new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' });
-    void refuse(socket as Socket, error, CURRENT_VARIANT, headers);
+    refuse(socket as Socket, error, CURRENT_VARIANT, headers);
   });
 }
 
@@ -83,19 +81,10 @@ function targetOf({ rawPacket, bytesParsed = 0 }: ClientError): string | null {
   return null;
 }
 
-async function refuse(socket: Socket, error: ApiError, variant: Variant, headers: AnswerHeaders): Promise<void> {
+function refuse(socket: Socket, error: ApiError, variant: Variant, headers: AnswerHeaders): void {
   const request_id = headers.request_id();
   const body = variant.errorBody(error.code, error.message, { request_id, now_ms: headers.now() });
-  let more: Headers = {};
-  if (variant.headers !== null) {
-    socket.pause(); // bytes that arrive meanwhile would be parsed as a request
-    try {
-      more = await variant.headers();
-    } catch (fault) {
-      headers.failed(request_id, fault);
-    }
-  }
-  closeOpenly(socket, rawAnswer(error, request_id, body, { ...headersAt(socket, headers), ...more }));
+  closeOpenly(socket, rawAnswer(error, request_id, body, headersAt(socket, headers)));
 }
 
 function headersAt({ remoteAddress = '' }: Socket, { common, addressRate }: AnswerHeaders): Headers {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { matches } from './entity-tag.ts';
 import { acceptsGzip } from './negotiate.ts';
 import type { Headers } from './reply.ts';
@@ -13,10 +14,16 @@ interface Answering {
   set(headers: Record<string, string>): void;
 }
 
-/** Serves one text that stays the same while the process lives. */
-export function serveDocument(type: string, text: string, headers: Headers = {}): (ctx: Answering) => void {
-  const plain = Buffer.from(text);
-  const zipped = gzipSync(plain, { level: 9 });
+const zip = promisify(gzip);
+
+/** Serves one content that stays the same while the process lives; it is compressed when that is first asked for. */
+export function serveDocument(
+  type: string,
+  content: string | Buffer,
+  headers: Headers = {},
+): (ctx: Answering) => Promise<void> {
+  const plain = Buffer.from(content);
+  let zipped: Promise<Buffer> | null = null;
   const tag = `W/"${hash('sha256', plain, 'base64url').slice(0, 27)}"`;
   const common = {
     'Content-Type': type,
@@ -25,16 +32,18 @@ export function serveDocument(type: string, text: string, headers: Headers = {})
     Vary: 'Accept-Encoding',
     ...headers,
   };
-  return (ctx) => {
+  return async (ctx) => {
     const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = ctx.req.headers;
-    const zip = acceptsGzip(acceptEncoding);
     ctx.set(common);
     if (matches(ifNoneMatch, tag)) {
       ctx.status = 304;
       return;
     }
-    if (zip) ctx.set({ 'Content-Encoding': 'gzip' });
     ctx.status = 200;
-    ctx.body = zip ? zipped : plain;
+    ctx.body = plain;
+    if (!acceptsGzip(acceptEncoding)) return;
+    zipped ??= zip(plain, { level: 9 });
+    ctx.body = await zipped;
+    ctx.set({ 'Content-Encoding': 'gzip' });
   };
 }

@@ -1,6 +1,5 @@
 import { type ErrorBody, type ErrorCode, escapeInvisible } from '../../schemas/errors.ts';
 import type { Caller } from '../accounts/keyring.ts';
-import type { Headers } from './reply.ts';
 
 /** The request that an answer belongs to. */
 export interface Stamp {
@@ -21,8 +20,6 @@ export interface Variant {
   /** Requests a minute of its test keys, which get simulated answers; null: nothing is simulated. */
   readonly simulated_per_minute: number | null;
   readonly errorBody: (code: ErrorCode, message: string, stamp: Stamp) => string;
-  /** Headers of every answer in addition to the common ones; null: none. */
-  readonly headers: (() => Promise<Headers>) | null;
 }
 
 /** The variant of every path and key that belong to no other one. */
@@ -34,7 +31,6 @@ export const CURRENT_VARIANT: Variant = {
   simulated_per_minute: null,
   errorBody: (error, message, { request_id }) =>
     JSON.stringify({ error, message: escapeInvisible(message), request_id } satisfies ErrorBody),
-  headers: null,
 };
 
 /** Requests a minute of a caller who gets simulated answers, for nothing: a test key made for the variant; null: any other key. */

@@ -6,7 +6,7 @@ import {
   EarlierEventBody,
 } from '../../schemas/webhook-events.ts';
 import type { DescribedVariant } from '../openapi.ts';
-import { EXAMPLE_REQUEST_ID, stringHeader } from '../openapi-components.ts';
+import { EXAMPLE_REQUEST_ID } from '../openapi-answers.ts';
 import { describeEvent, EXAMPLE_AT } from '../openapi-webhooks.ts';
 import { EARLIER_SAMPLES } from './samples.ts';
 
@@ -16,9 +16,7 @@ Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp
 Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
 variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
 minute. There are no entity tags: a call is answered anew each time. Where a plan bounds the requests of a UTC day, those past it
-are 429 \`rate_limited\` until midnight.
-
-\`Deprecation\` and \`Sunset\` are on every answer once the operator has set a date for the end of this variant.`;
+are 429 \`rate_limited\` until midnight.`;
 
 /** What the OpenAPI document says of the earlier variant in addition to its endpoints. */
 export const EARLIER_DESCRIPTION: DescribedVariant = {
@@ -27,12 +25,6 @@ export const EARLIER_DESCRIPTION: DescribedVariant = {
   own_path: '/legacy/v1/openapi.json',
   keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
   opens_test_keys: true,
-  headers: {
-    Deprecation: stringHeader(
-      'Unix seconds, after an @, from which on this variant is deprecated; absent while no end is set.',
-    ),
-    Sunset: stringHeader('HTTP date on which this variant may be gone; absent while no end is set.'),
-  },
   error: {
     schema: EarlierErrorBody,
     example: (code, message) => ({

@@ -1,9 +1,11 @@
+import type { Kysely } from 'kysely';
 import { EARLIER_EVENT_TYPES, type EarlierEventType } from '../../schemas/webhook-events.ts';
+import type { Alert } from '../alerts/alerts.ts';
 import type { FailedAttempt } from '../rules/webhook-retry.ts';
+import type { Database } from '../store/schema.ts';
 import { enqueueEvent } from '../webhooks/events.ts';
 import type { EventFormat } from '../webhooks/formats.ts';
 import { earlierBodyOf, earlierEventsOf, earlierHailData, earlierHappenedMs } from './events.ts';
-import { lastNotified } from './last-notified.ts';
 import { recoverEarlierAlerts } from './recover.ts';
 import { EARLIER_SAMPLES } from './samples.ts';
 
@@ -58,3 +60,36 @@ export const EARLIER_FORMAT: EventFormat = {
   },
   recoverAlerts: recoverEarlierAlerts,
 };
+
+/** The last step of an alert that a receiver was sent. */
+interface LastNotified {
+  readonly alert: Alert;
+  readonly step: 'begins' | 'ends';
+}
+
+/** The newest step at a location that each of some receivers was sent, dropped events left out; by receiver. */
+async function lastNotified(
+  rows: Kysely<Database>,
+  location_id: string,
+  receivers: readonly string[],
+): Promise<ReadonlyMap<string, LastNotified>> {
+  const found = await rows
+    .selectFrom('alerts')
+    .innerJoin('messages', 'messages.alert_id', 'alerts.id')
+    .selectAll('alerts')
+    .select(['messages.receiver_id', 'messages.event'])
+    .where('alerts.location_id', '=', location_id)
+    .where('messages.receiver_id', 'in', receivers)
+    .where('messages.state', '!=', 'dropped')
+    .where('messages.redelivered_from', 'is', null)
+    .orderBy('alerts.triggered_at')
+    .orderBy('alerts.id')
+    .execute();
+  const last = new Map<string, LastNotified>();
+  for (const { receiver_id, event, ...alert } of found) {
+    const isEnd = event === earlierEventsOf(alert).ends;
+    if (isEnd || last.get(receiver_id)?.alert.id !== alert.id)
+      last.set(receiver_id, { alert, step: isEnd ? 'ends' : 'begins' });
+  }
+  return last;
+}

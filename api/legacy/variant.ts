@@ -1,9 +1,7 @@
 import { type ErrorCode, escapeInvisible } from '../../schemas/errors.ts';
 import type { EarlierErrorBody, EarlierMeta } from '../../schemas/resources/earlier-envelope.ts';
 import { timestamp } from '../../schemas/time.ts';
-import type { VariantParts } from '../app.ts';
 import type { Stamp, Variant } from '../http/variant.ts';
-import { rememberSunsetHeaders } from './sunset-headers.ts';
 
 /** Below it the earlier variant is served to every key. */
 export const EARLIER_MOUNT = '/legacy/v1';
@@ -11,17 +9,14 @@ export const EARLIER_MOUNT = '/legacy/v1';
 export const CURRENT_MOUNT = '/v1';
 
 /** The earlier variant of the interface. */
-export function openEarlierVariant({ records, common, monotonic_ms }: VariantParts): Variant {
-  return {
-    name: 'earlier',
-    hasPath: (path) => path === EARLIER_MOUNT || path.startsWith(`${EARLIER_MOUNT}/`),
-    pathsOf: ({ path }) => [path, `${CURRENT_MOUNT}${path.slice(EARLIER_MOUNT.length)}`],
-    health_path: `${EARLIER_MOUNT}/health`,
-    simulated_per_minute: 600,
-    errorBody: earlierErrorBody,
-    headers: rememberSunsetHeaders(records, common, monotonic_ms),
-  };
-}
+export const EARLIER_VARIANT: Variant = {
+  name: 'earlier',
+  hasPath: (path) => path === EARLIER_MOUNT || path.startsWith(`${EARLIER_MOUNT}/`),
+  pathsOf: ({ path }) => [path, `${CURRENT_MOUNT}${path.slice(EARLIER_MOUNT.length)}`],
+  health_path: `${EARLIER_MOUNT}/health`,
+  simulated_per_minute: 600,
+  errorBody: earlierErrorBody,
+};
 
 /** Body of a success. */
 export function envelope<Data>(data: Data, stamp: Stamp): { readonly data: Data; readonly meta: EarlierMeta } {

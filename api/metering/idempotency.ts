@@ -115,12 +115,6 @@ export async function sweepClaims(
   return Number(numDeletedRows);
 }
 
-/** Claims whose owner has ended and that no other request has taken over. */
-export async function abandonedClaims({ reader, kind }: Pick<Store, 'reader' | 'kind'>): Promise<readonly HeldClaim[]> {
-  const pending = reader.selectFrom('idempotency').selectAll().select(leaseClock({ kind }).as('lease_now_ms'));
-  return (await pending.where('state', '=', 'pending').execute()).filter(isAbandoned);
-}
-
 /** A claim, and the clock of leases when it was read. */
 type HeldClaim = Selectable<Database['idempotency']> & { readonly lease_now_ms: number };
 

@@ -3,16 +3,22 @@ import { localScale } from '../../schemas/geo/local-scale.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { SIZE_COLORS, type SizeColor, sizeColor } from '../../schemas/palette.ts';
 import { BANDS_MI } from '../../schemas/resources/verification.ts';
-import { METRES_PER_MILE } from '../../schemas/units.ts';
+import { SIZE_BANDS } from '../../schemas/size.ts';
+import { METRES_PER_MILE, MM_PER_INCH } from '../../schemas/units.ts';
+import { INK, WARNING } from './blocks.ts';
+import { textWidth } from './fonts.ts';
 import { type Box, MARKER_RADIUS, type Marker, type PagePoint, placeMarkers } from './map-markers.ts';
 import type { NotRealMark } from './provenance-words.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportPixel } from './report-material.ts';
-import { type Doc, type Sheet, textWidth, writeLine } from './sheet.ts';
-import { INK, MAP_LABEL, MAP_SMALL, type TextStyle, WARNING } from './styles.ts';
 
 /** Side of the square map, points. */
 export const MAP_SIDE = 206;
+const MIDDLE: PagePoint = { x: MAP_SIDE / 2, y: MAP_SIDE / 2 };
+const FRAME: Box = { left: 0, top: 0, right: MAP_SIDE, bottom: MAP_SIDE };
+const LEGEND_TOP = MAP_SIDE + 6;
+const LEGEND_STEP = MAP_SIDE / SIZE_COLORS.length;
+const HEIGHT = LEGEND_TOP + 26;
 /** From the point to each side of the map, miles: a little more than the outermost ring. */
 const HALF_MI = 5.5;
 /** Scale of the map, points of the page. */
@@ -25,46 +31,63 @@ const RING = '#3d4f5d';
 const SCALE_MI = 1;
 const SCALE_KM = 2;
 const SCALE_LENGTH = Math.max(SCALE_MI, SCALE_KM / KM_PER_MILE) * POINTS_PER_MILE;
-const STAMP: TextStyle = { ...MAP_LABEL, size: 9, color: WARNING };
+const LABEL_SIZE = 6.5;
+const SMALL_SIZE = 6.2;
+const STAMP_SIZE = 9;
 
-/** Input of a map of an event. */
-interface MapInput {
-  readonly point: Position;
-  readonly event: ReportEvent;
-  readonly not_real: NotRealMark | null;
-}
+/** The lower left corner, which the outermost ring leaves free. */
+const SCALE_BOX: Box = { left: 0, top: MAP_SIDE - 25, right: SCALE_LENGTH + 19, bottom: MAP_SIDE };
+const NORTH_BOX: Box = { left: MAP_SIDE - 18, top: 8, right: MAP_SIDE - 8, bottom: 28 };
+/** Label of each ring, on the ring south of the point. */
+const RING_LABELS = BANDS_MI.map((miles) => {
+  const label = `${miles} mi`;
+  const spot = { x: MIDDLE.x, y: MIDDLE.y + miles * POINTS_PER_MILE };
+  return { label, spot, box: boxAround(spot, textWidth(label, LABEL_SIZE, 'bold') / 2 + 2, 4.5) };
+});
 
-/** Map of an event with its upper left corner at a spot: pixels by size, rings, reports by number, scale, north. */
-export function drawMap(sheet: Sheet, corner: PagePoint, { point, event, not_real }: MapInput): void {
-  const { doc } = sheet;
-  const middle = { x: corner.x + MAP_SIDE / 2, y: corner.y + MAP_SIDE / 2 };
-  const spotOf = mapProjection(point, middle);
-  doc.save();
-  doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).clip();
-  doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).fill(GROUND);
-  drawPixels(doc, event.pixels, corner, spotOf);
-  veilOutside(doc, corner, middle);
-  drawRings(doc, middle);
-  drawPoint(doc, middle);
-  if (not_real !== null) stampMap(sheet, not_real.map, middle);
-  nameRings(sheet, middle);
+/** Map of an event with its colours, as SVG: pixels by size, rings, reports by number, scale, north, sizes below. */
+export function eventMap(point: Position, event: ReportEvent, not_real: NotRealMark | null): string {
+  const spotOf = mapProjection(point, MIDDLE);
+  const stamp = not_real === null ? null : { text: not_real.map, box: stampBox(not_real.map) };
   const markers = placeMarkers(event.listed, spotOf, {
-    frame: boxAround(middle, MAP_SIDE / 2, MAP_SIDE / 2),
+    frame: FRAME,
     keep_clear: [
-      boxAround(middle, MARKER_RADIUS, MARKER_RADIUS),
-      ...ringLabels(sheet, middle).map(({ box }) => box),
-      scaleBox(corner),
-      northBox(corner),
-      ...(not_real === null ? [] : [stampBox(sheet, not_real.map, middle)]),
+      boxAround(MIDDLE, MARKER_RADIUS, MARKER_RADIUS),
+      ...RING_LABELS.map(({ box }) => box),
+      SCALE_BOX,
+      NORTH_BOX,
+      ...(stamp === null ? [] : [stamp.box]),
     ],
   });
-  // All lines first, so that none crosses out a number.
-  for (const marker of markers) drawLeader(doc, marker);
-  for (const marker of markers) drawNumber(sheet, marker);
-  drawScale(sheet, corner);
-  drawNorth(sheet, corner);
-  doc.restore();
-  doc.rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE).lineWidth(0.7).stroke(RING);
+  const square = `M0 0H${MAP_SIDE}V${MAP_SIDE}H0Z`;
+  return [
+    `<svg width="${MAP_SIDE}" height="${HEIGHT}" viewBox="-0.5 -0.5 ${MAP_SIDE + 1} ${HEIGHT + 1}">`,
+    `<path d="${square}" fill="${GROUND}"/>`,
+    pixels(event.pixels, spotOf),
+    veil(square),
+    ...BANDS_MI.map((miles, k) =>
+      circle(MIDDLE, miles * POINTS_PER_MILE, 'none', RING, k === BANDS_MI.length - 1 ? 1 : 0.6),
+    ),
+    cross(3.2, '#ffffff'),
+    cross(1.2, INK),
+    circle(MIDDLE, 2.4, '#ffffff', INK, 1),
+    ...(stamp === null
+      ? []
+      : [
+          rect(stamp.box, '#ffffff', WARNING, 1),
+          label(stamp.text, MIDDLE.x, stamp.box.top + 9.6, STAMP_SIZE, { color: WARNING }),
+        ]),
+    ...RING_LABELS.flatMap(({ label: text, spot, box }) => [rect(box), label(text, spot.x, spot.y + 2.4, LABEL_SIZE)]),
+    // All lines first, so that none crosses out a number.
+    ...markers.map(leader),
+    ...markers.map(number),
+    scaleBar(),
+    `<path d="M${MAP_SIDE - 13} 8l3.6 11l-3.6 -2.6l-3.6 2.6Z" fill="${INK}"/>`,
+    label('N', MAP_SIDE - 13, 27, LABEL_SIZE),
+    `<path d="${square}" fill="none" stroke="${RING}" stroke-width="0.7"/>`,
+    ...SIZE_COLORS.map(legendStep),
+    '</svg>',
+  ].join('');
 }
 
 /** Projection around the point: kilometres east and north by the ellipsoid's scale at its latitude. */
@@ -79,28 +102,25 @@ export function mapProjection(point: Position, middle: PagePoint): (position: Po
   };
 }
 
-/** One path for each colour: separate fills of neighbouring pixels would leave seams. */
-function drawPixels(
-  doc: Doc,
-  pixels: readonly ReportPixel[],
-  corner: PagePoint,
-  spotOf: (position: Position) => PagePoint,
-): void {
+/** One path for each colour, cut at the frame: separate fills of neighbouring pixels would leave seams. */
+function pixels(all: readonly ReportPixel[], spotOf: (position: Position) => PagePoint): string {
   const half = LATTICE.step / 2;
-  const boxes = pixels.flatMap(({ lat, lon, max_mm }) => {
-    const nw = spotOf({ lat: lat + half, lon: lon - half });
-    const se = spotOf({ lat: lat - half, lon: lon + half });
-    const is_seen = se.x > corner.x && nw.x < corner.x + MAP_SIDE && se.y > corner.y && nw.y < corner.y + MAP_SIDE;
-    return is_seen ? [{ nw, se, color: sizeColor(max_mm).color }] : [];
-  });
-  const of_color = Map.groupBy(boxes, ({ color }) => color);
-  for (const step of SIZE_COLORS) {
-    const { color } = step;
-    const some = of_color.get(color);
-    if (some === undefined) continue;
-    for (const { nw, se } of some) doc.rect(nw.x, nw.y, se.x - nw.x, se.y - nw.y);
-    doc.lineWidth(0.3).fillAndStroke(color, edgeColor(step));
-  }
+  const of_color = Map.groupBy(all, ({ max_mm }) => sizeColor(max_mm));
+  return SIZE_COLORS.map((step) => {
+    const boxes = (of_color.get(step) ?? []).map(({ lat, lon }) => {
+      const nw = spotOf({ lat: lat + half, lon: lon - half });
+      const se = spotOf({ lat: lat - half, lon: lon + half });
+      const [left, right, top, bottom] = [nw.x, se.x, nw.y, se.y].map(inFrame) as [number, number, number, number];
+      return left < right && top < bottom ? `M${left} ${top}H${right}V${bottom}H${left}Z` : '';
+    });
+    return boxes.length === 0
+      ? ''
+      : `<path d="${boxes.join('')}" fill="${step.color}" stroke="${edgeColor(step)}" stroke-width="0.3"/>`;
+  }).join('');
+}
+
+function inFrame(value: number): number {
+  return short(Math.min(MAP_SIDE, Math.max(0, value)));
 }
 
 /** Edge of a pixel: dark from 19 mm on, because the colours of 10 and 19 mm are equal when printed in grey. */
@@ -108,126 +128,94 @@ export function edgeColor({ category }: SizeColor): string {
   return category === null ? GROUND : RING;
 }
 
-/** Draws the area outside the radius paler: it does not count. */
-function veilOutside(doc: Doc, corner: PagePoint, middle: PagePoint): void {
-  doc.save();
-  doc.fillOpacity(0.62).rect(corner.x, corner.y, MAP_SIDE, MAP_SIDE);
-  doc.circle(middle.x, middle.y, (BANDS_MI.at(-1) ?? 0) * POINTS_PER_MILE).fill('#ffffff', 'even-odd');
-  doc.restore();
+/** Inches from which a colour applies: those of its size band; the band begins at the mm below. */
+export function stepInches({ category, mm_min }: SizeColor): string {
+  const band = SIZE_BANDS.find((one) => one.category === category);
+  return (band?.inches ?? mm_min / MM_PER_INCH).toFixed(2);
 }
 
-function drawRings(doc: Doc, middle: PagePoint): void {
-  for (const [k, miles] of BANDS_MI.entries()) {
-    const radius = miles * POINTS_PER_MILE;
-    doc
-      .circle(middle.x, middle.y, radius)
-      .lineWidth(k === BANDS_MI.length - 1 ? 1 : 0.6)
-      .stroke(RING);
-  }
+/** Makes the area outside the radius paler: it does not count. */
+function veil(square: string): string {
+  const radius = (BANDS_MI.at(-1) ?? 0) * POINTS_PER_MILE;
+  const half = `A${short(radius)} ${short(radius)} 0 0 0`;
+  const ring = `M${short(MIDDLE.x - radius)} ${MIDDLE.y}${half} ${short(MIDDLE.x + radius)} ${MIDDLE.y}${half} ${short(MIDDLE.x - radius)} ${MIDDLE.y}Z`;
+  return `<path d="${square}${ring}" fill="#ffffff" fill-opacity="0.62" fill-rule="evenodd"/>`;
+}
+
+function cross(width: number, color: string): string {
+  return `<path d="M${MIDDLE.x - 7} ${MIDDLE.y}h14M${MIDDLE.x} ${MIDDLE.y - 7}v14" stroke="${color}" stroke-width="${width}"/>`;
+}
+
+/** Line from a number that moved aside to its place. */
+function leader({ at: place, label: spot }: Marker): string {
+  return place === spot
+    ? ''
+    : `<path d="M${at(place)}L${at(spot)}" stroke="${INK}" stroke-width="0.7"/>${circle(place, 1.6, INK)}`;
+}
+
+function number({ key, label: spot }: Marker): string {
+  const size = key < 100 ? SMALL_SIZE : 5;
+  return `${circle(spot, MARKER_RADIUS, '#ffffff', INK, 0.8)}${label(String(key), spot.x, spot.y + 2.2, size)}`;
+}
+
+/** One bar for miles and kilometres. */
+function scaleBar(): string {
+  const y = MAP_SIDE - 13;
+  const mi = 7 + SCALE_MI * POINTS_PER_MILE;
+  const km = 7 + (SCALE_KM * POINTS_PER_MILE) / KM_PER_MILE;
+  return [
+    rect(SCALE_BOX),
+    `<path d="M7 ${y - 3}v6M7 ${y}h${short(SCALE_LENGTH)}M${short(mi)} ${y}v-3M${short(km)} ${y}v3" stroke="${INK}" stroke-width="0.8"/>`,
+    label(`${SCALE_MI} mi`, mi, y - 5, SMALL_SIZE, { weight: 'normal' }),
+    label(`${SCALE_KM} km`, km, y + 9, SMALL_SIZE, { weight: 'normal' }),
+  ].join('');
+}
+
+/** Colour of the pixels with the size from which it applies, in inches and mm. */
+function legendStep(step: SizeColor, k: number): string {
+  const left = k * LEGEND_STEP;
+  const last = k === SIZE_COLORS.length - 1;
+  const box = { left, top: LEGEND_TOP, right: left + LEGEND_STEP, bottom: LEGEND_TOP + 7 };
+  const below = { weight: 'normal', anchor: 'start' } as const;
+  return [
+    rect(box, step.color, edgeColor(step), 0.3),
+    label(`${stepInches(step)}${last ? ' in' : ''}`, left, LEGEND_TOP + 14.5, SMALL_SIZE, below),
+    label(`${step.mm_min}${last ? ' mm' : ''}`, left, LEGEND_TOP + 22, SMALL_SIZE, below),
+  ].join('');
+}
+
+/** Place of a mark on the map itself, because it may be cut out of its page. */
+function stampBox(text: string): Box {
+  return boxAround({ x: MIDDLE.x, y: 10.5 }, textWidth(text, STAMP_SIZE, 'bold') / 2 + 5, 6.5);
 }
 
 function boxAround({ x, y }: PagePoint, half_width: number, half_height: number): Box {
   return { left: x - half_width, top: y - half_height, right: x + half_width, bottom: y + half_height };
 }
 
-function fillBox(doc: Doc, { left, top, right, bottom }: Box): void {
-  doc.rect(left, top, right - left, bottom - top).fill('#ffffff');
+function rect({ left, top, right, bottom }: Box, fill = '#ffffff', stroke = 'none', width = 0): string {
+  return `<path d="M${short(left)} ${short(top)}H${short(right)}V${short(bottom)}H${short(left)}Z" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
 }
 
-/** Label of each ring, on the ring south of the point. */
-function ringLabels(sheet: Sheet, middle: PagePoint): { label: string; spot: PagePoint; box: Box }[] {
-  return BANDS_MI.map((miles) => {
-    const label = `${miles} mi`;
-    const spot = { x: middle.x, y: middle.y + miles * POINTS_PER_MILE };
-    return { label, spot, box: boxAround(spot, textWidth(sheet, label, MAP_LABEL) / 2 + 2, 4.5) };
-  });
+function circle({ x, y }: PagePoint, radius: number, fill: string, stroke = 'none', width = 0): string {
+  return `<circle cx="${short(x)}" cy="${short(y)}" r="${short(radius)}" fill="${fill}" stroke="${stroke}" stroke-width="${width}"/>`;
 }
 
-function nameRings(sheet: Sheet, middle: PagePoint): void {
-  for (const { label, spot, box } of ringLabels(sheet, middle)) {
-    fillBox(sheet.doc, box);
-    writeLine(sheet, label, spot.x, spot.y + 2.4, MAP_LABEL, 'center');
-  }
+/** A text with its baseline at `y`. */
+function label(
+  text: string,
+  x: number,
+  y: number,
+  size: number,
+  { weight = 'bold', anchor = 'middle', color = INK as string } = {},
+): string {
+  return `<text x="${short(x)}" y="${short(y)}" font-family="Arimo" font-weight="${weight}" font-size="${size}" text-anchor="${anchor}" fill="${color}">${text}</text>`;
 }
 
-function drawPoint(doc: Doc, { x, y }: PagePoint): void {
-  for (const [width, color] of [
-    [3.2, '#ffffff'],
-    [1.2, INK],
-  ] as const)
-    doc
-      .moveTo(x - 7, y)
-      .lineTo(x + 7, y)
-      .moveTo(x, y - 7)
-      .lineTo(x, y + 7)
-      .lineWidth(width)
-      .stroke(color);
-  doc.circle(x, y, 2.4).lineWidth(1).fillAndStroke('#ffffff', INK);
+function at({ x, y }: PagePoint): string {
+  return `${short(x)} ${short(y)}`;
 }
 
-/** Line from a number that moved aside to its place. */
-function drawLeader(doc: Doc, { at, label }: Marker): void {
-  if (at === label) return;
-  doc.moveTo(at.x, at.y).lineTo(label.x, label.y).lineWidth(0.7).stroke(INK);
-  doc.circle(at.x, at.y, 1.6).fill(INK);
-}
-
-function drawNumber(sheet: Sheet, { key, label }: Marker): void {
-  const { doc } = sheet;
-  doc.circle(label.x, label.y, MARKER_RADIUS).lineWidth(0.8).fillAndStroke('#ffffff', INK);
-  writeLine(sheet, String(key), label.x, label.y + 2.2, { ...MAP_LABEL, size: key < 100 ? 6.2 : 5 }, 'center');
-}
-
-/** The lower left corner, which the outermost ring leaves free. */
-function scaleBox({ x, y }: PagePoint): Box {
-  return { left: x, top: y + MAP_SIDE - 25, right: x + SCALE_LENGTH + 19, bottom: y + MAP_SIDE };
-}
-
-/** One bar for miles and kilometres. */
-function drawScale(sheet: Sheet, corner: PagePoint): void {
-  const { doc } = sheet;
-  const x = corner.x + 7;
-  const y = corner.y + MAP_SIDE - 13;
-  const mi = SCALE_MI * POINTS_PER_MILE;
-  const km = (SCALE_KM * POINTS_PER_MILE) / KM_PER_MILE;
-  fillBox(doc, scaleBox(corner));
-  doc
-    .moveTo(x, y - 3)
-    .lineTo(x, y + 3)
-    .moveTo(x, y)
-    .lineTo(x + SCALE_LENGTH, y)
-    .moveTo(x + mi, y)
-    .lineTo(x + mi, y - 3)
-    .moveTo(x + km, y)
-    .lineTo(x + km, y + 3)
-    .lineWidth(0.8)
-    .stroke(INK);
-  writeLine(sheet, `${SCALE_MI} mi`, x + mi, y - 5, MAP_SMALL, 'center');
-  writeLine(sheet, `${SCALE_KM} km`, x + km, y + 9, MAP_SMALL, 'center');
-}
-
-function northBox({ x, y }: PagePoint): Box {
-  return { left: x + MAP_SIDE - 18, top: y + 8, right: x + MAP_SIDE - 8, bottom: y + 28 };
-}
-
-function drawNorth(sheet: Sheet, corner: PagePoint): void {
-  const { doc } = sheet;
-  const x = corner.x + MAP_SIDE - 13;
-  const y = corner.y + 8;
-  doc.polygon([x, y], [x + 3.6, y + 11], [x, y + 8.4], [x - 3.6, y + 11]).fill(INK);
-  writeLine(sheet, 'N', x, y + 19, MAP_LABEL, 'center');
-}
-
-function stampBox(sheet: Sheet, text: string, { x, y }: PagePoint): Box {
-  return boxAround({ x, y: y - MAP_SIDE / 2 + 10.5 }, textWidth(sheet, text, STAMP) / 2 + 5, 6.5);
-}
-
-/** Marks the map itself, because it may be cut out of its page. */
-function stampMap(sheet: Sheet, text: string, middle: PagePoint): void {
-  const { left, top, right, bottom } = stampBox(sheet, text, middle);
-  sheet.doc
-    .rect(left, top, right - left, bottom - top)
-    .lineWidth(1)
-    .fillAndStroke('#ffffff', WARNING);
-  writeLine(sheet, text, middle.x, top + 9.6, STAMP, 'center');
+function short(value: number): number {
+  return Number(value.toFixed(2));
 }

@@ -1,7 +1,7 @@
 import { openThread } from '../thread.ts';
 import type { ReportMaterial } from './report-material.ts';
 
-/** Ninety storm dates full of hail take three tenths of a second. */
+/** Ninety storm dates with 24 maps full of hail take four seconds. */
 const LIMIT_MS = 15_000;
 
 /**

@@ -1,79 +1,368 @@
+import pdfmake from 'pdfmake';
+import type { Content, DynamicContent, TDocumentDefinitions, TDocumentInformation } from 'pdfmake/interfaces.js';
+import { SIZE_COLORS } from '../../schemas/palette.ts';
+import { VERDICTS, type Verification } from '../../schemas/resources/verification.ts';
+import { CELL_GROW_MM } from '../../schemas/size.ts';
+import { stormDateStart } from '../../schemas/time.ts';
+import { stormDayInWords } from '../rules/date-range.ts';
 import {
-  drawDetectionQuality,
-  drawHash,
-  drawLimits,
-  drawMapLegend,
-  drawMethod,
-  hashHeight,
-} from './closing-sections.ts';
-import { drawEvent, eventHeight } from './event-block.ts';
-import { drawOverview } from './overview.ts';
-import { drawPageFrames } from './page-frame.ts';
-import { notRealMark } from './provenance-words.ts';
+  heading,
+  INK,
+  paragraph,
+  rule,
+  STYLES,
+  section,
+  TEXT_WIDTH,
+  VERDICT_LOOKS,
+  verdictMark,
+  WARNING,
+} from './blocks.ts';
+import { edgeColor, eventMap, MAP_SIDE, stepInches } from './event-map.ts';
+import { eventSummary, NOTE_MAX } from './event-sentences.ts';
+import { LIMITS, labelsNote, methodSentence, printedLabels, qualityInWords, reportFacts } from './fact-sentences.ts';
+import { FONT_FILES } from './fonts.ts';
+import {
+  countsSentence,
+  eventCount,
+  headline,
+  largestSentences,
+  noSignalSentences,
+  radarGapSentences,
+  reportGapSentences,
+} from './overview-sentences.ts';
+import { printable } from './printable.ts';
+import { type NotRealMark, notRealMark } from './provenance-words.ts';
 import { isHail, MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
-import { drawUnmappedReports } from './report-list.ts';
 import type { ReportMaterial } from './report-material.ts';
-import { closeSheet, heading, openSheet, paragraph, type Sheet, sectionHeight } from './sheet.ts';
-import { SMALL } from './styles.ts';
-import { DOCUMENT_NAME, drawTitleBlock } from './title-block.ts';
-import { drawVerdictTable } from './verdict-table.ts';
-import { coordinates, counted, reportName } from './words.ts';
+import { CAPPED, reportList, verdictTable } from './tables.ts';
+import { coordinates, counted, localSpan, longDate, reportName, sizeInWords, sizeName } from './words.ts';
 
-/** Height of the two lines on events without maps, points. */
-const INTRO_HEIGHT = 2 * SMALL.leading + 6;
-/** Extra space between two events, points: two events with three reports each just fit a page below the section's title. */
-const EVENT_GAP = 5;
+const DOCUMENT_NAME = 'Date-of-loss hail verification';
+/** Margins of the pages, points: left, top, right, bottom. */
+const MARGINS: [number, number, number, number] = [54, 58, 54, 53];
+const BAND_HEIGHT = 22;
+/** Characters of the hash at the foot of a page: `sha256:` and twelve digits. */
+const HASH_PREFIX = 19;
+const LABEL_WIDTH = 66;
+/** Longest description of the method that is printed, characters. */
+const DESCRIPTION_MAX = 3000;
+/** An event with up to this number of reports fits one page; a longer list begins on a new page and goes on. */
+const WHOLE_REPORTS_MAX = 15;
+const LEGEND_COLUMNS = 4;
 
-/** `compress` false leaves the pages readable in the file, for tests. */
-interface ReportPdfOptions {
-  readonly compress?: boolean;
-}
+const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));
+pdfmake.setFonts(FONT_FILES);
+pdfmake.setUrlAccessPolicy(() => false);
+pdfmake.setLocalAccessPolicy((path) => files.has(path));
 
 /**
- * The document of a verification: US Letter, selectable text, structure for screen readers, no external resources. Equal
- * material gives equal bytes.
+ * The document of a verification: US Letter, selectable text, bookmarks, no external resources. Equal material gives equal bytes.
+ * `compress` false leaves the pages readable in the file, for tests.
  * Throws RangeError where the material's events are not those of the verification.
  */
-export async function reportPdf(material: ReportMaterial, { compress = true }: ReportPdfOptions = {}): Promise<Buffer> {
-  const { verification, storm_day_start_hour } = material;
+export async function reportPdf(material: ReportMaterial, { compress = true } = {}): Promise<Buffer> {
+  const { verification } = material;
   const events = reportEvents(material);
   const not_real = notRealMark(material.data_source);
-  const sheet = openSheet({ info: infoOf(material), compress });
-  drawTitleBlock(sheet, material);
-  drawOverview(sheet, material, events, not_real);
-  if (events.length > 0) {
-    drawVerdictTable(sheet, events, storm_day_start_hour);
-    drawDetectionQuality(sheet, verification);
-    if (events.some(({ has_map }) => has_map)) drawMapLegend(sheet);
-    drawEvents(sheet, events, { point: verification.location, not_real });
-  } else drawDetectionQuality(sheet, verification);
-  drawMethod(sheet, material);
-  // Keeps the hash from standing alone on the last page.
-  drawLimits(sheet, sectionHeight(hashHeight(sheet)));
-  drawHash(sheet, verification.verification_hash);
-  drawPageFrames(sheet, material, not_real);
-  return closeSheet(sheet);
+  const quality = section('How well radar sees this place', [paragraph(qualityInWords(verification), 'back')]);
+  const definition: TDocumentDefinitions = {
+    content: [
+      ...titleBlock(material),
+      ...overview(material, events, not_real),
+      ...(events.length === 0 ? [] : verdicts(events, material.storm_day_start_hour)),
+      quality,
+      ...(events.some(({ has_map }) => has_map) ? [mapLegend()] : []),
+      ...eventBlocks(events, verification, not_real),
+      section('Method', [
+        paragraph(printable(verification.methodology.description, DESCRIPTION_MAX), 'back', 4),
+        paragraph(methodSentence(material), 'back', 4),
+      ]),
+      // One block keeps the hash from standing alone on the last page.
+      { stack: [...limits(), ...hash(verification)], unbreakable: true },
+    ],
+    header: pageHeader(material, not_real),
+    footer: pageFooter(material, not_real),
+    // A title whose table begins on the next page goes there, too.
+    pageBreakBefore: ({ headlineLevel }, { getFollowingNodesOnPage }) =>
+      headlineLevel !== undefined && !getFollowingNodesOnPage().some(({ table }) => table !== undefined),
+    info: infoOf(material),
+    pageSize: 'LETTER',
+    pageMargins: MARGINS,
+    defaultStyle: { font: 'Arimo', color: INK, ...STYLES.body },
+    styles: STYLES,
+    version: '1.7',
+    language: 'en-US',
+    displayTitle: true,
+    compress,
+  };
+  return pdfmake.createPdf(definition).getBuffer();
 }
 
-/** Draws a block with a map for each storm date with hail, up to `MAPS_MAX`; the others only list their reports. */
-function drawEvents(sheet: Sheet, events: readonly ReportEvent[], around: Parameters<typeof drawEvent>[2]): void {
+function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): TDocumentInformation {
+  const { location, date_range, verification_hash } = verification;
+  const not_real = notRealMark(data_source);
+  const kind = not_real === null ? '' : ` (${not_real.title})`;
+  return {
+    title: `${DOCUMENT_NAME} at ${coordinates(location)}, ${date_range.start} to ${date_range.end}${kind}`,
+    author: 'hail',
+    creator: 'hail',
+    producer: 'hail',
+    subject: `${reportName(report_id)}, ${verification_hash}`,
+    keywords: 'hail, date of loss, verification, MESH',
+    creationDate: new Date(generated_ms),
+  };
+}
+
+/** Head of every page: its place from the second on, and a band where data are not real. */
+function pageHeader({ verification }: ReportMaterial, not_real: NotRealMark | null): DynamicContent {
+  const place = coordinates(verification.location);
+  return (page) => [
+    ...band(not_real, 0),
+    page === 1
+      ? ''
+      : {
+          columns: [DOCUMENT_NAME, { text: place, alignment: 'right' }],
+          style: 'small',
+          margin: [MARGINS[0], 34, MARGINS[2], 0],
+        },
+  ];
+}
+
+/** Foot of every page: report, hash and page number, and a band where data are not real. */
+function pageFooter({ report_id, verification }: ReportMaterial, not_real: NotRealMark | null): DynamicContent {
+  const name = reportName(report_id);
+  const hash_start = `${verification.verification_hash.slice(0, HASH_PREFIX)}…`;
+  return (page, pages) => [
+    {
+      stack: [
+        rule(0.5, 5, 4),
+        {
+          columns: [
+            name,
+            { text: hash_start, alignment: 'center' },
+            { text: `Page ${page} of ${pages}`, alignment: 'right' },
+          ],
+          style: 'small',
+        },
+      ],
+      margin: [MARGINS[0], 0, MARGINS[2], 0],
+    },
+    ...band(not_real, MARGINS[3] - BAND_HEIGHT),
+  ];
+}
+
+/** A band over the whole width, `y` points below the top of a page's head or foot: cropping one margin leaves the other band. */
+function band(not_real: NotRealMark | null, y: number): Content[] {
+  if (not_real === null) return [];
+  const text = { text: not_real.band, fontSize: 11, bold: true, color: '#ffffff', alignment: 'center' as const };
+  return [
+    { canvas: [{ type: 'rect', x: 0, y: 0, w: 612, h: BAND_HEIGHT, color: WARNING }], absolutePosition: { x: 0, y } },
+    { ...text, absolutePosition: { x: 0, y: y + 4.7 } },
+  ];
+}
+
+/** Name of the document, place, labels of the request, and facts: dates, search radius, data, report, method. */
+function titleBlock(material: ReportMaterial): Content[] {
+  const labels = printedLabels(material.labels);
+  const facts = reportFacts(material).map(fact);
+  const half = Math.ceil(facts.length / 2);
+  return [
+    { text: DOCUMENT_NAME, style: 'title', margin: [0, -8, 0, 0] },
+    { text: `at ${coordinates(material.verification.location)}`, style: 'place' },
+    rule(1.6, 4, 7, INK),
+    ...labels.map(fact),
+    ...(labels.length === 0
+      ? []
+      : [
+          {
+            text: labelsNote(labels, material.labels),
+            style: 'small',
+            margin: [LABEL_WIDTH, 0, 0, 0],
+          } satisfies Content,
+          rule(0.4, 4, 7),
+        ]),
+    { columns: [{ stack: facts.slice(0, half) }, { stack: facts.slice(half) }], columnGap: 24, margin: [0, 0, 0, 10] },
+  ];
+}
+
+function fact([name, value]: readonly [string, string]): Content {
+  return {
+    columns: [{ text: name, style: 'small', width: LABEL_WIDTH, margin: [0, 1.3, 0, 0] }, { text: value }],
+    columnGap: 0,
+    margin: [0, 0, 0, 2],
+  };
+}
+
+/** The answer at a glance: days of each verdict, largest hail, days without data. */
+function overview(material: ReportMaterial, events: readonly ReportEvent[], not_real: NotRealMark | null): Content[] {
+  const lead = events.length > 0 ? headline(material, events) : countsSentence(material, events);
+  return [
+    paragraph(not_real === null ? lead : `${not_real.lead} ${lead}`, 'lead', 6),
+    ...(events.length > 0
+      ? [
+          paragraph(countsSentence(material, events), 'body', 6),
+          verdictCounts(events),
+          ...largestSentences(material, events).map((sentence) => paragraph(sentence, 'body', 2)),
+        ]
+      : noSignalSentences(material).map((sentence) => paragraph(sentence, 'body'))),
+    ...[...radarGapSentences(material), ...reportGapSentences(material)].map((sentence) =>
+      paragraph(sentence, 'strong', 2),
+    ),
+  ];
+}
+
+function verdictCounts(events: readonly ReportEvent[]): Content {
+  const gap = 14;
+  const width = (TEXT_WIDTH - 2 * gap) / VERDICTS.length;
+  return {
+    columns: VERDICTS.map((verdict) => {
+      const { color, means } = VERDICT_LOOKS[verdict];
+      return {
+        width,
+        stack: [
+          { canvas: [{ type: 'rect', x: 0, y: 0, w: width, h: 2, color }], margin: [0, 0, 0, 5] },
+          {
+            columns: [
+              { text: String(eventCount(events, verdict)), style: 'figure', color, width: 'auto' },
+              { stack: [verdictMark(verdict, 'lead', 13)], margin: [0, 11.7, 0, 0] },
+            ],
+            columnGap: 5,
+          },
+          { text: means, style: 'small' },
+        ],
+      };
+    }),
+    columnGap: gap,
+    unbreakable: true,
+    margin: [0, 0, 0, 10],
+  };
+}
+
+/** The verdict of every storm date with a signal, and notes that explain the columns. */
+function verdicts(events: readonly ReportEvent[], storm_day_start_hour: number): Content[] {
+  return [
+    { stack: heading('Verdicts'), unbreakable: true, headlineLevel: 1 },
+    verdictTable(events),
+    ...notesOf(events).map((note) => paragraph(`${CAPPED} ${note}`, 'small', 2)),
+    paragraph(
+      `${stormDayInWords(storm_day_start_hour)} ${localInWords(events, storm_day_start_hour)}Storm dates that are not listed have no signal in the published data.`,
+      'small',
+      2,
+    ),
+    paragraph(
+      `Sizes are the largest radar estimates (MESH) of the storm date, in bold the largest of them all: at the location that of the pixel over it, which counts in the nearest ring, too; – is no signal of ${sizeInWords(CELL_GROW_MM)} or more. Confidence, from 0 to 1, is a judgement by fixed rules from size, distance, number of detections, reports and radar geometry; it is no measured frequency. Ground reports: their number and the largest size among them; corroborated where one of them fits a radar detection in size, place and time.`,
+      'small',
+    ),
+  ];
+}
+
+/** Time zone of the local times, and the local start of the first storm date; empty without a time zone. */
+function localInWords([first]: readonly ReportEvent[], storm_day_start_hour: number): string {
+  if (first === undefined || first.local === null) return '';
+  const { local, event } = first;
+  const start_ms = stormDateStart(event.event_date, storm_day_start_hour);
+  return `Local time is ${local.zone}: the storm date ${event.event_date} begins there on ${localSpan(local, start_ms, start_ms)}. `;
+}
+
+/** Each note once, with its dates. */
+function notesOf(events: readonly ReportEvent[]): string[] {
+  const noted = events.flatMap(({ event }) =>
+    event.note === null ? [] : [{ date: event.event_date, note: printable(event.note, NOTE_MAX) }],
+  );
+  return [...Map.groupBy(noted, ({ note }) => note)].map(
+    ([note, of]) => `${of.map(({ date }) => date).join(', ')}: ${note}`,
+  );
+}
+
+/** How to read the maps: every colour with its sizes. */
+function mapLegend(): Content {
+  const rows = SIZE_COLORS.length / LEGEND_COLUMNS;
+  const steps = SIZE_COLORS.map((step): Content => {
+    const { color, mm_min, category } = step;
+    const name = category === null ? 'weak echo or small hail' : sizeName(mm_min);
+    return {
+      columns: [
+        {
+          canvas: [{ type: 'rect', x: 0, y: 0, w: 11, h: 11, color, lineColor: edgeColor(step), lineWidth: 0.4 }],
+          width: 11,
+        },
+        { stack: [`from ${stepInches(step)} in (${mm_min} mm)`, name], style: 'small' },
+      ],
+      columnGap: 6,
+      margin: [0, 0, 0, 3],
+    };
+  });
+  return section('Reading the maps', [
+    paragraph(
+      'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.',
+      'back',
+      6,
+    ),
+    { columns: Array.from({ length: LEGEND_COLUMNS }, (_, k) => ({ stack: steps.slice(k * rows, (k + 1) * rows) })) },
+  ]);
+}
+
+/** A block with a map for each storm date with hail, up to `MAPS_MAX`; the others only list their reports. */
+function eventBlocks(
+  events: readonly ReportEvent[],
+  { location }: Verification,
+  not_real: NotRealMark | null,
+): Content[] {
   const mapped = events.filter(({ has_map }) => has_map);
   const others = events.filter(({ has_map }) => !has_map);
-  const [first] = mapped;
-  if (first !== undefined) {
-    const intro = unmappedInWords(events);
-    heading(
-      sheet,
-      'Detections and reports by storm date',
-      (intro === '' ? 0 : INTRO_HEIGHT) + eventHeight(sheet, first, around),
-    );
-    if (intro !== '') paragraph(sheet, intro, SMALL, 6);
-  }
-  for (const [k, event] of mapped.entries()) {
-    if (k > 0) sheet.y += EVENT_GAP;
-    drawEvent(sheet, event, around);
-  }
-  drawUnmappedReports(sheet, others);
+  const intro = unmappedInWords(events);
+  const title = [
+    ...heading('Detections and reports by storm date'),
+    ...(intro === '' ? [] : [paragraph(intro, 'small', 6)]),
+  ];
+  return [
+    ...mapped.map((event, k): Content => {
+      const whole = event.listed.length <= WHOLE_REPORTS_MAX;
+      return {
+        stack: [
+          ...(k === 0 ? title : []),
+          ...eventHead(event),
+          {
+            columns: [
+              { svg: eventMap(location, event, not_real), width: MAP_SIDE },
+              {
+                stack: eventSummary(event, not_real).flatMap((part) => [
+                  { text: part.title, style: 'subheading' },
+                  paragraph(part.text, 'body'),
+                ]),
+              },
+            ],
+            columnGap: 20,
+            margin: [0, 0, 0, 4],
+          },
+          ...reportList('No.', [event]),
+        ],
+        unbreakable: whole,
+        ...(whole ? {} : { pageBreak: 'before' }),
+      };
+    }),
+    ...(others.every(({ reports }) => reports.length === 0)
+      ? []
+      : [
+          { stack: heading('Ground reports of the storm dates without a map'), unbreakable: true, headlineLevel: 1 },
+          ...reportList('Storm date', others),
+        ]),
+  ];
+}
+
+function eventHead({ event }: ReportEvent): Content[] {
+  return [
+    rule(0.5, 0, 5),
+    {
+      columns: [
+        { text: longDate(event.event_date), style: 'lead', width: MAP_SIDE },
+        verdictMark(event.verdict, 'lead', 13),
+        { text: `storm date ${event.event_date} (UTC)`, style: 'small', alignment: 'right', margin: [0, 4, 0, 0] },
+      ],
+      columnGap: 20,
+      margin: [0, 0, 0, 2],
+    },
+  ];
 }
 
 /** Storm dates without a map and the reason; empty where all have one. */
@@ -94,18 +383,24 @@ function unmappedInWords(events: readonly ReportEvent[]): string {
   ].join(' ');
 }
 
-function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): PDFKit.DocumentInfo {
-  const { location, date_range } = verification;
-  const place = coordinates(location);
-  const not_real = notRealMark(data_source);
-  const kind = not_real === null ? '' : ` (${not_real.title})`;
-  return {
-    Title: `${DOCUMENT_NAME} at ${place}, ${date_range.start} to ${date_range.end}${kind}`,
-    Author: 'hail',
-    Creator: 'hail',
-    Producer: 'hail',
-    Subject: `${reportName(report_id)}, ${verification.verification_hash}`,
-    Keywords: 'hail, date of loss, verification, MESH',
-    CreationDate: new Date(generated_ms),
-  };
+function limits(): Content[] {
+  return [...heading('Limits'), { ul: LIMITS.map((limit) => paragraph(limit, 'back', 2)) }];
+}
+
+/** The hash, its content, and the command that reproduces it. */
+function hash({ verification_hash }: Verification): Content[] {
+  return [
+    ...heading('Verification hash'),
+    { text: verification_hash, style: 'code', margin: [0, 0, 0, 4] },
+    paragraph(
+      'SHA-256 of location, date range, all events and version of the method as canonical JSON (RFC 8785). To check it, ask POST /v1/verify the same question, compare its verification_hash, and make the digest of the saved answer with the line below. A later answer may differ where data came or changed: compare "Data as of" on the first page.',
+      'back',
+      4,
+    ),
+    {
+      text: "jq -jcS '{date_range, events, location, methodology: {version: .methodology.version}}' answer.json | sha256sum",
+      style: 'code_small',
+      noWrap: true,
+    },
+  ];
 }

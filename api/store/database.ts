@@ -104,9 +104,14 @@ const INVALID_PARAMETER_VALUE = '22023';
 
 const NUMBERS = { whole: sql`bigint`, real: sql`double precision` } as const;
 
+/** SQLite file of the records of a data root. */
+export function sqlitePath(dataRoot: string): string {
+  return join(dataRoot, 'records', 'hail.sqlite');
+}
+
 /** The records of a data root: PostgreSQL where an address is set, else a SQLite file under the root. */
 export function recordsLocation(dataRoot: string, databaseUrl: string | null): DatabaseLocation {
-  return databaseUrl === null ? { path: join(dataRoot, 'records', 'hail.sqlite') } : { url: databaseUrl };
+  return databaseUrl === null ? { path: sqlitePath(dataRoot) } : { url: databaseUrl };
 }
 
 /** File of a data root that keeps commits in doubt over a restart: where the database cannot be reached, the disk can. */

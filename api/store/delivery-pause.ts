@@ -6,6 +6,9 @@ import type { Database } from './schema.ts';
 /** Name of the row. */
 const NAME = 'deliveries paused';
 
+/** Command that ends the pause of a copy. */
+export const RESUME = 'hail-api webhook resume --original-is-gone';
+
 const Pause = z.object({ since: z.iso.datetime(), reason: z.string() });
 
 /** Why events and mails wait, and since when. */

@@ -80,10 +80,6 @@ interface TableStatement<Of extends Columns> {
   readonly locked_by_purge?: true;
   /** True when its rows run out by themselves within a day: orphans among them are nothing to mend. */
   readonly expires?: true;
-  /** True when a row may take hundreds of kilobytes: a backup reads and writes a few at once. */
-  readonly has_large_rows?: true;
-  /** False for what belongs to the place or to the moment, not to the records. */
-  readonly backed_up: boolean;
 }
 
 const table = <const Of extends Columns>(statement: TableStatement<Of>): TableStatement<Of> => statement;
@@ -106,7 +102,6 @@ export const TABLES = {
     },
     primary_key: ['id'],
     belongs_to: null,
-    backed_up: true,
   }),
 
   /** Tariff of a business: one row each. */
@@ -131,7 +126,6 @@ export const TABLES = {
     primary_key: ['business_id'],
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   members: table({
@@ -145,7 +139,6 @@ export const TABLES = {
     primary_key: ['business_id', 'email'],
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   portfolio_locations: table({
@@ -169,7 +162,6 @@ export const TABLES = {
     },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Polygons and points that a business watches. */
@@ -207,7 +199,6 @@ export const TABLES = {
     indexes: { areas_by_update: ['business_id', 'updated_at', 'id'], areas_by_group: ['business_id', 'group_id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /**
@@ -226,8 +217,6 @@ export const TABLES = {
     indexes: { area_rings_by_business: ['business_id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
-    has_large_rows: true,
   }),
 
   /** Circles whose hail is reported to an address of the subscription's own. */
@@ -264,7 +253,6 @@ export const TABLES = {
     indexes: { subscriptions_by_business: ['business_id', 'id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Addresses that a business gives for its events. */
@@ -301,7 +289,6 @@ export const TABLES = {
     indexes: { webhooks_by_business: ['business_id', 'id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Episodes of hail over a subscription or an area. */
@@ -345,7 +332,6 @@ export const TABLES = {
     indexes: { alerts_by_location: ['location_id', 'triggered_at'], alerts_by_business: ['business_id', 'id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Events for one receiver each, whose bytes are the same with every attempt. */
@@ -384,7 +370,6 @@ export const TABLES = {
     },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Attempts, the last 100 of each receiver. */
@@ -412,7 +397,6 @@ export const TABLES = {
     indexes: { attempts_by_receiver: ['receiver_id', 'created_at', 'id'], attempts_by_event: ['event_id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Scans that were laid over subscriptions and areas: the transaction that notes one raises its alerts. */
@@ -421,7 +405,6 @@ export const TABLES = {
     columns: { scan_id: text(), at: text() },
     primary_key: ['scan_id'],
     belongs_to: null,
-    backed_up: false,
   }),
 
   /** The key under which secrets are encrypted: one row. */
@@ -435,7 +418,6 @@ export const TABLES = {
     },
     primary_key: ['name'],
     belongs_to: null,
-    backed_up: false,
   }),
 
   /** Reports and exports: work that a caller polls, and the file it makes. */
@@ -480,7 +462,6 @@ export const TABLES = {
     },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Requests of a business on a UTC day, where its plan limits them. */
@@ -490,7 +471,6 @@ export const TABLES = {
     primary_key: ['business_id', 'day'],
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Risk score of a subscription or saved location that was last sent to the receivers of its business. */
@@ -501,7 +481,6 @@ export const TABLES = {
     indexes: { risk_scores_by_business: ['business_id'] },
     belongs_to: 'businesses',
     references_owner: true,
-    backed_up: true,
   }),
 
   /** Queued work that no caller polls. */
@@ -535,7 +514,6 @@ export const TABLES = {
       tasks_by_tenant: ['name', 'tenant', 'retry', 'due_ms', 'id', 'task_group', 'lease_until_ms'],
     },
     belongs_to: null,
-    backed_up: true,
   }),
 
   /** Credits a business used in a month. */
@@ -551,7 +529,6 @@ export const TABLES = {
     primary_key: ['business_id', 'period'],
     belongs_to: 'businesses',
     locked_by_purge: true,
-    backed_up: true,
   }),
 
   /** Every charge, refund and adjustment, append-only. */
@@ -572,7 +549,6 @@ export const TABLES = {
     },
     primary_key: ['id'],
     belongs_to: 'businesses',
-    backed_up: true,
   }),
 
   /** The ledger summed by day, key and operation, in the transaction that writes it. */
@@ -594,7 +570,6 @@ export const TABLES = {
     primary_key: ['business_id', 'day', 'key_id', 'operation'],
     indexes: { usage_by_key: ['key_id', 'day'] },
     belongs_to: 'businesses',
-    backed_up: true,
   }),
 
   /** Where a page ended, kept while its row may change or vanish. */
@@ -613,7 +588,6 @@ export const TABLES = {
     indexes: { cursors_by_age: ['expires_at'] },
     belongs_to: 'businesses',
     expires: true,
-    backed_up: true,
   }),
 
   /** Keys without their secrets: the text of a key is shown once and never stored. */
@@ -647,7 +621,6 @@ export const TABLES = {
     belongs_to: 'businesses',
     references_owner: true,
     locked_by_purge: true,
-    backed_up: true,
   }),
 
   /** Requests of a key that cost nothing: free, refused or replayed. */
@@ -656,7 +629,6 @@ export const TABLES = {
     columns: { key_id: text(), day: text(), requests: whole() },
     primary_key: ['key_id', 'day'],
     belongs_to: 'keys',
-    backed_up: true,
   }),
 
   /** Requests of the last minute, where processes share them (PostgreSQL): one row for each rotation of keys. */
@@ -677,7 +649,6 @@ export const TABLES = {
     belongs_to: 'keys',
     locked_by_purge: true,
     expires: true,
-    backed_up: false,
   }),
 
   /** Failed attempts by address and by guessed key, where processes share them (PostgreSQL). */
@@ -698,7 +669,6 @@ export const TABLES = {
     primary_key: ['name'],
     belongs_to: null,
     expires: true,
-    backed_up: false,
   }),
 
   idempotency: table({
@@ -726,7 +696,6 @@ export const TABLES = {
     indexes: { idempotency_by_age: ['created_at'] },
     belongs_to: 'businesses',
     expires: true,
-    backed_up: true,
   }),
 
   /** What an operator has settled for the service as a whole, or its processes have agreed on. */
@@ -740,7 +709,6 @@ export const TABLES = {
     },
     primary_key: ['name'],
     belongs_to: null,
-    backed_up: true,
   }),
 
   /** Every act of an operator, append-only. Its lines outlive the business. */
@@ -759,7 +727,6 @@ export const TABLES = {
     },
     primary_key: ['id'],
     belongs_to: null,
-    backed_up: true,
   }),
 
   /** One row that health writes with another time each time, to see whether commits work. */
@@ -768,30 +735,14 @@ export const TABLES = {
     columns: { name: text(), at: text() },
     primary_key: ['name'],
     belongs_to: null,
-    backed_up: false,
   }),
 
-  /** What the data root held when it was served last: one row. It belongs to the place, not to the records. */
-  data_root: table({
-    since: '002-data-root',
-    columns: {
-      name: text(),
-      /** JSON object. */
-      state: text(),
-      noted_at: text(),
-    },
-    primary_key: ['name'],
-    belongs_to: null,
-    backed_up: false,
-  }),
-
-  /** The migrations that were applied. A backup names them in its head. */
+  /** The migrations that were applied. */
   migrations: table({
     since: '001-businesses-keys-credits-portfolio',
     columns: { name: text(), applied_at: text() },
     primary_key: ['name'],
     belongs_to: null,
-    backed_up: false,
   }),
 } as const;
 

@@ -7,9 +7,8 @@ import { ApiError } from '../errors.ts';
 import { unlessAborted } from '../event-loop.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
 import { type NameResolver, openResolver } from './dns-resolver.ts';
-import { postOver, type ReceiverAnswer } from './http-post.ts';
 import { type Networks, networks, parseReceiverUrl, type ReceiverUrl, refusalReason } from './public-address.ts';
-import { AttemptFault, type Connection, type FaultClass, openConnection } from './tls-connection.ts';
+import { AttemptFault, type FaultClass, postTo, type ReceiverAnswer } from './tls-post.ts';
 
 /** Time limits of one attempt: in all, and until it is connected. */
 export const ATTEMPT_MS = 15_000;
@@ -77,19 +76,15 @@ export function openWebhookClient({
   const common = { 'Content-Type': 'application/json', 'User-Agent': `hail-webhooks/${RELEASE}` };
   const resolve = (url: string) => resolveUrl(url, resolver, allowed);
 
-  async function connectTo(url: string, signal: AbortSignal): Promise<readonly [ReceiverUrl, Connection]> {
-    const found = await unlessAborted(resolve(url), signal);
-    if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
-    if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
-    const { receiver, addresses } = found;
-    return [receiver, await openConnection(receiver, { addresses, secureContext, signal })];
-  }
-
   async function post({ url, body, headers }: PostRequest): Promise<ReceiverAnswer> {
     using attempt = limit(attempt_ms, 'no answer');
     using connecting = limit(connect_ms, 'no connection');
-    const [receiver, connection] = await connectTo(url, connecting.signal);
-    return await postOver(connection, { url: receiver.url, body, headers: { ...common, ...headers } }, attempt.signal);
+    const found = await unlessAborted(resolve(url), connecting.signal);
+    if (found.kind === 'refused') throw new AttemptFault('blocked', found.reason);
+    if (found.kind === 'nowhere') throw new AttemptFault('dns', 'no address was found for its name');
+    const { receiver, addresses } = found;
+    const sent = { receiver, addresses, secureContext, body, headers: { ...common, ...headers } };
+    return await postTo(sent, connecting.signal, attempt.signal);
   }
 
   return {

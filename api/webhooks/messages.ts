@@ -40,30 +40,6 @@ export async function dropMessages(rows: Transaction<Database>, receiver_id: str
   return Number(numUpdatedRows);
 }
 
-/** Drops the unfinished messages from before an instant, of every receiver; returns their number. */
-export async function dropMessagesBefore(rows: Transaction<Database>, before_ms: number): Promise<number> {
-  const { numUpdatedRows } = await rows
-    .updateTable('messages')
-    .set({ state: 'dropped', next_at: null })
-    .where('state', 'in', UNFINISHED)
-    .where('created_at', '<', instant(before_ms))
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
-}
-
-/** Ids of dropped messages that others still wait for. */
-export async function droppedBeforeOthers(rows: Kysely<Database>): Promise<readonly string[]> {
-  const found = await rows
-    .selectFrom('messages as later')
-    .innerJoin('messages as before', 'before.id', 'later.after_id')
-    .select('before.id')
-    .distinct()
-    .where('later.state', '=', 'waiting')
-    .where('before.state', '=', 'dropped')
-    .execute();
-  return found.map(({ id }) => id);
-}
-
 /** Drops one pending message. */
 export async function dropMessage(rows: Transaction<Database>, id: string): Promise<void> {
   await rows

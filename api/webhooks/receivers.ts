@@ -68,10 +68,6 @@ export async function findReceiver(
   return found === null ? null : { ...found.receiver, secrets: secretsInForce(found, secrets, machine_ms) };
 }
 
-export async function receiverExists(rows: Kysely<Database>, id: string): Promise<boolean> {
-  return (await selectReceiver(rows, id, NO_LOCK)) !== null;
-}
-
 /** A receiver by its id, locked until the transaction ends; null when there is none. */
 export async function lockReceiver(
   rows: Transaction<Database>,

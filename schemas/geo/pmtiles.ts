@@ -33,8 +33,6 @@ interface Entry {
 /** First bytes of an archive: name and version of the format. */
 const MAGIC = Buffer.from('PMTiles\x03', 'latin1');
 const HEADER_BYTES = 127;
-/** Offset of the place of the tiles in the header; their length follows. */
-const TILES_AT = 56;
 /** Offset of the number of addressed tiles in the header. */
 const ADDRESSED_TILES_AT = 72;
 /** The specification requires header and root directory within the first 16 kB. */
@@ -169,13 +167,6 @@ export function gzip(bytes: Uint8Array): Uint8Array {
 /** True for bytes that begin like a PMTiles archive of version 3. */
 export function isPmtiles(archive: Uint8Array): boolean {
   return MAGIC.equals(archive.subarray(0, MAGIC.length));
-}
-
-/** Size of a whole archive, of its header; null for bytes that do not begin like an archive. The tiles are its last section. */
-export function archiveBytes(header: Uint8Array): number | null {
-  if (!isPmtiles(header)) return null;
-  const view = Buffer.from(header.buffer, header.byteOffset, header.length);
-  return Number(view.readBigUInt64LE(TILES_AT) + view.readBigUInt64LE(TILES_AT + 8));
 }
 
 /** Number of addressed tiles in the header of a PMTiles archive. */

@@ -6,7 +6,7 @@ import * as wire from './fields.ts';
 export const ALERT_STATUSES = ['open', 'resolved', 'closed'] as const;
 
 /** An episode of hail over a subscription. */
-export const Alert = z.object({
+export const Alert = wire.resource('Alert', {
   alert_id: z.string().meta({ description: 'Identifier, `alt_` and a ULID: events of the alert carry it.' }),
   status: z.enum(ALERT_STATUSES).meta({
     description:

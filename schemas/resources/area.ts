@@ -75,29 +75,34 @@ const ofOther = (kind: (typeof AREA_KINDS)[number]) =>
     .meta({ override: { not: {} } });
 
 /** Request that makes an area. */
-export const NewArea = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('polygon'),
-    name: name(),
-    geometry: geometry(),
-    real_time: z
-      .boolean()
-      .default(false)
-      .meta({ description: 'Matched first in each scan; counts against the quota of real-time polygons.' }),
-    purpose: z.enum(AREA_PURPOSES).default('monitoring').meta({ description: 'Areas for canvassing raise no alerts.' }),
-    point: ofOther('point'),
-    group_id: ofOther('point'),
-  }),
-  z.object({
-    kind: z.literal('point'),
-    name: name(),
-    point: AreaPoint,
-    group_id: label(AREA_LIMITS.group_id, `Groups sub-zones, at most ${AREA_LIMITS.group} of them.`).optional(),
-    geometry: ofOther('polygon'),
-    real_time: ofOther('polygon'),
-    purpose: ofOther('polygon'),
-  }),
-]);
+export const NewArea = z
+  .discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('polygon'),
+      name: name(),
+      geometry: geometry(),
+      real_time: z
+        .boolean()
+        .default(false)
+        .meta({ description: 'Matched first in each scan; counts against the quota of real-time polygons.' }),
+      purpose: z
+        .enum(AREA_PURPOSES)
+        .default('monitoring')
+        .meta({ description: 'Areas for canvassing raise no alerts.' }),
+      point: ofOther('point'),
+      group_id: ofOther('point'),
+    }),
+    z.object({
+      kind: z.literal('point'),
+      name: name(),
+      point: AreaPoint,
+      group_id: label(AREA_LIMITS.group_id, `Groups sub-zones, at most ${AREA_LIMITS.group} of them.`).optional(),
+      geometry: ofOther('polygon'),
+      real_time: ofOther('polygon'),
+      purpose: ofOther('polygon'),
+    }),
+  ])
+  .meta({ id: 'NewArea' });
 export type NewArea = z.infer<typeof NewArea>;
 
 /** Request that changes an area. */
@@ -110,13 +115,14 @@ export const AreaChange = z
   })
   .refine(({ name, geometry, point }) => [name, geometry, point].some((value) => value !== undefined), {
     error: 'nothing to change, expected name, geometry or point',
-  });
+  })
+  .meta({ id: 'AreaChange' });
 export type AreaChange = z.infer<typeof AreaChange>;
 
 const areaSqMi = (what: string) => wire.number(what, 'mi2');
 
 /** A polygon or point that a business watches, without its geometry. */
-export const MonitoredArea = z.object({
+export const MonitoredArea = wire.resource('MonitoredArea', {
   id: z.string().meta({ description: 'Identifier, `area_` and a ULID.' }),
   kind: z.enum(AREA_KINDS).meta({ description: 'Never changes.' }),
   name: z.string().meta({ description: 'Label, at most 100 characters.' }),
@@ -145,10 +151,16 @@ export const MonitoredArea = z.object({
 export type MonitoredArea = z.infer<typeof MonitoredArea>;
 
 /** An area in a list. */
-export const AreaSummary = MonitoredArea.pick({ id: true, kind: true, name: true, area_sq_mi: true, version: true });
+export const AreaSummary = MonitoredArea.pick({
+  id: true,
+  kind: true,
+  name: true,
+  area_sq_mi: true,
+  version: true,
+}).meta({ id: 'AreaSummary' });
 
 /** Share of a business's quotas that its areas use. */
-export const AreaUsage = z.object({
+export const AreaUsage = wire.resource('AreaUsage', {
   polygon_count: wire.count('Polygons of the business.'),
   point_count: wire.count('Point areas of the business.'),
   real_time_polygon_count: wire.count('Real-time polygons of the business.'),
@@ -156,7 +168,7 @@ export const AreaUsage = z.object({
 });
 
 /** A page of a business's areas. */
-export const MonitoredAreas = z.object({
+export const MonitoredAreas = wire.resource('MonitoredAreas', {
   areas: z.array(AreaSummary).meta({ description: 'The last changed first.' }),
   count: wire.count('Areas on this page.'),
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
@@ -165,14 +177,14 @@ export const MonitoredAreas = z.object({
 export type MonitoredAreas = z.infer<typeof MonitoredAreas>;
 
 /** Geometry of an area. */
-export const AreaGeometry = z.object({
+export const AreaGeometry = wire.resource('AreaGeometry', {
   geometry: PolygonGeometry.nullable().meta({ description: 'Null for point areas.' }),
   updated_at: wire.written('When the geometry, or the point, was last replaced.'),
 });
 export type AreaGeometry = z.infer<typeof AreaGeometry>;
 
 /** Outcome of a deletion. */
-export const AreaDeleted = z.object({
+export const AreaDeleted = wire.resource('AreaDeleted', {
   success: z.literal(true),
   id: z.string().meta({ description: 'Id of the area that is gone.' }),
 });

@@ -13,7 +13,7 @@ const hazard = (what: string) =>
     .nullable();
 
 /** Convective outlook of the Storm Prediction Center for a point and a day. */
-export const ConvectiveOutlook = z.object({
+export const ConvectiveOutlook = wire.resource('ConvectiveOutlook', {
   category: z.enum(SPC_CATEGORIES).nullable().meta({
     description: 'Highest category at the point, days 1 to 3; null outside of every area, and without a product.',
   }),
@@ -36,7 +36,7 @@ export const ConvectiveOutlook = z.object({
 export type ConvectiveOutlook = z.infer<typeof ConvectiveOutlook>;
 
 /** An area of a convective outlook, wherever it lies. */
-export const OutlookAreaShape = z.object({
+export const OutlookAreaShape = wire.resource('OutlookAreaShape', {
   hazard: z.enum(OUTLOOK_HAZARDS).meta({ description: 'Layer that it belongs to.' }),
   label: z.string().meta({ description: 'Label of the source, such as SLGT or 0.15.' }),
   name: z.string().nullable().meta({ description: 'Name of a category, such as Slight Risk; null for others.' }),
@@ -46,7 +46,7 @@ export const OutlookAreaShape = z.object({
 export type OutlookAreaShape = z.infer<typeof OutlookAreaShape>;
 
 /** Answer of GET /v1/outlooks/spc. */
-export const SpcOutlookAnswer = z.object({
+export const SpcOutlookAnswer = wire.resource('SpcOutlook', {
   location: wire.askedPoint(),
   day: z.int().min(1).max(8).meta({ description: 'Day of the outlook, as asked.' }),
   outlook: ConvectiveOutlook,
@@ -70,7 +70,7 @@ export const SpcOutlookAnswer = z.object({
 export type SpcOutlookAnswer = z.infer<typeof SpcOutlookAnswer>;
 
 /** The same as GeoJSON. */
-export const SpcOutlookFeature = z.object({
+export const SpcOutlookFeature = wire.resource('SpcOutlookFeature', {
   type: z.literal('Feature'),
   geometry: PolygonGeometry.meta({ description: 'The geohash cell of four characters that holds the point.' }),
   properties: SpcOutlookAnswer,

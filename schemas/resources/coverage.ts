@@ -4,7 +4,7 @@ import type { Example } from './example.ts';
 import * as wire from './fields.ts';
 
 /** Answer of GET /v1/coverage. */
-export const Coverage = z.object({
+export const Coverage = wire.resource('Coverage', {
   location: wire.askedPoint(),
   covered: z.boolean().meta({
     description:

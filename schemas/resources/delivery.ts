@@ -7,7 +7,7 @@ import * as wire from './fields.ts';
 export const DELIVERY_ERRORS = ['dns', 'connect', 'tls', 'timeout', 'http_status'] as const;
 
 /** An attempt to deliver an event. */
-export const Delivery = z.object({
+export const Delivery = wire.resource('Delivery', {
   id: z.string().meta({ description: '`whd_` and a ULID, for the first attempt that of the event.' }),
   event_id: z.string().meta({ description: '`evt_` and a ULID: the `id` of the body.' }),
   event: z.enum(ANY_EVENT_TYPES),
@@ -22,13 +22,13 @@ export const Delivery = z.object({
 });
 export type Delivery = z.infer<typeof Delivery>;
 
-export const Deliveries = z.object({
+export const Deliveries = wire.resource('Deliveries', {
   deliveries: z.array(Delivery).meta({ description: 'Newest first; the last 100 are kept.' }),
   count: wire.count('Deliveries on this page.'),
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),
 });
 
-export const Redelivered = z.object({
+export const Redelivered = wire.resource('Redelivered', {
   success: z.boolean().meta({ description: 'The answer was 2xx.' }),
   status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
   delivery_id: z.string().meta({ description: 'The new delivery.' }),

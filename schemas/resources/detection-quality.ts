@@ -30,7 +30,7 @@ export const DetectionQualityBlock = z
       .int()
       .meta({ description: 'Height of the 0 C level above sea level on a day with hail in the month.', unit: 'm' }),
   })
-  .meta({ description: 'Radar geometry at a place and a month.' });
+  .meta({ id: 'DetectionQuality', description: 'Radar geometry at a place and a month.' });
 export type DetectionQualityBlock = z.infer<typeof DetectionQualityBlock>;
 
 export const DETECTION_QUALITY_EXAMPLE: DetectionQualityBlock = {

@@ -6,7 +6,7 @@ import { RegionBox } from './region-box.ts';
 const date = (description: string) => z.iso.date().meta({ description });
 
 /** One storm date on which a region had a detection of at least 19 mm; every figure counts such detections only. */
-export const EventDay = z.object({
+export const EventDay = wire.resource('EventDay', {
   event_date: date('Storm date.'),
   cell_count: wire.count(
     'Tracked storms, or cells without a track, with a detection >= 19 mm in the region; 0 when the hail belonged to no storm cell.',
@@ -24,7 +24,7 @@ export const EventDay = z.object({
 export type EventDay = z.infer<typeof EventDay>;
 
 /** Answer of GET /v1/events. */
-export const Events = z.object({
+export const Events = wire.resource('Events', {
   date_range: z.object({ start: date('First storm date, as asked.'), end: date('Last storm date, as asked.') }),
   area_method: z.literal('convex_hull').meta({
     description: 'How affected_area_km2 is made: the hull of two storms far apart is far larger than both.',

@@ -73,7 +73,8 @@ export const ExportRequest = z
     format: z.enum(EXPORT_FORMATS).meta({ description: 'Format of the file.' }),
   })
   .check(...wire.dateRange(EXPORT_DAYS_MAX))
-  .refine(isOneRegion, ONE_REGION);
+  .refine(isOneRegion, ONE_REGION)
+  .meta({ id: 'ExportRequest' });
 
 /** Validated parameters of an export: dates exist and are in order, at most one of bbox and state is set. */
 export type ExportParams = z.infer<typeof ExportRequest>;
@@ -88,7 +89,7 @@ export type ExportSummary = z.infer<typeof ExportSummary>;
 const job_id = z.string().meta({ description: 'Id of the export, `exp_` and a ULID.' });
 
 /** An export that was accepted. */
-export const ExportAccepted = z.object({
+export const ExportAccepted = wire.resource('ExportAccepted', {
   job_id,
   status: z.literal('pending'),
   poll_url: pollUrl(),
@@ -112,7 +113,7 @@ const ExportedRequest = z.object({
 });
 
 /** State of an export; fields that are not known yet are null. */
-export const ExportJob = z.object({
+export const ExportJob = wire.resource('ExportJob', {
   job_id,
   status: jobStatus(),
   poll_url: pollUrl(),

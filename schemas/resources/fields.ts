@@ -83,3 +83,6 @@ export const nextCursor = z.string().nullable().meta({ description: 'Cursor of t
 
 /** Items on this page. */
 export const pageCount = z.int().nonnegative().meta({ description: 'Items on this page.' });
+
+/** An object that the description of the interface names and refers to. */
+export const resource = <Shape extends z.ZodRawShape>(id: string, shape: Shape) => z.object(shape).meta({ id });

@@ -32,6 +32,7 @@ export const ForecastHour = z
       .meta({ description: 'Risk from 0 to 100, rising with probability and size.', unit: '1' }),
   })
   .meta({
+    id: 'ForecastHour',
     description: 'Forecast of one hour.',
     example: {
       valid_time: '2026-05-01T22:00:00Z',
@@ -44,6 +45,7 @@ export const ForecastHour = z
 export type ForecastHour = z.infer<typeof ForecastHour>;
 
 export const ForecastPeak = ForecastHour.omit({ risk_score: true }).meta({
+  id: 'ForecastPeak',
   description: 'The hour with the largest probability, the earliest of several.',
   example: {
     valid_time: '2026-05-01T22:00:00Z',
@@ -55,7 +57,7 @@ export const ForecastPeak = ForecastHour.omit({ risk_score: true }).meta({
 export type ForecastPeak = z.infer<typeof ForecastPeak>;
 
 /** Answer of GET /v1/hail/forecast. */
-export const HailForecast = z.object({
+export const HailForecast = wire.resource('HailForecast', {
   location: wire.askedPoint().extend({
     geohash4: z.string().meta({ description: 'Four-character geohash that the forecast is for.' }),
   }),

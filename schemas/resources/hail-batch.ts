@@ -6,19 +6,19 @@ import * as wire from './fields.ts';
 /** Locations in one batch. */
 export const BATCH_MAX = 50;
 
-export const BatchLocation = z.object({
+export const BatchLocation = wire.resource('BatchLocation', {
   lat: z.number().min(-90).max(90).meta({ description: 'Latitude.', unit: 'deg' }),
   lon: z.number().min(-180).max(180).meta({ description: 'Longitude.', unit: 'deg' }),
   radius_km: z.number().gt(0).max(150).nullish().meta({ description: 'Search radius; 50 when absent.', unit: 'km' }),
   id: z.string().nullish().meta({ description: 'Echoed back, for correlation; need not be unique.' }),
 });
-export const HailBatchRequest = z.object({
+export const HailBatchRequest = wire.resource('HailBatchRequest', {
   locations: z.array(BatchLocation).min(1).max(BATCH_MAX).meta({ description: 'Places to look at, 1 to 50.' }),
 });
 export type HailBatchRequest = z.infer<typeof HailBatchRequest>;
 
 /** One location of a batch; the fields from max_size_mm on are present only when it is active. */
-export const BatchResult = z.object({
+export const BatchResult = wire.resource('BatchResult', {
   id: z.string().nullable().meta({ description: 'The id given; null when none was.' }),
   lat: wire.lat(),
   lon: wire.lon(),
@@ -31,7 +31,7 @@ export const BatchResult = z.object({
 });
 export type BatchResult = z.infer<typeof BatchResult>;
 
-export const HailBatch = z.object({
+export const HailBatch = wire.resource('HailBatch', {
   results: z.array(BatchResult).meta({ description: 'In the order of the request.' }),
   count: wire.count('Locations looked at.'),
   active_count: wire.count('Locations with hail in range.'),
@@ -41,7 +41,7 @@ export const HailBatch = z.object({
 const credits = (what: string) => z.int().meta({ description: what, unit: 'credits' });
 
 /** Cost of a batch, without running it. */
-export const HailBatchEstimate = z.object({
+export const HailBatchEstimate = wire.resource('HailBatchEstimate', {
   estimate: z.literal(true),
   location_count: wire.count('Locations of the request.'),
   cost_per_location: credits('Price of a location.'),

@@ -14,7 +14,7 @@ export type DamageWord = (typeof ROOF_DAMAGE_WORDS)[number];
 const damage = (what: string) => z.enum(ROOF_DAMAGE_WORDS).meta({ description: what });
 
 /** The storm cell that a hail cell belongs to; every field is null where the newest detection lies in none. */
-export const StormBlock = z.object({
+export const StormBlock = wire.resource('StormBlock', {
   track_id: z.string().nullable().meta({ description: 'Tracked storm cell, for GET /v1/storms/{track_id}.' }),
   area_km2: wire.km2('Area of the storm cell (MESH >= 5 mm).').nullable(),
   p90_mm: wire.mm('90th percentile of MESH over the cell.').nullable(),
@@ -29,7 +29,7 @@ export const StormBlock = z.object({
 export type StormBlock = z.infer<typeof StormBlock>;
 
 /** Possible impact of the hail on the ground. */
-export const ImpactBlock = z.object({
+export const ImpactBlock = wire.resource('ImpactBlock', {
   hail_duration_min: wire.minutes('Scans >= 19 mm at the place in the look-back, gaps capped at 4 minutes.'),
   kinetic_energy_j_m2: wire
     .number(
@@ -47,7 +47,7 @@ export const ImpactBlock = z.object({
 export type ImpactBlock = z.infer<typeof ImpactBlock>;
 
 /** A place (five-character geohash) with hail in the last 30 minutes. */
-export const HailCell = z.object({
+export const HailCell = wire.resource('HailCell', {
   geohash5: z.string().meta({ description: 'Five-character geohash of the place: its identity.' }),
   lat: wire.lat('Latitude of the largest detection in the newest scan that touched the place.'),
   lon: wire.lon('Longitude of the same.'),
@@ -69,7 +69,7 @@ export const HailCell = z.object({
 export type HailCell = z.infer<typeof HailCell>;
 
 /** The parsed query. */
-export const PointQuery = z.object({
+export const PointQuery = wire.resource('PointQuery', {
   lat: wire.lat(),
   lon: wire.lon(),
   radius_km: wire.km('Search radius.'),
@@ -77,7 +77,7 @@ export const PointQuery = z.object({
 });
 
 /** Hail around a point in the last 30 minutes. */
-export const HailCurrent = z.object({
+export const HailCurrent = wire.resource('HailCurrent', {
   active: wire.active('a cell'),
   detail: wire.detail(),
   summary: z.object({

@@ -7,7 +7,7 @@ import { RadarBlock } from './radar-block.ts';
 import { RadarGaps } from './radar-gaps.ts';
 
 /** The largest hail of one storm date around a point. */
-export const HistoryEvent = z.object({
+export const HistoryEvent = wire.resource('HistoryEvent', {
   storm_date: z.string().meta({ description: 'Storm date, YYYY-MM-DD.', format: 'date' }),
   location: z.object({
     lat: wire.lat('Latitude of the largest detection of the day in the radius; of equals the nearest.'),
@@ -29,7 +29,7 @@ export const HistoryEvent = z.object({
 });
 export type HistoryEvent = z.infer<typeof HistoryEvent>;
 
-export const HailHistory = z.object({
+export const HailHistory = wire.resource('HailHistory', {
   events: z.array(HistoryEvent).meta({ description: 'Newest first; limit keeps the newest.' }),
   count: wire.count('Events in this answer.'),
   detail: wire.detail(),

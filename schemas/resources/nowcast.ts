@@ -56,7 +56,7 @@ const Lead = z.object({
   note: z.string().nullable().meta({ description: 'What to know about an experimental lead.' }),
 });
 
-export const NearestStorm = z.object({
+export const NearestStorm = wire.resource('NearestStorm', {
   track_id: z.string().meta({ description: 'For GET /v1/storms/{track_id}.' }),
   distance_km: wire.km('Geodesic distance from the point to the storm where it was seen last.'),
   current_probability: wire.probability('ml_probability of the storm: hail >= 25.4 mm with it within 60 minutes.'),
@@ -65,7 +65,7 @@ export const NearestStorm = z.object({
 });
 
 /** Probability that hail strikes a point soon. */
-export const Nowcast = z.object({
+export const Nowcast = wire.resource('Nowcast', {
   active: wire.active('a tracked storm, or hail of 10 mm or more in the newest scan,'),
   location: z.object({ lat: wire.lat(), lon: wire.lon() }),
   nearest_storm: NearestStorm.nullable().meta({

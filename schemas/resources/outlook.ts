@@ -51,6 +51,7 @@ export const OutlookDay = z
     }),
   })
   .meta({
+    id: 'OutlookDay',
     description: 'Blended outlook of one day, 12 to 12 UTC.',
     example: {
       day: 2,
@@ -65,7 +66,7 @@ export const OutlookDay = z
 export type OutlookDay = z.infer<typeof OutlookDay>;
 
 /** Answer of GET /v1/hail/outlook. */
-export const HailOutlook = z.object({
+export const HailOutlook = wire.resource('HailOutlook', {
   location: wire.askedPoint(),
   covered: z.boolean().meta({ description: 'True when a cell with an outlook lies within the radius.' }),
   cell: z

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Example } from './example.ts';
+import { resource } from './fields.ts';
 
 /** Most ids that one call deletes. */
 export const DELETED_IDS_MAX = 2000;
 
 /** Which locations to delete, as the body of the call. */
-export const PortfolioDeletion = z.object({
+export const PortfolioDeletion = resource('PortfolioDeletion', {
   ids: z
     .array(z.string())
     .max(DELETED_IDS_MAX)
@@ -14,7 +15,7 @@ export const PortfolioDeletion = z.object({
 export type PortfolioDeletion = z.infer<typeof PortfolioDeletion>;
 
 /** Outcome of a deletion. */
-export const PortfolioDeleted = z.object({
+export const PortfolioDeleted = resource('PortfolioDeleted', {
   deleted_count: z.int().nonnegative().meta({ description: 'Locations that are gone now.' }),
   not_found_count: z.int().nonnegative().meta({ description: 'Ids without a location.' }),
   deleted: z.array(z.string()).meta({ description: 'Ids of deleted locations, in the order asked.' }),

@@ -8,7 +8,7 @@ import { DateSeenInPart, RadarGaps } from './radar-gaps.ts';
 export const IMPACT_RADIUS_MI = 1 as const;
 
 /** Hail near a location on one storm date. */
-export const PortfolioImpact = z.object({
+export const PortfolioImpact = wire.resource('PortfolioImpact', {
   asset_id: z.string().meta({ description: 'Id of the location.' }),
   name: z.string().meta({ description: 'Name of the location.' }),
   nearest_detection_m: z.int().nonnegative().meta({
@@ -59,7 +59,7 @@ export const PortfolioGaps = z.object({
 export type PortfolioGaps = z.infer<typeof PortfolioGaps>;
 
 /** A page of a business's locations with hail nearby. */
-export const PortfolioImpacts = z.object({
+export const PortfolioImpacts = wire.resource('PortfolioImpacts', {
   date: z.string().meta({ description: 'Storm date as asked.', format: 'date' }),
   radius_mi: z.literal(IMPACT_RADIUS_MI).meta({ description: 'Radius around each location.', unit: 'mi' }),
   assets_checked: z.int().nonnegative().meta({ description: 'Locations of the business; the same on every page.' }),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Example } from './example.ts';
+import { resource } from './fields.ts';
 
 /** A point that a business watches. */
-export const PortfolioLocation = z.object({
+export const PortfolioLocation = resource('PortfolioLocation', {
   id: z.string().meta({ description: 'Identifier, `loc_` and a ULID.' }),
   name: z.string().meta({ description: 'Label, at most 200 characters.' }),
   lat: z.number().meta({ description: 'Latitude, 5 decimals.', unit: 'deg' }),
@@ -17,7 +18,7 @@ export const PortfolioLocation = z.object({
 export type PortfolioLocation = z.infer<typeof PortfolioLocation>;
 
 /** A page of a business's locations. */
-export const PortfolioLocations = z.object({
+export const PortfolioLocations = resource('PortfolioLocations', {
   locations: z.array(PortfolioLocation).meta({ description: 'By name (code points), then id.' }),
   count: z.int().nonnegative().meta({ description: 'Locations on this page.' }),
   next_cursor: z.string().nullable().meta({ description: 'Cursor of the next page; null on the last one.' }),

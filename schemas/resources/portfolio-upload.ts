@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Example } from './example.ts';
+import { resource } from './fields.ts';
 
 /** Largest upload: rows, and bytes of its body. */
 export const UPLOAD_ROWS_MAX = 10_000;
@@ -21,6 +22,7 @@ const DEGREES = 'decimal degrees, WGS84';
  * so that an invalid row does not reject the others.
  */
 export const UploadedRow = z.unknown().meta({
+  id: 'UploadedRow',
   type: 'object',
   description: 'A location; a row with a field of another name is rejected.',
   properties: {
@@ -44,18 +46,20 @@ export const UploadedRow = z.unknown().meta({
 });
 
 /** A bulk upload of locations. */
-export const PortfolioUpload = z.discriminatedUnion('format', [
-  z.object({
-    format: z.literal('json').meta({ description: '`data` is an array of row objects.' }),
-    data: z.array(UploadedRow).meta({ description: ROWS, maxItems: UPLOAD_ROWS_MAX }),
-  }),
-  z.object({
-    format: z.literal('csv').meta({ description: '`data` is CSV text.' }),
-    data: z.string().meta({
-      description: `CSV (RFC 4180) with a header row; column names in any case, unknown columns are ignored, tags are separated by a vertical bar. ${ROWS}`,
+export const PortfolioUpload = z
+  .discriminatedUnion('format', [
+    z.object({
+      format: z.literal('json').meta({ description: '`data` is an array of row objects.' }),
+      data: z.array(UploadedRow).meta({ description: ROWS, maxItems: UPLOAD_ROWS_MAX }),
     }),
-  }),
-]);
+    z.object({
+      format: z.literal('csv').meta({ description: '`data` is CSV text.' }),
+      data: z.string().meta({
+        description: `CSV (RFC 4180) with a header row; column names in any case, unknown columns are ignored, tags are separated by a vertical bar. ${ROWS}`,
+      }),
+    }),
+  ])
+  .meta({ id: 'PortfolioUpload' });
 export type PortfolioUpload = z.infer<typeof PortfolioUpload>;
 
 /** First word of every reason for which a row is rejected. */
@@ -73,7 +77,7 @@ export const REJECTIONS = [
 ] as const;
 export type Rejection = (typeof REJECTIONS)[number];
 
-export const AcceptedRow = z.object({
+export const AcceptedRow = resource('AcceptedRow', {
   row_index: z.int().nonnegative().meta({ description: 'Position in the upload from 0; a CSV header is not counted.' }),
   id: z.string().meta({ description: 'Identifier of the location.' }),
   name: z.string().meta({ description: 'Name of the location.' }),
@@ -81,7 +85,7 @@ export const AcceptedRow = z.object({
 });
 export type AcceptedRow = z.infer<typeof AcceptedRow>;
 
-export const RejectedRow = z.object({
+export const RejectedRow = resource('RejectedRow', {
   row_index: z.int().nonnegative().meta({ description: 'Position in the upload from 0; a CSV header is not counted.' }),
   name: z.string().nullable().meta({ description: 'The text found as name; null without one.' }),
   reason: z.string().meta({
@@ -91,7 +95,7 @@ export const RejectedRow = z.object({
 export type RejectedRow = z.infer<typeof RejectedRow>;
 
 /** Outcome of an upload. */
-export const PortfolioUploaded = z.object({
+export const PortfolioUploaded = resource('PortfolioUploaded', {
   total_rows: z.int().nonnegative().meta({ description: 'Rows of the upload.' }),
   accepted_count: z.int().nonnegative().meta({ description: 'Rows that were stored.' }),
   rejected_count: z.int().nonnegative().meta({ description: 'Rows that were not.' }),

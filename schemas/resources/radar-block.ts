@@ -1,8 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import * as wire from './fields.ts';
 
 /** Values of the radar products at a pixel or over a storm cell, named after the products. Missing products are null. */
-export const RadarBlock = z.object({
+export const RadarBlock = wire.resource('RadarBlock', {
   mesh_mm: wire.mm('Maximum estimated size of hail (MESH), the MRMS product.'),
   mesh75_mm: wire.mm('75th percentile size for the same index (Murillo et al. 2021).'),
   mesh95_mm: wire.mm('95th percentile size for the same index (Murillo et al. 2021).'),

@@ -10,7 +10,7 @@ export const RegionBox = z
     minLon: wire.lon('Western edge.'),
     maxLon: wire.lon('Eastern edge.'),
   })
-  .meta({ description: 'The box used: as asked, clipped to CONUS; that of the state; or CONUS.' });
+  .meta({ id: 'RegionBox', description: 'The box used: as asked, clipped to CONUS; that of the state; or CONUS.' });
 export type RegionBox = z.infer<typeof RegionBox>;
 
 const DECIMALS = 1e5;

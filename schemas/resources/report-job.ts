@@ -34,12 +34,14 @@ export const ReportRequest = VerificationRequest.safeExtend({
   reference: label('Number of the claim or file.'),
   address: label('Address of the location; not looked up, the coordinates count.'),
   prepared_for: label('Whom the report is for.'),
-}).overwrite(({ reference, address, prepared_for, ...verified }) => ({
-  ...verified,
-  ...Object.fromEntries(
-    Object.entries({ reference, address, prepared_for }).filter(([, text]) => text !== undefined && !isBlank(text)),
-  ),
-}));
+})
+  .overwrite(({ reference, address, prepared_for, ...verified }) => ({
+    ...verified,
+    ...Object.fromEntries(
+      Object.entries({ reference, address, prepared_for }).filter(([, text]) => text !== undefined && !isBlank(text)),
+    ),
+  }))
+  .meta({ id: 'ReportRequest' });
 export type ReportRequest = z.infer<typeof ReportRequest>;
 
 /** A text without visible characters: spaces, and characters that only format others. */
@@ -68,7 +70,7 @@ export const pollUrl = () => z.string().meta({ description: 'Where the job is as
 const report_id = z.string().meta({ description: 'Id of the report, `rpt_` and a ULID.' });
 
 /** A report that was accepted. */
-export const ReportAccepted = z.object({
+export const ReportAccepted = wire.resource('ReportAccepted', {
   report_id,
   status: z.literal('pending'),
   poll_url: pollUrl(),
@@ -76,7 +78,7 @@ export const ReportAccepted = z.object({
 });
 
 /** State of a report; fields that are not known yet are null. */
-export const ReportJob = z.object({
+export const ReportJob = wire.resource('ReportJob', {
   report_id,
   status: jobStatus(),
   poll_url: pollUrl(),

@@ -5,7 +5,7 @@ import * as wire from './fields.ts';
 import { PointQuery } from './hail-cell.ts';
 import { RadarBlock } from './radar-block.ts';
 
-export const Motion = z.object({
+export const Motion = wire.resource('Motion', {
   speed_kmh: wire.speed('Speed; null while unknown.').nullable(),
   direction_deg: wire
     .direction('Direction towards which the storm moves, 0 = north, clockwise; null while unknown.')
@@ -33,7 +33,7 @@ const radarSignals = RadarBlock.nullable().optional().meta({
 });
 
 /** A tracked storm cell as the newest scan that saw it shows it. */
-export const StormCell = z.object({
+export const StormCell = wire.resource('Storm', {
   track_id: z.string().meta({ description: 'Identifier of the track, stable over restarts and replays.' }),
   lat: wire.lat('Latitude of the MESH-weighted centroid of the core.'),
   lon: wire.lon('Longitude of the same.'),
@@ -49,7 +49,7 @@ export const StormCell = z.object({
 export type StormCell = z.infer<typeof StormCell>;
 
 /** Tracked storms around a point. */
-export const Storms = z.object({
+export const Storms = wire.resource('Storms', {
   active: wire.active('a storm'),
   detail: wire.detail(),
   data_as_of: wire.dataAsOf(),
@@ -68,7 +68,7 @@ export const Storms = z.object({
 export type Storms = z.infer<typeof Storms>;
 
 /** One scan that saw the storm. */
-export const TrackHistoryPoint = z.object({
+export const TrackHistoryPoint = wire.resource('TrackHistoryPoint', {
   scan_time: wire.time('Observation time of the scan.'),
   lat: wire.lat(),
   lon: wire.lon(),
@@ -78,7 +78,7 @@ export const TrackHistoryPoint = z.object({
 export type TrackHistoryPoint = z.infer<typeof TrackHistoryPoint>;
 
 /** The whole life of a tracked storm cell. */
-export const StormTrack = z.object({
+export const StormTrack = wire.resource('StormTrack', {
   track_id: z.string().meta({ description: 'Identifier of the track.' }),
   date: z.string().meta({ description: 'Storm date that selected the track.', format: 'date' }),
   detail: wire.detail(),

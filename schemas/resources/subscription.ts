@@ -28,7 +28,7 @@ const circle = {
 };
 
 /** A circle whose hail raises alerts. */
-export const Subscription = z.object({
+export const Subscription = wire.resource('Subscription', {
   ...circle,
   status,
   trigger_count: wire.count('Alerts raised so far.'),
@@ -39,21 +39,21 @@ export type Subscription = z.infer<typeof Subscription>;
 
 export const SubscriptionDetail = Subscription.extend({
   recent_alerts: z.array(Alert).meta({ description: `The last ${RECENT_ALERTS} alerts, newest first.` }),
-});
+}).meta({ id: 'SubscriptionDetail' });
 
-export const Subscriptions = z.object({
+export const Subscriptions = wire.resource('Subscriptions', {
   subscriptions: z.array(Subscription).meta({ description: 'Oldest first.' }),
   count: wire.pageCount,
   next_cursor: wire.nextCursor,
 });
 
-export const SubscriptionCreated = z.object({
+export const SubscriptionCreated = wire.resource('SubscriptionCreated', {
   ...circle,
   webhook_secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
   status,
 });
 
-export const SubscriptionDeleted = z.object({ success: z.literal(true) });
+export const SubscriptionDeleted = wire.resource('SubscriptionDeleted', { success: z.literal(true) });
 
 const { radius_km, min_size_mm } = SUBSCRIPTION_LIMITS;
 const NAME = `Label, cut after ${SUBSCRIPTION_LIMITS.name} characters.`;
@@ -91,7 +91,8 @@ export const SubscriptionCreation = z
     ...threshold,
     name: text.default('').meta({ description: NAME }),
   })
-  .refine(agrees, DISAGREES);
+  .refine(agrees, DISAGREES)
+  .meta({ id: 'SubscriptionCreation' });
 
 export const SubscriptionUpdate = z
   .object({
@@ -107,7 +108,8 @@ export const SubscriptionUpdate = z
       .meta({ description: 'New address; events that are being retried go there too.' }),
     status: status.optional(),
   })
-  .refine(agrees, DISAGREES);
+  .refine(agrees, DISAGREES)
+  .meta({ id: 'SubscriptionUpdate' });
 
 const EXAMPLE_ID = 'sub_01KAJ3W9QZ6R8V2T4X5Y7A9B0C';
 

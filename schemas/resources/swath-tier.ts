@@ -18,7 +18,12 @@ const threshold_mm = wire.mm('Lower bound; the tier holds everything at or above
 const area_km2 = wire.km2('Sum of the exact pixel areas before simplification: authoritative.');
 
 /** The footprint of everything at or above a size. */
-export const SwathTier = z.object({ threshold_mm, category: sizeCategory, area_km2, geometry: MultiPolygonGeometry });
+export const SwathTier = wire.resource('SwathTier', {
+  threshold_mm,
+  category: sizeCategory,
+  area_km2,
+  geometry: MultiPolygonGeometry,
+});
 export type SwathTier = z.infer<typeof SwathTier>;
 
 const SwathQuery = z.object({
@@ -29,7 +34,7 @@ const SwathQuery = z.object({
 });
 
 /** Answer of GET /v1/hail/swaths. */
-export const Swaths = z.object({
+export const Swaths = wire.resource('Swaths', {
   date: storm_date,
   query: SwathQuery,
   active: z.boolean().meta({ description: 'True when the region has a detection of at least min_size_mm.' }),
@@ -43,7 +48,7 @@ export const Swaths = z.object({
 export type Swaths = z.infer<typeof Swaths>;
 
 /** The same as GeoJSON: one Feature per tier, smallest bound first, so that the largest hail draws on top. */
-export const SwathCollection = z.object({
+export const SwathCollection = wire.resource('SwathCollection', {
   type: z.literal('FeatureCollection'),
   features: z.array(
     z.object({

@@ -15,7 +15,7 @@ const available = z.boolean().meta({ description: 'False for a date without an a
 const note = z.string().meta({ description: 'Where the data come from and what the pictures are.' });
 
 /** The scan tiles of one scan. */
-export const TileFrame = z.object({
+export const TileFrame = wire.resource('TileFrame', {
   scan_id: z.string().meta({ description: 'Compact scan time.' }),
   scan_time: wire.time('Observation time.'),
   url: z.url().meta({ description: 'Archive, readable by anyone with HTTP range requests.' }),
@@ -34,7 +34,7 @@ export const TileFrame = z.object({
 export type TileFrame = z.infer<typeof TileFrame>;
 
 /** Answer of GET /v1/tiles/scan. */
-export const ScanTiles = z.object({
+export const ScanTiles = wire.resource('ScanTiles', {
   layer: z.literal('scan'),
   date: date
     .nullable()
@@ -48,7 +48,7 @@ export const ScanTiles = z.object({
 export type ScanTiles = z.infer<typeof ScanTiles>;
 
 /** Answer of GET /v1/tiles/daily. */
-export const DailyTiles = z.object({
+export const DailyTiles = wire.resource('DailyTiles', {
   layer: z.literal('daily'),
   date,
   available,

@@ -4,7 +4,7 @@ import * as wire from './fields.ts';
 
 const credits = (description: string) => z.number().meta({ description, unit: 'credits' });
 
-export const Operation = z.object({
+export const Operation = wire.resource('UsageOperation', {
   operation: z.string().meta({ description: 'Name of the operation; every price has its own.' }),
   count: z.int().meta({ description: 'Calls, or locations of batch calls.' }),
   credits: credits('count x cost_per_call.'),

@@ -35,11 +35,12 @@ export const VerificationRequest = z
       `Last storm date, included: at most ${VERIFICATION_DAYS_MAX} days with both ends, at most tomorrow (UTC).`,
     ),
   })
-  .check(...wire.dateRange(VERIFICATION_DAYS_MAX));
+  .check(...wire.dateRange(VERIFICATION_DAYS_MAX))
+  .meta({ id: 'VerificationRequest' });
 export type VerificationRequest = z.infer<typeof VerificationRequest>;
 
 /** A report of hail on the ground near the point. */
-export const NearestReport = z.object({
+export const NearestReport = wire.resource('NearestReport', {
   source: z.enum(REPORT_FEEDS).meta({ description: 'Feed the report came from.' }),
   max_size_mm: wire.mm('Largest hailstone as reported.'),
   distance_m: z.int().nonnegative().meta({ description: 'Geodesic distance from the point.', unit: 'm' }),
@@ -47,7 +48,7 @@ export const NearestReport = z.object({
 export type NearestReport = z.infer<typeof NearestReport>;
 
 /** Hail of one storm date at the point. */
-export const VerificationEvent = z.object({
+export const VerificationEvent = wire.resource('VerificationEvent', {
   event_date: z.string().meta({ description: 'Storm date.', format: 'date' }),
   verdict: z.enum(VERDICTS).meta({
     description:
@@ -81,7 +82,7 @@ export const VerificationEvent = z.object({
 export type VerificationEvent = z.infer<typeof VerificationEvent>;
 
 /** Whether hail fell at a point, day by day. */
-export const Verification = z.object({
+export const Verification = wire.resource('Verification', {
   location: z.object({ lat: wire.lat(), lon: wire.lon() }),
   date_range: z.object({ start: z.string(), end: z.string() }).meta({ description: 'Storm dates, both included.' }),
   radius_mi: z.literal(VERIFICATION_RADIUS_MI).meta({ description: 'Radius around the point.', unit: 'mi' }),

@@ -6,7 +6,7 @@ import { PolygonGeometry } from './geometry.ts';
 import { MesoscaleDiscussion, Watch } from './watch.ts';
 
 /** A Severe Thunderstorm or Tornado Warning of the National Weather Service by its last message. */
-export const Warning = z.object({
+export const Warning = wire.resource('Warning', {
   id: z.string().meta({ description: 'Identifier of its last message at the source.' }),
   event: z.enum(WARNING_EVENTS).meta({ description: 'What is warned of.' }),
   severity: z.enum(CAP_SEVERITIES).meta({ description: 'CAP word of the source.' }),
@@ -22,7 +22,7 @@ export const Warning = z.object({
 export type Warning = z.infer<typeof Warning>;
 
 /** Answer of GET /v1/warnings. */
-export const Warnings = z.object({
+export const Warnings = wire.resource('Warnings', {
   location: wire.askedPoint(),
   active_only: z.boolean().meta({ description: 'True for what is in force now, false for the history.' }),
   warnings: z.array(Warning).meta({

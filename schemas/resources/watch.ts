@@ -22,7 +22,7 @@ const common = {
 };
 
 /** A watch of the Storm Prediction Center. */
-export const Watch = z.object({
+export const Watch = wire.resource('Watch', {
   ...common,
   type: z.enum(['tornado_watch', 'severe_thunderstorm_watch']).meta({ description: 'What is watched for.' }),
   watch_number: wire.count('Number of the watch within its year.'),
@@ -30,7 +30,7 @@ export const Watch = z.object({
 export type Watch = z.infer<typeof Watch>;
 
 /** A mesoscale discussion of the Storm Prediction Center. */
-export const MesoscaleDiscussion = z.object({
+export const MesoscaleDiscussion = wire.resource('MesoscaleDiscussion', {
   ...common,
   type: z.literal('mesoscale_discussion').meta({ description: 'It is no watch, and may say that one follows.' }),
   md_number: wire.count('Number of the discussion within its year.'),

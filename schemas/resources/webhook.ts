@@ -21,7 +21,7 @@ const wantedEvents = events
   .meta({ description: 'Event types to send; every type when left out.' });
 
 /** Endpoint that receives events of a business. */
-export const Webhook = z.object({
+export const Webhook = wire.resource('Webhook', {
   id,
   url,
   secret: z.string().meta({ description: 'Masked, its last four characters shown.' }),
@@ -35,17 +35,17 @@ export const Webhook = z.object({
 });
 export type Webhook = z.infer<typeof Webhook>;
 
-export const Webhooks = z.object({
+export const Webhooks = wire.resource('Webhooks', {
   webhooks: z.array(Webhook).meta({ description: 'Oldest first.' }),
   count: wire.count('Webhooks of the business.'),
 });
 
-export const WebhookCreation = z.object({
+export const WebhookCreation = wire.resource('WebhookCreation', {
   url: z.string().meta({ description: `Address, https, at most ${URL_LENGTH_MAX} characters, of a public host.` }),
   events: wantedEvents.nullish(),
 });
 
-export const WebhookCreated = z.object({
+export const WebhookCreated = wire.resource('WebhookCreated', {
   webhook_id: id,
   secret: z.string().meta({ description: '`whsec_` and base64 of 32 bytes. Shown this once.' }),
   url,
@@ -53,7 +53,7 @@ export const WebhookCreated = z.object({
   status,
 });
 
-export const WebhookUpdate = z.object({
+export const WebhookUpdate = wire.resource('WebhookUpdate', {
   url: z.string().optional().meta({ description: 'New address; events that are being retried go there too.' }),
   events: wantedEvents.optional(),
   status: z
@@ -62,20 +62,20 @@ export const WebhookUpdate = z.object({
     .meta({ description: '`active` resets the count of failures in a row; the others drop what is being retried.' }),
 });
 
-export const WebhookUpdated = z.object({
+export const WebhookUpdated = wire.resource('WebhookUpdated', {
   success: z.literal(true),
   updated: z
     .array(z.enum(['url', 'events', 'status']))
     .meta({ description: 'Fields that were sent, also where they changed nothing.' }),
 });
 
-export const WebhookDeleted = z.object({ success: z.literal(true) });
+export const WebhookDeleted = wire.resource('WebhookDeleted', { success: z.literal(true) });
 
-export const WebhookTest = z.object({
+export const WebhookTest = wire.resource('WebhookTest', {
   event: z.enum(EVENT_TYPES).nullish().meta({ description: 'Type to send; `alert.created` when left out.' }),
 });
 
-export const WebhookTested = z.object({
+export const WebhookTested = wire.resource('WebhookTested', {
   success: z.boolean().meta({ description: 'The answer was 2xx.' }),
   status_code: z.int().nullable().meta({ description: 'Status of the answer; null when there was none.' }),
   delivery_id: z.string().meta({ description: '`whd_` and the ULID of the event.' }),

@@ -9,7 +9,6 @@ import { openEngine } from '../../api/duckdb.ts';
 import { type Found, type Live, openLive, type Storm } from '../../api/live.ts';
 import { createObservers, type Observer } from '../../api/observers.ts';
 import { selectList } from '../../api/queries/sql.ts';
-import { processMemory, type RootMemory, type RootState } from '../../api/root-memory.ts';
 import { pixelQuality } from '../../api/rules/place-quality.ts';
 import { openTerrain } from '../../api/terrain.ts';
 import { ingestFeedFiles } from '../../pipeline/feeds/ingest-files.ts';
@@ -332,40 +331,7 @@ for (const [what, lose, reason] of LOSSES) {
     t.deepEqual(catalog.edition().dates, dates);
     await fs.rm(`${root}-away`, { recursive: true, force: true });
   });
-
-  test(`a root that is ${what} is missed by a catalog that was told what it held`, async (t) => {
-    const root = await closedRoot(t);
-    const memory = processMemory();
-    await (await openCatalog(root, 0, memory)).close();
-    await lose(root);
-    const catalog = await openCatalog(root, 0, memory);
-    t.teardown(() => catalog.close());
-    t.regex(catalog.failure() ?? '', reason);
-    await memory.remember({ root_id: null, commits: {} });
-    await catalog.refresh();
-    t.is(catalog.failure(), null, 'it was told to forget');
-    await fs.rm(`${root}-away`, { recursive: true, force: true });
-  });
 }
-
-test('what cannot be noted now is noted at a later look', async (t) => {
-  let refusals = 2;
-  const states: RootState[] = [];
-  const memory: RootMemory = {
-    recall: async () => null,
-    remember: async (state) => {
-      if (refusals === 0) states.push(state);
-      else refusals -= 1;
-      return refusals === 0 && states.length > 0;
-    },
-  };
-  const catalog = await openCatalog(await publishedRoot(t, await midnight()), 0, memory);
-  t.teardown(() => catalog.close());
-  while (states.length === 0) await catalog.refresh();
-  t.deepEqual(Object.keys(states[0]?.commits ?? {}), [FIRST, LAST]);
-  await catalog.refresh();
-  t.is(states.length, 1);
-});
 
 test('a closed date that is being opened again is read as it was until the switch names it', async (t) => {
   const root = await closedRoot(t);

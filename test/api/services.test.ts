@@ -11,7 +11,6 @@ import { readConfig, SettingsError } from '../../api/config.ts';
 import { ApiError } from '../../api/errors.ts';
 import { verifyLedger } from '../../api/metering/verify.ts';
 import { forecastOfCell } from '../../api/queries/hail-forecast.ts';
-import { RootState } from '../../api/root-memory.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
@@ -62,18 +61,6 @@ test('records may lie apart from the data root', async (t) => {
   await close();
   await t.throwsAsync(fs.access(data_root), { code: 'ENOENT' });
   await t.notThrowsAsync(fs.access(join(records_root, 'records/hail.sqlite')));
-});
-
-test('when something cannot be opened, what was opened before is closed', async (t) => {
-  const data_root = await scratch(t);
-  const { services, close } = await openServices({ ...CONFIG, data_root });
-  await services.records.transaction((rows) =>
-    rows.insertInto('data_root').values({ name: 'root', state: '{"commits":"none"}', noted_at: '' }).execute(),
-  );
-  await close();
-  t.false(RootState.safeParse({ commits: 'none' }).success, 'the catalog cannot recall what the root held');
-  await t.throwsAsync(openServices({ ...CONFIG, data_root }), { name: 'ZodError' });
-  t.deepEqual(await openFilesIn(data_root), []);
 });
 
 test('a journal that is none is said, and the records are closed again', async (t) => {

@@ -26,9 +26,7 @@ import { roughDistanceKm } from '../../schemas/geo/distance.ts';
 import { MATURE_ERROR } from '../../schemas/nowcast/probability.ts';
 import { BASEMAP, CLASSIC_REFLECTIVITY_COLORS, REFLECTIVITY_COLORS, SIZE_COLORS } from '../../schemas/palette.ts';
 
-import { BASEMAP_FOLDER } from '../support/service/basemap-folder.ts';
-
-const viewer = openViewer('http://127.0.0.1:8080/v1', { basemap_folder: BASEMAP_FOLDER });
+const viewer = openViewer('http://127.0.0.1:8080/v1', {});
 
 /** Asks for a path as a browser would. */
 function ask(path: string, { method = 'GET', headers = {}, from = viewer } = {}): Promise<ViewerResponse> {
@@ -142,7 +140,7 @@ test('the policy lets the page load from here only, and names its import map by 
 });
 
 test('archives at a public address elsewhere may be read, and a path in front of /v1 is kept', async (t) => {
-  const behind = openViewer('https://hail.example/service/v1', { basemap_folder: BASEMAP_FOLDER });
+  const behind = openViewer('https://hail.example/service/v1', {});
   const { headers, body } = await ask('/viewer', { from: behind });
   t.true(headers['Content-Security-Policy']?.includes("connect-src 'self' https://hail.example;"));
   t.true(String(body).includes('<meta name="hail-api" content="/service/v1">'));

@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import type { EarlierForecast, EarlierHistory, EarlierRadar, EarlierStorms } from '../../api/legacy/resources.ts';
-import { earlierHealth } from '../../api/legacy/routes/account.ts';
-import { setSunset } from '../../api/legacy/sunset.ts';
-import { openEarlierVariant } from '../../api/legacy/variant.ts';
-import { getHealth } from '../../api/routes/health.ts';
 import { ErrorBody } from '../../schemas/errors.ts';
 import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
 import type { HailForecast } from '../../schemas/resources/forecast.ts';
@@ -19,7 +15,7 @@ import { type DescribedOperation, departuresOf, exampleRequest, initOf } from '.
 import { ownFor } from '../support/service/own-resources.ts';
 import { upload } from '../support/service/portfolio.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
-import { type CallInit, startService } from '../support/service/service.ts';
+import type { CallInit } from '../support/service/service.ts';
 import { startWholeService, WHOLE_NOW_MS, type WholeService } from '../support/service/whole-service.ts';
 
 const AT = 'lat=35.2&lng=-97';
@@ -577,39 +573,6 @@ test('a test_ key may ask 600 times a minute, whatever the plan', async (t) => {
 test('no scope, no simulated answer', async (t) => {
   const { key } = await openAccount(whole.service, { ...SIMULATED, scopes: ['usage:read'] });
   t.is(await refusal(`/hail/current?${AT}`, { key }), '403 insufficient_scope: the key lacks the scope storms:read');
-});
-
-test('a sunset that the operator sets is on answers and refusals of the earlier variant, also of what is no request, and on no other', async (t) => {
-  const service = await startService({
-    endpoints: [getHealth],
-    app: { variants: [{ endpoints: [earlierHealth], open: openEarlierVariant }] },
-  });
-  t.teardown(service.close);
-  const made = await openAccount(service, MADE_FOR_IT);
-  const headersAt = async (path: string, key = service.live_key) => {
-    const { headers } = await service.call(path, { key });
-    return [headers.get('Deprecation'), headers.get('Sunset')];
-  };
-  const dates = { sunset: '2027-06-30', deprecated: '2026-05-01' };
-  await service.records.transaction((rows) => setSunset(rows, dates, WHOLE_NOW_MS));
-  const told = ['@1777593600', 'Wed, 30 Jun 2027 00:00:00 GMT'];
-  const rawHeadersAt = async (path: string) => {
-    const { headers } = await sendRaw(service.url, `GET ${path} HTTP/1.1\r\nHost x\r\n\r\n`);
-    return [headers.get('deprecation'), headers.get('sunset')];
-  };
-  t.deepEqual(await rawHeadersAt('/legacy/v1/health'), told);
-  t.deepEqual(await rawHeadersAt('/v1/health'), [undefined, undefined]);
-  t.deepEqual(await headersAt('/legacy/v1/health'), told);
-  t.deepEqual(await headersAt('/legacy/v1/nothing'), told);
-  t.deepEqual(await headersAt('/legacy/v1/health', 'hs_live_nonsense'), told);
-  t.deepEqual(await headersAt('/v1/health', made.key), told);
-  t.deepEqual(await headersAt('/v1/health'), [null, null]);
-  t.deepEqual(service.failures, []);
-});
-
-test('without a sunset the earlier variant says nothing of its end', async (t) => {
-  const { headers } = await whole.service.call('/legacy/v1/health');
-  t.deepEqual([headers.get('Deprecation'), headers.get('Sunset')], [null, null]);
 });
 
 /** The receiver, where it is one of the earlier variant. */

@@ -5,14 +5,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
+import { docsRoutes, EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
 import { RATE_WINDOW_S } from '../../api/http/rate-window.ts';
 import { REPLAY_WINDOW_MS } from '../../api/metering/idempotency.ts';
 import { GUEST_RATE_PER_MINUTE } from '../../api/middleware/guests.ts';
 import { describeApi, operationId } from '../../api/openapi.ts';
-import { docsAssets } from '../../api/routes/docs-assets.ts';
-import { docsGuides, EXAMPLE_URL, GUIDES } from '../../api/routes/docs-guides.ts';
-import { docsPage } from '../../api/routes/docs-reference.ts';
-import { webhookDocs } from '../../api/routes/docs-webhooks.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import {
   BUSY,
@@ -47,7 +44,7 @@ let service: RunningService;
 test.before(async () => {
   service = await startService({
     endpoints: [],
-    public_routes: () => [docsPage(source), ...webhookDocs, ...docsAssets, ...docsGuides(source)],
+    public_routes: () => docsRoutes(source),
   });
 });
 test.after.always('no page failed', async (t) => {
@@ -58,53 +55,31 @@ const fetchPage = (path: string) => service.call(path, { key: null });
 const pageOf = async (path: string) => (await fetchPage(path)).text();
 
 test('the navigation names every file of api/docs once', (t) => {
-  const files = readdirSync(`${PROJECT}api/docs`).map((name) => name.replace(/\.md$/, ''));
-  t.deepEqual(GUIDES.toSorted(), files.sort());
+  const files = readdirSync(`${PROJECT}api/docs`).filter((name) => name.endsWith('.md'));
+  t.deepEqual(GUIDES.map((name) => `${name}.md`).sort(), files.sort());
 });
 
-for (const name of GUIDES)
-  test(`${name} is a page with its headings, tables and code, which the reference and the index link to`, async (t) => {
-    const reply = await fetchPage(`/docs/${name}`);
-    t.is(reply.status, 200);
-    const page = await reply.text();
-    const markdown = guide(name);
-    const prose = markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
-    for (const [, marks = '', heading = ''] of prose.matchAll(/^(#{1,3}) (.+)$/gm)) {
-      const text = heading.replaceAll(/`([^`]+)`/g, '<code>$1</code>');
-      t.true(page.includes(`">${text}</h${marks.length}>`), heading);
-    }
-    const tables = prose.match(/^\| ---/gm)?.length ?? 0;
-    t.true((page.match(/<table>/g)?.length ?? 0) >= tables);
-    t.is(page.match(/<table>/g)?.length, page.match(/<div class="scroll" tabindex="0"><table>/g)?.length);
-    t.true((page.match(/<pre /g)?.length ?? 0) >= (markdown.match(/^```/gm)?.length ?? 0) / 2);
-    t.false(page.includes('<!-- facts'));
-    t.true(page.includes(`href="${name}" aria-current="page"`));
-    t.true((await pageOf('/docs')).includes(`href="docs/${name}"`));
-    t.regex(await pageOf('/docs/guides'), new RegExp(`<h3><a href="${name}">[^<]+</a></h3><p>.{20,}</p>`));
-  });
+const operations = new Set(ENDPOINTS.map((endpoint) => `#${operationId(endpoint)}`));
 
 for (const path of [...GUIDES, 'guides', 'search?q=hail'])
   test(`every link of the page /docs/${path} inside the service leads to a page and a place on it`, async (t) => {
     const page = await pageOf(`/docs/${path}`);
+    t.false(page.includes('<!-- facts'));
     const links = [...page.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'));
     const inside = new Set(links.filter((link) => !link.startsWith('https:')));
     t.true(inside.size > 10);
     for (const link of inside) {
       const { pathname, hash } = new URL(link, `http://service/docs/${path}`);
       if (pathname === '/viewer') continue;
+      if (pathname === '/docs' && hash !== '') {
+        t.true(operations.has(hash) || hash === '#getOpenapiJson' || /Archive|File/.test(hash), link);
+        continue;
+      }
       const reply = await fetchPage(pathname);
       t.is(reply.status, 200, link);
       if (hash !== '') t.true((await reply.text()).includes(`id="${hash.slice(1)}"`), link);
     }
   });
-
-test('guides lead to the one before and the one after', async (t) => {
-  const [first, second, third] = GUIDES;
-  const page = await pageOf(`/docs/${second}`);
-  t.true(page.includes(`<a rel="prev" href="${first}">`) && page.includes(`<a rel="next" href="${third}">`));
-  t.false((await pageOf(`/docs/${first}`)).includes('rel="prev"'));
-  t.false((await pageOf(`/docs/${GUIDES.at(-1)}`)).includes('rel="next"'));
-});
 
 test('the examples of a page have the address of its own service', async (t) => {
   for (const name of GUIDES) {
@@ -114,58 +89,54 @@ test('the examples of a page have the address of its own service', async (t) => 
   }
 });
 
-test('guides load style and script from their own service alone', async (t) => {
-  const reply = await fetchPage('/docs/quickstart');
-  const policy = reply.headers.get('Content-Security-Policy') ?? '';
-  t.regex(policy, /^default-src 'none'; style-src 'sha256-[^']+' 'self'; /);
-  for (const part of ["script-src 'self'", "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'"])
-    t.true(policy.includes(part), part);
-  t.false(policy.includes('unsafe'));
-  const page = await reply.text();
-  t.deepEqual(page.match(/<script[^>]*>/g), ['<script type="module" src="assets/docs.js">']);
-  t.false(/<(img|iframe)| style="| on[a-z]+="/.test(page));
-  t.is((await fetchPage('/docs/guides.css')).headers.get('Content-Type'), 'text/css; charset=utf-8');
-  t.is((await fetchPage('/docs/assets/docs.js')).headers.get('Content-Type'), 'text/javascript; charset=utf-8');
+test('guides and reference load from their own service alone', async (t) => {
+  for (const path of ['/docs', '/docs/quickstart', '/docs/search?q=hail']) {
+    const policy = (await fetchPage(path)).headers.get('Content-Security-Policy') ?? '';
+    t.regex(
+      policy,
+      /^default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'/,
+    );
+    t.is(policy.includes('unsafe'), path === '/docs', path);
+    t.false(/https?:|\*/.test(policy), path);
+  }
 });
 
-test('the search finds sections by words, their beginnings and with a typing error, and names their guide', async (t) => {
+test('the search finds sections by words, their beginnings and with a typing error, and calls', async (t) => {
   const found = async (words: string) => {
     const page = await pageOf(`/docs/search?q=${encodeURIComponent(words)}`);
-    return [...page.matchAll(/<li><a href="([^"]+)"><span>/g)].map(([, link]) => link);
+    return [...page.matchAll(/<li><a href="([^"]+)">[^<]*<\/a> <span>/g)].map(([, link]) => link);
   };
   t.is((await found('check signature'))[0], 'receive-events#check-the-signature');
   t.is((await found('geopand'))[0]?.split('#')[0], 'files');
   t.true((await found('idempotncy')).includes('credits-and-pages#repeats'));
   t.true((await found('range_not_satisfiable')).includes('errors#the-codes'));
+  t.true((await found('nowcast')).includes('../docs#getHailNowcast'));
   t.deepEqual(await found('xylophone'), []);
 });
 
 test('the search shows what was typed as text, says when nothing is found, and asks for words when there are none', async (t) => {
   const page = await pageOf(`/docs/search?q=${encodeURIComponent('<b onclick=x>"zzqq')}`);
-  t.true(page.includes('<p class="lead" id="results">Nothing contains “&lt;b onclick=x&gt;&quot;zzqq”'));
+  t.true(page.includes('Nothing contains “&lt;b onclick=x&gt;&quot;zzqq”'));
   t.true(page.includes('value="&lt;b onclick=x&gt;&quot;zzqq"'));
-  t.true((await pageOf('/docs/search')).includes('Type one or more words'));
-  const long = await fetchPage(`/docs/search?q=${'hail '.repeat(500)}`);
-  t.is(long.status, 200);
-  t.false((await long.text()).includes('hail '.repeat(30)));
+  t.true((await pageOf('/docs/search')).includes('Type words'));
+  t.false((await pageOf(`/docs/search?q=${'hail '.repeat(500)}`)).includes('hail '.repeat(30)));
   t.is((await fetchPage('/docs/search?q=%FF')).status, 400);
 });
 
 test('the catalogue of errors has every code with its status, its meaning and what to do', async (t) => {
   const page = (await pageOf('/docs/errors')).replaceAll(/<\/?code>/g, '`');
   for (const [code, { status, meaning }] of Object.entries(ERRORS)) {
-    t.true(page.includes(`<article id="${code}">\n<h3>\`${code}\` <span class="status">${status}</span></h3>`), code);
+    t.true(page.includes(`<h3 id="${code}">\`${code}\`</h3>\n<p>Status ${status}. `), code);
     t.true(page.includes(meaning.slice(1)), code);
     t.true(page.includes(`<strong>What to do.</strong> ${ERROR_ADVICE[code as ErrorCode]}`), code);
   }
 });
 
 test('the price list has every call with a key', async (t) => {
-  const page = await pageOf('/docs/credits-and-pages');
+  const page = (await pageOf('/docs/credits-and-pages')).replaceAll('\n', '');
   for (const endpoint of ENDPOINTS) {
     const { method, path } = endpoint;
-    const shown = path.replaceAll(/:(\w+)/g, '{$1}');
-    t.true(page.includes(`<a href="../docs#${operationId(endpoint)}"><code>${method} ${shown}</code></a>`), shown);
+    t.true(page.includes(`<a href="../docs#${operationId(endpoint)}"><code>${method} ${path}</code></a>`), path);
   }
   for (const row of [
     '/v1/hail/swaths</code></a></td><td>30</td>',
@@ -180,9 +151,7 @@ test('the price list has every call with a key', async (t) => {
 
 test('the guide for receivers has every event, header, wait and a test vector; its earlier address leads there', async (t) => {
   const page = await pageOf('/docs/receive-events');
-  for (const type of EVENT_TYPES) t.true(page.includes(`<article id="current-${type.replace(/[._]/g, '-')}">`), type);
-  for (const type of EARLIER_EVENT_TYPES)
-    t.true(page.includes(`<article id="earlier-${type.replace('.', '-')}">`), type);
+  for (const type of [...EVENT_TYPES, ...EARLIER_EVENT_TYPES]) t.true(page.includes(`<code>${type}</code></h3>`), type);
   const sent = signatureHeaders({ id: 'evt_1', event: 'x', body: '{}', secrets: [], at_ms: 0 });
   for (const name of Object.keys(sent)) t.true(page.includes(`<td><code>${name}</code></td>`), name);
   for (const [attempt, wait] of [10, 20, 40, 80, 160].entries())
@@ -192,9 +161,7 @@ test('the guide for receivers has every event, header, wait and a test vector; i
     t.true(page.includes(`${header}: ${first?.headers[header]}`), header);
   t.is(await pageOf('/docs/webhooks/vectors.json'), readDocument('data/reference/webhook-vectors.json'));
   const earlier = await service.call('/docs/webhooks', { key: null, redirect: 'manual' });
-  t.is(earlier.status, 301);
   t.is(earlier.headers.get('Location'), 'receive-events');
-  t.true((await pageOf('/docs')).includes('href="docs/receive-events"'));
 });
 
 const MINUTE_MS = 60_000;
@@ -260,14 +227,6 @@ test('the TypeScript of the guide accepts every published vector by either signa
     t.is(verify(body, signature, secret, at_s), ours, what);
   for (const { what, body, id, timestamp, signature, secret, now_s: at_s, ours } of STANDARD_QUESTIONS)
     t.is(verifyStandard(body, [id, timestamp, signature], secret, at_s), ours, what);
-});
-
-test('the TypeScript of the page of changes names the end of what a call used, and is silent without an end', async (t) => {
-  const folder = folderWith(t, { 'deprecations.ts': sample('ts', 'deprecations.ts', 'changes') });
-  const { warnOfEnd } = await import(pathToFileURL(join(folder, 'deprecations.ts')).href);
-  const sunset = new Date('2027-06-30').toUTCString();
-  t.is(warnOfEnd(new Response('', { headers: { Sunset: sunset } })), ' ends on 2027-06-30');
-  t.is(warnOfEnd(new Response('')), null);
 });
 
 testWhere(

@@ -1,238 +1,83 @@
-import test from 'ava';
-import type { Page } from 'playwright-core';
+import test, { type ExecutionContext } from 'ava';
+import { GUIDES } from '../../api/docs/pages.ts';
 import { AXE, violationsOn } from '../support/browser/axe.ts';
-import { PHONE, ready, said, serviceTest } from '../support/browser/browser.ts';
+import { PHONE, ready, serviceTest, type Visit } from '../support/browser/browser.ts';
 
-/** Pages of the documentation and the map. */
-const PAGES = ['/docs', '/docs/receive-events', '/docs/errors', '/docs/legacy', '/viewer'];
-
-const opened = (page: Page) => page.waitForSelector('html[data-ready=true]', { state: 'attached' });
-
-/** What has the focus, as `a`, `input#search-text`, `pre`. */
-const focused = (page: Page) =>
-  page.evaluate(() => {
-    const { tagName = '', id = '' } = document.activeElement ?? {};
-    return `${tagName.toLowerCase()}${id === '' ? '' : `#${id}`}`;
+/** Opens pages and fails where one complains, is wider than the screen, or asks another host. */
+async function openAll(t: ExecutionContext, { page, service, complaints, picture }: Visit, paths: readonly string[]) {
+  const elsewhere: string[] = [];
+  page.on('request', (request) => {
+    if (!/^(data|blob):/.test(request.url()) && !request.url().startsWith(`${service.url}/`))
+      elsewhere.push(request.url());
   });
+  for (const path of paths) {
+    await page.goto(`${service.url}${path}`);
+    if (path === '/docs') await page.getByRole('heading', { name: 'Hail around a point' }).waitFor();
+    t.is(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0, `${path} is too wide`);
+    await picture(`${path.slice(1).replaceAll('/', '-')}-${page.viewportSize()?.width}`);
+  }
+  t.deepEqual(complaints, []);
+  t.deepEqual(elsewhere, []);
+}
 
-for (const colorScheme of ['light', 'dark'] as const)
+for (const [screen, options] of [
+  ['a desktop', {}],
+  ['a phone in the dark', { ...PHONE, colorScheme: 'dark' }],
+] as const)
   serviceTest(
-    `the documentation and the map break no rule of accessibility, ${colorScheme}`,
-    { is_shared: true, path: '/docs', colorScheme },
-    async (t, { page, service, complaints, picture }) => {
-      for (const path of PAGES) {
-        await page.goto(`${service.url}${path}`);
-        if (path === '/viewer') await ready(page);
-        await picture(`${path.slice(1).replaceAll('/', '-')}-${colorScheme}`);
-        t.deepEqual(await violationsOn(page), [], path);
-      }
-      t.deepEqual(complaints, []);
-    },
+    `the reference and every guide fit on the screen of ${screen}, complain of nothing and ask no other host`,
+    { is_shared: true, path: '/docs', ...options },
+    (t, visit) => openAll(t, visit, ['/docs', '/docs/guides', ...GUIDES.map((name) => `/docs/${name}`)]),
   );
 
 serviceTest(
-  'the search finds endpoints, their fields, errors, events and guides',
-  { is_shared: true, path: '/docs' },
-  async (t, { page, complaints }) => {
-    await opened(page);
-    const field = page.getByRole('searchbox');
-    for (const [words, path] of [
-      ['nowcast', '/docs#getHailNowcast'],
-      ['verification_hash', '/docs#postVerify'],
-      ['idempotency', '/docs/credits-and-pages#'],
-      ['constant time signature', '/docs/receive-events#'],
-    ] as const) {
-      await field.fill(words);
-      await page.locator(`#found a[href*="${path}"]`).first().waitFor();
-    }
-    await field.fill('xyzzy quux');
-    await page.getByText('Nothing contains').waitFor();
-    t.is(await page.locator('#found li').count(), 0);
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'the search is used by the keyboard alone',
-  { is_shared: true, path: '/docs/legacy' },
-  async (t, { page, complaints }) => {
-    await opened(page);
-    await page.keyboard.press('/');
-    t.is(await focused(page), 'input#q');
-    await page.keyboard.type('nowcast');
-    await page.locator('#found a').first().waitFor();
-    await page.keyboard.press('ArrowDown');
-    t.is(await focused(page), 'a');
-    await page.keyboard.press('ArrowUp');
-    t.is(await focused(page), 'input#q');
-    await page.keyboard.press('ArrowDown');
-    const to = await page.evaluate(() => document.activeElement?.getAttribute('href'));
-    await page.keyboard.press('Enter');
-    await page.waitForURL((url) => url.href === to);
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'without scripts the search is a page, and examples are read in each language',
-  { is_shared: true, path: '/docs', javaScriptEnabled: false },
-  async (t, { page }) => {
-    await page.locator('#getStorms input[value=python]').check();
-    t.true(await page.locator('#getStorms pre[data-language=python]').isVisible());
-    t.false(await page.locator('#getStorms pre[data-language=curl]').isVisible());
-    t.false(await page.locator('#getStorms button.try').isVisible());
-    await page.getByRole('searchbox').fill('nowcast');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/\/docs\/search\?q=nowcast$/);
-    t.true((await page.locator('a[href="../docs#getHailNowcast"]').count()) > 0);
-  },
-);
-
-serviceTest(
-  'a call is tried with the key of the map: status, charge, headers and answer are shown',
-  { path: '/docs' },
-  async (t, { page, complaints, key, service }) => {
-    await opened(page);
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
-    const call = page.locator('#getHailCurrent');
-    await call.getByRole('button', { name: 'Try it' }).click();
-    t.is(await call.getByLabel('Your key').inputValue(), key);
-    await call.getByLabel('radius_km').fill('100');
-    await call.getByRole('button', { name: 'Send' }).click();
-    await call.getByText(/^200 OK · \d+ ms · 15 credits$/).waitFor();
-    t.regex(await said(page, '#getHailCurrent .outcome pre >> nth=0'), /^x-credits-charged: 15$/m);
-    const answer = JSON.parse(await said(page, '#getHailCurrent .outcome > pre >> nth=1'));
-    t.is(answer.active, true);
-    t.true(asked.some((url) => url.endsWith('/v1/hail/current?lat=35.22&lon=-97.44&radius_km=100')));
-    t.deepEqual(
-      asked.filter((url) => !url.startsWith(`${service.url}/`)),
-      [],
-    );
-    t.false(page.url().includes(key));
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'a wrong key and a wrong value show what the service says, and a forgotten key is gone',
-  { path: '/docs', has_key: false },
-  async (t, { page, complaints, key }) => {
-    await opened(page);
-    const call = page.locator('#getHailCurrent');
-    await call.getByRole('button', { name: 'Try it' }).click();
-    const send = call.getByRole('button', { name: 'Send' });
-    await send.click();
-    await call.getByText('A key is needed').waitFor();
-    await call.getByLabel('Your key').fill('hs_live_wrong');
-    await send.click();
-    await call.getByText(/^401 /).waitFor();
-    t.regex(await said(page, '#getHailCurrent .outcome'), /"error": "unauthorized"/);
-    await call.getByLabel('Your key').fill(key);
-    await call.getByLabel('lat').fill('99');
-    await send.click();
-    await call.getByText(/^400 .* 0 credits$/).waitFor();
-    t.regex(await said(page, '#getHailCurrent .outcome'), /"message": "lat /);
-    t.is(await page.evaluate(() => localStorage.getItem('hail.key')), key);
-    await call.getByRole('button', { name: 'Forget key' }).click();
-    t.is(await page.evaluate(() => localStorage.getItem('hail.key')), null);
-    t.is(await call.getByLabel('Your key').inputValue(), '');
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'a call with a body, and one that needs no key, are tried too',
-  { path: '/docs' },
-  async (t, { page, complaints }) => {
-    await opened(page);
-    const batch = page.locator('#postHailCurrentBatch');
-    await batch.getByRole('button', { name: 'Try it' }).click();
-    await batch.getByLabel('estimate').selectOption('true');
-    await batch.getByRole('button', { name: 'Send' }).click();
-    await batch.getByText(/^200 OK · \d+ ms · 0 credits$/).waitFor();
-    const description = page.locator('#getOpenapiJson');
-    await description.getByRole('button', { name: 'Try it' }).click();
-    t.is(await description.getByLabel('Your key').count(), 0);
-    await description.getByRole('button', { name: 'Send' }).click();
-    await description.getByText(/^200 OK/).waitFor();
-    t.regex(await said(page, '#getOpenapiJson .outcome'), /characters in all/);
-    t.deepEqual(complaints, []);
-  },
-);
-
-serviceTest(
-  'trying is reached, sent and closed by the keyboard',
-  { is_shared: true, path: '/docs' },
-  async (t, { page, complaints }) => {
-    await opened(page);
-    await page.locator('#getHailCurrent button.try').focus();
-    await page.keyboard.press('Enter');
-    await page.locator('#getHailCurrent form').waitFor();
-    t.is(await focused(page), 'input#try-getHailCurrent-lat');
-    await page.keyboard.press('Enter');
+  'an operation of the reference is found by its name, priced, and tried with the key of the map',
+  { path: '/docs#getHailCurrent' },
+  async (t, { page, complaints, service, key, picture }) => {
+    await page.waitForURL(/#tag\/hail-detection\/GET\/v1\/hail\/current$/);
+    await page.getByText('15 to 25 credits a call').first().waitFor();
     await page
-      .locator('#getHailCurrent')
-      .getByText(/^200 OK/)
-      .waitFor();
-    const seen = new Set<string>();
-    for (let k = 0; k < 12; k++) {
-      await page.keyboard.press('Tab');
-      seen.add(await page.evaluate(() => document.activeElement?.textContent ?? ''));
-      if (await page.evaluate(() => document.activeElement?.textContent === 'Close')) break;
-    }
-    t.true(
-      ['Forget key', 'Send', 'Close'].every((name) => seen.has(name)),
-      [...seen].join(),
-    );
-    await page.keyboard.press('Enter');
-    t.is(await page.locator('#getHailCurrent form').count(), 0);
-    t.true(await page.evaluate(() => document.activeElement?.matches('button.try') ?? false));
+      .getByRole('button', { name: /Test Request/ })
+      .first()
+      .click();
+    const asked = page.waitForRequest((request) => request.url().startsWith(`${service.url}/v1/hail/current`));
+    await page.getByRole('button', { name: /^Send get request/ }).click();
+    const request = await asked;
+    t.is(request.headers().authorization, `Bearer ${key}`);
+    t.is((await request.response())?.status(), 200);
+    await picture('reference-tried');
     t.deepEqual(complaints, []);
   },
 );
 
 serviceTest(
-  'the language of the examples is chosen once for all, and remembered',
-  { is_shared: true, path: '/docs', ...PHONE },
+  'the search of the guides leads to a section, and a block is copied',
+  { is_shared: true, path: '/docs/quickstart', permissions: ['clipboard-read', 'clipboard-write'] },
   async (t, { page, complaints }) => {
-    await opened(page);
-    const shown = (id: string) => page.locator(`#${id} .example pre:visible`).allInnerTexts();
-    t.regex((await shown('getStorms')).join(), /^curl /);
-    await page.locator('#getHailCurrent').getByLabel('Python').check();
-    for (const id of ['getHailCurrent', 'getStorms']) t.regex((await shown(id)).join(), /^import os\nimport requests/);
-    await page.reload();
-    await opened(page);
-    t.regex((await shown('getStorms')).join(), /^import os/);
-    await page.locator('#getStorms').getByLabel('TypeScript').focus();
-    await page.keyboard.press('Space');
-    t.regex(
-      (await shown('getHailCurrent')).join(),
-      /^import \{ env \} from 'node:process';\n\nconst response = await fetch\(/,
-    );
-    t.is(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+    await page.getByRole('searchbox').fill('check signature');
+    await page.keyboard.press('Enter');
+    await page.locator('.results a').first().click();
+    await page.waitForURL('**/docs/receive-events#check-the-signature');
+    const block = page.locator('figure').first();
+    await block.getByRole('button', { name: 'Copy' }).click();
+    await block.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    t.true(copied.startsWith('export HAIL_URL=http://127.0.0.1:'));
     t.deepEqual(complaints, []);
   },
 );
 
-serviceTest(
-  'on a phone the endpoints are folded, so that the text is on the first screen, and a link of the list leads to its call',
-  { is_shared: true, path: '/docs', ...PHONE },
-  async (t, { page, complaints, picture }) => {
-    await opened(page);
-    const list = page.locator('#all-endpoints');
-    t.false(await list.isVisible());
-    const { y = Number.NaN } = (await page.locator('h1').boundingBox()) ?? {};
-    t.true(y < 400, `the text begins at ${y}`);
-    await picture('docs-phone');
-    await page.getByRole('link', { name: 'All endpoints and guides' }).click();
-    await picture('docs-phone-unfolded');
-    await list.locator('a[href="#getStorms"]').click();
-    await list.waitFor({ state: 'hidden' });
-    t.true(await page.locator('#getStorms h3').isVisible());
-    t.true(new URL(page.url()).hash === '#getStorms');
-    t.deepEqual(complaints, []);
-  },
-);
+for (const colorScheme of ['light', 'dark'] as const)
+  serviceTest(
+    `guides and the map break no rule of accessibility, ${colorScheme}`,
+    { is_shared: true, path: '/docs/receive-events', colorScheme },
+    async (t, { page, service, complaints }) => {
+      t.deepEqual(await violationsOn(page), [], 'receive-events');
+      await page.goto(`${service.url}/viewer`);
+      await ready(page);
+      t.deepEqual(await violationsOn(page), [], 'viewer');
+      t.deepEqual(complaints, []);
+    },
+  );
 
 test('the check of accessibility is the real one', (t) => t.regex(AXE, /axe v4/));

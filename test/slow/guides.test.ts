@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
-import { EXAMPLE_URL } from '../../api/routes/docs-guides.ts';
+import { EXAMPLE_URL } from '../../api/docs/pages.ts';
 import { codeBlocks, PROJECT, readDocument } from '../support/data/markdown.ts';
 import { copyFolder } from '../support/data/prepared.ts';
 import { scratch } from '../support/data/world.ts';

@@ -6,14 +6,12 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { sql } from 'kysely';
 import { purgeBusiness } from '../../api/accounts/businesses.ts';
-import { orphans } from '../../api/accounts/integrity.ts';
 import { newKeyText, parseKeyText, withoutSecrets } from '../../api/accounts/key-text.ts';
 import { effectiveCap } from '../../api/accounts/plans.ts';
 import { isScope } from '../../api/accounts/scopes.ts';
-import { type Charge, withRequestId } from '../../api/metering/ledger.ts';
+import { withRequestId } from '../../api/metering/ledger.ts';
 import { openRecords, type Records, recordsOver } from '../../api/metering/records.ts';
 import { verifyLedger } from '../../api/metering/verify.ts';
-import { dumpRecords, restoreRecords } from '../../api/store/backup.ts';
 import { openDatabase } from '../../api/store/database.ts';
 import { MIGRATION_NAMES, type MigrationName, TABLES, type TableName } from '../../api/store/schema.ts';
 import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/store/secrets.ts';
@@ -228,7 +226,6 @@ const RELEASED = {
   cursors:
     'CREATE TABLE "cursors" ("business_id" text not null, "holder" text not null, "list" text not null, "item_id" text not null, "sort_key" text not null, "expires_at" text not null, constraint "cursors_pk" primary key ("business_id", "list", "item_id", "holder"))',
   cursors_by_age: 'CREATE INDEX "cursors_by_age" on "cursors" ("expires_at")',
-  data_root: 'CREATE TABLE "data_root" ("name" text primary key, "state" text not null, "noted_at" text not null)',
   attempts:
     'CREATE TABLE "attempts" ("id" text primary key, "business_id" text not null references "businesses" ("id"), "receiver_id" text not null, "event_id" text not null, "event" text not null, "attempt" bigint not null, "status_code" bigint, "success" bigint not null, "error" text, "error_class" text, "answer" text not null, "redelivered_from" text, "duration_ms" bigint not null, "next_retry_at" text, "created_at" text not null)',
   attempts_by_event: 'CREATE INDEX "attempts_by_event" on "attempts" ("event_id")',
@@ -450,93 +447,4 @@ test('a commit in doubt is taken back for the others when the business of its fi
   const rows = await after.reader.selectFrom('ledger').select('credits').orderBy('id').execute();
   t.deepEqual(rows, [{ credits: 5 }, { credits: -5 }]);
   t.deepEqual((await verifyLedger(after.reader)).faults, []);
-});
-
-test('charges in doubt of records that a backup replaced are taken back once where the backup has them, and never where it has not', async (t) => {
-  const { records, path } = await open(t);
-  const world = { now_ms: 0 } as World;
-  const tenant = await makeTenant(records, world, 'acme');
-  const [before, refunded, after] = [7, 5, 3].map((credits) => withRequestId(chargeOf(tenant, credits, world)));
-  for (const charge of [before, refunded]) await records.charge(charge as Charge);
-  const journal = `${path}.jsonl`;
-  const inDoubt = (...charges: (Charge | undefined)[]) =>
-    writeFileSync(
-      journal,
-      charges.map((each) => `${JSON.stringify({ id: each?.request_id, charges: [each] })}\n`).join(''),
-    );
-  const start = async () => {
-    const said: string[] = [];
-    const started = await recordsOver(openDatabase({ path }), {
-      ...{ now: () => 0, journal, report: (line: string) => said.push(line) },
-    });
-    await started.close();
-    return said;
-  };
-  await records.close();
-  inDoubt(refunded);
-  await start();
-
-  const source = await recordsOver(openDatabase({ path }), { now: () => 0 });
-  const pages = await Array.fromAsync(dumpRecords(source.store, 0, () => {}));
-  const lines = async function* () {
-    yield* pages.join('').trimEnd().split('\n');
-  };
-  await source.charge(after as Charge);
-  await restoreRecords(source.store, lines(), { replace: true });
-  await source.close();
-
-  inDoubt(before, refunded, after);
-  t.deepEqual(await start(), [
-    `records: commit ${before?.request_id} was made, and its charges are refunded`,
-    `records: commit ${refunded?.request_id} was made, and its charges are refunded`,
-    `records: commit ${after?.request_id} was not made`,
-  ]);
-  // A kill before the journal was written leaves it as it was.
-  inDoubt(before, refunded, after);
-  await start();
-  const found = await recordsOver(openDatabase({ path }), { now: () => 0 });
-  t.teardown(found.close);
-  const rows = await found.reader.selectFrom('ledger').select('credits').orderBy('id').execute();
-  t.deepEqual(
-    rows.map(({ credits }) => credits),
-    [7, 5, -5, -7],
-  );
-  t.deepEqual((await verifyLedger(found.reader)).faults, []);
-});
-
-/** Tables whose rows need neither a business nor a key. */
-const OF_NOBODY = [
-  'audit',
-  'businesses',
-  'data_root',
-  'failed_attempts',
-  'master_key',
-  'matched_scans',
-  'migrations',
-  'probes',
-  'rate_windows',
-  'settings',
-  'tasks',
-];
-
-/** Tables whose rows name a key and no business. */
-const OF_KEYS = ['request_counts'];
-
-test('rows without their business or their key are found in every table that has such rows', async (t) => {
-  const { records, path } = await open(t);
-  const shell = new DatabaseSync(path, { enableForeignKeyConstraints: false });
-  const tables = shell
-    .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")
-    .all();
-  const owned = tables.map(({ name }) => String(name)).filter((name) => !OF_NOBODY.includes(name));
-  for (const name of owned) {
-    const columns = shell.prepare(`select name, type from pragma_table_info('${name}')`).all();
-    const values = columns.map((column) => (column.type === 'TEXT' ? `'no ${column.name}'` : '1'));
-    shell.exec(`insert into ${name} values (${values.join()})`);
-  }
-  shell.close();
-  const found = await orphans(records.reader);
-  const missing = (what: 'business' | 'key') => found.filter((each) => each.missing === what).map(({ table }) => table);
-  t.deepEqual(missing('business').toSorted(), owned.filter((name) => !OF_KEYS.includes(name)).toSorted());
-  t.deepEqual([...new Set(missing('key'))].toSorted(), ['keys', 'ledger', 'request_counts', 'usage']);
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { addDays, instant, timestamp } from '../../../schemas/time.ts';
+import { addDays, instant, timestamp, utcDate } from '../../../schemas/time.ts';
 import { createAlert, deleteAlert, getAlert } from '../../routes/alerts.ts';
 import { rounded } from '../../rules/rounded.ts';
 import { setReceiverFormat } from '../../webhooks/formats.ts';
@@ -11,7 +11,7 @@ import {
   EarlierSubscriptionCreated,
   EarlierSubscriptionCreation,
 } from '../resources.ts';
-import { between, checkAddress, drawsFrom, simulatedDay, simulatedId, simulatedSecret, whole } from '../simulate.ts';
+import { between, checkAddress, drawsFrom, simulatedId, simulatedSecret, whole } from '../simulated-data.ts';
 
 const RADIUS_KM = 25;
 const ONE = '/alerts/{id}';
@@ -53,7 +53,7 @@ export const earlierSubscribe = earlierWrite(createAlert, {
   }),
   simulate: ({ body: { location, threshold_mm, webhook_url }, now_ms }) => {
     checkAddress('/webhook_url', webhook_url);
-    const day = simulatedDay(now_ms);
+    const day = utcDate(now_ms);
     const place = { lat: rounded(location.lat, 5), lng: rounded(location.lng, 5) };
     const words = [place.lat, place.lng, day, threshold_mm, webhook_url] as const;
     return {
@@ -91,7 +91,7 @@ export const earlierGetAlert = earlierRead(getAlert, {
     })),
   }),
   simulate: ({ params: { id }, now_ms }) => {
-    const day = simulatedDay(now_ms);
+    const day = utcDate(now_ms);
     const draw = drawsFrom('alerts', id, day);
     return {
       id,
@@ -126,6 +126,6 @@ export const earlierDeleteAlert = earlierWrite(deleteAlert, {
   simulate: ({ params: { id }, now_ms }) => ({
     id,
     status: 'cancelled' as const,
-    cancelled_at: `${simulatedDay(now_ms)}T00:00:00Z`,
+    cancelled_at: `${utcDate(now_ms)}T00:00:00Z`,
   }),
 });

@@ -26,7 +26,7 @@ import {
   EarlierWebhookTest,
   EarlierWebhookUpdate,
 } from '../resources.ts';
-import { checkAddress, simulatedId, simulatedSecret } from '../simulate.ts';
+import { checkAddress, simulatedId, simulatedSecret } from '../simulated-data.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';
 /** Event types that both variants have. */

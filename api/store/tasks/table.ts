@@ -267,15 +267,3 @@ async function moveTimes(rows: Transaction<Database>, { name, now_ms, step_ms, l
 function ownerOf(lease: string): string {
   return lease.slice(0, Math.max(0, lease.lastIndexOf(' ')));
 }
-
-/** Number of tasks whose lease ended `over_ms` ago or earlier, by the clock of the tasks, and that no process has taken again. */
-export async function countExpiredLeases(store: Store, over_ms: number): Promise<number> {
-  const before_ms = (await statementsOf(store, machineClock).clock_ms()) - over_ms;
-  const found = await store.reader
-    .selectFrom('tasks')
-    .select('id')
-    .where('lease', 'is not', null)
-    .where('lease_until_ms', '<', before_ms)
-    .execute();
-  return found.length;
-}

@@ -1,7 +1,6 @@
 #!/bin/sh
-# backup.sh FOLDER: makes a backup of the records and of the files of reports and exports, as a folder in FOLDER whose name is
-# the time, and deletes the oldest ones. Run by hail-backup.service, in the folder of the project and with the settings of the
-# services. The file with the master key is not in it: keep it elsewhere.
+# backup.sh FOLDER: makes a backup of the records, the master key, reports and exports, as a folder in FOLDER whose name is the
+# time, and deletes the oldest ones. Run by hail-backup.service, in the folder of the project and with the settings of the services.
 set -eu
 umask 077
 folder=$1
@@ -15,10 +14,16 @@ backups() { find "$folder" -maxdepth 1 -type d -name '2*T*Z' | sort; }
 rm -rf "$folder"/2*Z.partial
 previous=$(backups | tail -n 1)
 new="$folder/$(date -u +%Y%m%dT%H%M%SZ)"
-code=0
-./node_modules/.bin/node --disable-sigusr1 api/start.js backup create "$new" --with-files || code=$?
-# 5: the backup is whole but for files that were lost before, which it has named.
-case $code in 0 | 5) ;; *) exit "$code" ;; esac
+if [ -z "${HAIL_DATABASE_URL:-}" ]; then
+  ./node_modules/.bin/node --disable-sigusr1 api/start.js backup "$new"
+else
+  mkdir -p "$new.partial/records"
+  pg_dump --format=custom --file="$new.partial/records/hail.dump" "$HAIL_DATABASE_URL"
+  for name in records/master.key reports exports; do
+    if [ -e "$HAIL_DATA/$name" ]; then cp -a "$HAIL_DATA/$name" "$new.partial/$name"; fi
+  done
+  mv "$new.partial" "$new"
+fi
 
 # A file that the backup before holds, too, stands on the disk once: both names lead to it.
 if [ -n "$previous" ]; then
@@ -30,4 +35,3 @@ if [ -n "$previous" ]; then
 fi
 
 backups | head -n "-$keep" | while IFS= read -r old; do rm -rf "$old"; done
-exit "$code"

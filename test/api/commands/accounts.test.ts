@@ -1,20 +1,6 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import test from 'ava';
-import { areaOf } from '../../../api/alerts/areas.ts';
-import { growthFinding, growthOf } from '../../../api/commands/growth.ts';
-import { readSunset } from '../../../api/legacy/sunset.ts';
 import { openRecords, type Records } from '../../../api/metering/records.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
@@ -393,7 +379,7 @@ test.serial('doctor finds records that others may read, and observed data that a
   const { code, out } = await it.run('doctor');
   t.is(code, 5);
   t.regex(out, /fault {2}file mode: .*hail\.sqlite is 644, expected at most 600/);
-  t.regex(out, /fault {2}data: newest scan 20260520T113000Z \(observed\) is 30 minutes old/);
+  t.regex(out, /fault {2}published: /);
 });
 
 const SEED = `
@@ -514,170 +500,6 @@ test.serial('a file with a mistake is refused whole, and the mistake is named', 
   t.regex(err, /ELOOP/);
 });
 
-const AREAS = `
-businesses:
-  - name: acme
-    areas:
-      - name: yard
-        geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 36], [-97, 35]]] }
-        description: Where the cars stand.
-        tags: [cars, north]
-        priority: high
-        real_time: true
-        purpose: both
-      - { name: mast, geometry: { type: Point, coordinates: [-97.5, 35.5] }, group_id: masts }
-`;
-
-/** Areas that the records hold, by name. */
-async function areasIn(config: Parameters<typeof openRecords>[0]) {
-  const records = await openRecords(config);
-  const areas = (await records.reader.selectFrom('areas').selectAll().orderBy('name').execute()).map(areaOf);
-  await records.close();
-  return areas;
-}
-
-test.serial(
-  'areas of a seed are made with what the operator says of them, and a second time changes nothing',
-  async (t) => {
-    const { json, path, config } = operator(t);
-    writeFileSync(path('seed.yaml'), AREAS);
-    t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
-      'acme: made, on plan self-hosted',
-      'acme: made polygon area yard',
-      'acme: made point area mast',
-    ]);
-    const made = await areasIn(config);
-    t.like(made[0], { kind: 'point', name: 'mast', group_id: 'masts', priority: 'normal', tags: [], version: 1 });
-    t.like(made[1], {
-      kind: 'polygon',
-      name: 'yard',
-      description: 'Where the cars stand.',
-      tags: ['cars', 'north'],
-      priority: 'high',
-      real_time: true,
-      purpose: 'both',
-      bbox: [-97, 35, -96, 36],
-      version: 1,
-    });
-    config.now_ms += 60_000;
-    t.like(await json('seed', 'apply', path('seed.yaml')), { changes: [] });
-    t.deepEqual(await areasIn(config), made);
-  },
-);
-
-test.serial('areas that the file says differently are changed, and their version rises', async (t) => {
-  const { json, path, config } = operator(t);
-  writeFileSync(path('seed.yaml'), AREAS);
-  await json('seed', 'apply', path('seed.yaml'));
-  config.now_ms += 60_000;
-  const before = (await areasIn(config)).find(({ name }) => name === 'yard');
-  writeFileSync(path('seed.yaml'), AREAS.replace('high', 'critical').replace('[-97.5, 35.5]', '[-98, 35.5]'));
-  t.deepEqual((await json('seed', 'apply', path('seed.yaml'))).changes, [
-    'acme: changed polygon area yard',
-    'acme: changed point area mast',
-  ]);
-  const [mast, yard] = await areasIn(config);
-  t.like(mast, { point: { lat: 35.5, lon: -98 }, version: 2, geometry_at: '2026-05-20T12:01:00.000Z' });
-  t.like(yard, { priority: 'critical', version: 2, updated_at: '2026-05-20T12:01:00.000Z' });
-  t.is(yard?.geometry_at, before?.geometry_at ?? '');
-  const { acts } = await json('business', 'audit');
-  t.deepEqual(
-    (acts as { act: string }[]).map(({ act }) => act).filter((act) => act.startsWith('area.')),
-    ['area.create', 'area.create', 'area.change', 'area.change'],
-  );
-});
-
-test.serial('areas come from a GeoJSON file beside the seed', async (t) => {
-  const { json, run, path, config } = operator(t);
-  const geometry = { type: 'Point', coordinates: [-97.5, 35.5] };
-  const feature = { type: 'Feature', properties: { name: 'mast', tags: ['north'] }, geometry };
-  writeFileSync(path('areas.geojson'), JSON.stringify({ type: 'FeatureCollection', features: [feature] }));
-  writeFileSync(path('seed.yaml'), 'businesses: [{ name: acme, areas: areas.geojson }]');
-  await json('seed', 'apply', path('seed.yaml'));
-  const [mast] = await areasIn(config);
-  t.like(mast, { name: 'mast', tags: ['north'], point: { lat: 35.5, lon: -97.5 } });
-  writeFileSync(path('seed.yaml'), 'businesses: [{ name: acme, areas: none.geojson }]');
-  t.is((await run('seed', 'apply', path('seed.yaml'))).code, 3);
-});
-
-test.serial(
-  'an area that is none, or that the plan does not allow, refuses the whole file with the reason',
-  async (t) => {
-    const { run, path, config } = operator(t);
-    const yard =
-      '{ name: yard, geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-96, 36], [-97, 35]]] }';
-    const mast = '{ name: mast, geometry: { type: Point, coordinates: [-97, 35] }';
-    for (const [areas, code, reason] of [
-      [
-        '[{ name: bow-tie, geometry: { type: Polygon, coordinates: [[[-97, 35], [-96, 35], [-97, 36], [-96, 36], [-97, 35]]] } }]',
-        2,
-        'areas.0.geometry: /coordinates/0 crosses or touches itself',
-      ],
-      ['[{ name: far, geometry: { type: Point, coordinates: [97, 35] } }]', 2, 'areas.0.geometry: lon is 97'],
-      [`[${yard} }, ${yard} }]`, 2, 'areas: two have the same name and kind'],
-      [`[${yard}, colour: red }]`, 2, 'colour'],
-      [`[${yard}, priority: urgent }]`, 2, 'areas.0.priority'],
-      [`[${yard}, group_id: a }]`, 2, 'areas.0.group_id: is of point areas only'],
-      [`[${mast}, real_time: true }]`, 2, 'areas.0.real_time: is of polygon areas only'],
-      [`[${mast} }, ${mast.replace('mast', 'pole')} }]`, 4, 'point_areas: the plan allows 1 point areas'],
-    ] as const) {
-      writeFileSync(
-        path('seed.yaml'),
-        `plans: { small: { quotas: { point_areas: 1 } } }\nbusinesses: [{ name: acme, plan: small, areas: ${areas} }]`,
-      );
-      const { code: found, err } = await run('seed', 'apply', path('seed.yaml'));
-      t.is(found, code, err);
-      t.true(err.includes(reason), err);
-    }
-    t.deepEqual(await areasIn(config), []);
-  },
-);
-
-test.serial('two areas of one name that the seed could mean are a conflict', async (t) => {
-  const { json, run, path, config } = operator(t);
-  writeFileSync(path('seed.yaml'), AREAS);
-  await json('seed', 'apply', path('seed.yaml'));
-  const records = await openRecords(config);
-  await records.transaction(async (rows) => {
-    const area = await rows.selectFrom('areas').selectAll().where('name', '=', 'mast').executeTakeFirstOrThrow();
-    await rows
-      .insertInto('areas')
-      .values({ ...area, id: 'area_2' })
-      .execute();
-  });
-  await records.close();
-  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
-  t.is(code, 4);
-  t.true(err.includes('business acme has 2 point areas named mast, expected one'), err);
-});
-
-test.serial('a seed sets the sunset of the earlier variant, moves it, and takes it back', async (t) => {
-  const { json, run, path, config } = operator(t);
-  const apply = async (earlier_variant: object) => {
-    writeFileSync(path('seed.yaml'), JSON.stringify({ earlier_variant }));
-    const { changes } = await json('seed', 'apply', path('seed.yaml'));
-    const records = await openRecords(config);
-    const set = await readSunset(records.reader);
-    await records.close();
-    return [changes, set];
-  };
-  const today = '2026-05-20';
-  t.deepEqual(await apply({ sunset: '2027-06-30' }), [
-    ['earlier variant: sunset on 2027-06-30'],
-    { sunset: '2027-06-30', deprecated: today },
-  ]);
-  t.deepEqual(await apply({ sunset: '2027-06-30' }), [[], { sunset: '2027-06-30', deprecated: today }]);
-  t.deepEqual(await apply({ sunset: '2027-12-31', deprecated: '2027-01-01' }), [
-    ['earlier variant: sunset on 2027-12-31'],
-    { sunset: '2027-12-31', deprecated: '2027-01-01' },
-  ]);
-  t.deepEqual(await apply({ sunset: null }), [['earlier variant: no sunset'], null]);
-  writeFileSync(path('seed.yaml'), 'earlier_variant: { sunset: 2027-06-30, deprecated: 2027-07-01 }');
-  const { code, err } = await run('seed', 'apply', path('seed.yaml'));
-  t.is(code, 2);
-  t.regex(err, /earlier_variant.deprecated: is after sunset/);
-});
-
 test.serial('a seed makes keys of the earlier variant, and does not change the variant of a key', async (t) => {
   const { json, run, path } = operator(t);
   const write = (variant: string) =>
@@ -693,62 +515,4 @@ test.serial('a seed makes keys of the earlier variant, and does not change the v
   const { code, err } = await run('seed', 'apply', path('seed.yaml'));
   t.is(code, 4);
   t.regex(err, /test key ci is of the variant legacy, expected current/);
-});
-
-const GB = 1e9;
-
-/** Dates from 1 May on, each with `bytes` of raw and published files. */
-function dates(...bytes: readonly (readonly [raw: number, published: number])[]) {
-  return new Map(bytes.map(([raw, published], k) => [`2026-05-${String(k + 1).padStart(2, '0')}`, { raw, published }]));
-}
-
-test('days are left by what a day takes, without the newest date, which may still be running', (t) => {
-  const growth = growthOf(dates([3 * GB, GB], [5 * GB, 3 * GB], [GB, 0]), 60 * GB, null);
-  t.deepEqual(growth, { per_day: { raw: 4 * GB, published: 2 * GB }, dates: 2, free_bytes: 60 * GB, days_left: 10 });
-});
-
-test('only the last seven whole dates count', (t) => {
-  const growth = growthOf(dates([90 * GB, 0], ...Array(8).fill([GB, GB])), 60 * GB, null);
-  t.deepEqual([growth.dates, growth.per_day.raw, growth.days_left], [7, GB, 30]);
-});
-
-test('raw files stop growing once as many days are full as they are kept', (t) => {
-  const three = dates([GB, GB], [GB, GB], [GB, GB]);
-  // 27 days more fill up with 2 GB each; the other 6 GB take 1 GB a day.
-  t.is(growthOf(three, 60 * GB, 30).days_left, 33);
-  t.is(growthOf(three, 60 * GB, 3).days_left, 60);
-  t.is(growthOf(three, 40 * GB, 30).days_left, 20);
-});
-
-test('without any date nothing tells how long the disk lasts', (t) => {
-  t.is(growthOf(new Map(), GB, null).days_left, null);
-});
-
-test('a date takes its raw files, tables, tiles and state, and what belongs to no date is not counted', (t) => {
-  const root = mkdtempSync(join(tmpdir(), 'hail-growth-'));
-  t.teardown(() => rmSync(root, { recursive: true }));
-  t.regex(growthFinding(root, null).message, /^no date has data yet, .* are free$/);
-  for (const [path, bytes] of [
-    ['archive/observed/date=2026-05-01/a', 4000],
-    ['tables/detections/date=2026-05-01/a.parquet', 1000],
-    ['tiles/scan/date=2026-05-01/a.pmtiles', 500],
-    ['state/date=2026-05-01/a', 500],
-    ['tables/day-max/month=2026-05/a.parquet', 9000],
-    ['archive/observed/date=2026-05-02/a', 10],
-  ] as const) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), Buffer.alloc(bytes));
-  }
-  t.regex(
-    growthFinding(root, null).message,
-    /^a day of data takes 6\.0 kB \(mean of 1 date\), 4\.0 kB of it raw files that are kept for ever; .* are free: [\d,]+ days left$/,
-  );
-  t.regex(growthFinding(root, 30).message, /raw files that are kept for 30 days; /);
-});
-
-test('a data root that is not there is noted, not an error', (t) => {
-  t.deepEqual(growthFinding('/nowhere/at/all', null), {
-    status: 'note',
-    message: '/nowhere/at/all is not there: nothing can be said of its disk',
-  });
 });

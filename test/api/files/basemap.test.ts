@@ -1,39 +1,22 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { VectorTile } from '@mapbox/vector-tile';
 import test from 'ava';
 import { PbfReader } from 'pbf';
 import { PMTiles } from 'pmtiles';
 import { SettingsError } from '../../../api/config.ts';
-import { openGround } from '../../../api/files/basemap-cache.ts';
-import { townZoom } from '../../../api/files/basemap-outlines.ts';
 import { openStreets } from '../../../api/files/basemap-streets.ts';
 import { openViewer } from '../../../api/files/viewer.ts';
 import { scratch } from '../../support/data/world.ts';
-import { BASEMAP_FOLDER, linkBasemap } from '../../support/service/basemap-folder.ts';
 import { startServe } from '../../support/service/serve-child.ts';
 
 const newFolder = () => mkdtempSync(join(tmpdir(), 'hail-basemap-'));
 const page = async (streets: string | null, tiles_url: string | null = null) => {
   const viewer = openViewer('http://127.0.0.1:8080/v1', {
-    basemap_folder: BASEMAP_FOLDER,
     streets: await openStreets(streets),
     tiles_url,
   });
@@ -55,7 +38,7 @@ const AT_NORMAN = { 4: [4, 3, 6], 7: [7, 29, 50], 8: [8, 58, 101] } as const;
 test('the base map is read by range: towns and counties come with their zooms', async (t) => {
   const root = await scratch(t);
   await mkdir(root, { recursive: true });
-  const service = await startServe(linkBasemap(root));
+  const service = await startServe(root);
   t.teardown(() => service.end('SIGKILL'));
   const html = await (await fetch(`${service.url}/viewer`)).text();
   const ranges: number[] = [];
@@ -95,56 +78,6 @@ test('an archive is public, answered by range for good, and found under its own 
   const other = path.replace(/-[0-9a-f]{4}/, '-0000');
   await t.throwsAsync(viewer.respond({ method: 'GET', path: other, headers: {} }), { message: /no such file/ });
 });
-
-/** A process that makes the base map in a folder. */
-function maker(folder: string): ChildProcess {
-  const cache = new URL('../../../api/files/basemap-cache.ts', import.meta.url).href;
-  const source = `import { openGround } from '${cache}';
-    const alive = setInterval(() => {}, 1000);
-    console.log('begun');
-    await (await openGround('${folder}')).archive();
-    clearInterval(alive);`;
-  return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
-}
-
-test('a kill while the archive is made leaves no archive, and the next start makes the same as ever', async (t) => {
-  const folder = newFolder();
-  const killed = maker(folder);
-  await once(killed.stdout as NodeJS.ReadableStream, 'readable');
-  await sleep(1500);
-  killed.kill('SIGKILL');
-  await once(killed, 'exit');
-  t.deepEqual(existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.pmtiles')) : [], []);
-  const left = join(folder, '1-1.part');
-  writeFileSync(left, 'half');
-  utimesSync(left, 0, 0);
-  const { name, path, bytes } = await (await openGround(folder)).archive();
-  t.deepEqual(readdirSync(folder), [name], 'what the killed process left is removed');
-  t.is(readFileSync(path).length, bytes);
-  const known = await (await openGround(BASEMAP_FOLDER)).archive();
-  t.deepEqual(readFileSync(path), readFileSync(known.path));
-  truncateSync(path, bytes - 1);
-  t.is((await (await openGround(folder)).archive()).bytes, bytes, 'a cut archive is made again');
-});
-
-test('a failure to make the archive is the answer for a while: nobody can have it tried again and again', async (t) => {
-  const folder = join(newFolder(), 'basemap');
-  symlinkSync(join(newFolder(), 'gone', 'deeper'), folder); // no folder can be made where a link leads nowhere
-  const { archive } = await openGround(folder);
-  const failure = await t.throwsAsync(archive());
-  rmSync(folder);
-  t.is(await t.throwsAsync(archive()), failure);
-});
-
-for (const [population, zoom] of [
-  [8_000_000, 4],
-  [300_000, 5],
-  [100_000, 6],
-  [20_000, 7],
-  [19_999, 8],
-  [1_000, 9],
-] as const)
-  test(`a town of ${population} is named from zoom ${zoom} on`, (t) => t.is(townZoom(population), zoom));
 
 test('without a street map the page names none and connects to this service only', async (t) => {
   const { html, policy } = await page(null);

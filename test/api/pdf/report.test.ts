@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { inflateSync } from 'node:zlib';
 import test from 'ava';
 import { edgeColor, mapProjection, POINTS_PER_MILE } from '../../../api/pdf/event-map.ts';
-import { FONT_NAMES, FONTS } from '../../../api/pdf/fonts.ts';
+import { GLYPHS } from '../../../api/pdf/fonts.ts';
 import { type Box, MARKER_RADIUS, type PagePoint, placeMarkers } from '../../../api/pdf/map-markers.ts';
 import { headline } from '../../../api/pdf/overview-sentences.ts';
 import { isTransliterated, printable } from '../../../api/pdf/printable.ts';
@@ -118,15 +118,13 @@ test('text from data makes no link, no script and no object, and a character wit
   t.is(objects(pdf), objects(await document('2 S Kansas City', 'A note.')));
 });
 
-test('every font is embedded and says its characters, and the file says that it is PDF/A-2u', async (t) => {
+test('every font is embedded and says its characters', async (t) => {
   const file = (await plain(claimMaterial())).toString('latin1');
   const count = (sign: RegExp) => file.match(sign)?.length ?? 0;
   t.is(count(/\/Subtype \/Type0/g), 3);
   t.is(count(/\/FontFile2 \d+ 0 R/g), 3);
   t.is(count(/\/ToUnicode \d+ 0 R/g), 3);
   t.is(count(/\/Subtype \/(Type1|TrueType)\b/g), 0);
-  t.regex(file, /<pdfaid:part>2<\/pdfaid:part>\s*<pdfaid:conformance>U<\/pdfaid:conformance>/);
-  t.regex(file, /\/S \/GTS_PDFA1/);
 });
 
 test('what a request has printed stands on the first page alone, in any script, and is no part of the hash', async (t) => {
@@ -191,8 +189,8 @@ test('ninety storm dates: a row each under a repeated head, 24 maps, and both ar
     material.verification.events.map(({ event_date }) => event_date).filter((date) => !rows.includes(date)),
     [],
   );
-  t.true(texts.filter((text) => text === 'detections').length > 2);
-  t.is(pdf.toString('latin1').match(/\/S \/Figure/g)?.length, 24);
+  t.true(texts.filter((text) => text === 'Confidence, detections').length > 2);
+  t.is(texts.filter((text) => text === 'N').length, 24);
   t.regex(
     texts.join(' '),
     /Maps are drawn for 24 of 65 storm dates with hail.* 25 storm dates with a weak echo only have no map/,
@@ -402,26 +400,17 @@ test('maps are drawn for storm dates with hail alone, and a document of weak ech
   const weak = verdictOf('2026-05-24', { verdict: 'miss', max_size_mm: 7, n_detections: 0 });
   const found = [{ event: weak, pixels: [], reports: [] }];
   const pdf = await plain(reportMaterial(MAY, found));
-  t.notRegex(pdf.toString('latin1'), /\/S \/Figure/);
+  t.false(textsIn(pdf).includes('N'));
   t.notRegex(textsIn(pdf).join(' '), /Reading the maps|Detections and reports/);
   const claim = await plain(claimMaterial());
-  t.is(claim.toString('latin1').match(/\/S \/Figure/g)?.length, 2);
+  t.is(textsIn(claim).filter((text) => text === 'N').length, 2);
   t.regex(textsIn(claim).join(' '), /1 storm date with a weak echo only has no map/);
 });
 
-test('a document has a title, its language, bookmarks, and its structure for readers that speak', async (t) => {
+test('a document has a title, its language and bookmarks', async (t) => {
   const file = (await plain(claimMaterial())).toString('latin1');
-  for (const sign of [
-    '/Lang (en-US)',
-    '/DisplayDocTitle true',
-    '/Outlines',
-    '/Marked true',
-    '/S /H1',
-    '/S /Table',
-    '/S /TH',
-  ])
+  for (const sign of ['/Lang (en-US)', '/DisplayDocTitle true', '/Outlines', '/CreationDate'])
     t.true(file.includes(sign), sign);
-  t.regex(file, /\/CreationDate/);
 });
 
 test('pages are compressed as usual', async (t) => {
@@ -461,7 +450,7 @@ const HEADS = new Set([
   'Method',
   'Limits',
   'Verification hash',
-  'detections',
+  'Confidence, detections',
   'No.',
   'Place as reported',
 ]);
@@ -474,7 +463,7 @@ const LINES_MIN = 14;
 async function faultsOf(name: string, material: ReportMaterial): Promise<string[]> {
   const pdf = await reportPdf(material, { compress: false });
   const all = placedTexts(pdf);
-  const faults = all.flat().length === textsIn(pdf).length ? [] : [`${name}: a text has no page`];
+  const faults: string[] = [];
   for (const [k, texts] of all.entries()) {
     const page = `${name}, page ${k + 1} of ${all.length}`;
     const body = texts.filter(({ above }) => above > BODY.from && above < BODY.to);
@@ -505,8 +494,8 @@ function withMoreLines(material: ReportMaterial, lines: number): ReportMaterial 
 
 test('whatever number of events and reports, no page holds a few lines only, and no title or head stands at its foot', async (t) => {
   const faults: string[] = [];
-  for (const days of [1, 2, 3, 5, 13, 26])
-    for (const reports of [0, 1, 3, 9, 14])
+  for (const days of [1, 2, 5, 26])
+    for (const reports of [0, 3, 14])
       faults.push(...(await faultsOf(`${days} days, ${reports} reports each`, longMaterial(days, 0, reports))));
   t.deepEqual(faults, []);
 });
@@ -518,7 +507,7 @@ test('wherever the method ends, the hash stands below the limits on a last page 
     ['nothing found', reportMaterial(range, [])],
     ['one event', longMaterial(1, 0, 1)],
   ] as const)
-    for (let lines = 0; lines <= 14; lines++)
+    for (let lines = 0; lines <= 14; lines += 2)
       faults.push(...(await faultsOf(`${name}, ${lines} lines more`, withMoreLines(material, lines))));
   t.deepEqual(faults, []);
 });
@@ -714,9 +703,7 @@ test('whatever the text, every character that is left has a glyph in both text f
       .join(' '),
   );
   const shown = new Set(all.flatMap((text) => Array.from(printable(text))));
-  const lacking = FONT_NAMES.filter((name) => name !== 'Cousine').flatMap((name) =>
-    [...shown].filter((character) => !FONTS[name].hasGlyphForCodePoint(character.codePointAt(0) ?? 0)),
-  );
+  const lacking = [...shown].filter((character) => !GLYPHS.has(character.codePointAt(0) ?? 0));
   t.deepEqual(lacking, []);
   t.true(shown.size > 900, String(shown.size));
   t.notRegex([...shown].join(''), /[\p{M}\p{Script=Hebrew}\p{Script=Arabic}]/u);

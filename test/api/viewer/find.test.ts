@@ -1,13 +1,15 @@
+import { readFileSync } from 'node:fs';
 import test from 'ava';
 import fc from 'fast-check';
 import geographic from 'geographiclib-geodesic';
-import { findablePlaces, findableZips } from '../../../api/files/places.ts';
 import { readCoordinates } from '../../../api/viewer/map/coordinates.ts';
 import { areaKm2, geodesicKm, geodesicLine, lengthKm } from '../../../api/viewer/map/geodesy.ts';
 import { isZip, openFinder } from '../../../api/viewer/place/places.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 
-const finder = openFinder(findablePlaces(), findableZips());
+const reference = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../../data/reference/${name}`, import.meta.url), 'utf8'));
+const finder = openFinder(reference('places.json'), reference('zips.json'));
 const labels = (text: string) => finder.find(text).map(({ label }) => label);
 
 for (const [text, lat, lng] of [

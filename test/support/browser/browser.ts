@@ -5,7 +5,6 @@ import test, { type ExecutionContext } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { ownCopy } from '../data/world.ts';
 import { runCommand } from '../kill/command.ts';
-import { linkBasemap } from '../service/basemap-folder.ts';
 import { type ServeChild, startServe } from '../service/serve-child.ts';
 import { WHOLE_NOW_MS, wholeRoot } from '../service/whole-service.ts';
 import { ARGUMENTS, CHROMIUM, PATIENCE_MS } from './chromium.ts';
@@ -133,7 +132,7 @@ export function serviceTest(
     } = visitor;
     const own = typeof settings === 'function' ? await settings(t) : settings;
     const published = await root();
-    const prepared = () => linkBasemap(ownCopy(published));
+    const prepared = () => ownCopy(published);
     const service = is_shared
       ? await sharedService(`${published} ${now_ms}`, prepared, now_ms)
       : await startServe(prepared(), now_ms, 'error', own);

@@ -9,7 +9,6 @@ import { chromium } from 'playwright-core';
 import { PROJECT } from '../data/markdown.ts';
 import { sharedData } from '../data/shared-folder.ts';
 import { type CommandName, runCommand } from '../kill/command.ts';
-import { linkBasemap } from '../service/basemap-folder.ts';
 import { startServe } from '../service/serve-child.ts';
 import { ARGUMENTS, CHROMIUM, PATIENCE_MS } from './chromium.ts';
 
@@ -69,7 +68,7 @@ async function draw({ name, now, hash, publish }: Picture): Promise<void> {
     if (code !== 0) throw new Error(`${command} ${args[0]}: exit code ${code}: ${told}`);
   };
   await publish(join(work, 'raw'), run);
-  const service = await startServe(linkBasemap(root), Date.parse(now), 'error');
+  const service = await startServe(root, Date.parse(now), 'error');
   const browser = await chromium.launch({ executablePath: CHROMIUM, headless: true, args: ARGUMENTS });
   try {
     const page = await browser.newPage({ viewport: SCREEN });

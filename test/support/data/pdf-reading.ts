@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
-const SHOWN = /1 0 0 1 [-\d.]+ ([-\d.]+) Tm\n\/(F\d+) [\d.]+ Tf\n\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
+/** A word on a page, and one on a map, whose place is relative to the map. */
+const SHOWN =
+  /(?:1 0 0 1 [-\d.]+ ([-\d.]+) Tm\n\/(F\d+) [\d.]+ Tf|\/(F\d+) [\d.]+ Tf\n0 Tr\n1 0 0 -1 [-\d. ]+ Tm)\n\[((?:<[0-9a-f]*>|[-\d. ])*)\] TJ/g;
 
 /** Texts of a font by the number of its glyph in the document. */
 type Glyphs = readonly string[];
@@ -32,30 +34,51 @@ function fontsIn(file: string): Map<string, Glyphs> {
   );
 }
 
-function shownIn(
-  page: string,
-  fonts: ReadonlyMap<string, Glyphs>,
-): { readonly text: string; readonly above: number }[] {
-  return [...page.matchAll(SHOWN)].map(([, above, font = '', parts = '']) => {
+function shownIn(page: string, fonts: ReadonlyMap<string, Glyphs>): Placed[] {
+  return [...page.matchAll(SHOWN)].map(([, above, font, map_font = '', parts = '']) => {
     const glyphs = [...parts.matchAll(/<([0-9a-f]*)>/g)].flatMap(([, hex = '']) => hex.match(/.{4}/g) ?? []);
-    const text = glyphs.map((glyph) => fonts.get(font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd').join('');
+    const text = glyphs
+      .map((glyph) => fonts.get(font ?? map_font)?.[Number.parseInt(glyph, 16)] ?? '\ufffd')
+      .join('')
+      .replaceAll('\u00a0', ' ');
     return { text, above: Number(above) };
   });
 }
 
-/** Texts of a document whose pages are not compressed, each call of the writer one, in the order in which they were drawn. */
-export function textsIn(pdf: Buffer): string[] {
-  const file = pdf.toString('latin1');
-  return shownIn(file, fontsIn(file)).map(({ text }) => text);
+interface Placed {
+  readonly text: string;
+  readonly above: number;
 }
 
-/** Texts of each page of such a document with the height of their baselines above its lower edge, points. */
-export function placedTexts(pdf: Buffer): { readonly text: string; readonly above: number }[][] {
+/** Joins the words of a text, each of which the writer draws by itself with the space or hyphen after it. */
+function joined(words: readonly Placed[], over_lines: boolean): Placed[] {
+  const texts: Placed[] = [];
+  for (const word of words) {
+    const last = texts.at(-1);
+    if (last !== undefined && /[ /-]$/.test(last.text) && (over_lines || last.above === word.above))
+      texts[texts.length - 1] = { text: last.text + word.text, above: last.above };
+    else texts.push(word);
+  }
+  return texts;
+}
+
+/** Texts of a document whose pages are not compressed, in the order in which they were drawn. */
+export function textsIn(pdf: Buffer): string[] {
+  const file = pdf.toString('latin1');
+  return joined(shownIn(file, fontsIn(file)), true).map(({ text }) => text);
+}
+
+/** Texts of each page of such a document outside its maps with the height of their baselines above its lower edge, points. */
+export function placedTexts(pdf: Buffer): Placed[][] {
   const file = pdf.toString('latin1');
   const fonts = fontsIn(file);
   return [...file.matchAll(/\/Type \/Page\n[^>]*\/Contents (\d+) 0 R/g)].map(([, id]) => {
     const from = file.indexOf('stream\n', file.indexOf(`\n${id} 0 obj\n`));
-    return shownIn(file.slice(from, file.indexOf('\nendstream', from)), fonts);
+    const words = shownIn(file.slice(from, file.indexOf('\nendstream', from)), fonts);
+    return joined(
+      words.filter(({ above }) => !Number.isNaN(above)),
+      false,
+    );
   });
 }
 

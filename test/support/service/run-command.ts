@@ -6,33 +6,26 @@ import { Command } from 'commander';
 import { backupCommand } from '../../../api/commands/backup.ts';
 import { businessCommand } from '../../../api/commands/business.ts';
 import { runProgram } from '../../../api/commands/cli.ts';
-import { dataCommand } from '../../../api/commands/data.ts';
 import { doctorCommand } from '../../../api/commands/doctor.ts';
-import { type ExportConfig, exportCommand } from '../../../api/commands/export.ts';
 import { keyCommand } from '../../../api/commands/key.ts';
 import { memberCommand } from '../../../api/commands/member.ts';
 import { planCommand } from '../../../api/commands/plan.ts';
-import { restoreCommand } from '../../../api/commands/restore.ts';
 import { seedCommand } from '../../../api/commands/seed.ts';
 import { usageCommand } from '../../../api/commands/usage.ts';
-import { type VerifyConfig, verifyCommand } from '../../../api/commands/verify.ts';
 import { type WebhookConfig, webhookCommand } from '../../../api/commands/webhook.ts';
+import type { Config } from '../../../api/config.ts';
 import { EXIT } from '../../../schemas/command-line.ts';
 
 /** Makers of every command of `hail-api` but `serve`. */
 export const API_COMMANDS = [
   backupCommand,
   businessCommand,
-  dataCommand,
   doctorCommand,
-  exportCommand,
   keyCommand,
   memberCommand,
   planCommand,
-  restoreCommand,
   seedCommand,
   usageCommand,
-  verifyCommand,
   webhookCommand,
 ];
 
@@ -43,11 +36,11 @@ export interface Ran {
   readonly err: string;
 }
 
-type OperatorConfig = WebhookConfig & VerifyConfig & ExportConfig;
+type OperatorConfig = WebhookConfig & Pick<Config, 'storm_day_start_hour'>;
 
 /** Runs `hail-api` on a data root of its own. Tests that use it are serial: it listens to standard output. */
 export interface Operator {
-  readonly config: OperatorConfig & { now_ms: number };
+  readonly config: OperatorConfig & { now_ms: number; database_url: string | null };
   readonly run: (...args: string[]) => Promise<Ran>;
   /** Runs with --json and returns the object; fails on another exit code than 0. */
   readonly json: (...args: string[]) => Promise<Record<string, unknown>>;
@@ -60,7 +53,7 @@ export function operator(t: ExecutionContext): Operator {
   t.teardown(() => rmSync(data_root, { recursive: true, force: true }));
   const config = {
     data_root,
-    database_url: null,
+    database_url: null as string | null,
     raw_keep_days: null,
     master_keys: null,
     storm_day_start_hour: 0,

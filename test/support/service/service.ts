@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
 import { type AppOptions, createApp } from '../../../api/app.ts';
 import type { Endpoint } from '../../../api/endpoint.ts';
-import { openEarlierVariant } from '../../../api/legacy/variant.ts';
+import { EARLIER_VARIANT } from '../../../api/legacy/variant.ts';
 import { openRecords, type Records } from '../../../api/metering/records.ts';
 import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
 import type { Telemetry } from '../../../api/middleware/telemetry.ts';
@@ -121,7 +121,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     clock: { monotonic_ms: () => performance.now(), unix_ms: now },
     check_replies: 'all',
     telemetry,
-    variants: [{ endpoints: [], open: openEarlierVariant }],
+    variants: [{ endpoints: [], variant: EARLIER_VARIANT }],
     ...options.app,
   });
   // Many tests share this process: a connection may wait long for its next question, or for its answer, and must not be closed

@@ -1,26 +1,19 @@
-import { Readable } from 'node:stream';
-import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import {
   type AreaOutcome,
   AreaQuotaExceeded,
   type AreaToMake,
-  areasNamed,
   areaUse,
   changeArea,
   insertArea,
-  isAsWanted,
-  type NamedArea,
   NO_LABELS,
   removeArea,
-  replaceArea,
   selectAreas,
 } from '../../../../api/alerts/areas.ts';
 import { areaRings } from '../../../../api/alerts/places.ts';
 import type { StoredAnswer } from '../../../../api/metering/idempotency.ts';
 import type { Records } from '../../../../api/metering/records.ts';
 import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
-import { dumpRecords, restoreRecords } from '../../../../api/store/backup.ts';
 import type { Writer } from '../../../../api/store/database.ts';
 import { boxRing } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
@@ -163,51 +156,5 @@ export function areasSuite(test: Register): void {
     t.true(await write(records, tenant, world, (writer) => removeArea(writer, made.id)));
     t.is(await matched(), undefined);
     t.deepEqual(await records.reader.selectFrom('area_rings').selectAll().execute(), []);
-  });
-
-  test('an area from before submitted rings were kept is matched by what was, and takes its ring with the next seed', async (t, world) => {
-    const before = await world.open();
-    const tenant = await makeTenant(before, world, 'acme');
-    const { quotas } = SELF_HOSTED;
-    const wanted = corridor(-99);
-    const { id, ring } = await write(before, tenant, world, (writer) => insertArea(writer, wanted, quotas));
-    await before.transaction(async (rows) => {
-      await rows.schema.dropTable('area_rings').execute();
-      await rows.deleteFrom('migrations').where('name', '=', '009-submitted-rings').execute();
-    });
-    const records = await world.open();
-    t.deepEqual((await areaRings(records.reader, [id])).get(id), ring ?? undefined);
-    const named = async () => (await areasNamed(records.reader, tenant.caller.business_id, wanted))[0] as NamedArea;
-    const found = await named();
-    t.false(isAsWanted(found, wanted));
-    await write(records, tenant, world, (writer) => replaceArea(writer, found, wanted, quotas));
-    t.true(isAsWanted(await named(), wanted));
-    t.deepEqual((await areaRings(records.reader, [id])).get(id), wanted.shape.submitted ?? undefined);
-  });
-
-  test('a backup of sixty rings of thousands of positions brings each of them back', async (t, world) => {
-    const records = await world.open();
-    const tenant = await makeTenant(records, world, 'acme');
-    const shape = shapeOf(corridorRing([-99, 34.5]));
-    const quotas = { ...SELF_HOSTED.quotas, area_sq_mi: 1e9, real_time_polygons: 60 };
-    await write(records, tenant, world, async (writer) => {
-      for (let k = 0; k < 60; k++) await insertArea(writer, { ...corridor(-99), shape, name: `${k}` }, quotas);
-    });
-    const rings = (own: Records) => own.reader.selectFrom('area_rings').selectAll().orderBy('area_id').execute();
-    const pages = await Array.fromAsync(dumpRecords(records.store, 0, () => {}));
-    t.true(pages.every((page) => page.length < 8e6));
-    await records.transaction((rows) =>
-      purgeBusiness(rows, records.store, { id: tenant.caller.business_id, name: tenant.name }, world.now_ms),
-    );
-    const kept = pages
-      .join('')
-      .split('\n')
-      .filter((line) => line.includes('"table":"area_rings"')).length;
-    t.deepEqual([kept, (await rings(records)).length], [60, 0]);
-    await restoreRecords(records.store, Readable.from(pages.join('').trimEnd().split('\n')));
-    t.deepEqual(
-      (await rings(records)).map(({ geometry }) => geometry),
-      Array(60).fill(JSON.stringify({ type: 'Polygon', coordinates: [shape.submitted] })),
-    );
   });
 }

@@ -1,19 +1,16 @@
 import type { Register } from '../world.ts';
 import { alertOrdersSuite, alertsSuite } from './alerts.ts';
 import { areasSuite } from './areas.ts';
-import { backupSuite } from './backup.ts';
 import { chargesSuite } from './charges.ts';
 import { deliverySuite } from './deliveries.ts';
 import { earlierAlertsSuite } from './earlier-alerts.ts';
 import { figuresSuite } from './figures.ts';
 import { idempotencySuite } from './idempotency.ts';
-import { integritySuite } from './integrity.ts';
 import { jobsSuite } from './jobs.ts';
 import { keyCapsSuite } from './key-caps.ts';
 import { keysSuite } from './keys.ts';
 import { portfolioSuite } from './portfolio.ts';
 import { purgeSuite } from './purge.ts';
-import { rememberedRootSuite } from './remembered-root.ts';
 import { requestDaysSuite } from './request-days.ts';
 import { riskScoresSuite } from './risk-scores.ts';
 import { tablesSuite } from './tables.ts';
@@ -28,9 +25,6 @@ export function everySuite(test: Register): void {
     portfolioSuite,
     areasSuite,
     purgeSuite,
-    backupSuite,
-    integritySuite,
-    rememberedRootSuite,
     requestDaysSuite,
     tablesSuite,
     alertsSuite,

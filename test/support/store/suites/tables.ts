@@ -1,25 +1,13 @@
 import { type Kysely, sql } from 'kysely';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
 import type { Records } from '../../../../api/metering/records.ts';
-import { dumpRecords } from '../../../../api/store/backup.ts';
 import type { Store } from '../../../../api/store/database.ts';
 import { ALL_TABLES, type Database } from '../../../../api/store/schema.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
-/** What belongs to the place or to the moment, not to the records: no backup holds it. */
-const NOT_BACKED_UP = [
-  'data_root',
-  'failed_attempts',
-  'master_key',
-  'matched_scans',
-  'migrations',
-  'probes',
-  'rate_windows',
-];
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */
 const LEFT_BY_PURGE = [
   'audit',
-  'data_root',
   'failed_attempts',
   'master_key',
   'matched_scans',
@@ -84,19 +72,6 @@ export function tablesSuite(test: Register): void {
       ALL_TABLES.map(({ name, columns }): [string, string[]] => [name, Object.keys(columns).toSorted()]).toSorted(
         ([a], [b]) => (a < b ? -1 : 1),
       ),
-    );
-  });
-
-  test('a backup holds rows of every table of the records', async (t, world) => {
-    const records = await world.open();
-    await fillEveryTable(records, world);
-    const pages = await Array.fromAsync(dumpRecords(records.store, 0, () => {}));
-    const lines = pages.join('').trimEnd().split('\n').slice(1, -1);
-    const dumped = new Set(lines.map((line) => (JSON.parse(line) as { table: string }).table));
-    const found = await tablesFound(records.store);
-    t.deepEqual(
-      found.map(({ name }) => name).filter((name) => !dumped.has(name)),
-      NOT_BACKED_UP,
     );
   });
 

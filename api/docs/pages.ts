@@ -1,0 +1,263 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { Marked } from 'marked';
+import MiniSearch from 'minisearch';
+import { serveDocument } from '../http/document.ts';
+import { parseQuery } from '../http/query.ts';
+import { JSON_TYPE } from '../http/reply.ts';
+import type { PublicRoute } from '../middleware/public-routes.ts';
+import { type Call, factsOf, VECTORS } from './facts.ts';
+
+/** Names of the guides in reading order, by group of the navigation. */
+const GROUPS = [
+  ['Start here', ['quickstart', 'follow-a-storm', 'verify-a-date', 'receive-events']],
+  ['Every call', ['credits-and-pages', 'errors']],
+  ['Maps and files', ['tiles', 'exports', 'files', 'catalogues']],
+  ['Know the data', ['limits', 'words']],
+  ['Versions', ['changes', 'earlier-variant']],
+  ['Run the service', ['operate', 'monitor', 'grow']],
+] as const;
+export const GUIDES = GROUPS.flatMap(([, names]) => [...names]);
+
+/** Address in the examples of the guides; a page shows that of its own service. */
+export const EXAMPLE_URL = 'http://127.0.0.1:8080/v1';
+/** Names of code blocks by the language of their fence. */
+const LANGUAGES: Readonly<Record<string, string>> = { sh: 'shell', ts: 'TypeScript', js: 'JavaScript', json: 'answer' };
+const VECTORS_FILE = '../../data/reference/webhook-vectors.json';
+
+const BASE_POLICY =
+  "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const GUIDE_POLICY = `${BASE_POLICY}; style-src 'self'`;
+/** Scalar writes style sheets into its page; it asks this service alone. */
+const REFERENCE_POLICY = `${BASE_POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
+
+const SCALAR = new URL('./browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+const FILES = {
+  'docs.css': ['text/css', new URL('./docs.css', import.meta.url)],
+  'docs.js': ['text/javascript', new URL('./docs.js', import.meta.url)],
+  'reference.js': ['text/javascript', new URL('./reference.js', import.meta.url)],
+  'scalar.js': ['text/javascript', SCALAR],
+} as const;
+
+/** The parts of the OpenAPI document that guides show. */
+interface Description {
+  readonly servers?: readonly { readonly url: string }[] | undefined;
+  readonly paths?: object | undefined;
+}
+
+interface Guide {
+  readonly name: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Routes of the documentation: the reference, the guides with index and search, and the files that pages load. */
+export function docsRoutes(description: Description): readonly PublicRoute[] {
+  const calls = callsOf(description);
+  const facts = factsOf(calls);
+  const address = description.servers?.[0]?.url ?? '';
+  const guides = GUIDES.map((name): Guide => {
+    const text = readFileSync(new URL(`./${name}.md`, import.meta.url), 'utf8')
+      .replaceAll(EXAMPLE_URL, `${address}/v1`)
+      .replaceAll(/<!-- facts: ([a-z-]+) -->/g, (_, fact: string) => facts[fact] ?? missing(name, fact));
+    return { name, text, title: /^# (.+)/.exec(text)?.[1] ?? name };
+  });
+  return [
+    referencePage('/docs', '/v1/openapi.json'),
+    ...guides.map((guide) => servePage(`/docs/${guide.name}`, guide.title, guideBody(guide, guides))),
+    servePage('/docs/guides', 'Guides', withNavigation(guides, indexOf(guides))),
+    searchRoute(guides, calls),
+    ...Object.entries(FILES).map(([name, [type, from]]) => fileRoute(`/docs/${name}`, type, from)),
+    { path: '/docs/webhooks/vectors.json', handler: serveDocument(JSON_TYPE, VECTORS) },
+    { path: '/docs/webhooks', handler: (ctx) => ctx.redirect('receive-events') }, // the description names it
+  ];
+}
+
+/** The reference of a variant: Scalar over its description. */
+export function referencePage(path: string, description: string): PublicRoute {
+  const root = rootFrom(path);
+  const body = `<div id="reference" data-root="${root}" data-description="${root}${description.slice(1)}"></div>
+<noscript><p>The reference needs a script; the <a href="${root}${description.slice(1)}">description</a> does not.</p></noscript>
+<script src="${root}docs/scalar.js"></script>
+<script type="module" src="${root}docs/reference.js"></script>`;
+  return servePage(path, 'Reference', body, REFERENCE_POLICY);
+}
+
+/** Operations of the document by method and path, HEAD left out. */
+function callsOf({ paths = {} }: Description): ReadonlyMap<string, Call> {
+  return new Map(
+    Object.entries(paths as Readonly<Record<string, Readonly<Record<string, Call>>>>).flatMap(
+      ([path, { head, ...rest }]) =>
+        Object.entries(rest).map(([method, call]) => [`${method.toUpperCase()} ${path}`, call] as const),
+    ),
+  );
+}
+
+function missing(guide: string, fact: string): never {
+  throw new Error(`guide ${guide} names the facts '${fact}', expected one that the service states`);
+}
+
+/** A file that is read when it is first asked for. */
+function fileRoute(path: string, type: string, from: URL): PublicRoute {
+  let serve: Promise<ReturnType<typeof serveDocument>> | null = null;
+  return {
+    path,
+    handler: async (ctx) => {
+      serve ??= readFile(from).then((content) => serveDocument(`${type}; charset=utf-8`, content));
+      return (await serve)(ctx);
+    },
+  };
+}
+
+/** Relative address of the root of the service from a page: a proxy may serve it below a path. */
+function rootFrom(path: string): string {
+  return '../'.repeat(path.split('/').length - 2);
+}
+
+function servePage(path: string, title: string, body: string, policy = GUIDE_POLICY): PublicRoute {
+  return { path, handler: serveDocument(HTML, page(path, title, body), { 'Content-Security-Policy': policy }) };
+}
+const HTML = 'text/html; charset=utf-8';
+
+function page(path: string, title: string, body: string, words = ''): string {
+  const root = rootFrom(path);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${html(title)} · hail</title>
+<link rel="stylesheet" href="${root}docs/docs.css">
+<script type="module" src="${root}docs/docs.js"></script>
+</head>
+<body>
+<header>
+<a href="${root}docs">hail</a> <a href="${root}docs">Reference</a> <a href="${root}docs/guides">Guides</a> <a href="${root}viewer">Map</a>
+<form action="${root}docs/search" role="search"><input name="q" type="search" aria-label="Search the guides" placeholder="Search" value="${html(words)}"></form>
+</header>
+${body}
+</body>
+</html>
+`;
+}
+
+function withNavigation(guides: readonly Guide[], main: string, current = '', contents = ''): string {
+  const item = ({ name, title }: Guide) =>
+    `<li><a href="${name}"${name === current ? ' aria-current="page"' : ''}>${html(title)}</a></li>`;
+  const groups = GROUPS.map(([group, names]) => {
+    const members = guides.filter(({ name }) => (names as readonly string[]).includes(name));
+    return `<h2>${group}</h2>\n<ul>${members.map(item).join('')}</ul>`;
+  });
+  return `<div class="page">
+<main>
+${main}</main>
+<nav aria-label="Guides">${groups.join('\n')}</nav>
+${contents}</div>`;
+}
+
+/** A guide with its headings beside it. */
+function guideBody({ name, text }: Guide, guides: readonly Guide[]): string {
+  const items = [...text.matchAll(/^## (.+)$/gm)].map(
+    ([, heading = '']) => `<li><a href="#${slug(heading)}">${inline(heading)}</a></li>`,
+  );
+  const contents = `<nav aria-label="On this page"><h2>On this page</h2><ul>${items.join('')}</ul></nav>\n`;
+  return withNavigation(guides, marked.parse(text, { async: false }), name, contents);
+}
+
+function indexOf(guides: readonly Guide[]): string {
+  const items = guides.map(({ name, title, text }) => {
+    const [, first = ''] = /^# .+\n\n([\s\S]*?)\n\n/.exec(text) ?? [];
+    return `<h3><a href="${name}">${html(title)}</a></h3>\n<p>${inline(first)}</p>`;
+  });
+  return `<h1>Guides</h1>\n<p>Each starts from nothing and ends with something that works.</p>\n${items.join('\n')}\n`;
+}
+
+const marked = new Marked({
+  walkTokens: (token) => {
+    if (token.type !== 'link') return;
+    token.href =
+      token.href === VECTORS_FILE ? 'webhooks/vectors.json' : token.href.replace(/^([a-z-]+)\.md(?=#|$)/, '$1');
+  },
+  renderer: {
+    heading({ tokens, depth, text }) {
+      return `<h${depth} id="${slug(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    code: ({ text, lang = '' }) =>
+      `<figure><figcaption>${LANGUAGES[lang] ?? html(lang)}</figcaption><pre tabindex="0"><code>${html(text)}</code></pre></figure>\n`,
+  },
+});
+const inline = (text: string) => marked.parseInline(text, { async: false });
+
+/** A section of a guide, or a call, as it is searched; `id` is its address from `/docs/`. */
+interface Section {
+  readonly id: string;
+  readonly guide: string;
+  readonly heading: string;
+  readonly text: string;
+}
+const LONGEST_SEARCH = 100;
+const MOST_RESULTS = 12;
+
+/** GET /docs/search?q=…: sections and calls that contain the words, best first. */
+function searchRoute(guides: readonly Guide[], calls: ReadonlyMap<string, Call>): PublicRoute {
+  const sections = new Map(
+    [...guides.flatMap(sectionsOf), ...[...calls].map(callSection)].map((each) => [each.id, each]),
+  );
+  const index = new MiniSearch<Section>({
+    fields: ['guide', 'heading', 'text'],
+    searchOptions: { boost: { guide: 2, heading: 3 }, prefix: true, fuzzy: 0.2, combineWith: 'AND' },
+  });
+  index.addAll([...sections.values()]);
+  return {
+    path: '/docs/search',
+    handler: (ctx) => {
+      const words = [parseQuery(ctx.state.search).q ?? ''].flat().join(' ').slice(0, LONGEST_SEARCH).trim();
+      const found = index.search(words).slice(0, MOST_RESULTS);
+      const items = found.map(({ id, terms }) => resultItem(sections.get(String(id)) as Section, terms));
+      const nothing = words === '' ? 'Type words into the search field.' : `Nothing contains “${html(words)}”.`;
+      const main = `<h1>Search</h1>\n${items.length === 0 ? `<p>${nothing}</p>` : `<ol class="results">${items.join('')}</ol>`}\n`;
+      ctx.set({ 'Content-Type': HTML, 'Cache-Control': 'no-cache', 'Content-Security-Policy': GUIDE_POLICY });
+      ctx.body = page('/docs/search', 'Search', withNavigation(guides, main), words);
+    },
+  };
+}
+
+function sectionsOf({ name, title, text }: Guide): Section[] {
+  return text.split(/^(?=## )/m).map((part) => {
+    const [, heading] = /^## (.+)/.exec(part) ?? [];
+    const id = heading === undefined ? name : `${name}#${slug(heading)}`;
+    return { id, guide: title, heading: plain(heading ?? title), text: plain(part.replace(/^#+ .+/, '')) };
+  });
+}
+
+function callSection([title, { operationId, summary, description, parameters = [] }]: [string, Call]): Section {
+  const text = [description, ...parameters.map(({ name }) => name)].join(' ');
+  return { id: `../docs#${operationId}`, guide: title, heading: summary, text };
+}
+
+/** A result with its text around the first word that was found. */
+function resultItem({ id, guide, heading, text }: Section, terms: readonly string[]): string {
+  const places = terms.map((term) => text.toLowerCase().indexOf(term)).filter((at) => at !== -1);
+  const start = places.length === 0 ? 0 : text.lastIndexOf(' ', Math.max(0, Math.min(...places) - 60)) + 1;
+  const excerpt = html(text.slice(start, start + 180));
+  return `<li><a href="${id}">${html(heading)}</a> <span>${html(guide)}</span><p>${excerpt} …</p></li>`;
+}
+
+/** Words of Markdown. */
+function plain(text: string): string {
+  return text
+    .replaceAll(/\]\([^)]*\)|^```.*$|^\| ---.*$|[`*|[\]#]/gm, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+function slug(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, '-')
+    .replaceAll(/^-|-$/g, '');
+}
+
+function html(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

@@ -1,0 +1,224 @@
+import type { Alignment, Content, ContentText, CustomTableLayout, TableCell } from 'pdfmake/interfaces.js';
+import { BANDS_MI, type VerificationEvent } from '../../schemas/resources/verification.ts';
+import type { LocalTime } from '../rules/local-time.ts';
+import { INK, paragraph, RULE, verdictMark } from './blocks.ts';
+import { textWidth } from './fonts.ts';
+import { printable } from './printable.ts';
+import type { ReportEvent } from './report-events.ts';
+import type { ReportedHail } from './report-material.ts';
+import {
+  clockTime,
+  confidenceText,
+  counted,
+  inches,
+  kilometres,
+  localNames,
+  localTime,
+  miles,
+  millimetres,
+  sizeInWords,
+  sizeName,
+  thousands,
+} from './words.ts';
+
+/** Marks a confidence that a note below the table explains. */
+export const CAPPED = '†';
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const FEEDS: Readonly<Record<ReportedHail['source'], string>> = {
+  spc: 'SPC daily list',
+  lsr: 'NWS storm report',
+};
+/** Longest place name that is shown, characters. */
+const PLACE_MAX = 80;
+
+/** A column of a table; `width` in points. */
+interface Column<Row> {
+  readonly head: string;
+  readonly width: number;
+  readonly align?: 'right';
+  readonly cell: (row: Row) => Content;
+}
+
+/** Space between two columns, points. */
+const GAP = 4;
+const LAYOUT: CustomTableLayout = {
+  hLineWidth: (line) => (line === 0 ? 0 : line === 1 ? 0.8 : 0.4),
+  hLineColor: (line) => (line === 1 ? INK : RULE),
+  vLineWidth: () => 0,
+  paddingLeft: () => 0,
+  paddingRight: (k, { table }) => (k === (table.body[0]?.length ?? 0) - 1 ? 0 : GAP),
+  paddingTop: () => 2.5,
+  paddingBottom: () => 1.5,
+};
+
+/** A table whose rows stay whole, its head repeated on every page and never alone at the foot of one. */
+function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Content {
+  const heads = columns.map(
+    ({ head, align }): TableCell => ({
+      text: head,
+      style: 'column_head',
+      alignment: align ?? 'left',
+      verticalAlignment: 'bottom',
+    }),
+  );
+  return {
+    table: {
+      headerRows: 1,
+      keepWithHeaderRows: Math.min(2, rows.length),
+      dontBreakRows: true,
+      widths: columns.map(({ width }) => width),
+      body: [heads, ...rows.map((row) => columns.map(({ cell }) => cell(row)))],
+    },
+    layout: LAYOUT,
+    margin: [0, 0, 0, 6],
+  };
+}
+
+function cell(text: string, style: 'cell' | 'cell_strong' | 'cell_faint' = 'cell'): ContentText {
+  return { text, style, noWrap: true };
+}
+
+/** A line and a fainter one below it. */
+function twoLines(first: Content, below: string, alignment: Alignment = 'left'): Content {
+  return { stack: [first, ...(below === '' ? [] : [cell(below, 'cell_faint')])], alignment };
+}
+
+/** The verdict of every storm date with a signal. */
+export function verdictTable(events: readonly ReportEvent[]): Content {
+  const local = events[0]?.local ?? null;
+  return tableOf<ReportEvent>(
+    [
+      {
+        head: 'Storm date (UTC)',
+        width: 48,
+        cell: ({ event: { event_date } }) =>
+          twoLines(cell(event_date, 'cell_strong'), WEEKDAYS[new Date(event_date).getUTCDay()] ?? ''),
+      },
+      { head: 'Verdict', width: 46, cell: ({ event }) => verdictMark(event.verdict, 'cell_strong', 8) },
+      {
+        head: 'At the location',
+        width: 34,
+        cell: (row) =>
+          row.event.max_size_mm === null
+            ? cell(`no radar ${row.has_radar ? 'signal' : 'data'}`)
+            : sizeCell(row.overhead?.max_mm ?? null, row),
+      },
+      ...BANDS_MI.map((outer, band) => ({
+        head: `${BANDS_MI[band - 1] ?? 0}–${outer} mi`,
+        width: 34,
+        cell: (row: ReportEvent) => (row.event.max_size_mm === null ? '' : sizeCell(row.rings_mm[band] ?? null, row)),
+      })),
+      {
+        head: 'Confidence, detections',
+        width: 44,
+        align: 'right',
+        cell: ({ event: { ml_confidence, note, n_detections } }) =>
+          twoLines(
+            cell(`${confidenceText(ml_confidence)}${note === null ? '' : ` ${CAPPED}`}`),
+            thousands(n_detections),
+            'right',
+          ),
+      },
+      { head: '', width: 1, cell: () => '' },
+      seenColumn('First seen', local, ({ first_detected }) => first_detected),
+      seenColumn('Last seen', local, ({ last_detected }) => last_detected),
+      {
+        head: 'Ground reports, largest',
+        width: 65,
+        cell: ({ event, reports, has_reports }) =>
+          reports.length === 0
+            ? cell(has_reports ? 'none' : 'not collected')
+            : twoLines(
+                cell(`${reports.length}: ${inches(largestOf(reports))}`),
+                event.ground_truth.corroborated ? 'corroborated' : 'not corroborated',
+              ),
+      },
+    ],
+    events,
+  );
+}
+
+/** A radar size; the largest of a storm date is bold. */
+function sizeCell(size_mm: number | null, { event }: ReportEvent): Content {
+  if (size_mm === null) return cell('–');
+  return twoLines(cell(inches(size_mm), size_mm === event.max_size_mm ? 'cell_strong' : 'cell'), millimetres(size_mm));
+}
+
+/** A column of scan times, UTC above local time. */
+function seenColumn(
+  head: string,
+  local: LocalTime | null,
+  timeOf: (event: VerificationEvent) => string | null,
+): Column<ReportEvent> {
+  return {
+    head: local === null ? `${head} (UTC)` : `${head}: UTC, local`,
+    width: 62,
+    cell: ({ event }) => {
+      const time = timeOf(event);
+      if (time === null) return cell('–');
+      const time_ms = Date.parse(time);
+      return twoLines(cell(clockTime(time_ms, event.event_date)), local === null ? '' : localTime(local, time_ms));
+    },
+  };
+}
+
+function largestOf(reports: readonly ReportedHail[]): number {
+  return reports.reduce((most, { size_mm }) => Math.max(most, size_mm), 0);
+}
+
+/**
+ * Ground reports of events by date and distance, nearest first, and the number of those that were cut; `first` is the column
+ * that names a report: its number on the map of its event, or the storm date.
+ */
+export function reportList(first: 'No.' | 'Storm date', events: readonly ReportEvent[]): Content[] {
+  const rows = events.flatMap(({ event, listed }) =>
+    listed.map((report, k) => ({ name: first === 'No.' ? String(k + 1) : event.event_date, report, event })),
+  );
+  const cut = events.flatMap(({ listed, reports }) => reports.slice(listed.length));
+  const local = events[0]?.local ?? null;
+  const times_ms = rows.map(({ report }) => report.time).sort((a, b) => a - b);
+  const name_width = first === 'No.' ? 18 : 46;
+  const column = (head: string, width: number, textOf: (row: (typeof rows)[number]) => string) => ({
+    head,
+    width,
+    cell: (row: (typeof rows)[number]) => cell(textOf(row)),
+  });
+  const place_width = (local === null ? 176 : 106) - name_width;
+  const columns = [
+    { head: first, width: name_width, cell: ({ name }: { name: string }) => cell(name, 'cell_strong') },
+    {
+      head: 'Size',
+      width: 28,
+      cell: ({ report }: (typeof rows)[number]) => cell(inches(report.size_mm), 'cell_strong'),
+    },
+    column('', 34, ({ report }) => millimetres(report.size_mm)),
+    column('Size name', 46, ({ report }) => sizeName(report.size_mm)),
+    column('Distance', 32, ({ report }) => miles(report.distance_m)),
+    column('', 36, ({ report }) => kilometres(report.distance_m)),
+    column('Time (UTC)', 54, ({ report, event }) => clockTime(report.time, event.event_date)),
+    ...(local === null
+      ? []
+      : [column(`Local (${localNames(local, times_ms)})`, 66, ({ report }) => localTime(local, report.time))]),
+    column('Source', 66, ({ report }) => FEEDS[report.source]),
+    column('Place as reported', place_width, ({ report }) => fitted(printable(report.place, PLACE_MAX), place_width)),
+  ];
+  return [
+    ...(rows.length === 0 ? [] : [tableOf(columns, rows)]),
+    ...(cut.length === 0
+      ? []
+      : [
+          paragraph(
+            `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed; the largest of them: ${sizeInWords(largestOf(cut))}.`,
+            'small',
+          ),
+        ]),
+  ];
+}
+
+/** The text of a cell cut to a width in points; a cut text ends in `…`. */
+function fitted(text: string, width: number): string {
+  if (textWidth(text, 8) <= width) return text;
+  let end = text.length - 1;
+  while (textWidth(`${text.slice(0, end)}…`, 8) > width) end--;
+  return `${text.slice(0, end).trimEnd()}…`;
+}
