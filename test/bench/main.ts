@@ -1,6 +1,6 @@
 import { explainError } from '../../pipeline/commands/arguments.ts';
 import { UsageError } from '../../pipeline/error.ts';
-import { hasSharedData, sharedData } from '../support/data/shared-folder.ts';
+import { hasSharedData } from '../support/data/shared-folder.ts';
 import { climate } from './climate.ts';
 import { day } from './day.ts';
 import { decode } from './decode.ts';
@@ -13,8 +13,6 @@ import { nowcast } from './nowcast.ts';
 import { scan } from './scan.ts';
 import { tracking } from './tracking.ts';
 import { hailModel } from './train/hail-model.ts';
-
-const GOAL_FRAMES = ['--product', 'PrecipRate', '--threshold', '50', '--min-pixels', '8', '--bbox=-107,28.5,-97,36.5'];
 
 const BENCHES: Readonly<Record<string, (args: string[]) => Promise<void>>> = {
   decode,
@@ -43,14 +41,14 @@ async function run([name, ...args]: string[]): Promise<void> {
   await decode();
   await forecast();
   await scan();
-  if (hasSharedData) await tracking(['--from', sharedData('mrms-sequence'), ...GOAL_FRAMES]);
+  if (hasSharedData) await tracking();
   else console.log('tracking: needs ../shared/data, which is absent');
-  await climate([]);
+  await climate();
   await day([]);
   await http();
   await lookups();
-  await history([]);
-  await historyLoad([]);
+  await history();
+  await historyLoad();
   await nowcast([]);
 }
 

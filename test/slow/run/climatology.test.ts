@@ -143,6 +143,7 @@ test('the table is made once, and again only after a week of storm dates', async
 
 test('a date whose hail has gone is told, not counted as a date without hail, and costs the climatology only', async (t) => {
   const path = await scratch(t);
+  await onRoot(path, {}, async () => {});
   await writeYearOfLists(path, '2026-04-30', 2);
   const told = /^derive published hail: cannot be read \(.*No files found.*expected what its list names/;
   await t.throwsAsync(refresh(path), { instanceOf: PipelineError, message: told });

@@ -1,18 +1,13 @@
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import type { TrackCell } from '../../../pipeline/track/track-cell.ts';
-import { readFrames, trackingOptions } from '../../bench/tracking.ts';
+import { GOAL_FRAMES, readFrames, windowOf } from '../../bench/tracking.ts';
 import { faults, follow } from '../../support/data/parting.ts';
 import { texture } from '../../support/data/patch-cell.ts';
-import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
+import { sharedTest } from '../../support/data/shared-data.ts';
 import { trackCells } from '../../support/data/track-cells.ts';
 
 async function realCells(): Promise<TrackCell[][]> {
-  const frames = await readFrames(
-    trackingOptions([
-      ...['--from', sharedData('mrms-sequence'), '--product', 'PrecipRate', '--threshold', '50'],
-      ...['--min-pixels', '8', '--bbox', '-125,22,-67,50'],
-    ]),
-  );
+  const frames = await readFrames({ ...GOAL_FRAMES, window: windowOf(-125, 22, -67, 50) });
   return frames.map(({ field }) => trackCells(field, findObjects(field, 1, 8)));
 }
 
