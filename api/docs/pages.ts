@@ -31,7 +31,7 @@ const GUIDE_POLICY = `${BASE_POLICY}; style-src 'self'`;
 /** Scalar writes style sheets into its page; it asks this service alone. */
 const REFERENCE_POLICY = `${BASE_POLICY}; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'`;
 
-const SCALAR = new URL('./browser/standalone.js', import.meta.resolve('@scalar/api-reference'));
+const SCALAR = new URL('../../data/reference/scalar-1.76.0.js', import.meta.url);
 const FILES = {
   'docs.css': ['text/css', new URL('./docs.css', import.meta.url)],
   'docs.js': ['text/javascript', new URL('./docs.js', import.meta.url)],
