@@ -69,7 +69,13 @@ async function backfill(root: string, args: readonly string[], environment: Read
   const settings = { ...SETTINGS, environment: { ...SETTINGS.environment, ...environment } };
   const { code, stdout, stderr } = await command(root, ['backfill', ...args, '--json'], settings);
   if (stdout === '') throw new Error(`backfill printed nothing: ${stderr}`);
-  return { code, dates: stdout.trimEnd().split('\n').map((line): DateOutcome => JSON.parse(line)) };
+  return {
+    code,
+    dates: stdout
+      .trimEnd()
+      .split('\n')
+      .map((line): DateOutcome => JSON.parse(line)),
+  };
 }
 
 async function rawFolder(t: ExecutionContext): Promise<string> {
