@@ -1,5 +1,4 @@
 import type { Window } from '../schemas/geo/lattice.ts';
-import type { Position } from '../schemas/geo/position.ts';
 import type { ProbSevereObject } from '../schemas/tables/radar.ts';
 
 /**
@@ -64,17 +63,17 @@ export interface HailField {
   readonly uncovered_px: number;
 }
 
-/** Companions that every scan names, null where their product is missing. */
-export const USUAL_COMPANIONS = [
+/** Values at the pixels of a scan beside its hail; a source may lack any of them. */
+export const COMPANIONS = [
   'posh_pct',
   'vil_kg_m2',
   'echo_top_18_km',
   'echo_top_50_km',
   'max_reflectivity_dbz',
+  'reflectivity_minus20c_dbz',
+  'azshear_0_2km_per_s',
+  'lowest_reflectivity_dbz',
 ] as const;
-/** Companions that sources may lack: a scan names only those it has. */
-const OPTIONAL_COMPANIONS = ['reflectivity_minus20c_dbz', 'azshear_0_2km_per_s', 'lowest_reflectivity_dbz'] as const;
-export const COMPANIONS = [...USUAL_COMPANIONS, ...OPTIONAL_COMPANIONS] as const;
 export type Companion = (typeof COMPANIONS)[number];
 
 /** Product that gives each companion value. */
@@ -89,23 +88,8 @@ export const COMPANION_PRODUCTS: Readonly<Record<Companion, string>> = {
   lowest_reflectivity_dbz: 'ReflectivityAtLowestAltitude',
 };
 
-/**
- * Companion values at the pixels of a HailField in the unit of their product, NaN where unknown; null where the product is
- * missing.
- */
-export type CompanionValues = Readonly<
-  Record<(typeof USUAL_COMPANIONS)[number], Float32Array | null> &
-    Partial<Record<(typeof OPTIONAL_COMPANIONS)[number], Float32Array | null>>
->;
-
-/** Companions of a scan of hail alone. */
-export const NO_COMPANIONS: CompanionValues = {
-  posh_pct: null,
-  vil_kg_m2: null,
-  echo_top_18_km: null,
-  echo_top_50_km: null,
-  max_reflectivity_dbz: null,
-};
+/** Companion values at the pixels of a HailField in the unit of their product, NaN where unknown; absent or null without the product. */
+export type CompanionValues = Readonly<Partial<Record<Companion, Float32Array | null>>>;
 
 /** Units of a product in one unit of its companion, where they differ: shear comes in thousandths of 1/s. */
 const PER_UNIT: Readonly<Partial<Record<Companion, number>>> = { azshear_0_2km_per_s: 1000 };
@@ -119,16 +103,9 @@ export function companionAt(companions: CompanionValues, name: Companion, pixel:
 
 /** A value for every companion, as the tables have them. */
 export function everyCompanion(take: (name: Companion) => number | null): Record<Companion, number | null> {
-  return {
-    posh_pct: take('posh_pct'),
-    vil_kg_m2: take('vil_kg_m2'),
-    echo_top_18_km: take('echo_top_18_km'),
-    echo_top_50_km: take('echo_top_50_km'),
-    max_reflectivity_dbz: take('max_reflectivity_dbz'),
-    reflectivity_minus20c_dbz: take('reflectivity_minus20c_dbz'),
-    azshear_0_2km_per_s: take('azshear_0_2km_per_s'),
-    lowest_reflectivity_dbz: take('lowest_reflectivity_dbz'),
-  };
+  const values = {} as Record<Companion, number | null>;
+  for (const name of COMPANIONS) values[name] = take(name);
+  return values;
 }
 
 /**
@@ -200,53 +177,4 @@ export interface HeightGrid {
   readonly lon_step_deg: number;
   /** `count` rows from row `first` on, west to east, m; NaN where the height is not known. */
   readonly readRows: (first: number, count: number) => Promise<Float32Array[]>;
-}
-
-/** Grid of a forecast model: rows x columns in file order, and where positions lie on it. */
-export interface ModelGrid {
-  readonly rows: number;
-  readonly cols: number;
-  /** Row and column of a position with their fractions; beyond the grid they run on. */
-  readonly locate: (at: Position) => { readonly row: number; readonly col: number };
-  /** Distance on the ground between neighbouring rows and neighbouring columns at a position. */
-  readonly stepsAt: (at: Position) => { readonly row_km: number; readonly col_km: number };
-}
-
-/** Fields that hail forecasts use of a model, each in the unit its name ends with. */
-export const MODEL_FIELDS = [
-  'reflectivity_dbz',
-  'updraft_helicity_m2_s2',
-  'hail_mm',
-  'cape_j_kg',
-  'temperature_700_c',
-  'temperature_500_c',
-  'height_700_m',
-  'height_500_m',
-  'freezing_level_m',
-  'terrain_m',
-  'shear_u_ms',
-  'shear_v_ms',
-  'wind_500_u_ms',
-  'wind_500_v_ms',
-  'wind_10m_u_ms',
-  'wind_10m_v_ms',
-  'specific_humidity_g_kg',
-  'dew_point_c',
-  'relative_humidity_pct',
-  'temperature_2m_c',
-  'surface_pressure_hpa',
-] as const;
-export type ModelFieldName = (typeof MODEL_FIELDS)[number];
-
-/** One field on the grid, row by row in file order; NaN where the model gives nothing. */
-export type ModelValues = Float32Array;
-
-/** Fields of a model at one time. Maxima are of the hour that ends at `valid_time`, all others of that instant. */
-export interface ModelHour {
-  readonly run_time: number;
-  readonly valid_time: number;
-  readonly simulated: boolean;
-  readonly grid: ModelGrid;
-  /** Fields that the files hold. */
-  readonly fields: Readonly<Partial<Record<ModelFieldName, ModelValues>>>;
 }

@@ -17,7 +17,7 @@ export function parseJson(bytes: Uint8Array, subject: string): unknown {
       throw new BadInput('read', subject, `json of more than ${limit} ${noun}, expected a file of the feed`);
   };
   bound(bytes.length, MAX_BYTES, 'bytes');
-  const { containers, values, depth } = scanJson(startJsonScan(), bytes);
+  const { containers, values, depth } = scanJson(bytes);
   bound(containers, MAX_CONTAINERS, 'arrays and objects');
   bound(values, MAX_VALUES, 'values');
   bound(depth, MAX_DEPTH, 'levels');
@@ -28,35 +28,19 @@ export function parseJson(bytes: Uint8Array, subject: string): unknown {
   }
 }
 
-/** Structure of a JSON text as far as it has been scanned. */
-interface JsonScan {
-  /** Arrays and objects. */
-  readonly containers: number;
-  readonly values: number;
-  /** Deepest nesting. */
-  readonly depth: number;
-  /** Brackets that are open. */
-  readonly level: number;
-  readonly is_text: boolean;
-  readonly is_escaped: boolean;
-  /** Position relative to the one array or object that a file consists of; `wrong` for anything else but white space. */
-  readonly state: 'before' | 'within' | 'after' | 'wrong';
-}
-
-export function startJsonScan(): JsonScan {
-  return { containers: 0, values: 1, depth: 0, level: 0, is_text: false, is_escaped: false, state: 'before' };
-}
-
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const WHITE_SPACE = [0x09, 0x0a, 0x0d, 0x20];
 
 /**
- * Scan after further bytes of the text: brackets, commas and nesting outside strings. A text that was cut off never closes
- * its first bracket, and a scan finds that at a constant cost in memory: 63 MB of brackets are gigabytes once parsed.
+ * Structure of a JSON text: numbers of arrays and objects and of values, deepest nesting, and whether it is one array or object amid
+ * white space. Brackets, commas and nesting outside strings count. A text that was cut off never closes its first bracket, and a scan
+ * finds that at a constant cost in memory: 63 MB of brackets are gigabytes once parsed.
  */
-export function scanJson(scan: JsonScan, bytes: Uint8Array): JsonScan {
-  let { containers, values, depth, level, is_text, is_escaped, state } = scan;
+export function scanJson(bytes: Uint8Array) {
+  let [containers, values, depth, level] = [0, 1, 0, 0];
+  let [is_text, is_escaped] = [false, false];
+  let state: 'before' | 'within' | 'after' | 'wrong' = 'before';
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i];
     if (is_text) {
@@ -77,5 +61,5 @@ export function scanJson(scan: JsonScan, bytes: Uint8Array): JsonScan {
       if (level === 0 && state === 'within') state = 'after';
     }
   }
-  return { containers, values, depth, level, is_text, is_escaped, state };
+  return { containers, values, depth, is_whole: state === 'after' };
 }

@@ -12,7 +12,7 @@ import { readManifestOf } from '../publish/manifests.ts';
 import { READERS_GRACE_MIN } from '../publish/sweep.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { type Edition, isDate, type ListedFile, readEdition } from './edition.ts';
-import { icebergFiles, listName, manifestName } from './iceberg.ts';
+import { icebergFiles } from './iceberg.ts';
 import { stacFiles } from './stac.ts';
 import { viewsSql } from './views.ts';
 
@@ -26,38 +26,34 @@ const Pointer = z.object({
 });
 type Pointer = z.infer<typeof Pointer>;
 
-/** Where a catalogue is written, and where its readers find the published files. */
-export interface CatalogueTarget {
-  readonly out: string;
-  /** Path of the data root, or the address of its copy, such as `s3://bucket/hail`. */
-  readonly location: string;
-}
-
-/**
- * Writes the catalogue of the newest edition: SQL views, STAC and Iceberg metadata. All files go into a new folder
- * `catalogues/<number>/`, which a rename makes visible; then the files that point into it are replaced one by one. A killed process
- * leaves the previous catalogue whole. Takes no lock on the data root.
- */
-export async function writeCatalogue(data_root: string, target: CatalogueTarget): Promise<Pointer> {
-  return writeEdition(data_root, await readEdition(data_root), target);
-}
-
 /** Writes the catalogue of a data root unless it shows the newest edition; a failure is logged and costs the catalogue only. */
 export async function refreshCatalogue(data_root: string, log: Log): Promise<void> {
   try {
     const edition = await readEdition(data_root);
-    const shown = await readPointer(data_root);
+    const text = await readIfPresent(join(data_root, layout.cataloguePointer));
+    const shown = text === null ? null : Pointer.parse(JSON.parse(text));
     if (edition.heads.length === 0 || (shown?.edition === edition.name && shown.location === data_root)) return;
-    await writeEdition(data_root, edition, { out: data_root, location: data_root });
+    await writeCatalogue(data_root, { out: data_root, location: data_root }, edition);
   } catch (error) {
     log.warn('Catalogue:Write:Failed', { reason: error instanceof Error ? error.message : String(error) });
   }
 }
 
-async function writeEdition(data_root: string, edition: Edition, { out, location }: CatalogueTarget): Promise<Pointer> {
+/**
+ * Writes the catalogue of an edition, the newest unless given, into `out`: SQL views, STAC and Iceberg metadata. All files go into a new
+ * folder `catalogues/<number>/`, which a rename makes visible; then the files that point into it are replaced one by one. A killed
+ * process leaves the previous catalogue whole. Takes no lock on the data root. `location`: path of the data root, or the address of its
+ * copy, such as `s3://bucket/hail`.
+ */
+export async function writeCatalogue(
+  data_root: string,
+  { out, location }: { readonly out: string; readonly location: string },
+  given?: Edition,
+): Promise<Pointer> {
+  const edition = given ?? (await readEdition(data_root));
   const named = await readIfPresent(join(data_root, layout.root));
   if (named === null) throw new NotFound('catalogue', data_root, `holds no ${layout.root}, expected a data root`);
-  const number = Math.max((await readPointer(out))?.number ?? 0, (await numbersIn(out)).at(-1) ?? 0) + 1;
+  const number = ((await numbersIn(out)).at(-1) ?? 0) + 1;
   const folder = layout.catalogue(padded(number));
   const root = location.startsWith('/') ? `file://${location}` : location;
   const daily = await dailyArchives(data_root, edition);
@@ -71,13 +67,11 @@ async function writeEdition(data_root: string, edition: Edition, { out, location
   const pointers = new Map<string, string>();
   const { root_id } = RootName.parse(JSON.parse(named));
   for (const table of TABLES) {
-    const own = `${layout.iceberg}/${table.name}`;
-    const place = { root, table: `${root}/${own}`, snapshot: `${root}/${folder}/iceberg`, number, root_id };
-    const { metadata, list, manifest } = await icebergFiles(edition, table, place);
-    content.set(`iceberg/${manifestName(table)}`, manifest);
-    content.set(`iceberg/${listName(table)}`, list);
-    pointers.set(`${own}/metadata/v${number}.metadata.json`, jsonText(metadata));
-    pointers.set(`${own}/metadata/version-hint.text`, String(number));
+    const place = { root, folder: `${root}/${folder}`, number, root_id };
+    const { metadata, avro } = await icebergFiles(edition, table, place);
+    for (const [path, bytes] of avro) content.set(path, bytes);
+    pointers.set(`${layout.iceberg}/${table.name}/metadata/v${number}.metadata.json`, jsonText(metadata));
+    pointers.set(`${layout.iceberg}/${table.name}/metadata/version-hint.text`, String(number));
   }
   pointers.set(`${layout.stac}/catalog.json`, jsonText(stac.root));
   pointers.set(layout.views, viewsSql(edition, location));
@@ -91,12 +85,7 @@ async function writeEdition(data_root: string, edition: Edition, { out, location
 const padded = (number: number) => String(number).padStart(6, '0');
 const jsonText = (value: object) => `${JSON.stringify(value)}\n`;
 
-async function readPointer(out: string): Promise<Pointer | null> {
-  const text = await readIfPresent(join(out, layout.cataloguePointer));
-  return text === null ? null : Pointer.parse(JSON.parse(text));
-}
-
-/** Numbers of the catalogues of a folder, in order; those without a pointer, too. */
+/** Numbers of the catalogues of a folder, in order. */
 async function numbersIn(out: string): Promise<number[]> {
   const names = (await namesIn(join(out, layout.catalogues))).filter((name) => /^\d{6,}$/.test(name));
   return names.map(Number).sort((a, b) => a - b);

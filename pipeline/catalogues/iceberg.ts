@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import avsc, { type Schema } from 'avsc';
 import { columns, type Table } from '../../schemas/columns.ts';
-import { MS_PER_DAY, scanTime } from '../../schemas/time.ts';
+import { layout } from '../../schemas/layout.ts';
 import type { ColumnType } from '../../schemas/units.ts';
-import { type Edition, filesOf, isDate, type ListedFile } from './edition.ts';
+import { type Edition, filesOf } from './edition.ts';
 
 /** Iceberg has no unsigned numbers: every 16-bit one fits an `int`. Geometries are well-known binary (WKB), as in GeoParquet. */
 const TYPES = {
@@ -19,95 +19,82 @@ const TYPES = {
   GEOMETRY: 'binary',
 } as const satisfies Record<ColumnType, string>;
 
-interface Field {
-  readonly id: number;
-  readonly name: string;
-  readonly required: boolean;
-  readonly type: (typeof TYPES)[ColumnType];
-  readonly doc: string;
-}
-
-/** Addresses without a slash at the end, and names. */
-export interface IcebergPlace {
-  /** Address of the data root. */
-  readonly root: string;
-  /** Address of the table. */
-  readonly table: string;
-  /** Address of the folder with the manifest and the manifest list. */
-  readonly snapshot: string;
-  /** Number of the catalogue: version of the metadata and sequence number. */
-  readonly number: number;
-  /** Name of the data root, from which the UUID of the table is made. */
-  readonly root_id: string;
-}
-
-export const manifestName = ({ name }: Table) => `${name}-files.avro`;
-export const listName = ({ name }: Table) => `${name}-snapshot.avro`;
-
-/** Metadata, manifest list and manifest of a table by version 2 of the Iceberg specification: one snapshot, the edition. */
-export async function icebergFiles(edition: Edition, table: Table, place: IcebergPlace) {
-  const files = filesOf(edition, table);
-  const fields = columns(table).map(
-    ({ name, type, nullable, description, unit }, index): Field => ({
-      id: index + 1,
-      name,
-      required: !nullable,
-      type: TYPES[type],
-      doc: unit === null ? description : `${description} Unit: ${type.startsWith('TIMESTAMPTZ') ? 'UTC' : unit}.`,
-    }),
-  );
+/**
+ * Metadata of a table by version 2 of the Iceberg specification with one snapshot, the edition, and the Avro files that it names, by path
+ * below the folder of the catalogue. `root` and `folder`: addresses of the data root and of that folder, without a slash at the end. The
+ * same table of the same data root has the same UUID in every catalogue.
+ */
+export async function icebergFiles(
+  edition: Edition,
+  table: Table,
+  { root, folder, number, root_id }: { root: string; folder: string; number: number; root_id: string },
+) {
+  const files = filesOf(edition, table).map(({ file }) => file);
+  const manifest_path = `iceberg/${table.name}-files.avro`;
+  const list_path = `iceberg/${table.name}-snapshot.avro`;
+  const fields = columns(table).map(({ name, type, nullable, description, unit }, index) => ({
+    id: index + 1,
+    name,
+    required: !nullable,
+    type: TYPES[type],
+    doc: unit === null ? description : `${description} Unit: ${type.startsWith('TIMESTAMPTZ') ? 'UTC' : unit}.`,
+  }));
   const schema = { type: 'struct', 'schema-id': 0, fields };
   // Below 2^48, which every reader takes for a whole number.
-  const snapshot_id = Number.parseInt(hashOf(`${edition.name} ${place.number}`).slice(0, 12), 16) + 1;
-  const format = { 'format-version': '2' };
-  const manifest = await avro(
-    MANIFEST,
-    files.map((listed) => entryOf(listed, fields, snapshot_id, place.root)),
-    {
-      ...format,
-      schema: JSON.stringify(schema),
-      'schema-id': '0',
-      'partition-spec': '[]',
-      'partition-spec-id': '0',
-      content: 'data',
+  const snapshot_id = Number.parseInt(hashOf(`${edition.name} ${number}`).slice(0, 12), 16) + 1;
+  const entries = files.map(({ path, rows, bytes }) => ({
+    snapshot_id,
+    data_file: {
+      file_path: `${root}/${path}`,
+      file_format: 'PARQUET',
+      partition: {},
+      record_count: rows,
+      file_size_in_bytes: bytes,
     },
-  );
-  const rows = files.reduce((sum, { file }) => sum + file.rows, 0);
+  }));
+  const manifest = await avro(MANIFEST, entries, {
+    'format-version': '2',
+    schema: JSON.stringify(schema),
+    'schema-id': '0',
+    'partition-spec': '[]',
+    'partition-spec-id': '0',
+    content: 'data',
+  });
+  const rows = files.reduce((sum, file) => sum + file.rows, 0);
   const listed = {
-    manifest_path: `${place.snapshot}/${manifestName(table)}`,
+    manifest_path: `${folder}/${manifest_path}`,
     manifest_length: manifest.length,
-    sequence_number: place.number,
-    min_sequence_number: place.number,
+    sequence_number: number,
+    min_sequence_number: number,
     added_snapshot_id: snapshot_id,
     added_files_count: files.length,
     added_rows_count: rows,
   };
   const list = await avro(MANIFEST_LIST, files.length === 0 ? [] : [listed], {
-    ...format,
+    'format-version': '2',
     'snapshot-id': String(snapshot_id),
     'parent-snapshot-id': 'null',
-    'sequence-number': String(place.number),
+    'sequence-number': String(number),
   });
   const time_ms = edition.committed_at === null ? 0 : Date.parse(edition.committed_at);
   const snapshot = {
     'snapshot-id': snapshot_id,
-    'sequence-number': place.number,
+    'sequence-number': number,
     'timestamp-ms': time_ms,
-    'manifest-list': `${place.snapshot}/${listName(table)}`,
+    'manifest-list': `${folder}/${list_path}`,
     summary: {
       operation: 'append',
       'total-data-files': String(files.length),
       'total-records': String(rows),
-      'total-delete-files': '0',
       'hail.edition': edition.name,
     },
     'schema-id': 0,
   };
   const metadata = {
     'format-version': 2,
-    'table-uuid': uuidOf(`${place.root_id} ${table.name}`),
-    location: place.table,
-    'last-sequence-number': place.number,
+    'table-uuid': uuidOf(`${root_id} ${table.name}`),
+    location: `${root}/${layout.iceberg}/${table.name}`,
+    'last-sequence-number': number,
     'last-updated-ms': time_ms,
     'last-column-id': fields.length,
     schemas: [schema],
@@ -126,63 +113,21 @@ export async function icebergFiles(edition: Edition, table: Table, place: Iceber
     'current-snapshot-id': snapshot_id,
     refs: { main: { 'snapshot-id': snapshot_id, type: 'branch' } },
     snapshots: [snapshot],
-    'snapshot-log': [{ 'timestamp-ms': time_ms, 'snapshot-id': snapshot_id }],
-    'metadata-log': [],
   };
-  return { metadata, list, manifest };
+  return {
+    metadata,
+    avro: [
+      [list_path, list],
+      [manifest_path, manifest],
+    ] as const,
+  };
 }
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** The same table of the same data root has the same UUID in every catalogue. */
 function uuidOf(text: string): string {
   const hex = hashOf(text);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
-
-function entryOf(listed: ListedFile, fields: readonly Field[], snapshot_id: number, root: string): object {
-  const { file } = listed;
-  const bounds = fields.flatMap(({ id, name, type }) => {
-    const range = rangeOf(name, listed);
-    return range === null ? [] : [{ id, least: boundBytes(type, range[0]), most: boundBytes(type, range[1]) }];
-  });
-  return {
-    snapshot_id,
-    data_file: {
-      file_path: `${root}/${file.path}`,
-      file_format: 'PARQUET',
-      partition: {},
-      record_count: file.rows,
-      file_size_in_bytes: file.bytes,
-      lower_bounds: bounds.map(({ id, least }) => ({ key: id, value: least })),
-      upper_bounds: bounds.map(({ id, most }) => ({ key: id, value: most })),
-    },
-  };
-}
-
-/** Least and largest value of a column in the head: dates in days, times in microseconds since 1970; null without any. */
-function rangeOf(column: string, { head, file }: ListedFile): readonly [number, number] | null {
-  const { first_scan, last_scan, bbox } = file;
-  if (column === 'lat' && bbox !== null) return [bbox[1], bbox[3]];
-  if (column === 'lon' && bbox !== null) return [bbox[0], bbox[2]];
-  if (column === 'scan_time' && first_scan !== null && last_scan !== null)
-    return [scanTime(first_scan) * 1000, scanTime(last_scan) * 1000];
-  if (column !== 'storm_date') return null;
-  const dates = isDate(head.partition) ? [head.partition] : Object.keys(head.dates ?? {}).sort();
-  return dates.length === 0 ? null : [dayNumber(dates[0]), dayNumber(dates[dates.length - 1])];
-}
-
-function dayNumber(date: string): number {
-  return Date.parse(date) / MS_PER_DAY;
-}
-
-/** The single-value serialisation of a bound by the Iceberg specification. */
-function boundBytes(type: Field['type'], value: number): Buffer {
-  const bytes = Buffer.alloc(type === 'date' ? 4 : 8);
-  if (type === 'date') bytes.writeInt32LE(value);
-  else if (type === 'double') bytes.writeDoubleLE(value);
-  else bytes.writeBigInt64LE(BigInt(value));
-  return bytes;
 }
 
 /** Fields of an Avro record with their Iceberg ids, from `id name type` separated by commas; `= value` is the default. */
@@ -195,17 +140,6 @@ function avroFields(text: string): object[] {
   });
 }
 
-/** A map with whole numbers as keys: Avro's own maps have texts. */
-const bytesByField = (id: number, name: string, key: number, value: number) => ({
-  name,
-  'field-id': id,
-  type: {
-    type: 'array',
-    logicalType: 'map',
-    items: { type: 'record', name: `k${key}_v${value}`, fields: avroFields(`${key} key int, ${value} value bytes`) },
-  },
-});
-
 const DATA_FILE = {
   type: 'record',
   name: 'r2',
@@ -213,8 +147,6 @@ const DATA_FILE = {
     ...avroFields('134 content int = 0, 100 file_path string, 101 file_format string'),
     { name: 'partition', 'field-id': 102, type: { type: 'record', name: 'r102', fields: [] } },
     ...avroFields('103 record_count long, 104 file_size_in_bytes long'),
-    bytesByField(125, 'lower_bounds', 126, 127),
-    bytesByField(128, 'upper_bounds', 129, 130),
   ],
 };
 /** `status` 1: added. */

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { CommanderError, InvalidArgumentError } from 'commander';
+import { CommanderError, InvalidArgumentError, Option } from 'commander';
 import { EXIT, explainOtherError } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { Conflict, NotFound, PipelineError, UsageError } from '../error.ts';
@@ -48,8 +48,14 @@ export function wholeOption(name: string, text: string, max: number): number {
   return value;
 }
 
+/** Option `--products`. */
+export function productsOption(): Option {
+  const text = `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`;
+  return new Option('--products <list>', text).argParser(productList);
+}
+
 /** Argument parser: known products, comma-separated. */
-export function productList(text: string): string[] {
+function productList(text: string): string[] {
   const products = text.split(',').filter((product) => product !== '');
   const unknown = products.filter((product) => !SCAN_PRODUCTS.includes(product));
   if (products.length === 0 || unknown.length > 0)

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Command, Option } from 'commander';
-import { counted, EXIT, grouped, STOP_SIGNALS } from '../../schemas/command-line.ts';
+import { counted, EXIT, STOP_SIGNALS } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
 import { provenanceOfDate } from '../../schemas/manifest.ts';
 import { addDays, datesThrough, MS_PER_HOUR, stormDate, stormDateStart, utcDate } from '../../schemas/time.ts';
@@ -23,7 +23,7 @@ import { pause } from '../sources/http.ts';
 import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { inParallel } from '../sources/parallel.ts';
 import { planScans } from '../sources/plan.ts';
-import { calendarDate, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { calendarDate, productsOption, readerThreads, wholeNumber } from './arguments.ts';
 import { withSession } from './with-root.ts';
 
 /** Scans from this long before a date are made first: older tracks at its beginning are rare. */
@@ -47,13 +47,6 @@ interface Options {
   readonly progress: boolean;
 }
 
-/** Result of a backfill; `backfill --json` prints it. */
-interface BackfillReport {
-  readonly dates: readonly DateOutcome[];
-  readonly scans: number;
-  readonly seconds: number;
-}
-
 /** `hail-pipeline backfill`: publishes the storm dates of a range. */
 export function backfillCommand(config: () => Config): Command {
   return new Command('backfill')
@@ -66,23 +59,13 @@ export function backfillCommand(config: () => Config): Command {
         .makeOptionMandatory(),
     )
     .option('--folder <folder>', 'folder of raw files, in the layout of the bucket or flat; it is only read')
-    .option(
-      '--products <list>',
-      `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`,
-      productList,
-    )
+    .addOption(productsOption())
     .option('--jobs <number>', 'storm dates that are made at the same time, in a process each', wholeNumber(1, 1000), 1)
-    .option('--json', 'print one JSON object')
+    .option('--json', 'print a JSON line for each date')
     .option('--no-progress', 'no bars, also on a terminal')
     .addHelpText(
       'after',
-      `
-Each date is made in a scratch root and handed over to the data root. Its writer publishes the date: a running 'hail-pipeline stream',
-or this command. Several computers with one shared data root may backfill different dates.
-
-Examples:
-  hail-pipeline backfill --from 2024-05-01 --to 2024-05-31 --source noaa --jobs 4
-  hail-pipeline backfill --from 2024-05-01 --to 2024-05-02 --source dir --folder ~/mrms`,
+      '\nExample:\n  hail-pipeline backfill --from 2024-05-01 --to 2024-05-31 --source noaa --jobs 4',
     )
     .action(async (options: Options) => {
       const settings = config();
@@ -92,73 +75,51 @@ Examples:
       const stop = new AbortController();
       for (const signal of STOP_SIGNALS) process.once(signal, () => stop.abort());
       const dates = datesThrough(options.from, options.to);
-      const begun_ms = performance.now();
-      const outcomes =
-        dates.length === 1
-          ? [await backfillDate({ config: settings, source, storm_date: options.from, log, signal: stop.signal })]
-          : await backfillDates(dates, options, log, stop.signal);
+      let done = 0;
+      const outcomes = await inParallel(dates, options.jobs, async (storm_date) => {
+        const request = { config: settings, source, storm_date, log, signal: stop.signal };
+        if (dates.length === 1) return backfillDate(request);
+        const outcome = await backfillInProcess(storm_date, options, stop.signal);
+        log[outcome.status === 'failed' ? 'warn' : 'info']('Backfill:Date:Done', { ...outcome });
+        log.progress('storm dates', ++done, dates.length);
+        return outcome;
+      });
       log.close();
-      const report: BackfillReport = {
-        dates: outcomes,
-        scans: outcomes.reduce((sum, { scans }) => sum + scans, 0),
-        seconds: Math.round((performance.now() - begun_ms) / 100) / 10,
-      };
-      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : reportText(report));
+      for (const outcome of outcomes)
+        process.stdout.write(options.json ? `${JSON.stringify(outcome)}\n` : outcomeText(outcome));
       if (outcomes.some(({ status, missing }) => status === 'failed' || status === 'stopped' || missing > 0))
         process.exitCode = EXIT.failure;
     });
 }
 
-/** Makes every date in a process of its own, `jobs` at a time. */
-function backfillDates(
-  dates: readonly string[],
-  { source, folder, products, jobs }: Options,
-  log: Log,
+/** Makes a date in a process of its own. */
+async function backfillInProcess(
+  date: string,
+  { source, folder, products }: Options,
   signal: AbortSignal,
-): Promise<DateOutcome[]> {
-  const options = ['--source', source, '--json', '--no-progress'];
-  if (folder !== undefined) options.push('--folder', resolve(folder));
-  if (products !== undefined) options.push('--products', products.join());
-  let done = 0;
-  return inParallel(dates, jobs, async (date) => {
-    const outcome = await backfillInProcess(date, options, signal);
-    done += 1;
-    const { status, scans, seconds, reason } = outcome;
-    const figures = { date, status, scans, seconds, done, of: dates.length };
-    if (reason === null) log.info('Backfill:Date:Done', figures);
-    else log.warn('Backfill:Date:Failed', { ...figures, reason });
-    log.progress('storm dates', done, dates.length);
-    return outcome;
-  });
-}
-
-async function backfillInProcess(date: string, options: readonly string[], signal: AbortSignal): Promise<DateOutcome> {
+): Promise<DateOutcome> {
   const outcome = { storm_date: date, scans: 0, rejected: 0, missing: 0, seconds: 0 };
   if (signal.aborted) return { ...outcome, status: 'stopped', reason: null };
-  const [node, program = ''] = process.argv;
-  const args = [...process.execArgv, program, 'backfill', '--from', date, '--to', date, ...options];
-  const child = spawn(node ?? process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const args = ['backfill', '--from', date, '--to', date, '--source', source, '--json', '--no-progress'];
+  if (folder !== undefined) args.push('--folder', resolve(folder));
+  if (products !== undefined) args.push('--products', products.join());
+  const program = [...process.execArgv, process.argv[1] ?? '', ...args];
+  const child = spawn(process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] });
   const stop = () => child.kill('SIGTERM');
   signal.addEventListener('abort', stop);
   try {
     const [output, [code, ended_by]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    const [own] = output === '' ? [] : (JSON.parse(output) as BackfillReport).dates;
-    return own ?? { ...outcome, status: 'failed', reason: `its process ended with ${ended_by ?? code}` };
+    if (output !== '') return JSON.parse(output) as DateOutcome;
+    return { ...outcome, status: 'failed', reason: `its process ended with ${ended_by ?? code}` };
   } finally {
     signal.removeEventListener('abort', stop);
   }
 }
 
-/** A report in lines for people. */
-function reportText({ dates, scans, seconds }: BackfillReport): string {
-  const statuses = Map.groupBy(dates, ({ status }) => status);
-  const counts = [...statuses].map(([status, { length }]) => `${counted(length, 'date')} ${status}`);
-  const faults = dates.filter(({ status, rejected, missing }) => status === 'failed' || rejected + missing > 0);
-  const lines = faults.map(
-    ({ storm_date, reason, rejected, missing }) =>
-      `  ${storm_date}  ${reason ?? `${counted(rejected, 'file')} rejected, ${counted(missing, 'file')} missing`}`,
-  );
-  return [`${counted(scans, 'scan')} in ${grouped(seconds)} s; ${counts.join(', ')}.`, ...lines, ''].join('\n');
+/** Outcome of a date in a line for people. */
+function outcomeText({ storm_date, status, scans, rejected, missing, seconds, reason }: DateOutcome): string {
+  const faults = rejected + missing > 0 ? `, ${counted(rejected, 'file')} rejected, ${missing} missing` : '';
+  return `${storm_date}  ${status}: ${reason ?? `${counted(scans, 'scan')} in ${seconds} s${faults}`}\n`;
 }
 
 function sourceOf({ source, folder, products }: Options): BackfillSource {

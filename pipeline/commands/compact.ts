@@ -43,7 +43,6 @@ export function compactRoot(config: Config, log: Log): Promise<CompactReport> {
     const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
     const joined_months: string[] = [];
     for (const month of new Set(closed.map(monthOf))) if (await session.joinMonth(month)) joined_months.push(month);
-    await session.expireReflectivity();
     const { files, bytes } = await session.sweep();
     return { closed_dates: closed.length, joined_months, swept_files: files, swept_bytes: bytes };
   });

@@ -178,7 +178,7 @@ export async function publishFeedFolder(
   provenance: Provenance,
   now_ms: number,
   log: Log,
-): Promise<PublishedFeeds & { readonly model_hours: number }> {
+): Promise<PublishedFeeds> {
   const { files, changed, failures } = await ingestFolder(
     root,
     folder,
@@ -191,9 +191,7 @@ export async function publishFeedFolder(
     await writeSimulatedFeeds(root, now_ms);
   }
   const models = await readModelFolder(folder, names, log);
-  let model_hours = 0;
   for (const [model, hours] of models.hours) {
-    model_hours += hours.length;
     const failure = hours.every(({ valid_time }) => valid_time <= now_ms)
       ? `no hour of its runs ends after ${timestamp(now_ms)}`
       : await failureOf(async () => {
@@ -204,7 +202,7 @@ export async function publishFeedFolder(
     if (failure !== null) failed.push({ name: model, reason: failure });
   }
   const refused = models.refused.map(({ path, reason }) => rejectedFile(path, reason, 'forecast'));
-  return { files: [...refused, ...files], changed, failed, model_hours };
+  return { files: [...refused, ...files], changed, failed };
 }
 
 function feedsText({ files, changed, failed }: FeedsReport): string {

@@ -1,10 +1,9 @@
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { counted, EXIT, grouped } from '../../schemas/command-line.ts';
 import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
-import type { IngestedFile } from '../feed.ts';
 import { UNKNOWN_KIND } from '../feeds/ingest-files.ts';
 import { refreshForecast } from '../forecast/refresh.ts';
 import { type Log, openLog, silent } from '../log.ts';
@@ -13,8 +12,8 @@ import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucke
 import { type PlannedScan, planIngest } from '../scans/ingest.ts';
 import { nothingKnown } from '../scans/raw-archive.ts';
 import { listFolder } from '../sources/folder.ts';
-import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
-import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { SCAN_PRODUCTS } from '../sources/names.ts';
+import { calendarDate, DEFAULT_SEED, plainNumber, productsOption, readerThreads, wholeNumber } from './arguments.ts';
 import { publishFeedFolder } from './feeds.ts';
 import {
   climatologyFailure,
@@ -25,13 +24,8 @@ import {
 } from './simulated-weather.ts';
 import { withSession } from './with-root.ts';
 
-/** A source that can be planned: simulated files do not exist before a run. */
-type PlannedSource = Exclude<IngestSource, { kind: 'simulate' }>;
-
-const SOURCES = ['simulate', 'dir', 'noaa'] as const;
-
 interface Options {
-  readonly source?: (typeof SOURCES)[number];
+  readonly source?: IngestSource['kind'];
   readonly from?: string;
   readonly date?: string;
   readonly products?: readonly string[];
@@ -51,54 +45,42 @@ export function ingestCommand(config: () => Config): Command {
       new Option(
         '--source <word>',
         'where raw files come from (default: dir with --from, noaa with --date, else simulate)',
-      ).choices([...SOURCES]),
+      ).choices(['simulate', 'dir', 'noaa']),
     )
     .option(
       '--from <folder>',
       'folder of raw files, in the layout of the bucket or flat, with feeds and model hours; it is only read',
     )
     .option('--date <date>', 'UTC date to fetch from the public bucket', calendarDate)
-    .option(
-      '--products <list>',
-      `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`,
-      productList,
-    )
+    .addOption(productsOption())
     .option('--seed <number>', 'number of the simulated weather', wholeNumber(0, 4_294_967_295), DEFAULT_SEED)
     .option('--hours <number>', 'hours of simulated weather before now', plainNumber(0.1, 48), 3)
     .option('--replace', 'take data of the other kind (observed, simulated) off the same storm dates first')
     .option('--plan', 'print the scans that a run would make as JSON lines, and write nothing')
     .option('--json', 'print one JSON object')
     .option('--no-progress', 'no bars, also on a terminal')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  hail-pipeline ingest                                    simulate three hours that end now, and publish them
-  hail-pipeline ingest --source dir --from ~/mrms         publish a folder of MRMS files
-  hail-pipeline ingest --plan --from ~/mrms               print what that would do
-  hail-pipeline ingest --source noaa --date 2024-05-01    fetch and publish a UTC date of the public bucket`,
-    )
+    .addHelpText('after', '\nExample:\n  hail-pipeline ingest --from ~/mrms    publish a folder of MRMS files')
     .action(async (options: Options) => {
       const source = sourceOf(options);
       const settings = config();
       if (options.plan) {
-        if (source.kind === 'simulate') throw new UsageError('--plan needs --from FOLDER or --date YYYY-MM-DD');
         for (const scan of await planSource(settings, source)) process.stdout.write(`${JSON.stringify(scan)}\n`);
         return;
       }
       const log = openLog(settings.log_level, options.progress && process.stderr.isTTY === true);
       const request = { source, replace: options.replace === true, threads: readerThreads(), log };
       const report = await ingestSource(settings, request).finally(log.close);
-      process.stdout.write(
-        options.json ? `${JSON.stringify(report)}\n` : ingestText(report, source, settings.data_root),
-      );
+      process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : ingestText(report, settings.data_root));
       // Files that are here are published; missing ones, and a run without any usable file, are a failure.
-      if (report.missing_files.length > 0 || isUseless(report)) process.exitCode = EXIT.failure;
+      const { rejected, scans, redone, skipped, unused } = report.run;
+      const is_useless = rejected.length > 0 && scans + redone + skipped + unused === 0;
+      if (report.missing_files.length > 0 || is_useless) process.exitCode = EXIT.failure;
     });
 }
 
 /** Scans that an ingest would make, from listings and manifests: no file is fetched or written. */
-async function planSource(config: Config, source: PlannedSource): Promise<PlannedScan[]> {
+async function planSource(config: Config, source: IngestSource): Promise<PlannedScan[]> {
+  if (source.kind === 'simulate') throw new UsageError('--plan needs --from FOLDER or --date YYYY-MM-DD');
   const { data_root: path, storm_day_start_hour, now, raw_keep_days } = config;
   const context = {
     root: { path, ...(await openPublished(path, storm_day_start_hour)) },
@@ -133,52 +115,27 @@ function sourceOf(options: Options): IngestSource {
   return { kind: word, seed: options.seed, hours: options.hours };
 }
 
-/** True when every file of a run was rejected. */
-function isUseless({ run }: IngestReport): boolean {
-  return run.rejected.length > 0 && run.scans + run.redone + run.skipped + run.unused === 0;
-}
-
-/** Result of an ingest in lines for people. */
-function ingestText(report: IngestReport, { kind }: IngestSource, data_root: string): string {
-  const { run, published, dates, feed_items, model_hours, seconds } = report;
-  const simulated = report.source === 'simulated';
-  const redone = run.redone > 0 ? `, ${grouped(run.redone)} made again` : '';
+/** Result of an ingest for people: a line of what was published, and one for each kind of file that is left. */
+function ingestText(report: IngestReport, data_root: string): string {
+  const { run, source, dates, seconds } = report;
+  const scans = counted(run.scans + run.redone, source === 'simulated' ? 'simulated scan' : 'scan');
+  const again = run.redone > 0 ? ` (${grouped(run.redone)} of them made again)` : '';
+  const done = run.skipped > 0 ? `${counted(run.skipped, 'scan')} published already` : 'no new scan';
   const lines = [
     run.scans + run.redone === 0
-      ? `Nothing to do: ${nothingToDo(kind, run)}.`
-      : `Published ${counted(run.scans, simulated ? 'simulated scan' : 'scan')}${redone} in ${seconds} s.`,
+      ? `Nothing to do: ${done}.`
+      : `Published ${scans}${again} of ${dates.join(', ')} under ${data_root} in ${seconds} s. Next: make serve`,
   ];
-  if (published.scans > 0)
-    lines.push(
-      `${dates.join(', ')}${simulated ? ' (SIMULATED, not observed)' : ''}: ${counted(published.scans, 'scan')}, ${counted(published.detections, 'detection')}, ${counted(published.cells, 'storm cell')} under ${data_root}`,
-    );
-  const others = Object.entries(feed_items).map(([collection, items]) => `${grouped(items)} in ${collection}`);
-  if (model_hours > 0) others.push(counted(model_hours, 'model hour'));
-  if (others.length > 0) lines.push(`Also ${others.join(', ')}.`);
-  const reasonOf = ({ file, reason }: { readonly file: string; readonly reason: string }) => `${file}: ${reason}`;
-  const lists: readonly (readonly [string, readonly string[]])[] = [
-    ['rejected, with its reason in inbox/rejected', run.rejected.map(reasonOf)],
-    ['could not be fetched; the same command fetches what is missing', report.missing_files.map(reasonOf)],
-    [
-      'left for a later run',
-      [...run.postponed.map(reasonOf), ...report.unreadable_files.map(({ key, reason }) => `${key}: ${reason}`)],
-    ],
-    ['of feeds not used', report.feed_failures.map(({ name, reason }) => `${name}: ${reason}`)],
-    ['not recognised by name', report.unknown_files],
+  const left: readonly (readonly [string, readonly { readonly file: string; readonly reason: string }[]])[] = [
+    ['rejected, with its reason in inbox/rejected', run.rejected],
+    ['could not be fetched; the same command fetches what is missing', report.missing_files],
+    ['left for a later run', [...run.postponed, ...report.unreadable_files]],
+    ['of feeds not used', report.feed_failures],
   ];
-  for (const [outcome, files] of lists)
-    if (files.length > 0)
-      lines.push(`${counted(files.length, 'file')} ${outcome}:`, ...files.slice(0, 5).map((file) => `  ${file}`));
-  if (published.scans > 0) lines.push('Next: make serve');
+  for (const [outcome, files] of left)
+    for (const { file, reason } of files.slice(0, 1))
+      lines.push(`${counted(files.length, 'file')} ${outcome}: ${file}: ${reason}`);
   return `${lines.join('\n')}\n`;
-}
-
-function nothingToDo(kind: IngestSource['kind'], { skipped, postponed, rejected }: IngestReport['run']): string {
-  const all = postponed.length > 0 ? 'every scan that can be made now is' : 'all of them';
-  if (skipped > 0 && kind !== 'simulate') return `${counted(skipped, 'scan')} found, ${all} published already`;
-  if (postponed.length > 0) return `${counted(postponed.length, 'file')} found that cannot be worked on now`;
-  if (rejected.length > 0) return 'no file can be used';
-  return kind === 'simulate' ? 'the simulated evening is up to date' : 'no MESH scan found';
 }
 
 /** Where an ingest takes raw files from. */
@@ -208,12 +165,14 @@ export function ingestSource(config: Config, request: IngestRequest) {
   return withSession(config, needs, async (root, session) => {
     const { files, unknown, unreadable, missing } = await gatherFiles(config, source, root, log);
     for (const { key, reason } of unreadable) log.warn('File:Read:Postponed', { file: key, reason });
-    const replaced = replace ? await session.replace(files) : [];
+    if (replace) await session.replace(files);
     const run = await session.ingest(files);
     await session.finishDates();
-    const simulated = source.kind === 'simulate' ? await publishSimulatedFeeds(root, source, config.now()) : null;
-    const touched_dates = run.dates.length > 0 ? run.dates : datesOf(files, config.storm_day_start_hour);
-    const is_simulated = touched_dates.some((date) => root.heads.get(date)?.source === 'simulated');
+    if (source.kind === 'simulate') await publishSimulatedFeeds(root, source, config.now());
+    const touched =
+      run.dates.length > 0 ? run.dates : files.map((file) => stormDate(file.time_ms, config.storm_day_start_hour));
+    const heads = [...new Set(touched)].sort().flatMap((date) => root.heads.get(date) ?? []);
+    const is_simulated = heads.some((head) => head.source === 'simulated');
     const provenance = is_simulated ? 'simulated' : 'observed';
     const found =
       source.kind === 'dir'
@@ -223,66 +182,32 @@ export function ingestSource(config: Config, request: IngestRequest) {
     const refreshed = await refreshForecast(root, config.now(), log);
     if (source.kind === 'simulate' || (is_simulated && found?.files.some(({ collection }) => collection !== null)))
       await writeSimulatedClimatologyState(root, config.now(), refreshed);
-    await session.expireReflectivity();
-    const swept = await session.sweep();
-    const heads = touched_dates.flatMap((date) => root.heads.get(date) ?? []).filter((head) => head.scans.count > 0);
-    const dates = heads.map((head) => head.partition);
-    const unused = (found?.files ?? []).flatMap(({ name, refused: reason }) =>
-      reason === null ? [] : { name, reason },
-    );
-    const rejected = unused.filter(({ reason }) => reason !== UNKNOWN_KIND);
-    const unknown_kind = new Set(unused.filter((file) => !rejected.includes(file)).map(({ name }) => name));
+    await session.sweep();
+    const published = heads.map(({ partition }) => root.heads.get(partition)).filter((head) => head?.scans.count);
+    const refused = (found?.files ?? []).filter((file) => file.refused !== null);
     return {
       /** Provenance of the data on these dates; null when nothing is published on them. */
-      source: heads[0]?.source ?? null,
+      source: published[0]?.source ?? null,
       /** Storm dates that the files belong to and that hold scans. */
-      dates,
+      dates: published.flatMap((head) => head?.partition ?? []),
       run,
-      /** Content of these dates after the run. */
-      published: await countPublished(root, dates),
-      /** Storm dates whose data of the other kind was unpublished. */
-      replaced,
       /** Names that are no raw file of a scan or feed. */
-      unknown_files: found === null ? unknown : unknown.filter((name) => unknown_kind.has(basename(name))),
+      unknown_files:
+        found === null ? unknown : refused.filter((file) => file.refused === UNKNOWN_KIND).map(({ name }) => name),
       missing_files: missing,
-      unreadable_files: unreadable,
-      /** Reports, warnings, watches and outlooks that came with the scans, by collection: from the folder, or simulated. */
-      feed_items: itemsOf((simulated ?? found)?.files ?? []),
-      /** Hours of forecast models that the folder holds. */
-      model_hours: found?.model_hours ?? 0,
+      unreadable_files: unreadable.map(({ key: file, reason }) => ({ file, reason })),
       /** Files of feeds and model runs of the folder that could not be used. */
-      feed_failures: [...rejected, ...(found?.failed ?? [])],
-      /** Dates that the climatology was made from; null when it was not due or could not be made. */
-      climatology: refreshed.climatology,
+      feed_failures: [
+        ...refused.flatMap(({ name: file, refused: reason }) =>
+          reason === null || reason === UNKNOWN_KIND ? [] : { file, reason },
+        ),
+        ...(found?.failed ?? []).map(({ name: file, reason }) => ({ file, reason })),
+      ],
       /** Why the climatology could not be made; the data that this run published stays. */
       climatology_failure: climatologyFailure(refreshed),
-      swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
   });
-}
-
-/** Rows of some storm dates, as their manifests count them. */
-async function countPublished(root: Root, dates: readonly string[]) {
-  const counts = { scans: 0, detections: 0, cells: 0 };
-  for (const date of dates) {
-    const manifest = await root.manifest(date);
-    counts.scans += manifest?.scans.length ?? 0;
-    for (const { table, rows } of manifest?.files ?? [])
-      if (table === 'detections' || table === 'cells') counts[table] += rows;
-  }
-  return counts;
-}
-
-function itemsOf(files: readonly IngestedFile[]): Record<string, number> {
-  const items: Record<string, number> = {};
-  for (const { collection, refused, items: count } of files)
-    if (collection !== null && refused === null) items[collection] = (items[collection] ?? 0) + count;
-  return items;
-}
-
-function datesOf(files: readonly SourceFile[], storm_day_start_hour: number): string[] {
-  return [...new Set(files.map((file) => stormDate(file.time_ms, storm_day_start_hour)))].sort();
 }
 
 /** The raw files of the source; simulating or fetching them into the inbox first where they are not there. */

@@ -40,12 +40,7 @@ export function sqlCommand(readConfig: () => Config): Command {
     .option('--data <dir>', 'data root (default: HAIL_DATA)')
     .addHelpText(
       'after',
-      `
-Views have the names of the tables, with _ for -: detections, day_max, ground_reports. For a shell: duckdb -init data/views.sql
-
-Examples:
-  hail-pipeline sql "SELECT storm_date, max(max_mm) AS mm FROM day_max GROUP BY ALL ORDER BY ALL"
-  hail-pipeline sql --format csv "FROM event_days WHERE storm_date >= '2026-05-01'"`,
+      '\nViews have the names of the tables, with _ for -: day_max. For a shell: duckdb -init data/views.sql',
     )
     .action(async (query: string, { format, data }: { format: keyof typeof FORMATS; data?: string }) => {
       const root = data === undefined ? readConfig().data_root : resolve(data);
@@ -54,10 +49,8 @@ Examples:
       const engine = await openEngine();
       try {
         const tables = sqlText(join(root, layout.tables, '/'));
-        const limits = `SET TimeZone = 'UTC'; SET allowed_directories = [${tables}]; SET enable_external_access = false`;
-        await engine.connection.run(
-          `${viewsSql(await readEdition(root), root)} ${limits}; SET lock_configuration = true`,
-        );
+        const limits = `SET allowed_directories = [${tables}]; SET enable_external_access = false; SET lock_configuration = true`;
+        await engine.connection.run(`${viewsSql(await readEdition(root), root)} ${limits}`);
         for await (const text of FORMATS[format](await runQuery(engine.connection, query)))
           await new Promise<void>((taken) => process.stdout.write(text, () => taken()));
       } finally {

@@ -18,7 +18,7 @@ import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/a
 import { pause } from '../sources/http.ts';
 import { type Arrival, watch } from '../sources/inbox.ts';
 import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
-import { DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
+import { DEFAULT_SEED, plainNumber, productsOption, readerThreads, wholeNumber } from './arguments.ts';
 import { FEED_NAMES, feedList, feedNames, openFeeds } from './feeds.ts';
 import {
   SIMULATED_RAW_KEEP_DAYS,
@@ -53,11 +53,7 @@ export function streamCommand(config: () => Config): Command {
       ]),
     )
     .option('--from <folder>', 'folder to watch, at any depth; it is only read')
-    .option(
-      '--products <list>',
-      `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`,
-      productList,
-    )
+    .addOption(productsOption())
     .option(
       '--every <seconds>',
       'time between two polls (default: 5); with --source simulate between two scans, whole seconds from 10 to 120 (default: 120)',
@@ -79,7 +75,7 @@ export function streamCommand(config: () => Config): Command {
     .option('--wait', 'stand by while another process holds the data root, and go on from it once that ends')
     .addHelpText(
       'after',
-      '\nExamples:\n  hail-pipeline stream                                 follow the public bucket\n  hail-pipeline stream --source dir --from ~/incoming  watch a folder\n  hail-pipeline stream --source simulate               storms that are not real, as a live demo\n  hail-pipeline stream --wait                          a second stream that stands by',
+      '\nExample:\n  hail-pipeline stream --source simulate    storms that are not real, as a live demo',
     )
     .action(async (options: Options) => {
       const source = sourceOf(options);
@@ -128,11 +124,6 @@ function simulatedWeather({ from, products, feeds, every = 120, seed, hours }: O
   return { kind: 'simulate', seed: seed ?? DEFAULT_SEED, hours: hours ?? 1, interval_ms: every * 1000 };
 }
 
-/** Writes a line at a terminal; elsewhere the log has it. */
-function print(line: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`hail-pipeline: ${line}\n`);
-}
-
 /** Tiers, event days and daily archives of open dates are drawn again at most this often. */
 const FINISH_EVERY_MS = 5 * 60_000;
 const SWEEP_EVERY_MS = 60 * 60_000;
@@ -160,11 +151,6 @@ interface StreamRequest {
   readonly signal: AbortSignal;
 }
 
-interface OpenedRoot {
-  readonly root: Root;
-  readonly session: Session;
-}
-
 /** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
 async function streamSource(config: Config, request: StreamRequest): Promise<void> {
   const readPool = startReadPool(readerThreads());
@@ -189,10 +175,7 @@ async function openInTurn(config: Config, { wait, log, signal }: StreamRequest):
       return root;
     } catch (error) {
       if (!(wait && error instanceof RootHeld)) throw error;
-      if (tries === 0) {
-        log.info('Stream:Lock:Wait', { reason: error.reason });
-        print(`waits for the data root: ${error.reason}`);
-      }
+      if (tries === 0) log.warn('Stream:Lock:Wait', { reason: error.reason });
       await pause(LOCK_EVERY_MS, signal);
     }
   }
@@ -222,21 +205,17 @@ async function follow(config: Config, request: StreamRequest, readPool: ReadPool
   const { source, log, every_ms, signal } = request;
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
-  const backlog = openBacklog(log, every_ms);
+  const workOff = openBacklog(log, every_ms);
   const doDueChores = openChores(log);
   let queue: ArrivalQueue | null = null;
-  let opened: OpenedRoot | null = null;
+  let session: Session | null = null;
   let last: Root | null = null;
   let feeds: Schedule | null = null;
   let faults = 0;
-  const explain = (failure: unknown) => (opened === null ? failure : explainFailure(opened.root, failure));
-  const open = async (): Promise<OpenedRoot | null> => {
-    const root = await openInTurn(config, request);
-    return root === null ? null : { root, session: openSession(root, readPool, settings) };
-  };
+  const explain = (failure: unknown) => (session === null ? failure : explainFailure(session.root, failure));
   const close = async () => {
-    const root = opened?.root;
-    opened = null;
+    const root = session?.root;
+    session = null;
     if (root === undefined) return;
     await root.close();
     log.info('Root:Close:Done', {});
@@ -244,28 +223,25 @@ async function follow(config: Config, request: StreamRequest, readPool: ReadPool
   try {
     while (!signal.aborted && queue?.isOver() !== true) {
       try {
-        opened ??= await open();
-        if (opened === null) return;
-        const root: Root = opened.root;
+        const root: Root | null = session?.root ?? (await openInTurn(config, request));
+        if (root === null) return;
+        session ??= openSession(root, readPool, settings);
         last = root;
         queue ??= openArrivalQueue(batchArrivals(arrivalsOf(config, request, () => last as Root)), signal);
         root.check();
         // Feeds are registered before the scans: catching up with the scans may take hours.
         feeds ??= scheduleOf(config, request);
         await feeds.register(root);
-        await backlog.workOff(queue, opened);
+        await workOff(queue, session);
         await feeds.workOff(root);
-        await doDueChores(opened, queue, backlog.hasWorked());
+        await doDueChores(session, queue);
         if (!queue.hasArrival() && (await adoptDate(root, config.now())) !== null) {
           // The session remembers dates that have been replaced.
-          opened = { root, session: openSession(root, readPool, settings) };
+          session = openSession(root, readPool, settings);
           continue;
         }
-        if (faults > 0) {
-          log.info('Stream:Wait:Done', { faults });
-          print('goes on');
-          faults = 0;
-        }
+        if (faults > 0) log.info('Stream:Wait:Done', { faults });
+        faults = 0;
         await queue.wait(every_ms);
       } catch (failure) {
         const error = explain(failure);
@@ -273,12 +249,11 @@ async function follow(config: Config, request: StreamRequest, readPool: ReadPool
         const wait_ms = Math.min(LONGEST_WAIT_MS, every_ms * 2 ** faults);
         faults += 1;
         log.warn('Stream:Wait:Begin', { reason: error.message, seconds: wait_ms / 1000 });
-        print(`waits: ${error.message}; tries again in ${wait_ms / 1000} s`);
         await pause(wait_ms, signal);
         await close();
       }
     }
-    await opened?.session.finishDates().catch((failure: unknown) => {
+    await session?.finishDates().catch((failure: unknown) => {
       throw explain(failure);
     });
   } finally {
@@ -292,8 +267,7 @@ function openBacklog(log: Log, every_ms: number) {
   const undone = new Map<string, SourceFile>();
   let retry_ms = every_ms;
   let retryAt_ms = 0;
-  let hasWorked = false;
-  const workOff = async (queue: ArrivalQueue, { session }: OpenedRoot): Promise<void> => {
+  return async (queue: ArrivalQueue, session: Session): Promise<void> => {
     const arrival = queue.take() ?? { files: [], unknown: [], unreadable: [] };
     for (const file of arrival.unknown) log.info('File:Name:Unknown', { file });
     for (const { key, reason } of arrival.unreadable) log.warn('File:Read:Postponed', { file: key, reason });
@@ -309,13 +283,11 @@ function openBacklog(log: Log, every_ms: number) {
     const { scans, redone } = run;
     const seconds = Math.round(performance.now() - begun_ms) / 1000;
     if (scans + redone > 0) log.info('Stream:Publish:Done', { scans, redone, seconds });
-    hasWorked = true;
     const deferred = new Set(run.postponed.filter((one) => !one.is_gone).map(({ location }) => location));
     for (const { location } of files) if (!deferred.has(location)) undone.delete(location);
     retry_ms = isRetry ? Math.min(LONGEST_WAIT_MS, 2 * retry_ms) : every_ms;
     retryAt_ms = performance.now() + retry_ms;
   };
-  return { workOff, hasWorked: () => hasWorked };
 }
 
 /** Periodic work (finishing dates, sweeping), done in pieces: arrivals come first. */
@@ -324,18 +296,17 @@ function openChores(log: Log) {
   let finished_ms: number | null = null;
   let swept_ms = begun_ms;
   let catalogued: number | null = null;
-  return async ({ root, session }: OpenedRoot, queue: ArrivalQueue, hasWorked: boolean): Promise<void> => {
+  return async (session: Session, queue: ArrivalQueue): Promise<void> => {
     const isQuiet = performance.now() - (finished_ms ?? begun_ms) >= FINISH_EVERY_MS;
-    if ((isQuiet || (finished_ms === null && hasWorked)) && !queue.hasArrival()) {
+    if ((isQuiet || (finished_ms === null && session.hasRun())) && !queue.hasArrival()) {
       if (await session.finishDates(queue.hasArrival)) finished_ms = performance.now();
     }
-    const closed = [...root.heads.values()].filter((head) => head.closed).length;
+    const closed = [...session.root.heads.values()].filter((head) => head.closed).length;
     if (finished_ms !== null && closed !== catalogued) {
-      await refreshCatalogue(root.path, log);
+      await refreshCatalogue(session.root.path, log);
       catalogued = closed;
     }
     if (performance.now() - swept_ms >= SWEEP_EVERY_MS) {
-      await session.expireReflectivity();
       await session.sweep();
       swept_ms = performance.now();
     }

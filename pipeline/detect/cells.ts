@@ -9,7 +9,6 @@ import {
   companionAt,
   everyCompanion,
   type HailField,
-  NO_COMPANIONS,
   type ScanInput,
 } from '../grid.ts';
 import { type Labels, labelComponents, labelHail } from './label.ts';
@@ -72,7 +71,7 @@ export function findCells(input: ScanInput, labels: Labels = labelHail(input.mes
 export function findObjects(field: HailField, min_tenths: number, min_pixels: number): CellShape[] {
   const labels = labelComponents(field, min_tenths, 8);
   const components = pixelsOfComponents(labels, (component) => labels.pixels[component] >= min_pixels);
-  return [...components.values()].map((pixels, cell_index) => cellShape(field, pixels, cell_index, NO_COMPANIONS));
+  return [...components.values()].map((pixels, cell_index) => cellShape(field, pixels, cell_index, {}));
 }
 
 /** Ascending pixels of the components that pass `wanted`, by component. */

@@ -1,5 +1,5 @@
 import type { Position } from '../../schemas/geo/position.ts';
-import type { ModelGrid, ModelHour, ModelValues } from '../grid.ts';
+import type { ModelGrid, ModelHour, ModelValues } from '../read/model-hour.ts';
 import type { Predictors } from './hail-law.ts';
 import { shipField } from './ship.ts';
 

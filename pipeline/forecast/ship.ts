@@ -1,4 +1,4 @@
-import type { ModelFieldName, ModelHour, ModelValues } from '../grid.ts';
+import type { ModelFieldName, ModelHour, ModelValues } from '../read/model-hour.ts';
 
 /** Inputs of the significant hail parameter. */
 export interface ShipInput {

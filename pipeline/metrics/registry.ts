@@ -13,27 +13,22 @@ export interface PipelineMetrics {
 /** Every name of the pipeline's metrics begins with this. */
 const PREFIX = 'hail_pipeline_';
 
-/** A gauge without a value until `set`, and after `clear`. */
-export interface KnownValue<Label extends string> {
-  readonly set: (value: number, ...labels: [Label] extends [never] ? [] : [Record<Label, string>]) => void;
-  /** Removes the values of all labels. */
-  readonly clear: () => void;
-}
-
-/** Adds a gauge of the pipeline to a registry. Unlike one of the library it does not begin at 0. */
-export function addGauge<Label extends string = never>(
-  registry: Registry,
-  name: string,
-  help: string,
-  labelNames: readonly Label[] = [],
-): KnownValue<Label> {
-  const gauge = new Gauge<string>({ name: PREFIX + name, help, labelNames: [...labelNames], registers: [registry] });
-  const clear = () => {
-    gauge.reset();
-    if (labelNames.length === 0) gauge.remove();
+/**
+ * Adds gauges of the pipeline to a registry. Unlike those of the library they have no value until `set`; `clear` removes the values of
+ * all labels.
+ */
+export function gaugesOf(registry: Registry) {
+  return <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) => {
+    const gauge = new Gauge<string>({ name: PREFIX + name, help, labelNames: [...labelNames], registers: [registry] });
+    const clear = () => {
+      gauge.reset();
+      if (labelNames.length === 0) gauge.remove();
+    };
+    clear();
+    const set = (value: number, ...labels: [Label] extends [never] ? [] : [Record<Label, string>]) =>
+      gauge.set(labels[0] ?? {}, value);
+    return { set, clear };
   };
-  clear();
-  return { set: (value, ...labels) => gauge.set(labels[0] ?? {}, value), clear };
 }
 
 const COMMIT_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -51,9 +46,7 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
   addProcessMetrics(registry, PREFIX);
   const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter<Label>({ name: PREFIX + name, help, labelNames: [...labelNames], registers });
-  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    addGauge(registry, name, help, labelNames);
-
+  const gauge = gaugesOf(registry);
   gauge('build_info', 'Always 1; the labels say which program runs.', ['version', 'node']).set(1, {
     version,
     node: process.version,

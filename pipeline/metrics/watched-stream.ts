@@ -11,7 +11,7 @@ import { UsageError } from '../error.ts';
 import { readFeedStates } from '../feeds/schedule.ts';
 import type { Log } from '../log.ts';
 import { readCurrent } from '../publish/manifests.ts';
-import { addGauge, createPipelineMetrics, observedLog, type PipelineMetrics } from './registry.ts';
+import { createPipelineMetrics, gaugesOf, observedLog, type PipelineMetrics } from './registry.ts';
 
 /**
  * Result of `work`; with a port set, its events are counted and served at `/metrics` meanwhile. Throws UsageError as
@@ -35,23 +35,15 @@ export async function watchedStream<T>(config: Config, log: Log, work: (log: Log
 const MAX_CONNECTIONS = 8;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** The metrics of a process at `http://HOST:PORT/metrics`. */
-export interface MetricsServer {
-  /** The port in use, also where 0 asked for a free one. */
-  readonly port: number;
-  readonly close: () => void;
-}
-
 /**
- * Serves metrics; `refresh` is called before each answer, and a connection without traffic for `idle_ms` ends. Throws UsageError
- * where the port cannot be used.
+ * Serves metrics at `http://HOST:PORT/metrics`; port 0 asks for a free one. `refresh` is called before each answer, and a connection
+ * without traffic for 10 seconds ends. Throws UsageError where the port cannot be used.
  */
 export async function serveMetrics(
   { registry }: PipelineMetrics,
   { host, port }: { readonly host: string; readonly port: number },
   refresh: () => Promise<void>,
-  idle_ms = REQUEST_TIMEOUT_MS,
-): Promise<MetricsServer> {
+) {
   const server = createServer(
     { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
     metricsPage(registry, async () => {
@@ -61,7 +53,7 @@ export async function serveMetrics(
   );
   server.maxConnections = MAX_CONNECTIONS;
   // A scraper that does not read its answer must not hold a place for ever.
-  server.setTimeout(idle_ms);
+  server.setTimeout(REQUEST_TIMEOUT_MS);
   server.listen(port, host);
   try {
     await once(server, 'listening');
@@ -88,9 +80,7 @@ export function watchRoot(
   { registry }: PipelineMetrics,
   { data_root, now }: Pick<Config, 'data_root' | 'now'>,
 ): () => Promise<void> {
-  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
-    addGauge(registry, name, help, labelNames);
-
+  const gauge = gaugesOf(registry);
   const scan = gauge('scan_newest_timestamp_seconds', 'Time of observation of the newest published scan.');
   const lastSuccess = gauge('feed_success_timestamp_seconds', 'Last success of a feed.', ['feed']);
   const lastAttempt = gauge('feed_attempt_timestamp_seconds', 'Last attempt of a feed.', ['feed']);

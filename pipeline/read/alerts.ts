@@ -8,7 +8,7 @@ import {
 } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
-import { type CheckedPolygon, checkPolygon, edgesOf } from './polygon.ts';
+import { type CheckedPolygon, checkPolygon, shapeOf } from './polygon.ts';
 import {
   firstFault,
   inchesToMm,
@@ -106,8 +106,7 @@ function readWarning(feature: unknown, received_ms: number) {
     vtec_event,
     replaces: properties.references.map(({ identifier }) => identifier).join(' '),
     positions: checked?.positions ?? 0,
-    geometry: checked?.geometry ?? null,
-    ...edgesOf(checked),
+    ...shapeOf(checked),
     is_refused_polygon: typeof polygon === 'string',
     data_source: properties.sender === SIMULATED_SENDER ? 'simulated' : 'observed',
   };

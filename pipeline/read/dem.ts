@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { inflateSync } from 'node:zlib';
 import type { GeoTIFFImage } from 'geotiff';
 import { KM_PER_DEG_EQUATOR } from '../../schemas/geo/constants.ts';
 import { BadInput } from '../error.ts';
 import type { HeightGrid } from '../grid.ts';
 import { badFile } from './rejected-item.ts';
-import { checkBlocks, checkFits, checkSides, readPieces, tiffLibrary } from './tiff.ts';
 
 /** Heights closer together than this are averaged: farther than 16 km from a radar its beam is wider, km. */
 const CELL_KM = 0.25;
@@ -19,6 +19,12 @@ const DEGREE = 9102;
 const METRE = 9001;
 const USER_DEFINED = 32767;
 const PIXEL_IS_POINT = 2;
+/** TIFF compression codes of deflate. */
+const DEFLATE = [8, 32946];
+/** Largest tile or strip; usual ones have some hundred kilobytes. */
+const MAX_BLOCK_BYTES = 64 * 1024 * 1024;
+/** Bytes decoded at a time, unless a single block is larger. */
+const PIECE_BYTES = 32 * 1024 * 1024;
 
 /** A terrain model that is open; `readRows` throws BadInput where the file turns out to be damaged. */
 export interface Dem extends HeightGrid {
@@ -44,16 +50,30 @@ export async function openDem(path: string, in_metres: boolean): Promise<Dem> {
     const tiff = await fromFile(path);
     try {
       const image = await tiff.getImage();
-      checkSides(image, path);
       checkHeights(image, path, in_metres);
-      checkBlocks(image, path);
-      await checkFits(image, path);
+      await checkBlocks(image, path);
       return { file: basename(path), ...gridOf(image, path), close: async () => void (await tiff.close()) };
     } catch (error) {
       await tiff.close();
       throw error;
     }
   });
+}
+
+/** The GeoTIFF library with a bounded deflate. */
+async function tiffLibrary() {
+  const library = await import('geotiff');
+  // The library's own inflate has no bound: a small tile could unfold to gigabytes.
+  class BoundedDeflate extends library.BaseDecoder {
+    override decodeBlock(block: ArrayBufferLike): ArrayBufferLike {
+      const { tileWidth, tileHeight, bitsPerSample } = this.parameters;
+      // One band: its bits are a number, or a list of one.
+      const maxOutputLength = Math.max(1, Math.ceil((tileWidth * tileHeight * Number(bitsPerSample)) / 8));
+      return new Uint8Array(inflateSync(new Uint8Array(block), { maxOutputLength })).buffer;
+    }
+  }
+  library.addDecoder(DEFLATE, async () => BoundedDeflate);
+  return library;
 }
 
 /** Errors of the library are faults of the file; those of the file system are not. */
@@ -85,6 +105,30 @@ function checkHeights(image: GeoTIFFImage, path: string, in_metres: boolean): vo
   if (unit === undefined && !in_metres)
     throw bad('does not say the unit of its heights, expected metres; if they are, say so with --metres');
   if (image.getSamplesPerPixel() !== 1) throw bad(`has ${image.getSamplesPerPixel()} bands, expected one of heights`);
+}
+
+/**
+ * Throws BadInput unless image and blocks (tiles or strips) are whole numbers of pixels, blocks fit the memory, and the file holds all
+ * of them. A directory may state a side as a float: the library walks over blocks of 1e-300 pixels without end. Missing values of a
+ * file that ends early it would read as zeros.
+ */
+async function checkBlocks(image: GeoTIFFImage, path: string): Promise<void> {
+  const sides = [image.getWidth(), image.getHeight(), image.getTileWidth(), image.getTileHeight()];
+  if (!sides.every((pixels) => Number.isInteger(pixels) && pixels >= 1))
+    throw badFile(path, `has sides and blocks of ${sides.join(', ')} pixels, expected whole numbers from 1`);
+  const bytes = image.getTileWidth() * image.getTileHeight() * image.getBytesPerPixel();
+  if (!(bytes > 0 && bytes <= MAX_BLOCK_BYTES))
+    throw badFile(
+      path,
+      `has blocks of ${bytes} bytes, expected at most ${MAX_BLOCK_BYTES}: tile it, or give it strips of a few rows`,
+    );
+  const { size } = await stat(path);
+  const kind = image.isTiled ? 'Tile' : 'Strip';
+  const offsets = (await image.fileDirectory.loadValue(`${kind}Offsets`)) as ArrayLike<number | bigint>;
+  const counts = (await image.fileDirectory.loadValue(`${kind}ByteCounts`)) as ArrayLike<number | bigint>;
+  let end = 0;
+  for (let i = 0; i < offsets.length; i++) end = Math.max(end, Number(offsets[i]) + Number(counts[i]));
+  if (!(end <= size)) throw badFile(path, `ends at byte ${size}, expected ${end}: it is cut off`);
 }
 
 function gridOf(image: GeoTIFFImage, path: string): HeightGrid & { readonly step_arcsec: number } {
@@ -142,4 +186,20 @@ async function averagedRows(
   }
   for (const [row, sum] of sums.entries()) for (let col = 0; col < cols; col++) sum[col] /= known[row][col];
   return sums;
+}
+
+/** Values of the rows `top` to `bottom` - 1, in rectangles that follow the blocks of the file, each row by row. */
+async function* readPieces(image: GeoTIFFImage, top: number, bottom: number) {
+  const [blockRows, blockCols] = [image.getTileHeight(), image.getTileWidth()];
+  const blocks = Math.floor(PIECE_BYTES / (blockRows * blockCols * image.getBytesPerPixel()));
+  const pieceCols = blockCols * Math.max(1, blocks);
+  for (let row0 = top; row0 < bottom; ) {
+    const end = Math.min(bottom, (Math.floor(row0 / blockRows) + 1) * blockRows);
+    for (let col0 = 0; col0 < image.getWidth(); col0 += pieceCols) {
+      const right = Math.min(image.getWidth(), col0 + pieceCols);
+      const [values] = await image.readRasters({ window: [col0, row0, right, end], samples: [0] });
+      yield { row0, col0, width: right - col0, values: values as ArrayLike<number> };
+    }
+    row0 = end;
+  }
 }

@@ -1,6 +1,8 @@
+import type { Position } from '../../schemas/geo/position.ts';
 import { MS_PER_HOUR, timestamp } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import {
+  type Decoded,
   decodeField,
   type Field,
   type GridDefinition,
@@ -9,9 +11,31 @@ import {
   type Surface,
   stepsAt,
 } from '../grib2/index.ts';
-import { MODEL_FIELDS, type ModelFieldName, type ModelGrid, type ModelHour, type ModelValues } from '../grid.ts';
 import { isSimulated } from './mrms.ts';
 import { badFile, type RejectedItem, rejectHtml } from './rejected-item.ts';
+
+/** Grid of a forecast model: rows x columns in file order, and where positions lie on it. */
+export interface ModelGrid {
+  readonly rows: number;
+  readonly cols: number;
+  /** Row and column of a position with their fractions; beyond the grid they run on. */
+  readonly locate: (at: Position) => { readonly row: number; readonly col: number };
+  /** Distance on the ground between neighbouring rows and neighbouring columns at a position. */
+  readonly stepsAt: (at: Position) => { readonly row_km: number; readonly col_km: number };
+}
+
+/** One field on the grid, row by row in file order; NaN where the model gives nothing. */
+export type ModelValues = Float32Array;
+
+/** Fields of a model at one time. Maxima are of the hour that ends at `valid_time`, all others of that instant. */
+export interface ModelHour {
+  readonly run_time: number;
+  readonly valid_time: number;
+  readonly simulated: boolean;
+  readonly grid: ModelGrid;
+  /** Fields that the files hold. */
+  readonly fields: Readonly<Partial<Record<ModelFieldName, ModelValues>>>;
+}
 
 /** A level, or a layer between two bounds in either order; no values where the type says it all. */
 interface Level {
@@ -48,11 +72,13 @@ const celsius = { offset: -ZERO_C_K, low: -100, high: 60 } as const;
 const wind = { low: -200, high: 200 } as const;
 
 /**
+ * Fields that hail forecasts use of a model, each in the unit its name ends with.
+ *
  * The deepest layer a model searches for its most unstable parcel comes first: 255 hPa in HRRR, 180 hPa in RRFS and NAM.
  * Shear of 0-6 km is written as a difference in m/s, although its parameter's unit is 1/s.
  * Sources: WMO code tables 4.2 and 4.5, NCEP local tables, inventories of the operational files.
  */
-const WANTED: Readonly<Record<ModelFieldName, Wanted>> = {
+const WANTED = {
   reflectivity_dbz: { parameter: [0, 16, 196], levels: WHOLE_ATMOSPHERE, low: -100, high: 100 },
   updraft_helicity_m2_s2: {
     parameter: [0, 7, 199],
@@ -85,7 +111,9 @@ const WANTED: Readonly<Record<ModelFieldName, Wanted>> = {
   relative_humidity_pct: { parameter: [0, 1, 1], levels: [aboveGround(2)], low: 0, high: 130 },
   temperature_2m_c: { parameter: [0, 0, 0], levels: [aboveGround(2)], ...celsius },
   surface_pressure_hpa: { parameter: [0, 3, 0], levels: [SURFACE], factor: 0.01, low: 300, high: 1100 },
-};
+} as const satisfies Readonly<Record<string, Wanted>>;
+export type ModelFieldName = keyof typeof WANTED;
+const MODEL_FIELDS = Object.keys(WANTED) as ModelFieldName[];
 
 /** Models by the number that the US National Weather Service (centre 7) gives them. */
 const NWS = 7;
@@ -135,7 +163,7 @@ export function readModelHour(
   const set_aside: RejectedItem[] = [];
   const values: Partial<Record<ModelFieldName, ModelValues>> = {};
   for (const { name, field } of found) {
-    const made = usableValues(field, WANTED[name]);
+    const made = valuesOf(field, WANTED[name]);
     if (typeof made === 'string')
       set_aside.push({ item: `${field.subject} message ${field.message}, ${name}`, reason: made });
     else values[name] = made;
@@ -191,21 +219,17 @@ function rejectOther(field: Field, first: Field, { model, run_time, valid_time }
     throw contradiction(`lies on another grid than message ${first.message} of ${first.subject}, expected the same`);
 }
 
-/** Values of a field, or the reason why it cannot be decoded or used. */
-function usableValues(field: Field, wanted: Wanted): ModelValues | string {
+/** Values in our unit, NaN where missing; a reason instead when the field cannot be decoded or used. */
+function valuesOf(field: Field, { is_maximum, factor = 1, offset = 0, low, high }: Wanted): ModelValues | string {
+  if (is_maximum && field.valid_from !== null && (field.valid_time ?? 0) - field.valid_from !== MS_PER_HOUR)
+    return `a maximum of ${((field.valid_time ?? 0) - field.valid_from) / MS_PER_HOUR} hours, expected 1`;
+  let decoded: Decoded;
   try {
-    return valuesOf(field, wanted);
+    decoded = decodeField(field);
   } catch (error) {
     if (error instanceof BadInput) return error.reason;
     throw error;
   }
-}
-
-/** Values in our unit, NaN where missing; a reason instead when the field cannot be used. */
-function valuesOf(field: Field, { is_maximum, factor = 1, offset = 0, low, high }: Wanted): ModelValues | string {
-  if (is_maximum && field.valid_from !== null && (field.valid_time ?? 0) - field.valid_from !== MS_PER_HOUR)
-    return `a maximum of ${((field.valid_time ?? 0) - field.valid_from) / MS_PER_HOUR} hours, expected 1`;
-  const decoded = decodeField(field);
   const { packed, missing } = decoded;
   const scale = 2 ** decoded.binary_scale;
   const divisor = 10 ** decoded.decimal_scale;

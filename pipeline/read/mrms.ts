@@ -10,7 +10,7 @@ import {
   parseGrib2,
   sectionError,
 } from '../grib2/index.ts';
-import { type Grid, type HailField, packedNumber, sampleGrid } from '../grid.ts';
+import { eachPixel, type Grid, type HailField, packedNumber, sampleGrid } from '../grid.ts';
 import { gunzip } from '../raw-file.ts';
 import { checkGridValues } from './grid-values.ts';
 import { forEachRun } from './packed-runs.ts';
@@ -273,8 +273,8 @@ function scanPacked(packed: Grid['packed'], zero: number, none: number, most: nu
  */
 export function sampleAtPixels(grid: Grid, field: HailField): Float32Array {
   const values = new Float32Array(field.col.length);
-  for (let r = 0; r < field.window.rows; r++)
-    for (let i = field.rowStart[r]; i < field.rowStart[r + 1]; i++)
-      values[i] = sampleGrid(grid, field.window.row0 + r, field.col[i]);
+  eachPixel(field, (row, pixel) => {
+    values[pixel] = sampleGrid(grid, row, field.col[pixel]);
+  });
   return values;
 }

@@ -87,8 +87,8 @@ export function closed(ring: Ring): Ring {
   return first === undefined || String(first) === String(ring.at(-1)) ? ring : [...ring, first];
 }
 
-/** Edges of a box as the tables store them; all null without one. */
-export function edgesOf(polygon: CheckedPolygon | null): Record<'west' | 'south' | 'east' | 'north', number | null> {
+/** Geometry and box of a polygon as the tables store them; all null without one. */
+export function shapeOf(polygon: CheckedPolygon | null) {
   const [west = null, south = null, east = null, north = null] = polygon?.bbox ?? [];
-  return { west, south, east, north };
+  return { geometry: polygon?.geometry ?? null, west, south, east, north };
 }

@@ -1,4 +1,5 @@
 import { bbox as boxOf } from '@turf/bbox';
+import { rewind } from '@turf/rewind';
 import { z } from 'zod';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
@@ -159,10 +160,10 @@ function readObject(
   if (model === 'probsevere-2') rejectOtherText(models, properties, bad);
   const prob_hail = probability('hail', 'ProbHail');
   if (prob_hail === null) throw bad('has no hail probability, expected models.probhail.PROB or ProbHail');
-  const rings = geometry.coordinates.map((ring, index) =>
-    orient(closed(ring.map(([lon, lat]) => [lon, lat])), index === 0),
-  );
-  const [west, south, east, north] = boxOf({ type: 'Polygon', coordinates: [rings[0]] });
+  // RFC 7946 has the outer ring counter-clockwise and holes clockwise, the feed the other way round.
+  const polygon = { type: 'Polygon' as const, coordinates: geometry.coordinates.map(closed) };
+  const { coordinates: rings } = rewind(polygon) as { coordinates: Ring[] };
+  const [west, south, east, north] = boxOf(polygon);
   const extent = Math.max(east - west, north - south);
   if (extent > MAX_EXTENT_DEG)
     throw bad(`has a polygon of ${extent.toFixed(2)} degrees, expected at most ${MAX_EXTENT_DEG}`);
@@ -234,30 +235,19 @@ function readMotion(east: number | null, south: number | null): Pick<FileObject,
   return { speed_kmh: 3.6 * speed, direction_deg: speed === 0 ? null : direction };
 }
 
-/** RFC 7946 order: the outer ring counter-clockwise, holes clockwise. The feed has it the other way round. */
-function orient(ring: Ring, outer: boolean): Ring {
-  return moments(ring).area >= 0 === outer ? ring : ring.toReversed();
-}
-
-/** Twice the signed area of a ring and its first moments about the first point, in square degrees. */
-function moments(ring: Ring): { area: number; x: number; y: number } {
+/** Centroid of the area of a ring; the mean of its points when it has no area. */
+function centroid(ring: Ring): [lon: number, lat: number] {
   const [x0, y0] = ring[0];
-  const sum = { area: 0, x: 0, y: 0 };
+  // Twice the signed area and the first moments about the first point, in square degrees.
+  let [area, x, y] = [0, 0, 0];
   for (let i = 1; i < ring.length; i++) {
     const [ax, ay] = [ring[i - 1][0] - x0, ring[i - 1][1] - y0];
     const [bx, by] = [ring[i][0] - x0, ring[i][1] - y0];
     const cross = ax * by - bx * ay;
-    sum.area += cross;
-    sum.x += (ax + bx) * cross;
-    sum.y += (ay + by) * cross;
+    area += cross;
+    x += (ax + bx) * cross;
+    y += (ay + by) * cross;
   }
-  return sum;
-}
-
-/** Centroid of the area of a ring; the mean of its points when it has no area. */
-function centroid(ring: Ring): [lon: number, lat: number] {
-  const [x0, y0] = ring[0];
-  const { area, x, y } = moments(ring);
   if (area !== 0) return [x0 + x / (3 * area), y0 + y / (3 * area)];
   const points = ring.slice(1);
   const mean = (axis: 0 | 1) => points.reduce((sum, point) => sum + point[axis], 0) / points.length;

@@ -51,19 +51,30 @@ const Valid = z.object({ properties: z.object({ valid: z.string() }) });
  * feature collection throws BadInput.
  */
 export function readLsrGeoJson(bytes: Uint8Array, subject: string, now_ms: number): ReadReports {
+  const features = readFeatures(bytes, subject, 'the geojson of local storm reports');
+  const kindOf = (feature: unknown) => Kind.safeParse(feature).data?.properties.typetext;
+  const timeOf = (feature: unknown) => utcTime(Valid.safeParse(feature).data?.properties.valid ?? '', VALID);
+  return readReports(features, kindOf, (feature) => readReport(feature, now_ms), timeOf);
+}
+
+/** Reads the items that are hail or of no known kind, and counts the others; `timeOf`: time of a rejected item. */
+function readReports<Item>(
+  items: readonly Item[],
+  kindOf: (item: Item) => string | undefined,
+  read: (item: Item) => FileReport | string,
+  timeOf: (item: Item) => number | null,
+  nameOf?: (item: Item) => string,
+): ReadReports {
   const rejected_ms: (number | null)[] = [];
-  const items = readItems<unknown, FileReport>(
-    readFeatures(bytes, subject, 'the geojson of local storm reports'),
-    (feature) => {
-      const event = Kind.safeParse(feature).data?.properties.typetext;
-      if (event !== undefined && !/^(marine )?hail$/i.test(event.trim())) return { other: event };
-      const row = readReport(feature, now_ms);
-      if (typeof row !== 'string') return { row };
-      rejected_ms.push(utcTime(Valid.safeParse(feature).data?.properties.valid ?? '', VALID));
-      return row;
-    },
-  );
-  return { ...items, rejected_ms };
+  const readOne = (item: Item) => {
+    const kind = kindOf(item);
+    if (kind !== undefined && !/^(marine )?hail$/i.test(kind.trim())) return { other: kind };
+    const row = read(item);
+    if (typeof row !== 'string') return { row };
+    rejected_ms.push(timeOf(item));
+    return row;
+  };
+  return { ...readItems(items, readOne, nameOf), rejected_ms };
 }
 
 function readReport(feature: unknown, now_ms: number): FileReport | string {
@@ -156,7 +167,6 @@ interface ListOptions {
  */
 export function readSpcReports(bytes: Uint8Array, subject: string, options: ListOptions): ReadReports {
   const text = textOf(bytes, subject, 'the report list of the Storm Prediction Center', MAX_LIST_BYTES);
-  const rejected_ms: (number | null)[] = [];
   const items: { readonly line: string; readonly number: number; readonly table: string }[] = [];
   let table: string | null = null;
   for (const [index, line] of text.split(/\r?\n/).entries()) {
@@ -167,17 +177,13 @@ export function readSpcReports(bytes: Uint8Array, subject: string, options: List
     else items.push({ line, number: index + 1, table });
   }
   if (table === null) throw badFile(subject, "is empty, expected 'Time,Size,Location,…'");
-  const readLine = ({ line, table: kind }: (typeof items)[number]) => {
-    if (kind !== 'hail') return { other: kind };
-    const row = readRow(line, options);
-    if (typeof row !== 'string') return { row };
-    rejected_ms.push(listTime(line.split(',')[0].trim(), options.convective_date));
-    return row;
-  };
-  return {
-    ...readItems<(typeof items)[number], FileReport>(items, readLine, ({ number }) => `line ${number}`),
-    rejected_ms,
-  };
+  return readReports(
+    items,
+    ({ table: kind }) => kind,
+    ({ line }) => readRow(line, options),
+    ({ line }) => listTime(line.split(',')[0].trim(), options.convective_date),
+    ({ number }) => `line ${number}`,
+  );
 }
 
 function readRow(line: string, { convective_date, list, now_ms }: ListOptions): FileReport | string {
@@ -235,9 +241,8 @@ function isOnGlobe(lat: number, lon: number): boolean {
 
 /** Feed, office, time and position: the same in every file that carries the report. */
 function reportId(feed: 'spc' | 'lsr', office: string | null, time_ms: number, { lat, lon }: Position): string {
-  return [feed, ...(office === null ? [] : [office]), timestamp(time_ms), `${lat.toFixed(3)},${lon.toFixed(3)}`].join(
-    ':',
-  );
+  const place = `${lat.toFixed(3)},${lon.toFixed(3)}`;
+  return [feed, office, timestamp(time_ms), place].filter((part) => part !== null).join(':');
 }
 
 /**

@@ -2,15 +2,7 @@ import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { ProbSevereObject } from '../../schemas/tables/radar.ts';
 import { stormDate } from '../../schemas/time.ts';
 import { BadInput, PROVENANCE_STAGE } from '../error.ts';
-import {
-  COMPANION_PRODUCTS,
-  COMPANIONS,
-  type Companion,
-  type Grid,
-  type HailField,
-  NO_COMPANIONS,
-  type ScanInput,
-} from '../grid.ts';
+import { COMPANION_PRODUCTS, COMPANIONS, type Companion, type Grid, type HailField, type ScanInput } from '../grid.ts';
 import { MAX_UNZIPPED_BYTES, readBounded } from '../raw-file.ts';
 import { hailField, readGrid, sampleAtPixels } from './mrms.ts';
 import { type FileObject, MAX_PROBSEVERE_BYTES, readProbSevere } from './probsevere.ts';
@@ -79,7 +71,7 @@ export async function readScan(
     simulated: mesh.simulated,
     mesh: field,
     uncovered: uncoveredBlocks(mesh),
-    companions: { ...NO_COMPANIONS, ...companions },
+    companions,
     probsevere,
     products,
   };

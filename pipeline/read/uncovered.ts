@@ -1,6 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { COVERAGE_BLOCK_PX as BLOCK_PX } from '../../schemas/tables/radar.ts';
 import { type Grid, packedNumber, type UncoveredBlocks } from '../grid.ts';
+import { thousandths } from './rejected-item.ts';
 
 /**
  * Area without radar coverage, as runs of blocks of ten by ten pixels: a block counts as uncovered when its middle pixel has no coverage.
@@ -36,8 +37,4 @@ export function uncoveredBlocks({ window, packed, ...grid }: Grid): UncoveredBlo
 /** Index of the middle pixel of a block; the last block may be cut. */
 function middle(block: number, length: number): number {
   return Math.min(block * BLOCK_PX + BLOCK_PX / 2, length - 1);
-}
-
-function thousandths(degrees: number): number {
-  return Math.round(degrees * 1000) / 1000;
 }

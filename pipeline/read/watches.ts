@@ -1,7 +1,7 @@
 import type { Watch } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, MS_PER_HOUR } from '../../schemas/time.ts';
 import { METRES_PER_MILE, MS_PER_KNOT } from '../../schemas/units.ts';
-import { checkPolygon, closed, edgesOf } from './polygon.ts';
+import { checkPolygon, closed, shapeOf } from './polygon.ts';
 import {
   badFile,
   inchesToMm,
@@ -62,8 +62,8 @@ export function readWatch(bytes: Uint8Array, subject: string, received_ms: numbe
   } as const;
   // The aviation text of a cancellation, `WW 575 SEVERE TSTM CANCELLED`, states nothing else.
   if (/^CANCELL?ED/.test(rest)) {
-    const silent = { begins_at: null, areas: null, hail_size_mm: null, gust_kmh: null, geometry: null } as const;
-    const row = { ...base, ...silent, ...edgesOf(null), expires_at: issued_at, is_cancelled: true };
+    const silent = { begins_at: null, areas: null, hail_size_mm: null, gust_kmh: null } as const;
+    const row = { ...base, ...silent, ...shapeOf(null), expires_at: issued_at, is_cancelled: true };
     return { row: { ...row, headline: watchHeadline(row) }, set_aside: [] };
   }
   const [, areas, from, to] = /^(.*?) ?(\d{6})Z - (\d{6})Z/.exec(rest) ?? [];
@@ -243,9 +243,8 @@ const LAT_LON = /^\s*LAT\.+LON\b/i;
 /** Geometry and box of the `LAT...LON` line and the lines of digits that follow, which may leave out the closing position. */
 function outlineOf(lines: readonly string[]) {
   const polygon = polygonOf(lines);
-  if (typeof polygon === 'string')
-    return { outline: { geometry: null, ...edgesOf(null) }, set_aside: [{ item: 'outline', reason: polygon }] };
-  return { outline: { geometry: polygon.geometry, ...edgesOf(polygon) }, set_aside: [] };
+  if (typeof polygon === 'string') return { outline: shapeOf(null), set_aside: [{ item: 'outline', reason: polygon }] };
+  return { outline: shapeOf(polygon), set_aside: [] };
 }
 
 function polygonOf(lines: readonly string[]) {

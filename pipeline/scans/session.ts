@@ -22,14 +22,15 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
   const known = { dry_run: false, tracking: emptyTrackingState, terrain: undefined, ...nothingKnown() };
   const context: Context = { root, readPool, settings, ...known };
   return {
+    root,
     /** Brings the root up to date with these files and everything archived before. */
     ingest: (files: readonly SourceFile[]) => ingestFiles(context, files),
+    /** True once a run has processed scans. */
+    hasRun: () => context.tracking.scan_time !== null,
     /** Makes every scan of a storm date again from the archived raw files. */
     rebuild: (storm_date: string) => ingestFiles(context, [], storm_date),
-    /** Unpublishes the storm dates of these files that hold data of the other provenance. Returns those dates. */
+    /** Unpublishes the storm dates of these files that hold data of the other provenance. */
     replace: (files: readonly SourceFile[]) => replaceOtherProvenance(context, files),
-    /** Unpublishes archives of reflectivity that are older than they are kept. Returns how many. */
-    expireReflectivity: () => expireReflectivity(root, settings.reflectivity_keep_hours, settings.now()),
     /**
      * Draws the tiers, event day and daily archive of open dates, joins finished hours, and turns dates that are over into day
      * files. Stops between two dates when `isPressed` returns true; returns true when nothing is left.
@@ -39,23 +40,20 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     closeDate: (storm_date: string) => closeDate(context, storm_date),
     /** Joins the closed dates of a month; false when none closed or changed since the last time. */
     joinMonth: (month: string) => joinMonth(context, month),
-    /** Deletes files that no manifest names any more, and raw files past their retention time. */
+    /** Unpublishes reflectivity past its retention time, and deletes unnamed files and raw files past theirs. */
     sweep: () => sweepSession(context),
   };
 }
 
-async function replaceOtherProvenance(context: Context, files: readonly SourceFile[]): Promise<string[]> {
+async function replaceOtherProvenance(context: Context, files: readonly SourceFile[]): Promise<void> {
   const { root, settings } = context;
-  const cleared: string[] = [];
   for (const [date, [provenance]] of await provenancesByDate(context, files)) {
     const head = root.heads.get(date);
     if (provenance === undefined || head === undefined || head.scans.count === 0 || head.source === provenance)
       continue;
     await clearDate(root, date, settings.now());
     context.provenances.set(date, provenance);
-    cleared.push(date);
   }
-  return cleared;
 }
 
 async function finishDates(context: Context, isPressed: () => boolean): Promise<boolean> {
@@ -106,6 +104,7 @@ async function joinMonth({ root, settings }: Context, month: string, least = 1):
 }
 
 async function sweepSession({ root, settings }: Context): Promise<Swept> {
+  await expireReflectivity(root, settings.reflectivity_keep_hours, settings.now());
   // Files carry the time of the machine's clock, not that of the data clock.
   const swept = await sweepRoot(root, Date.now(), settings.raw_keep_days);
   settings.log.info('Root:Sweep:Done', { files: swept.files, bytes: swept.bytes });

@@ -1,7 +1,7 @@
 import { BadInput } from '../error.ts';
 import { hashOf, sha256 } from '../files.ts';
 import { END_BYTES, findMessage, INDICATOR_BYTES, isEndSection, statedLength } from '../grib2/index.ts';
-import { scanJson, startJsonScan } from '../json.ts';
+import { scanJson } from '../json.ts';
 import { gunzip, readBounded } from '../raw-file.ts';
 
 /** No MRMS grid unpacks to more (24.5 million pixels of 24 bits, not even compressed, are 74 MB). */
@@ -22,9 +22,7 @@ export async function faultOf(path: string, name: string): Promise<string | null
     const bytes = await readBounded(path, name.endsWith('.json') ? MAX_JSON_BYTES : MAX_UNPACKED_BYTES);
     if (name.endsWith('.grib2')) return gribFault(bytes);
     if (name.endsWith('.json'))
-      return scanJson(startJsonScan(), bytes).state === 'after'
-        ? null
-        : 'JSON does not begin and end as one object or list';
+      return scanJson(bytes).is_whole ? null : 'JSON does not begin and end as one object or list';
     const content = gunzip(bytes, path, MAX_UNPACKED_BYTES);
     if (content === bytes) return 'does not begin as gzip';
     return content.length === 0 ? 'gzip file holds nothing' : null;

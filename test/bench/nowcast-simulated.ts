@@ -1,4 +1,4 @@
-import type { HailField, ScanInput, USUAL_COMPANIONS } from '../../pipeline/grid.ts';
+import type { Companion, HailField, ScanInput } from '../../pipeline/grid.ts';
 import { scanTimes } from '../../pipeline/simulate/evening.ts';
 import {
   MISSING,
@@ -57,22 +57,20 @@ function eveningCases(seed: number, evening: number): BenchCase[] {
 }
 
 /** Product of each companion, and how many of its stored steps make one unit. */
-const COMPANION_OF: Readonly<
-  Record<(typeof USUAL_COMPANIONS)[number], { product: SimulatedProduct; per_unit: number }>
-> = {
+const COMPANION_OF = {
   posh_pct: { product: 'POSH', per_unit: 10 },
   vil_kg_m2: { product: 'VIL', per_unit: 10 },
   echo_top_18_km: { product: 'EchoTop_18', per_unit: 1000 },
   echo_top_50_km: { product: 'EchoTop_50', per_unit: 1000 },
   max_reflectivity_dbz: { product: 'MergedReflectivityQCComposite', per_unit: 10 },
-};
+} satisfies Partial<Record<Companion, { product: SimulatedProduct; per_unit: number }>>;
 
 /** Input of the pipeline for a simulated scan, equal to writing and reading its files. */
 function scanInput(scan: SimulatedScan): ScanInput {
   const { scan_time, index, values } = scan;
   const withHail = Uint32Array.from(index.keys().filter((n) => values.MESH[n] > 0));
   const companion = (name: keyof typeof COMPANION_OF) => {
-    const { product, per_unit } = COMPANION_OF[name];
+    const { product, per_unit }: { product: SimulatedProduct; per_unit: number } = COMPANION_OF[name];
     return Float32Array.from(withHail, (n) => {
       const value = values[product][n];
       return value === MISSING ? Number.NaN : value / per_unit;

@@ -155,7 +155,7 @@ test('metrics are answered at /metrics alone, and a port in use is a mistake of 
 
 test('scrapers that never read their answer, or never ask, hold no place for ever', async (t) => {
   const metrics = createPipelineMetrics('1');
-  const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 }, async () => {}, 300);
+  const server = await serveMetrics(metrics, { host: '127.0.0.1', port: 0 }, async () => {});
   t.teardown(server.close);
   const crowd = Array.from({ length: 8 }, (_, n) => {
     const socket = connect(server.port, '127.0.0.1').on('error', () => {});

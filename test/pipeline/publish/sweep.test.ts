@@ -358,7 +358,7 @@ test('nothing is painted when none is kept, nor of scans that are too old; what 
   t.deepEqual(await inFolder(root), []);
   await onRoot(root, KEEP, ({ session }) => session.rebuild(DATE));
   t.is(scansOf(await listOf(root)).length, scans.length);
-  await onRoot(root, { reflectivity_keep_hours: 0 }, ({ session }) => session.expireReflectivity());
+  await onRoot(root, { reflectivity_keep_hours: 0 }, ({ session }) => session.sweep());
   t.deepEqual(scansOf(await listOf(root)), []);
   t.deepEqual(await faultsOf(root), []);
 });

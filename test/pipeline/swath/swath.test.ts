@@ -1,5 +1,5 @@
 import test from 'ava';
-import { type HailField, NO_COMPANIONS } from '../../../pipeline/grid.ts';
+import type { CompanionValues, HailField } from '../../../pipeline/grid.ts';
 import {
   type DayMaximum,
   dayMaxRows,
@@ -20,7 +20,7 @@ import { sharedTest } from '../../support/data/shared-data.ts';
 import { isValidMultiPolygon } from '../../support/data/valid-multi-polygon.ts';
 
 /** A scan so many minutes into the day; sizes in tenths of a millimetre, confidence 0.01 per mm. */
-function scan(minute: number, values: number[][], companions = NO_COMPANIONS): ScanOfDay {
+function scan(minute: number, values: number[][], companions: CompanionValues = {}): ScanOfDay {
   const mesh: HailField = drawTenths(values);
   const detections = values.flatMap((line, r) =>
     line.flatMap((tenths, c) =>
@@ -57,7 +57,6 @@ test('one row per pixel from 5 mm on, with its place on the lattice', (t) => {
 
 test('the maximum keeps its time, confidence and companions; times widen and counts add up', (t) => {
   const posh = (value: number) => ({
-    ...NO_COMPANIONS,
     posh_pct: Float32Array.of(value),
     vil_kg_m2: Float32Array.of(Number.NaN),
   });

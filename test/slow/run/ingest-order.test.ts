@@ -91,7 +91,7 @@ test('observed and simulated scans never share a storm date, until one takes the
   sameContent(t, await logicalContent(root), before);
   await onRoot(root, {}, async ({ session }) => {
     const files = filesOf(observed);
-    t.deepEqual(await session.replace(files), ['2026-05-01', '2026-05-02']);
+    await session.replace(files);
     await session.ingest(files);
     await session.finishDates();
   });

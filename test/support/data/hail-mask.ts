@@ -1,4 +1,4 @@
-import { type HailField, NO_COMPANIONS, type ScanInput } from '../../../pipeline/grid.ts';
+import type { HailField, ScanInput } from '../../../pipeline/grid.ts';
 import { CELL_GROW_MM } from '../../../schemas/size.ts';
 
 /**
@@ -52,7 +52,7 @@ export function hasHailMask(fields: readonly HailField[]): boolean {
 
 /** A scan of hail alone, without any other product. */
 export function scanOfMesh(scan_time: number, mesh: HailField, simulated: boolean): ScanInput {
-  const companions = NO_COMPANIONS;
+  const companions = {};
   return { scan_time, simulated, mesh, companions, uncovered: null, probsevere: null, products: ['MESH'] };
 }
 
