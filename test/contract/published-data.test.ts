@@ -20,7 +20,7 @@ import { listWarnings } from '../../api/routes/warnings.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
-import { bucketKey, parseName, type SourceFile } from '../../pipeline/sources/names.ts';
+import { parseName, type SourceFile } from '../../pipeline/sources/names.ts';
 import { FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
@@ -48,6 +48,7 @@ import { faultsOf } from '../support/kill/killed.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { happen, makeWebhook, receivers, WEBHOOK_ENDPOINTS } from '../support/service/webhooks.ts';
+import { bucketKey } from '../support/data/source-files.ts';
 
 /** Products that scans take where they are given, with their category and number in the table of MRMS. */
 const OPTIONAL = {
