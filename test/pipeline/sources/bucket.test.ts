@@ -205,6 +205,7 @@ test('a body that is announced shorter than listed is fetched again', async (t) 
   const { server, file, folder, network } = await oneGrid(t);
   server.fail(KEY, { kind: 'body', body: GRID.subarray(0, 100) });
   await downloadFile(file, folder, network);
+  t.is(gets(server).length, 2);
 });
 
 for (const [title, fault, found] of [
