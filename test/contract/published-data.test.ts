@@ -32,6 +32,7 @@ import type { Warnings } from '../../schemas/resources/warning.ts';
 import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
 import { prepared } from '../support/data/prepared.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
+import { bucketKey } from '../support/data/source-files.ts';
 import {
   asObserved,
   ingest,
@@ -48,7 +49,6 @@ import { faultsOf } from '../support/kill/killed.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { type RunningService, startService } from '../support/service/service.ts';
 import { happen, makeWebhook, receivers, WEBHOOK_ENDPOINTS } from '../support/service/webhooks.ts';
-import { bucketKey } from '../support/data/source-files.ts';
 
 /** Products that scans take where they are given, with their category and number in the table of MRMS. */
 const OPTIONAL = {

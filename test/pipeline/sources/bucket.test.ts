@@ -362,8 +362,7 @@ for (const [title, xml] of [
   ['an object of size -1', page(contents('k', '-1'))],
   ['empty', ''],
 ] as const)
-  test(`no listing, which is asked for again: ${title}`, async (t) =>
-    t.is((await listingOf(t, xml)).requests, 2));
+  test(`no listing, which is asked for again: ${title}`, async (t) => t.is((await listingOf(t, xml)).requests, 2));
 
 /** Work that stays open until it is told how to end; `log` shows what began. */
 function workshop() {
