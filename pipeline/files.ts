@@ -3,7 +3,7 @@ import { constants, createReadStream, statSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { asUnreadable } from './error.ts';
+import { asUnreadable, DiskRefusal, isDiskRefusal, PipelineError } from './error.ts';
 
 /** Suffix of the draft of a file until it is renamed; code that lists a folder ignores such names. */
 export const DRAFT_SUFFIX = '.part';
@@ -96,6 +96,19 @@ export async function readable<Result>(path: string, work: () => Promise<Result>
     return await work();
   } catch (error) {
     throw asUnreadable(path, error);
+  }
+}
+
+/** Result of `work`, which writes the file at `path`; an error of the file system is thrown as one that names the file. */
+export async function writing<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    // An error of reading is thrown unchanged.
+    if (cause instanceof PipelineError) throw cause;
+    if (isDiskRefusal(cause)) throw new DiskRefusal('sources', path, cause);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PipelineError('sources', path, `cannot be written: ${reason}`, { cause });
   }
 }
 

@@ -12,7 +12,7 @@ import { adoptDate } from '../publish/adopt.ts';
 import { explainFailure, openRoot } from '../publish/open-root.ts';
 import type { Root } from '../publish/root.ts';
 import { pollBucket } from '../scans/bucket.ts';
-import { type ReadPool, startReadPool } from '../scans/read.ts';
+import { startReadPool } from '../scans/read.ts';
 import { openSession, type Session } from '../scans/session.ts';
 import { type ArrivalQueue, batchArrivals, openArrivalQueue } from '../sources/arrival-queue.ts';
 import { pause } from '../sources/http.ts';
@@ -96,7 +96,7 @@ export function streamCommand(config: () => Config): Command {
         signal: stop.signal,
       };
       const log = process.stderr.isTTY ? terminalLog() : openLog(settings.log_level, false);
-      await watchedStream(settings, log, (watched) => streamSource(settings, { ...request, log: watched }));
+      await watchedStream(settings, log, (watched) => followSource(settings, { ...request, log: watched }));
     });
 }
 
@@ -151,20 +151,6 @@ interface StreamRequest {
   readonly signal: AbortSignal;
 }
 
-/** Follows a source and publishes each scan as it comes, until it is stopped or a fault is not transient. */
-async function streamSource(config: Config, request: StreamRequest): Promise<void> {
-  const readPool = startReadPool(readerThreads());
-  // The source and the feeds are no longer polled once the stream has ended.
-  const ended = new AbortController();
-  try {
-    await follow(config, { ...request, signal: AbortSignal.any([request.signal, ended.signal]) }, readPool);
-    request.log.info('Stream:Stop', {});
-  } finally {
-    ended.abort();
-    await readPool.close();
-  }
-}
-
 /** The data root, once no other process holds it; null when the signal aborts before. */
 async function openInTurn(config: Config, { wait, log, signal }: StreamRequest): Promise<Root | null> {
   const { data_root, storm_day_start_hour, now } = config;
@@ -201,8 +187,12 @@ function scheduleOf(config: Config, { source, feeds, log, signal }: StreamReques
  * Publishes the files of a source until it ends or the signal aborts. After a transient fault (a full disk, a file that
  * cannot be read) the root is opened again as after a crash, and the same files are tried again. Any other error is thrown.
  */
-async function follow(config: Config, request: StreamRequest, readPool: ReadPool): Promise<void> {
+async function followSource(config: Config, given: StreamRequest): Promise<void> {
+  // The source and the feeds are no longer polled once the stream has ended.
+  const ended = new AbortController();
+  const request = { ...given, signal: AbortSignal.any([given.signal, ended.signal]) };
   const { source, log, every_ms, signal } = request;
+  const readPool = startReadPool(readerThreads());
   const raw_keep_days = config.raw_keep_days ?? (source.kind === 'simulate' ? SIMULATED_RAW_KEEP_DAYS : null);
   const settings = { ...config, log, move_raw: source.kind !== 'dir', each_scan: true, signal, raw_keep_days };
   const workOff = openBacklog(log, every_ms);
@@ -224,7 +214,7 @@ async function follow(config: Config, request: StreamRequest, readPool: ReadPool
     while (!signal.aborted && queue?.isOver() !== true) {
       try {
         const root: Root | null = session?.root ?? (await openInTurn(config, request));
-        if (root === null) return;
+        if (root === null) break;
         session ??= openSession(root, readPool, settings);
         last = root;
         queue ??= openArrivalQueue(batchArrivals(arrivalsOf(config, request, () => last as Root)), signal);
@@ -256,8 +246,11 @@ async function follow(config: Config, request: StreamRequest, readPool: ReadPool
     await session?.finishDates().catch((failure: unknown) => {
       throw explain(failure);
     });
-  } finally {
     await close();
+    log.info('Stream:Stop', {});
+  } finally {
+    ended.abort();
+    await close().finally(readPool.close);
   }
 }
 

@@ -4,9 +4,8 @@ import { layout } from '../../schemas/layout.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { BadInput, isIsolated, type PipelineError } from '../error.ts';
 import type { IngestedFile, PollOutcome } from '../feed.ts';
-import { namesIn, replaceFile, sha256, writeSynced } from '../files.ts';
+import { namesIn, replaceFile, sha256, writeSynced, writing } from '../files.ts';
 import type { Root } from '../publish/root.ts';
-import { writing } from '../sources/write-fault.ts';
 import type { FeedFile, FeedItems, WebFeed } from './define-feed.ts';
 import { type PublishOptions, publishRows } from './publish-rows.ts';
 

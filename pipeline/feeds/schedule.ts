@@ -6,11 +6,10 @@ import { MANIFEST_VERSION } from '../../schemas/manifest.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { isIsolated, PipelineError } from '../error.ts';
 import type { Feed, FeedIdentity, PollOutcome, PollResult } from '../feed.ts';
-import { readIfPresent, replaceFile } from '../files.ts';
+import { readIfPresent, replaceFile, writing } from '../files.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { pause } from '../sources/http.ts';
-import { writing } from '../sources/write-fault.ts';
 
 /** Longest wait after a first failure, however slow the usual pace of the feed is. */
 const FIRST_WAIT_MS = 2 * 60_000;

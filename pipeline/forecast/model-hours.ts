@@ -8,10 +8,9 @@ import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import { layout } from '../../schemas/layout.ts';
 import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
-import { namesIn, replaceFile } from '../files.ts';
+import { namesIn, replaceFile, writing } from '../files.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
-import { writing } from '../sources/write-fault.ts';
 import type { CellHour } from './model-cells.ts';
 
 /** Version of the content of a file. Hours of another version are fetched again. */

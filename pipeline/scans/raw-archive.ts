@@ -145,16 +145,13 @@ export async function rejectFile(
   const source = provenanceOn(context, storm_date) ?? 'observed';
   const isOther = stage === PROVENANCE_STAGE;
   const other = source === 'observed' ? 'simulated' : 'observed';
-  const { rejection, isNew } = await rejectRaw({
+  const { rejection, isNew } = await rejectRaw(
     file,
-    dataRoot: root.path,
-    provenance: isOther ? other : source,
-    stage,
-    reason,
-    ...(isOther ? { other_kind: { storm_date, source } } : {}),
-    found_at_ms: settings.now(),
-    move: settings.move_raw || isArchived(root, file),
-  });
+    root.path,
+    isOther ? other : source,
+    { stage, reason, found_at: timestamp(settings.now()), ...(isOther ? { other_kind: { storm_date, source } } : {}) },
+    settings.move_raw || isArchived(root, file),
+  );
   rejected.push({ file: rejection.file, reason: rejection.reason });
   if (isNew) settings.log.warn('File:Read:Rejected', { file: rejection.file, stage, reason: rejection.reason });
 }

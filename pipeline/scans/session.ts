@@ -41,7 +41,13 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
     /** Joins the closed dates of a month; false when none closed or changed since the last time. */
     joinMonth: (month: string) => joinMonth(context, month),
     /** Unpublishes reflectivity past its retention time, and deletes unnamed files and raw files past theirs. */
-    sweep: () => sweepSession(context),
+    sweep: async (): Promise<Swept> => {
+      await expireReflectivity(root, settings.reflectivity_keep_hours, settings.now());
+      // Files carry the time of the machine's clock, not that of the data clock.
+      const swept = await sweepRoot(root, Date.now(), settings.raw_keep_days);
+      settings.log.info('Root:Sweep:Done', { files: swept.files, bytes: swept.bytes });
+      return swept;
+    },
   };
 }
 
@@ -101,14 +107,6 @@ async function joinMonth({ root, settings }: Context, month: string, least = 1):
   const joined = await compactMonth(root, month, settings.now(), least);
   if (joined) settings.log.info('Month:Join:Done', { month, seconds: secondsSince(begun_ms) });
   return joined;
-}
-
-async function sweepSession({ root, settings }: Context): Promise<Swept> {
-  await expireReflectivity(root, settings.reflectivity_keep_hours, settings.now());
-  // Files carry the time of the machine's clock, not that of the data clock.
-  const swept = await sweepRoot(root, Date.now(), settings.raw_keep_days);
-  settings.log.info('Root:Sweep:Done', { files: swept.files, bytes: swept.bytes });
-  return swept;
 }
 
 /** Seconds since a reading of the monotonic clock, to the millisecond. */

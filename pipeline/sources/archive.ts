@@ -3,31 +3,30 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { layout } from '../../schemas/layout.ts';
 import { Provenance } from '../../schemas/provenance.ts';
-import { timestamp, utcDate } from '../../schemas/time.ts';
+import { utcDate } from '../../schemas/time.ts';
 import { Unreadable } from '../error.ts';
-import { copyDurably, hashOf, isMissing, makeFolder, namesIn, orNull, replaceFile, sizeOf } from '../files.ts';
+import { copyDurably, hashOf, isMissing, makeFolder, namesIn, orNull, replaceFile, sizeOf, writing } from '../files.ts';
 import { listFolder } from './folder.ts';
 import type { SourceFile } from './names.ts';
-import { writing } from './write-fault.ts';
 
 /** Reason of a rejected file: the content of `<name>.reason.json` next to it. */
-export const Rejection = z.object({
-  file: z.string().meta({ description: 'Base name as delivered.' }),
-  stage: z.string().meta({ description: 'Stage that rejected it.' }),
-  reason: z.string().meta({ description: 'Found and expected.' }),
-  found_at: z.string().meta({ description: 'Data clock when it was rejected.' }),
-  bytes: z.int().nonnegative(),
-  sha256: z.string().regex(/^[0-9a-f]{64}$/),
-  other_kind: z.object({ storm_date: z.string(), source: Provenance }).optional().meta({
-    description:
-      'Of a file that was rejected because its storm date held data of the other kind: that date and the kind it held. The rejection lasts as long as it does.',
-  }),
+const Rejection = z.object({
+  /** Base name as delivered. */
+  file: z.string(),
+  stage: z.string(),
+  reason: z.string(),
+  /** Data clock when it was rejected. */
+  found_at: z.string(),
+  bytes: z.number(),
+  sha256: z.string(),
+  /** Of a file that was rejected because its storm date held data of the other kind: that date and the kind it held. */
+  other_kind: z.object({ storm_date: z.string(), source: Provenance }).optional(),
 });
 export type Rejection = z.infer<typeof Rejection>;
 
 const REASON_SUFFIX = '.reason.json';
-/** Eight digits of the hash and a hyphen. */
-const HASH_PREFIX = 9;
+/** Digits of the hash before the name of a file of which other content was rejected before. */
+const HASH_DIGITS = 8;
 
 /**
  * Copies a raw file to `archive/<source>/date=YYYY-MM-DD/` (UTC date of its name, as in the bucket) and returns the
@@ -97,42 +96,27 @@ export function withoutKnown(
   });
 }
 
-export interface RejectRaw {
-  readonly file: SourceFile;
-  readonly dataRoot: string;
-  readonly provenance: Provenance;
-  readonly stage: string;
-  readonly reason: string;
-  /** Data clock, epoch milliseconds. */
-  readonly found_at_ms: number;
-  /** Storm date and its kind, for a file rejected because of them; undefined for a fault of its own. */
-  readonly other_kind?: Rejection['other_kind'];
-  /** False copies and leaves the file where it is: a folder named with `--from` is only read. */
-  readonly move: boolean;
-}
-
 /**
- * Copies a file and its reason to `inbox/rejected/<provenance>/`, the file first, then the reason, and deletes a moved file
+ * Copies a file and its reason to `inbox/rejected/<provenance>/`, the file first, then the reason, and deletes a file to `move`
  * last: after a kill in between the next call finishes. Returns the record, and whether it is new: the same content is
  * reported once.
  */
-export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection: Rejection; readonly isNew: boolean }> {
-  const { file, dataRoot, provenance, stage, reason, other_kind, found_at_ms, move } = given;
-  const folder = join(dataRoot, layout.rejected(provenance));
+export async function rejectRaw(
+  file: SourceFile,
+  dataRoot: string,
+  provenance: Provenance,
+  fault: Omit<Rejection, 'file' | 'bytes' | 'sha256'>,
+  move: boolean,
+): Promise<{ readonly rejection: Rejection; readonly isNew: boolean }> {
   const sha256 = await hashOf(file.location);
   const known = (await readRejections(dataRoot, provenance, [file])).find((one) => one.sha256 === sha256);
-  const rejection = known ?? {
-    file: file.name,
-    stage,
-    reason,
-    found_at: timestamp(found_at_ms),
-    bytes: file.bytes,
-    sha256,
-    ...(other_kind === undefined ? {} : { other_kind }),
-  };
+  const rejection = known ?? { file: file.name, bytes: file.bytes, sha256, ...fault };
   if (!known) {
+    const folder = join(dataRoot, layout.rejected(provenance));
     await makeFolder(folder);
-    const place = join(folder, await freeName(folder, file.name, sha256));
+    let place = join(folder, file.name);
+    if ((await sizeOf(place)) !== null && (await hashOf(place)) !== sha256)
+      place = join(folder, `${sha256.slice(0, HASH_DIGITS)}-${file.name}`);
     await writing(place, () => copyDurably(file.location, place));
     const reasonPath = `${place}${REASON_SUFFIX}`;
     await writing(reasonPath, () => replaceFile(reasonPath, `${JSON.stringify(rejection, null, 2)}\n`));
@@ -141,27 +125,18 @@ export async function rejectRaw(given: RejectRaw): Promise<{ readonly rejection:
   return { rejection, isNew: !known };
 }
 
-/**
- * Records of the rejected files of a provenance, by name; a reason that cannot be parsed counts as missing. With `of` only
- * the reasons of files of these names are read: the folder may hold thousands.
- */
+/** Records of the rejected files of these names; a reason that cannot be parsed counts as missing. */
 export async function readRejections(
   dataRoot: string,
   provenance: Provenance,
-  of?: readonly { readonly name: string }[],
+  files: readonly { readonly name: string }[],
 ): Promise<Rejection[]> {
   const folder = join(dataRoot, layout.rejected(provenance));
-  const wanted = of && new Set(of.map(({ name }) => name));
-  const names = (await namesIn(folder))
-    .filter((name) => name.endsWith(REASON_SUFFIX))
-    .filter((name) => !wanted || wanted.has(rejectedName(name)) || wanted.has(rejectedName(name).slice(HASH_PREFIX)))
-    .sort();
+  const wanted = new Set(files.map(({ name }) => `${name}${REASON_SUFFIX}`));
+  const isWanted = (name: string) => wanted.has(name) || wanted.has(name.slice(HASH_DIGITS + 1));
+  const names = (await namesIn(folder)).filter(isWanted);
   const read = await Promise.all(names.map((name) => readRejection(join(folder, name))));
   return read.filter((rejection) => rejection !== null);
-}
-
-function rejectedName(reasonName: string): string {
-  return reasonName.slice(0, -REASON_SUFFIX.length);
 }
 
 /** True when this very content was rejected before. Only files of a recorded name and size are read. */
@@ -180,15 +155,4 @@ async function readRejection(path: string): Promise<Rejection | null> {
     if (error instanceof SyntaxError || error instanceof z.ZodError || isMissing(error)) return null;
     throw error;
   }
-}
-
-/** The name itself, or with the start of the hash when other content was rejected under it before. */
-async function freeName(folder: string, name: string, sha256: string): Promise<string> {
-  const path = join(folder, name);
-  const taken = (await sizeOf(path)) !== null && (await hashOf(path)) !== sha256;
-  return taken ? hashedName(name, sha256) : name;
-}
-
-function hashedName(name: string, sha256: string): string {
-  return `${sha256.slice(0, HASH_PREFIX - 1)}-${name}`;
 }

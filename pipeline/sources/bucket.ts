@@ -1,13 +1,11 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { datesThrough, utcDate } from '../../schemas/time.ts';
-import { PipelineError } from '../error.ts';
-import { DRAFT_SUFFIX, moveDurably, sizeOf, writeSynced } from '../files.ts';
+import { DRAFT_SUFFIX, moveDurably, sizeOf, writeSynced, writing } from '../files.ts';
 import { fetchOnce, type HttpOptions, Transient, Unavailable, withRetries } from './http.ts';
 import { faultOf, MAX_UNPACKED_BYTES } from './integrity.ts';
 import { baseName, bucketPrefix, bucketStem, lookBack, parseName, type SourceFile } from './names.ts';
 import { inParallel } from './parallel.ts';
-import { writeFault } from './write-fault.ts';
 
 export interface ListBucket {
   /** Address of the bucket, without a closing slash. */
@@ -97,12 +95,8 @@ export async function downloadAll({ files, folder, network = {}, onFile }: Downl
 export async function downloadFile(file: SourceFile, folder: string, network: HttpOptions = {}): Promise<SourceFile> {
   const { product, time_ms, name, key, bytes } = file;
   const location = join(folder, key);
-  try {
-    if ((await sizeOf(location)) !== bytes) await withRetries(() => fetchFile(file, location, network), network);
-  } catch (error) {
-    if (error instanceof PipelineError || network.signal?.aborted) throw error;
-    throw writeFault(location, error);
-  }
+  if ((await writing(location, () => sizeOf(location))) !== bytes)
+    await withRetries(() => fetchFile(file, location, network), network);
   return { product, time_ms, name, key, bytes, location };
 }
 
@@ -115,11 +109,13 @@ async function fetchFile(file: SourceFile, location: string, network: HttpOption
   if (bytes.length !== file.bytes)
     throw new Transient(file.location, `${bytes.length} bytes arrived, expected ${file.bytes}`);
   const draft = `${location}${DRAFT_SUFFIX}`;
-  await writeSynced(draft, bytes);
-  const fault = await faultOf(draft, file.name);
-  if (fault === null) return moveDurably(draft, location);
-  await rm(draft);
-  throw new Transient(file.location, fault);
+  await writing(location, async () => {
+    await writeSynced(draft, bytes);
+    const fault = await faultOf(draft, file.name);
+    if (fault === null) return moveDurably(draft, location);
+    await rm(draft);
+    throw new Transient(file.location, fault);
+  });
 }
 
 async function listPrefix(base_url: string, prefix: string, startAfter: string | null, network: HttpOptions) {
@@ -159,8 +155,7 @@ interface ListingPage {
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * One page of an S3 ListObjectsV2 answer. Tolerant of order, white space, attributes, name-space prefixes and
- * unknown elements. Null when the document is cut off or is no such listing.
+ * One page of an S3 ListObjectsV2 answer, whatever the order of its elements. Null when the document is cut off or is no such listing.
  */
 function parseListing(xml: string): ListingPage | null {
   const [root] = elements(xml, 'ListBucketResult');
@@ -188,7 +183,7 @@ function text(xml: string, tag: string): string | undefined {
 
 /** Inner text of every element of this name; one without an end is left out. */
 function elements(xml: string, tag: string): string[] {
-  const pattern = new RegExp(`<(?:[\\w.-]+:)?${tag}(?:\\s[^>]*)?>([^]*?)</(?:[\\w.-]+:)?${tag}\\s*>`, 'g');
+  const pattern = new RegExp(`<${tag}(?:\\s[^>]*)?>([^]*?)</${tag}>`, 'g');
   return Array.from(xml.matchAll(pattern), (match) => match[1] as string);
 }
 

@@ -1,29 +1,30 @@
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { setTimeout as sleepFor } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PipelineError } from '../error.ts';
 
 /** A failure that another attempt may not meet: a busy server, a broken connection, a body that ended early. */
 export class Transient extends PipelineError {
+  override name = 'Transient';
   /** Wait that the server asked for, milliseconds. */
   readonly wait_ms: number;
 
   constructor(subject: string, reason: string, options: ErrorOptions & { wait_ms?: number } = {}) {
     super('sources', subject, reason, options);
-    this.name = 'Transient';
     this.wait_ms = options.wait_ms ?? 0;
   }
 }
 
 /** A file, page or listing that a server did not deliver after every retry. */
 export class Unavailable extends PipelineError {
+  override name = 'Unavailable';
+
   constructor(subject: string, reason: string, options?: ErrorOptions) {
     super('sources', subject, reason, options);
-    this.name = 'Unavailable';
   }
 }
 
-export interface Patience {
+interface Patience {
   readonly retries: number;
   readonly first_ms: number;
   readonly longest_ms: number;
@@ -34,13 +35,6 @@ const USUAL_PATIENCE: Patience = { retries: 5, first_ms: 500, longest_ms: 30_000
 export interface HttpOptions {
   readonly patience?: Patience | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Waits, or rejects when the signal aborts. */
-  readonly sleep?: ((ms: number, signal?: AbortSignal) => Promise<void>) | undefined;
-  readonly onRetry?: ((failure: Transient, wait_ms: number) => void) | undefined;
-  /** Certificate authority (PEM) to trust instead of the public ones. */
-  readonly ca?: string | undefined;
-  /** Returns a signal that aborts after `ms`: the limit of one attempt, head and body. */
-  readonly deadline?: ((ms: number) => AbortSignal) | undefined;
 }
 
 /** A GET with its bounds. */
@@ -72,13 +66,13 @@ export function fetchBytes(url: string, request: HttpRequest, network: HttpOptio
  */
 export async function fetchOnce(url: string, request: HttpRequest, network: HttpOptions): Promise<HttpAnswer> {
   const { headers = {}, statuses = [], max_bytes, allowed_ms } = request;
-  const deadline = (network.deadline ?? AbortSignal.timeout)(allowed_ms);
+  const deadline = AbortSignal.timeout(allowed_ms);
   const signal = network.signal ? AbortSignal.any([network.signal, deadline]) : deadline;
   let sent: ClientRequest | undefined;
   try {
     const message = await new Promise<IncomingMessage>((resolve, reject) => {
       const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-      sent = send(url, { headers: { 'accept-encoding': 'identity', ...headers }, signal, ca: network.ca });
+      sent = send(url, { headers: { 'accept-encoding': 'identity', ...headers }, signal });
       sent.on('response', resolve).on('error', reject).end();
     });
     const status = message.statusCode ?? 0;
@@ -115,17 +109,8 @@ function refusal(url: string, status: number, headers: IncomingHttpHeaders): Tra
   const to = headers.location === undefined ? '' : ` to ${headers.location}`;
   const reason = `server answers ${status}${to}, expected 200`;
   if (status === 408 || status === 429 || status >= 500)
-    return new Transient(url, reason, { wait_ms: retryAfter(headers) });
+    return new Transient(url, reason, { wait_ms: 1000 * (Number(headers['retry-after']) || 0) });
   return new Unavailable(url, reason);
-}
-
-/** Milliseconds a server asks to wait, in seconds or as a date against its own clock; 0 when it does not say. */
-function retryAfter(headers: IncomingHttpHeaders): number {
-  const text = headers['retry-after'];
-  if (text === undefined) return 0;
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const wait_ms = Date.parse(text) - Date.parse(headers.date ?? '');
-  return Number.isFinite(wait_ms) ? Math.max(0, wait_ms) : 0;
 }
 
 /** Failures of a connection that another attempt may not meet. */
@@ -153,7 +138,7 @@ function explained(url: string, error: unknown): unknown {
  * the server asked for (never over `longest_ms`); the last one is thrown as `Unavailable`.
  */
 export async function withRetries<T>(attempt: () => Promise<T>, options: HttpOptions): Promise<T> {
-  const { patience = USUAL_PATIENCE, signal, sleep = sleepUnlessAborted, onRetry } = options;
+  const { patience = USUAL_PATIENCE, signal } = options;
   for (let attempts = 1; ; attempts++) {
     try {
       signal?.throwIfAborted();
@@ -164,23 +149,16 @@ export async function withRetries<T>(attempt: () => Promise<T>, options: HttpOpt
         throw new Unavailable(failure.subject, `${failure.reason}, after ${attempts} attempts`, { cause: failure });
       const planned_ms = patience.first_ms * 2 ** (attempts - 1);
       const wait_ms = Math.min(Math.max(planned_ms, failure.wait_ms), patience.longest_ms);
-      onRetry?.(failure, wait_ms);
-      await sleep(wait_ms, signal);
+      await pause(wait_ms, signal);
     }
   }
 }
 
 /** Waits `ms`, or until the signal aborts. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  try {
-    await sleepUnlessAborted(ms, signal);
-  } catch (error) {
+  await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     if (!signal?.aborted) throw error;
-  }
-}
-
-async function sleepUnlessAborted(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleepFor(ms, undefined, signal ? { signal } : {});
+  });
 }
 
 /** A page of a server. */

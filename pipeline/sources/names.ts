@@ -75,13 +75,7 @@ export function bucketPrefix(product: string, date: string): string {
   return product === PROBSEVERE_PRODUCT ? `ProbSevere/${day}/` : `CONUS/${product}_${LEVEL}/${day}/`;
 }
 
-/** Key of a product at a time (whole seconds count) in the layout of the public bucket. */
-export function bucketKey(product: string, time_ms: number): string {
-  const extension = product === PROBSEVERE_PRODUCT ? '.json' : '.grib2.gz';
-  return `${bucketStem(product, time_ms)}${extension}`;
-}
-
-/** `bucketKey` without its extension: sorts directly before every key of that second. */
+/** Key of a product at a time (whole seconds count) in the layout of the public bucket, without its extension. */
 export function bucketStem(product: string, time_ms: number): string {
   const [day, clock] = new Date(time_ms).toISOString().replaceAll(/[-:]/g, '').split(/[T.]/) as [string, string];
   const prefix = bucketPrefix(product, utcDate(time_ms));

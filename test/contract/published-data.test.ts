@@ -20,7 +20,7 @@ import { listWarnings } from '../../api/routes/warnings.ts';
 import { openEngine, sqlText } from '../../pipeline/duckdb.ts';
 import { neverPolled, writeFeedStates } from '../../pipeline/feeds/schedule.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
-import { bucketKey, parseName, type SourceFile } from '../../pipeline/sources/names.ts';
+import { parseName, type SourceFile } from '../../pipeline/sources/names.ts';
 import { FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';
@@ -32,6 +32,7 @@ import type { Warnings } from '../../schemas/resources/warning.ts';
 import { alertsFile, publishFeeds, watchFile } from '../support/data/feeds.ts';
 import { prepared } from '../support/data/prepared.ts';
 import { pythonTest, runOn } from '../support/data/python.ts';
+import { bucketKey } from '../support/data/source-files.ts';
 import {
   asObserved,
   ingest,

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { namesIn } from '../../../pipeline/files.ts';
 import { readNewest } from '../../../pipeline/publish/manifests.ts';
-import { bucketKey } from '../../../pipeline/sources/names.ts';
 import { layout } from '../../../schemas/layout.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { logicalContent, sameContent } from '../../support/data/content.ts';
 import { aroundMidnight } from '../../support/data/small-world.ts';
+import { bucketKey } from '../../support/data/source-files.ts';
 import {
   altered,
   asObserved,

@@ -7,7 +7,6 @@ import {
   archiveRaw,
   isRejected,
   listArchive,
-  type RejectRaw,
   readRejections,
   rejectRaw,
   withoutKnown,
@@ -16,7 +15,7 @@ import { listFolder } from '../../../pipeline/sources/folder.ts';
 import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import { planScans, type ScanPlan } from '../../../pipeline/sources/plan.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
-import { instant, named, put, scratch } from '../../support/data/source-files.ts';
+import { named, put, scratch } from '../../support/data/source-files.ts';
 
 const MESH = 'MRMS_MESH_00.50_20240228-025239.grib2';
 const KEPT = `archive/observed/date=2024-02-28/${MESH}`;
@@ -100,20 +99,15 @@ test('an archive that does not exist yet is empty', async (t) => {
   t.deepEqual(await listArchive(await scratch(t), 'observed'), []);
 });
 
-const refuse = (file: SourceFile, dataRoot: string, move: boolean): RejectRaw => ({
-  file,
-  dataRoot,
-  provenance: 'observed',
-  stage: 'read',
-  reason: 'section 7 ends after 12 of 90 bytes',
-  found_at_ms: instant('03:00:00'),
-  move,
-});
+const refuse = (file: SourceFile, dataRoot: string, move: boolean, reason = 'section 7 ends after 12 of 90 bytes') =>
+  rejectRaw(file, dataRoot, 'observed', { stage: 'read', reason, found_at: '2024-02-28T03:00:00Z' }, move);
+
+const rejections = (root: string) => readRejections(root, 'observed', [{ name: MESH }]);
 
 test('a refused file is moved aside with its reason beside it', async (t) => {
   const root = await scratch(t);
   const file = await deliver(join(root, 'inbox/observed'), MESH, 'broken');
-  const { isNew } = await rejectRaw(refuse(file, root, true));
+  const { isNew } = await refuse(file, root, true);
   t.true(isNew);
   t.deepEqual(await treeOf(root), [`inbox/rejected/observed/${MESH}`, `inbox/rejected/observed/${MESH}.reason.json`]);
   t.deepEqual(JSON.parse(await readFile(join(root, `inbox/rejected/observed/${MESH}.reason.json`), 'utf8')), {
@@ -130,22 +124,22 @@ test('a refused file is moved aside with its reason beside it', async (t) => {
 test('a refused file of a folder that is only read is copied and stays, and is reported once', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
   const file = await deliver(from, MESH, 'broken');
-  t.false(await isRejected(file, await readRejections(root, 'observed')));
-  t.true((await rejectRaw(refuse(file, root, false))).isNew);
+  t.false(await isRejected(file, await rejections(root)));
+  t.true((await refuse(file, root, false)).isNew);
   t.deepEqual(await treeOf(from), [MESH]);
-  t.true(await isRejected(file, await readRejections(root, 'observed')));
-  t.false((await rejectRaw({ ...refuse(file, root, false), reason: 'again', found_at_ms: 0 })).isNew);
-  const [rejection] = await readRejections(root, 'observed');
+  t.true(await isRejected(file, await rejections(root)));
+  t.false((await refuse(file, root, false, 'again')).isNew);
+  const [rejection] = await rejections(root);
   t.is(rejection?.reason, 'section 7 ends after 12 of 90 bytes');
 });
 
 test('other content under a refused name is another case: new to us, and put beside the first', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
-  await rejectRaw(refuse(await deliver(from, MESH, 'broken'), root, false));
+  await refuse(await deliver(from, MESH, 'broken'), root, false);
   const second = await deliver(from, MESH, 'BROKEN');
-  t.false(await isRejected(second, await readRejections(root, 'observed')));
-  t.true((await rejectRaw(refuse(second, root, false))).isNew);
-  t.is((await readRejections(root, 'observed')).length, 2);
+  t.false(await isRejected(second, await rejections(root)));
+  t.true((await refuse(second, root, false)).isNew);
+  t.is((await rejections(root)).length, 2);
   t.is(await readFile(join(root, 'inbox/rejected/observed', MESH), 'utf8'), 'broken');
 });
 
@@ -153,7 +147,7 @@ test('a file is put aside without a look at the files that were put aside before
   const [from, root] = [await scratch(t), await scratch(t)];
   for (let number = 10; number < 40; number++) {
     const name = `MRMS_MESH_00.50_20240228-0252${number}.grib2`;
-    await rejectRaw(refuse(await deliver(from, name, `broken ${number}`), root, false));
+    await refuse(await deliver(from, name, `broken ${number}`), root, false);
   }
   const file = await deliver(from, MESH.replace('025239', '025300'), 'broken too');
   const folder = join(root, 'inbox/rejected/observed');
@@ -163,18 +157,18 @@ test('a file is put aside without a look at the files that were put aside before
     await rm(join(folder, name));
     await mkdir(join(folder, name));
   }
-  t.true((await rejectRaw(refuse(file, root, false))).isNew);
+  t.true((await refuse(file, root, false)).isNew);
   t.is((await readRejections(root, 'observed', [file])).length, 1);
   t.true(await isRejected(file, await readRejections(root, 'observed', [file])));
 });
 
 test('a refusal under a name with the start of the hash is found by the name of the file', async (t) => {
   const [from, root] = [await scratch(t), await scratch(t)];
-  await rejectRaw(refuse(await deliver(from, MESH, 'broken'), root, false));
+  await refuse(await deliver(from, MESH, 'broken'), root, false);
   const second = await deliver(from, MESH, 'BROKEN');
-  await rejectRaw(refuse(second, root, false));
+  await refuse(second, root, false);
   t.is((await readRejections(root, 'observed', [second])).length, 2);
-  t.false((await rejectRaw(refuse(second, root, false))).isNew);
+  t.false((await refuse(second, root, false)).isNew);
 });
 
 test('an archive of which a part cannot be read is refused: nothing may be made from the rest', async (t) => {
@@ -197,7 +191,7 @@ test('killed before the reason was written, the file is refused again and record
   const root = await scratch(t);
   const file = await deliver(join(root, 'inbox/observed'), MESH, 'broken');
   await put(root, `inbox/rejected/observed/${MESH}`, 'broken');
-  t.true((await rejectRaw(refuse(file, root, true))).isNew);
+  t.true((await refuse(file, root, true)).isNew);
   t.is((await treeOf(root)).length, 2);
 });
 
@@ -205,8 +199,8 @@ test('killed before the file was taken from the inbox, the next call takes it an
   const root = await scratch(t);
   const inbox = join(root, 'inbox/observed');
   const file = await deliver(inbox, MESH, 'broken');
-  await rejectRaw(refuse(file, root, false));
-  t.false((await rejectRaw(refuse(file, root, true))).isNew);
+  await refuse(file, root, false);
+  t.false((await refuse(file, root, true)).isNew);
   t.deepEqual(await treeOf(inbox), []);
 });
 
@@ -225,7 +219,7 @@ test('a reason that cannot be read counts as not written', async (t) => {
   const root = await scratch(t);
   await put(root, `inbox/rejected/observed/${MESH}.reason.json`, '{"file": "MRMS');
   await put(root, 'inbox/rejected/observed/other.reason.json', '{"file": 7}');
-  t.deepEqual(await readRejections(root, 'observed'), []);
+  t.deepEqual(await readRejections(root, 'observed', [{ name: MESH }, { name: 'other' }]), []);
 });
 
 sharedTest('a real grid is kept byte for byte, and its plan is the one scan of its folder', async (t) => {

@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { openWeb, Unavailable } from '../../../pipeline/sources/http.ts';
+import { fetchBytes, openWeb, Unavailable } from '../../../pipeline/sources/http.ts';
 
 const MAX_BYTES = 1000;
 
@@ -68,4 +68,16 @@ test('a page over its bound is unavailable, also without an announced length', a
   const web = openWeb('hail-test/1');
   await t.throwsAsync(web.page(url, MAX_BYTES), { instanceOf: Unavailable, message: /answer is over 1000 bytes$/ });
   await t.throwsAsync(web.page(url, MAX_BYTES, 'text/plain'), { message: /announces 1001 bytes/ });
+});
+
+test('an answer that stalls is given up after its time and asked for again', async (t) => {
+  let asked = 0;
+  const url = await serve(t, (_, response) => {
+    response.writeHead(200, { 'content-length': 5 });
+    response.write('ha');
+    if (asked++ > 0) response.end('il!');
+  });
+  const patience = { retries: 1, first_ms: 1, longest_ms: 1 };
+  const { bytes } = await fetchBytes(url, { max_bytes: MAX_BYTES, allowed_ms: 300 }, { patience });
+  t.deepEqual([String(bytes), asked], ['hail!', 2]);
 });

@@ -1,7 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
 import {
-  bucketKey,
   bucketPrefix,
   bucketStem,
   parseName,
@@ -9,7 +8,7 @@ import {
   type SourceFile,
 } from '../../../pipeline/sources/names.ts';
 import { planScans } from '../../../pipeline/sources/plan.ts';
-import { instant, named } from '../../support/data/source-files.ts';
+import { bucketKey, instant, named } from '../../support/data/source-files.ts';
 
 /** Products and times of what belongs to the only scan of a plan. */
 function parts(files: readonly SourceFile[]): string[] {

@@ -8,11 +8,12 @@ import { filesBelow } from '../../../pipeline/files.ts';
 import { takeLock } from '../../../pipeline/publish/lock.ts';
 import { readCurrent, readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { readRows } from '../../../pipeline/publish/tables.ts';
-import { bucketKey, type SourceFile } from '../../../pipeline/sources/names.ts';
+import type { SourceFile } from '../../../pipeline/sources/names.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import { type Frame, frames } from '../../../schemas/tables/radar.ts';
 import { startBucket } from '../../support/data/bucket-server.ts';
 import { contentOf, contentOfFiles, logicalContent, sameContent } from '../../support/data/content.ts';
+import { bucketKey } from '../../support/data/source-files.ts';
 import {
   asObserved,
   deliver,

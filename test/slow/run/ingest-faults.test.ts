@@ -139,7 +139,8 @@ test('a file that was put aside is reported once and not looked at again', async
   const first = await ingest(root, [...filesOf(scans.slice(0, 1)), empty]);
   const second = await ingest(root, [...filesOf(scans.slice(0, 1)), empty]);
   t.deepEqual([first.rejected.length, second.rejected.length], [1, 0]);
-  t.is((await readRejections(root, 'simulated')).length + (await readRejections(root, 'observed')).length, 1);
+  const rejected = [readRejections(root, 'simulated', [mesh]), readRejections(root, 'observed', [mesh])];
+  t.is((await Promise.all(rejected)).flat().length, 1);
 });
 
 /** MESH of a scan in which the same storm of nine pixels stands 77 x 13 times. */
@@ -177,7 +178,7 @@ for (const [title, make, reason] of [
     const run = await ingest(root, [...filesOf(without(scans, 3)), poisoned, ...bad.files.slice(1)]);
     t.deepEqual([run.scans, run.rejected.length], [scans.length - 1, 1]);
     t.regex(run.rejected[0]?.reason ?? '', reason);
-    t.is((await readRejections(root, 'simulated'))[0]?.file, mesh.name);
+    t.is((await readRejections(root, 'simulated', [mesh]))[0]?.file, mesh.name);
     sameContent(t, await logicalContent(root), await contentOf(without(scans, 3)));
     t.deepEqual(await faultsOf(root), []);
   });
@@ -320,7 +321,7 @@ for (const neighbour of ['archive-old', 'inbox/simulated-old'])
     await ingest(root, [cut]);
     t.is((await fs.stat(cut.location)).size, 500);
     t.deepEqual(
-      (await readRejections(root, 'observed')).map(({ file }) => file),
+      (await readRejections(root, 'observed', [mesh])).map(({ file }) => file),
       [mesh.name],
     );
   });
@@ -337,7 +338,7 @@ test('files ahead of the clock are left for later, and published by the run whos
   t.is(run.scans, scans.length - ahead.length);
   t.is(run.postponed.length, filesOf(ahead).length, 'companions are judged by the same clock');
   for (const { reason } of run.postponed) t.regex(reason, /ahead of the clock/);
-  t.deepEqual([run.rejected, await readRejections(root, 'observed')], [[], []]);
+  t.deepEqual([run.rejected, await readRejections(root, 'observed', filesOf(scans))], [[], []]);
   const later = await ingest(root, await given(), { move_raw: true });
   t.deepEqual([later.scans, later.redone, later.postponed], [ahead.length, 0, []]);
   sameContent(t, await logicalContent(root), await contentOf(scans));

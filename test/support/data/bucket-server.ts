@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 /** What goes wrong with one request for an object, or for a listing (key `?list`). */
@@ -32,11 +31,10 @@ export interface StartBucket {
   readonly objects?: Readonly<Record<string, Buffer>>;
   /** Objects per page of a listing. */
   readonly pageSize?: number;
-  readonly tls?: { readonly key: string; readonly cert: string };
 }
 
 /** A local HTTP server that behaves like a public S3 bucket: ListObjectsV2 with continuation, objects, ranges, ETags. */
-export async function startBucket({ objects = {}, pageSize = 2, tls }: StartBucket): Promise<BucketServer> {
+export async function startBucket({ objects = {}, pageSize = 2 }: StartBucket): Promise<BucketServer> {
   const bodies = new Map(Object.entries(objects));
   const faults = new Map<string, Fault[]>();
   const requests: string[] = [];
@@ -50,11 +48,11 @@ export async function startBucket({ objects = {}, pageSize = 2, tls }: StartBuck
     const body = isListing ? Buffer.from(listing(bodies, url.searchParams, pageSize)) : bodies.get(key);
     respond(request, response, body, fault);
   };
-  const server = tls ? createTlsServer(tls, answer) : createServer(answer);
+  const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${port}`,
     requests,
     put: (key, body) => void bodies.set(key, body),
     fail: (key, ...list) => void faults.set(key, list),

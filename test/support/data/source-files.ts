@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { ExecutionContext } from 'ava';
-import { baseName, bucketKey, parseName, type SourceFile } from '../../../pipeline/sources/names.ts';
+import { baseName, bucketStem, parseName, type SourceFile } from '../../../pipeline/sources/names.ts';
 
 /** A scratch folder that disappears with the test. */
 export async function scratch(t: ExecutionContext): Promise<string> {
@@ -45,6 +45,11 @@ export function at(key: string, bytes = 1000): SourceFile {
   const found = parseName(key);
   if (!found) throw new RangeError(`'${key}' is no name of a raw file`);
   return { ...found, name: baseName(key), key, bytes, location: `/source/${key}` };
+}
+
+/** Key of a product at a time in the layout of the public bucket. */
+export function bucketKey(product: string, time_ms: number): string {
+  return `${bucketStem(product, time_ms)}${product === 'ProbSevere' ? '.json' : '.grib2.gz'}`;
 }
 
 export function instant(time: string): number {
