@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import type { IngestedFile } from '../feed.ts';
 import { UNKNOWN_KIND } from '../feeds/ingest-files.ts';
-import { refreshForecast } from '../forecast/refresh.ts';
+import { refreshForecast } from '../forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import { openPublished, type Root } from '../publish/root.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket.ts';
@@ -17,7 +17,6 @@ import { SCAN_PRODUCTS, type SourceFile } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productList, readerThreads, wholeNumber } from './arguments.ts';
 import { publishFeedFolder } from './feeds.ts';
 import {
-  climatologyFailure,
   publishSimulatedFeeds,
   publishSimulatedForecast,
   simulateHours,
@@ -251,11 +250,11 @@ export function ingestSource(config: Config, request: IngestRequest) {
       /** Hours of forecast models that the folder holds. */
       model_hours: found?.model_hours ?? 0,
       /** Files of feeds and model runs of the folder that could not be used. */
-      feed_failures: [...rejected, ...(found?.failed ?? [])],
+      feed_failures: [...rejected, ...(found?.failed ?? []).map(({ feed: name, reason }) => ({ name, reason }))],
       /** Dates that the climatology was made from; null when it was not due or could not be made. */
       climatology: refreshed.climatology,
       /** Why the climatology could not be made; the data that this run published stays. */
-      climatology_failure: climatologyFailure(refreshed),
+      climatology_failure: refreshed.climatology_failure,
       swept_files: swept.files,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
