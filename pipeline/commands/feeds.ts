@@ -14,8 +14,14 @@ import { openWebFeed, WEB_FEEDS } from '../feeds/web-feeds.ts';
 import { parseModelKey } from '../forecast/model-bucket.ts';
 import { modelFeed, modelFeedName } from '../forecast/model-feed.ts';
 import { readModelFolder } from '../forecast/model-folder.ts';
-import { publishModelHours } from '../forecast/publish-forecast.ts';
-import { CLIMATOLOGY_FEED, climatologyFeed, OUTLOOK_FEED, outlookFeed, refreshForecast } from '../forecast/refresh.ts';
+import {
+  CLIMATOLOGY_FEED,
+  climatologyFeed,
+  OUTLOOK_FEED,
+  outlookFeed,
+  publishModelHours,
+  refreshForecast,
+} from '../forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
 import { listFolder } from '../sources/folder.ts';
@@ -41,11 +47,7 @@ export function feedsCommand(config: () => Config): Command {
     .addHelpText(
       'after',
       `
-Examples:
-  hail-pipeline feeds                           what the servers have now
-  hail-pipeline feeds --only warnings,watches   two feeds
-  hail-pipeline feeds --from ~/reports          files such as 250605_rpts_hail.csv, alerts.json,
-                                                hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2`,
+Files of a folder are such as 250605_rpts_hail.csv, alerts.json, hrrr.20260501/conus/hrrr.t00z.wrfsfcf01.grib2`,
     )
     .action(async (options: Options) => {
       const settings = config();
@@ -87,25 +89,15 @@ export function openFeeds(config: Config, names: readonly string[], log: Log, ne
   return all.filter(({ name }) => names.includes(name));
 }
 
-/** A feed, file, collection or model that could not be published. */
-export interface FeedFailure {
-  readonly name: string;
-  readonly reason: string;
-}
-
-/** Outcome of feeds that were read. */
-interface PublishedFeeds {
+/** Outcome of reading feeds once; `feeds --json` prints it. */
+interface FeedsReport {
   readonly files: readonly IngestedFile[];
   /** Collections whose rows changed. */
   readonly changed: readonly string[];
+  /** Feeds and models that could not be published, with the reason; of a folder, `files` for a collection that cannot be merged. */
   readonly failed: readonly FeedFailure[];
 }
-
-/** Outcome of reading feeds once; `feeds --json` prints it. */
-interface FeedsReport extends Omit<PublishedFeeds, 'failed'> {
-  /** Feeds that could not be read, with the reason; of a folder, `files` for a collection that cannot be merged. */
-  readonly failed: readonly { readonly feed: string; readonly reason: string }[];
-}
+type FeedFailure = { readonly feed: string; readonly reason: string };
 
 /** Reads feeds once, from their servers or from a folder, and publishes new rows and the tables derived from them. */
 export async function readFeeds(config: Config, { only, from }: Options, log: Log): Promise<FeedsReport> {
@@ -123,10 +115,7 @@ export async function readFeeds(config: Config, { only, from }: Options, log: Lo
       return {
         files,
         changed: [...new Set([...changed, ...derived.changed])],
-        failed: [
-          ...failed.map(({ name, reason }) => ({ feed: name, reason })),
-          ...derived.failed.map(({ table, reason }) => ({ feed: table, reason })),
-        ],
+        failed: [...failed, ...derived.failed.map(({ table, reason }) => ({ feed: table, reason }))],
       };
     },
     log,
@@ -134,7 +123,7 @@ export async function readFeeds(config: Config, { only, from }: Options, log: Lo
 }
 
 /** Publishes what was read to the locked data root. */
-type Publish = (root: Root) => Promise<PublishedFeeds>;
+type Publish = (root: Root) => Promise<FeedsReport>;
 
 /** Polls feeds. Servers are polled before the data root is locked: a slow answer keeps no other process waiting. */
 async function pollServers(config: Config, names: readonly string[], log: Log): Promise<Publish> {
@@ -145,7 +134,7 @@ async function pollServers(config: Config, names: readonly string[], log: Log): 
     const failed: FeedFailure[] = [];
     for (const poll of polls) {
       const outcome = await publishPoll(root, poll, silent);
-      if (outcome.failure !== null) failed.push({ name: poll.feed.name, reason: outcome.failure });
+      if (outcome.failure !== null) failed.push({ feed: poll.feed.name, reason: outcome.failure });
       files.push(...outcome.files);
       changed.push(...outcome.changed);
     }
@@ -178,14 +167,14 @@ export async function publishFeedFolder(
   provenance: Provenance,
   now_ms: number,
   log: Log,
-): Promise<PublishedFeeds> {
+): Promise<FeedsReport> {
   const { files, changed, failures } = await ingestFolder(
     root,
     folder,
     names.filter((name) => parseModelKey(name) === null),
     { now_ms, provenance },
   );
-  const failed: FeedFailure[] = failures.map((reason) => ({ name: 'files', reason }));
+  const failed: FeedFailure[] = failures.map((reason) => ({ feed: 'files', reason }));
   if (provenance === 'simulated' && files.some(({ collection }) => collection !== null)) {
     await ingestFeedFiles(root, WEB_FEEDS, [], { now_ms, provenance, is_complete: true });
     await writeSimulatedFeeds(root, now_ms);
@@ -199,7 +188,7 @@ export async function publishFeedFolder(
           if (provenance === 'simulated')
             await writeSimulatedStates(root, [modelFeedName(model), OUTLOOK_FEED], now_ms);
         });
-    if (failure !== null) failed.push({ name: model, reason: failure });
+    if (failure !== null) failed.push({ feed: model, reason: failure });
   }
   const refused = models.refused.map(({ path, reason }) => rejectedFile(path, reason, 'forecast'));
   return { files: [...refused, ...files], changed, failed };
@@ -207,14 +196,15 @@ export async function publishFeedFolder(
 
 function feedsText({ files, changed, failed }: FeedsReport): string {
   const used = files.filter((file) => file.refused === null);
-  const items_rejected = used.flatMap((file) => file.set_aside.map((fault) => [file.name, fault.item, fault.reason]));
-  const files_rejected = files.flatMap((file) => (file.refused === null ? [] : [[file.name, 'file', file.refused]]));
   const items = used.reduce((sum, file) => sum + file.items, 0);
+  const rejected = [
+    ...files.flatMap((file) => (file.refused === null ? [] : [[file.name, 'file', file.refused]])),
+    ...used.flatMap((file) => file.set_aside.map((fault) => [file.name, fault.item, fault.reason])),
+  ];
   const lines = [
     `${counted(used.length, 'file')} with ${counted(items, 'item')}; ${changed.length === 0 ? 'nothing new' : `new in ${changed.join(', ')}`}`,
     ...failed.map(({ feed, reason }) => `${feed} could not be read: ${reason}`),
+    ...(rejected.length > 0 ? ['rejected:', columns(rejected)] : []),
   ];
-  const table = [...files_rejected, ...items_rejected];
-  if (table.length > 0) lines.push('rejected:', columns(table));
   return `${lines.join('\n')}\n`;
 }

@@ -5,7 +5,7 @@ import { stormDate } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { UsageError } from '../error.ts';
 import { UNKNOWN_KIND } from '../feeds/ingest-files.ts';
-import { refreshForecast } from '../forecast/refresh.ts';
+import { refreshForecast } from '../forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import { openPublished, type Root } from '../publish/root.ts';
 import { fetchSpan, type GatheredFiles, listSpan, utcSpan } from '../scans/bucket.ts';
@@ -16,7 +16,6 @@ import { SCAN_PRODUCTS } from '../sources/names.ts';
 import { calendarDate, DEFAULT_SEED, plainNumber, productsOption, readerThreads, wholeNumber } from './arguments.ts';
 import { publishFeedFolder } from './feeds.ts';
 import {
-  climatologyFailure,
   publishSimulatedFeeds,
   publishSimulatedForecast,
   simulateHours,
@@ -201,10 +200,10 @@ export function ingestSource(config: Config, request: IngestRequest) {
         ...refused.flatMap(({ name: file, refused: reason }) =>
           reason === null || reason === UNKNOWN_KIND ? [] : { file, reason },
         ),
-        ...(found?.failed ?? []).map(({ name: file, reason }) => ({ file, reason })),
+        ...(found?.failed ?? []).map(({ feed: file, reason }) => ({ file, reason })),
       ],
       /** Why the climatology could not be made; the data that this run published stays. */
-      climatology_failure: climatologyFailure(refreshed),
+      climatology_failure: refreshed.climatology_failure,
       seconds: Math.round((performance.now() - started) / 100) / 10,
     };
   });

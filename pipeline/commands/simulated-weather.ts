@@ -8,10 +8,15 @@ import { Conflict, isIsolated, PipelineError } from '../error.ts';
 import { type IngestedFiles, ingestFeedFiles } from '../feeds/ingest-files.ts';
 import { readFeedStates, type Schedule, stateAfter, writeFeedStates, writeSimulatedStates } from '../feeds/schedule.ts';
 import { WEB_FEEDS } from '../feeds/web-feeds.ts';
-import { datesToCount } from '../forecast/hail-dates.ts';
+import { datesToCount } from '../forecast/climatology.ts';
 import { modelFeedName } from '../forecast/model-feed.ts';
-import { publishModelHours } from '../forecast/publish-forecast.ts';
-import { CLIMATOLOGY_FEED, OUTLOOK_FEED, type Refreshed, refreshForecast } from '../forecast/refresh.ts';
+import {
+  CLIMATOLOGY_FEED,
+  OUTLOOK_FEED,
+  publishModelHours,
+  type Refreshed,
+  refreshForecast,
+} from '../forecast/publish-forecast.ts';
 import type { Log } from '../log.ts';
 import { clearOldSimulated } from '../publish/commit-dates.ts';
 import { newestScan, type Root } from '../publish/root.ts';
@@ -129,20 +134,18 @@ export function simulatedSchedule(config: Config, weather: SimulatedWeather, log
       }
     };
   };
-  const feedsTurn = turnOf('simulated feeds', FEEDS_EVERY_MS, (root) =>
-    publishSimulatedFeeds(root, weather, config.now()),
-  );
-  const forecastTurn = turnOf('simulated forecast', FORECAST_EVERY_MS, async (root) => {
-    await clearOldSimulated(root, KEPT_DATES, config.now());
-    await publishSimulatedForecast(root, weather.seed, config.now(), log);
-    await writeSimulatedClimatologyState(root, config.now(), await refreshForecast(root, config.now(), log));
-  });
+  const turns = [
+    turnOf('simulated feeds', FEEDS_EVERY_MS, (root) => publishSimulatedFeeds(root, weather, config.now())),
+    turnOf('simulated forecast', FORECAST_EVERY_MS, async (root) => {
+      await clearOldSimulated(root, KEPT_DATES, config.now());
+      await publishSimulatedForecast(root, weather.seed, config.now(), log);
+      await writeSimulatedClimatologyState(root, config.now(), await refreshForecast(root, config.now(), log));
+    }),
+  ];
   return {
     register: async () => {},
     workOff: async (root) => {
-      if (newestScan(root.heads.values()) === null) return;
-      await feedsTurn(root);
-      await forecastTurn(root);
+      if (newestScan(root.heads.values()) !== null) for (const turn of turns) await turn(root);
     },
   };
 }
@@ -201,11 +204,6 @@ export async function publishSimulatedForecast(root: Root, seed: number, now_ms:
 export async function writeSimulatedClimatologyState(root: Root, now_ms: number, refreshed: Refreshed): Promise<void> {
   if (datesToCount(root) === null) return;
   const before = (await readFeedStates(root.path)).get(CLIMATOLOGY_FEED.name);
-  const state = stateAfter(before, CLIMATOLOGY_FEED, now_ms, climatologyFailure(refreshed));
+  const state = stateAfter(before, CLIMATOLOGY_FEED, now_ms, refreshed.climatology_failure);
   await writeFeedStates(root, [{ ...state, source: 'simulated' }]);
-}
-
-/** Why the climatology could not be made; null when it was not due or was made. */
-export function climatologyFailure({ failed }: Refreshed): string | null {
-  return failed.find(({ table }) => table === 'climatology')?.reason ?? null;
 }

@@ -5,7 +5,7 @@ import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
 import { isTransient, RootHeld, UsageError } from '../error.ts';
 import { type Schedule, startSchedule } from '../feeds/schedule.ts';
-import { refreshForecast } from '../forecast/refresh.ts';
+import { refreshForecast } from '../forecast/publish-forecast.ts';
 import { type Log, openLog, terminalLog } from '../log.ts';
 import { watchedStream } from '../metrics/watched-stream.ts';
 import { adoptDate } from '../publish/adopt.ts';

@@ -1,6 +1,6 @@
 import { refreshCatalogue } from '../catalogues/catalogue.ts';
 import type { Config } from '../config.ts';
-import { refreshForecast } from '../forecast/refresh.ts';
+import { refreshForecast } from '../forecast/publish-forecast.ts';
 import { type Log, openLog } from '../log.ts';
 import { explainFailure, openRoot } from '../publish/open-root.ts';
 import type { Root } from '../publish/root.ts';

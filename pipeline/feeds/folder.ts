@@ -61,10 +61,11 @@ async function readFeedFile(folder: string, name: string, now_ms: number): Promi
   if (!FEED_FILE.test(name)) return rejectedFile(name, UNKNOWN_KIND);
   try {
     const found = await fs.stat(path);
-    const { size, mtimeMs } = found;
     if (!found.isFile()) return rejectedFile(name, 'is no file, expected one of a feed');
-    if (size > MAX_FILE_BYTES) return rejectedFile(name, `${size} bytes, expected at most ${MAX_FILE_BYTES}`);
-    return { name: basename(name), bytes: await fs.readFile(path), received_ms: Math.min(Math.floor(mtimeMs), now_ms) };
+    if (found.size > MAX_FILE_BYTES)
+      return rejectedFile(name, `${found.size} bytes, expected at most ${MAX_FILE_BYTES}`);
+    const received_ms = Math.min(Math.floor(found.mtimeMs), now_ms);
+    return { name: basename(name), bytes: await fs.readFile(path), received_ms };
   } catch (error) {
     const fault = asUnreadable(path, error);
     if (fault instanceof Unreadable) return rejectedFile(name, fault.reason);

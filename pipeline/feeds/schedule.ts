@@ -18,7 +18,7 @@ const LONGEST_WAIT_MS = 15 * 60_000;
 /** Rejected items that were logged: each poll brings the same ones again. */
 const MAX_REPORTED = 10_000;
 
-export interface ScheduleRequest {
+interface ScheduleRequest {
   readonly feeds: readonly Feed[];
   /** Data clock, epoch milliseconds. */
   readonly now: () => number;
@@ -72,7 +72,7 @@ export function startSchedule({ feeds, now, log, signal, refresh }: ScheduleRequ
 
 /** Completes `feeds.json`, so that feeds never polled are listed too. A missing or damaged file is written again. */
 async function ensureStates(root: Root, feeds: readonly Feed[], now_ms: number, log: Log): Promise<void> {
-  let states: StatesByName = new Map();
+  let states = new Map<string, FeedState>();
   try {
     states = await readFeedStates(root.path);
   } catch (error) {
@@ -149,11 +149,8 @@ function logRejected(feed: string, { files }: PollOutcome, log: Log, reported: S
   }
 }
 
-/** States of feeds by name. */
-type StatesByName = Map<string, FeedState>;
-
 /** States of the feeds in `feeds.json`; none where the file is missing. Throws PipelineError when it is damaged. */
-export async function readFeedStates(dataRoot: string): Promise<StatesByName> {
+export async function readFeedStates(dataRoot: string): Promise<Map<string, FeedState>> {
   const text = await readIfPresent(join(dataRoot, layout.feeds));
   if (text === null) return new Map();
   try {
@@ -191,11 +188,12 @@ export function stateAfter(
 }
 
 /** Writes that feeds were simulated without a failure. */
-export async function writeSimulatedStates(root: Root, feeds: readonly FeedIdentity[], at_ms: number): Promise<void> {
-  const at = timestamp(at_ms);
-  const success = { last_attempt_at: at, last_success_at: at, source: 'simulated' } as const;
-  const states = feeds.map((feed) => ({ ...neverPolled(feed, at_ms), ...success }));
-  await writeFeedStates(root, states);
+export function writeSimulatedStates(root: Root, feeds: readonly FeedIdentity[], at_ms: number): Promise<void> {
+  const states = feeds.map((feed) => stateAfter(undefined, feed, at_ms, null));
+  return writeFeedStates(
+    root,
+    states.map((state) => ({ ...state, source: 'simulated' })),
+  );
 }
 
 /** State of a feed that is followed since a time and was never polled. */

@@ -35,19 +35,15 @@ const QUIET_PCT = 1.5;
 /** Components of a day, percent; null where missing. */
 export type Components = Readonly<Record<OutlookSource, number | null>>;
 
-export interface BlendedDay {
-  readonly probability_pct: number;
-  readonly confidence_score: number;
-  readonly confidence_state: ConfidenceState;
-  readonly primary_source: OutlookSource;
-}
+export type BlendedDay = NonNullable<ReturnType<typeof blendDay>>;
 
 /**
  * Weighted mean of the logits of the forecasts of a day from 1 to 7, percent with one decimal, never outside their range; the
  * climatology where there is no forecast. Null without any component. Components have at most one decimal.
  */
-export function blendDay(day: number, components: Components): BlendedDay | null {
-  const parts = usedSources(day, components).map((source) => {
+export function blendDay(day: number, components: Components) {
+  const used = usedSources(day, components);
+  const parts = used.map((source) => {
     const pct = components[source] ?? 0;
     return { source, pct, logit: logit(pct), weight: source === 'climatology' ? 1 : FORECAST_WEIGHTS[source][day - 1] };
   });
@@ -69,11 +65,12 @@ export function blendDay(day: number, components: Components): BlendedDay | null
     confidence_score: score,
     confidence_state: confidenceState(score),
     primary_source,
+    used,
   };
 }
 
 /** Components that a day is blended from: the known forecasts with a weight; without any, the climatology. */
-export function usedSources(day: number, components: Components): OutlookSource[] {
+function usedSources(day: number, components: Components): OutlookSource[] {
   const forecasts = (['spc', 'hrrr'] as const).filter(
     (source) => FORECAST_WEIGHTS[source][day - 1] > 0 && components[source] !== null,
   );

@@ -12,17 +12,16 @@ const MOST_PROBABLE = 0.995;
 /** Yearly rate of that probability. */
 const MOST_DAYS = -Math.log1p(-MOST_PROBABLE);
 
-/** Columns about the counted storm dates, the same in every row. */
-export type ClimatologyFacts = Pick<
-  ClimatologyCell,
-  'years_of_data' | 'storm_dates' | 'first_date' | 'last_date' | 'data_as_of' | 'data_source'
->;
+type Fact = 'years_of_data' | 'storm_dates' | 'first_date' | 'last_date' | 'data_as_of' | 'data_source';
 
-/** Rows of the climatology in the order of the cells: probabilities of at least one day with hail, scores and risk tiers. */
+/**
+ * Rows of the climatology in the order of the cells: probabilities of at least one day with hail, scores and risk tiers. `facts` are
+ * about the counted storm dates, the same in every row.
+ */
 export function climatologyRows(
   { cells }: RiskGrid,
   { rates, prior_share }: HailRates,
-  facts: ClimatologyFacts,
+  facts: Pick<ClimatologyCell, Fact>,
 ): ClimatologyCell[] {
   const yearScores = scores(rates.map(yearlyRates));
   // The interface does not say which values a monthly score is ranked among; all cells and months are used, so that it shows the

@@ -25,11 +25,11 @@ export function coherentHours(day: number, hours: DayHours): (number | null)[] {
     return odds.map((o) => publishedHour(o === null ? null : 1 - 1 / (1 + o * factor)));
   };
   // Between `kept`, a shift that goes far enough, and `short`, one that does not, the rounded hours change one step at a time.
-  let kept = fault.kind === 'hour_above_day' ? -MOST_SHIFT : MOST_SHIFT;
+  let kept = fault === 'hour_above_day' ? -MOST_SHIFT : MOST_SHIFT;
   let short = 0;
   for (let round = 0; round < ROUNDS; round++) {
     const middle = (kept + short) / 2;
-    if (contradiction(day, shifted(middle))?.kind === fault.kind) short = middle;
+    if (contradiction(day, shifted(middle)) === fault) short = middle;
     else kept = middle;
   }
   return shifted(kept);
@@ -45,30 +45,16 @@ function oddsOf(p: number): number {
   return bounded / (1 - bounded);
 }
 
-/** How published hours contradict their day. */
-type Contradiction =
-  | { readonly kind: 'hour_above_day'; readonly hour: number; readonly probability: number }
-  | { readonly kind: 'day_above_hours'; readonly together: number };
-
 /**
  * How hours contradict the probability of their day (0 to 1), null when they agree with it: no hour is likelier than the day, and
  * the day is no likelier than all of its hours if they were independent. The second applies only where all hours are known: hail
  * may come in the others.
  */
-export function contradiction(day: number, hours: DayHours): Contradiction | null {
-  let likeliest = -1;
-  let none = 1;
-  let is_whole = true;
-  for (const [k, p] of hours.entries()) {
-    if (p === null) is_whole = false;
-    else {
-      none *= 1 - p;
-      if (p > (hours[likeliest] ?? -1)) likeliest = k;
-    }
-  }
-  const most = hours[likeliest] ?? null;
-  if (most !== null && exceeds(most, day)) return { kind: 'hour_above_day', hour: likeliest, probability: most };
-  return is_whole && exceeds(day, 1 - none) ? { kind: 'day_above_hours', together: 1 - none } : null;
+export function contradiction(day: number, hours: DayHours): 'hour_above_day' | 'day_above_hours' | null {
+  const known = hours.filter((p) => p !== null);
+  if (known.some((p) => exceeds(p, day))) return 'hour_above_day';
+  const none = known.reduce((product, p) => product * (1 - p), 1);
+  return known.length === hours.length && exceeds(day, 1 - none) ? 'day_above_hours' : null;
 }
 
 /** True when one probability is larger than another by more than errors of floating point. */

@@ -76,7 +76,7 @@ const CATEGORY_BOUNDS = [0.02, 0.05, 0.15, 0.3, 0.45] as const;
 const LIFTING_SHIP = 1.5;
 const LIFTED_FROM = 0.1;
 /** Probability from which a size is published. */
-const SIZE_FROM = 0.02;
+export const SIZE_FROM = 0.02;
 
 /** Risk category; `ship` null counts as an ordinary environment. */
 export function riskCategory(hail_probability: number, ship: number | null): RiskCategory {
@@ -89,9 +89,4 @@ export function riskCategory(hail_probability: number, ship: number | null): Ris
 export function riskScore(hail_probability: number, estimated_size_mm: number | null): number {
   const excess = Math.max(0, (estimated_size_mm ?? SEVERE_MM) - SEVERE_MM) / SEVERE_MM;
   return Math.round(100 * (1 - Math.exp(-(3.2 * hail_probability + 1.1 * hail_probability * excess))));
-}
-
-/** Size to publish; null where hail is too unlikely for one. */
-export function publishedSize(hail_probability: number, size_mm: number | null): number | null {
-  return hail_probability < SIZE_FROM ? null : size_mm;
 }

@@ -1,10 +1,10 @@
 import table from '../../data/reference/hail-season.json' with { type: 'json' };
 import { roughDistanceKm } from '../../schemas/geo/distance.ts';
+import { GEOHASH4_LON_DEG } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { MONTHS } from '../../schemas/risk.ts';
 import { ANY, CLASS_MIN_MM, GIANT, type HailCounts, SIGNIFICANT } from './hail-counts.ts';
 import type { RiskCell, RiskGrid } from './risk-grid.ts';
-import { diskKernel, gaussianKernel, type Kernel, spread, sumsAround, weightSums } from './smoothing.ts';
 
 /** Smoothing over cells: the first standard deviation that finds enough event days around a cell, else the last, km. */
 const SPREAD_SD_KM = [25, 60, 120];
@@ -47,16 +47,6 @@ export interface HailRates {
   readonly prior_share: Float64Array;
 }
 
-/** Smoothed counts of one class, around each cell and in its neighbourhood. */
-interface Smoothed {
-  /** Event days around each cell, and the share of the cells there with radar coverage. */
-  readonly found: Float64Array;
-  readonly exposed: Float64Array;
-  /** Mean event days of the cells of the neighbourhood by month, and the share of these cells with radar coverage. */
-  readonly monthly: readonly Float64Array[];
-  readonly seen: Float64Array;
-}
-
 /**
  * Rates of days with hail from the counts.
  *
@@ -69,7 +59,7 @@ export function hailRates(grid: RiskGrid, counts: HailCounts, available: Float64
   const smooth = smoother(grid, available);
   const classes = CLASS_MIN_MM.map((_, k) => {
     const smoothed = smooth(counts.days[k], counts.monthly[k]);
-    const posterior = posteriorRates(grid.cells, years, smoothed, (cell) => priorRates(cell, k));
+    const posterior = posteriorRates(grid.cells, years, smoothed, k);
     scaleToTotal(posterior.rates, years, available, counts.days[k]);
     return { ...smoothed, ...posterior };
   });
@@ -93,18 +83,20 @@ export function priorRates(place: Position, hail_class: number): number[] {
 
 /** Function that smooths the counts of a class. Kernels and weights are computed once for all classes. */
 function smoother(grid: RiskGrid, available: Float64Array) {
-  const disk = diskKernel(grid, NEIGHBOURHOOD_KM);
+  const disk = kernelOf(grid, NEIGHBOURHOOD_KM, () => 1);
   const neighbours = weightSums(grid, disk);
   const meanAround = (values: Float64Array) =>
     sumsAround(grid, disk, values).map((sum, cell) => sum / neighbours[cell]);
   const seen = meanAround(available);
   const kernels = SPREAD_SD_KM.map((sd_km) => gaussianKernel(grid, sd_km));
   const masses = kernels.map((kernel) => weightSums(grid, kernel));
-  return (days: Float64Array, monthly: readonly Float64Array[]): Smoothed => {
+  return (days: Float64Array, monthly: readonly Float64Array[]) => {
     const choice = chooseKernels(grid, kernels, days);
     return {
-      found: spread(grid, kernels, masses, choice, days),
-      exposed: spread(grid, kernels, masses, choice, available),
+      /** Event days around each cell, and the share of the cells there with radar coverage. */
+      found: spread(kernels, masses, choice, days),
+      exposed: spread(kernels, masses, choice, available),
+      /** Mean event days of the cells of the neighbourhood by month, and the share of these cells with radar coverage. */
       monthly: monthly.map(meanAround),
       seen,
     };
@@ -124,14 +116,14 @@ function chooseKernels(grid: RiskGrid, kernels: readonly Kernel[], days: Float64
 function posteriorRates(
   cells: readonly RiskCell[],
   years: Float64Array,
-  { found, exposed, monthly, seen }: Smoothed,
-  priorOf: (cell: RiskCell) => readonly number[],
+  { found, exposed, monthly, seen }: ReturnType<ReturnType<typeof smoother>>,
+  hail_class: number,
 ) {
   const rates = MONTHS.map(() => new Float64Array(cells.length));
   const prior_share = new Float64Array(cells.length);
   for (const [index, cell] of cells.entries()) {
     let [expected, all, ofPrior] = [0, 0, 0];
-    for (const [month, prior] of priorOf(cell).entries()) {
+    for (const [month, prior] of priorRates(cell, hail_class).entries()) {
       const prior_years = PRIOR_SHAPE / prior;
       const data_years = NEIGHBOURHOOD_PLACES * years[month] * seen[index];
       const data_days = NEIGHBOURHOOD_PLACES * monthly[month][index];
@@ -205,4 +197,82 @@ export function hailSeason(place: Position): number[] {
     { length: 12 },
     (_, month) => table.reduce((share, { months }, k) => share + weights[k] * months[month], 0) / sum,
   );
+}
+
+/** Standard deviations at which a Gaussian is cut off; its weight there is 1 %. */
+const CUT_SD = 3;
+
+/** Calls `weigh` for every cell within reach of a cell, itself included, with a weight by distance. */
+type Kernel = (cell: number, weigh: (other: number, weight: number) => void) => void;
+
+/** Gaussian kernel of weight 1 at the centre. */
+export function gaussianKernel(grid: RiskGrid, sd_km: number): Kernel {
+  return kernelOf(grid, CUT_SD * sd_km, (km) => Math.exp(-(km ** 2) / (2 * sd_km ** 2)));
+}
+
+function kernelOf({ cells, cols, index }: RiskGrid, reach_km: number, weightAt: (km: number) => number): Kernel {
+  const lats = new Map(cells.map(({ row, lat }) => [row, lat]));
+  // Weights between two rows, by distance in columns.
+  const weightsBetween = (lat: number, other_lat: number) => {
+    const weights: number[] = [];
+    for (let apart = 0; ; apart++) {
+      const km = roughDistanceKm({ lat, lon: 0 }, { lat: other_lat, lon: apart * GEOHASH4_LON_DEG });
+      if (km > reach_km) return weights;
+      weights.push(weightAt(km));
+    }
+  };
+  const lines = new Map(
+    Array.from(lats, ([row, lat]) => {
+      const all = Array.from(lats, ([other_row, other]) => ({ other_row, weights: weightsBetween(lat, other) }));
+      return [row, all.filter(({ weights }) => weights.length > 0)] as const;
+    }),
+  );
+  return (cell, weigh) => {
+    const { row, col } = cells[cell];
+    for (const { other_row, weights } of lines.get(row) ?? []) {
+      const last = Math.min(cols - 1, col + weights.length - 1);
+      for (let at = Math.max(0, col - weights.length + 1); at <= last; at++) {
+        const other = index[other_row * cols + at];
+        if (other >= 0) weigh(other, weights[Math.abs(at - col)]);
+      }
+    }
+  };
+}
+
+/** Weighted sum of the values around each cell. */
+export function sumsAround({ cells }: RiskGrid, kernel: Kernel, values: Float64Array): Float64Array {
+  const sums = new Float64Array(cells.length);
+  for (const [cell, value] of values.entries())
+    if (value !== 0)
+      kernel(cell, (other, weight) => {
+        sums[other] += weight * value;
+      });
+  return sums;
+}
+
+/** Sum of the weights around each cell. */
+export function weightSums(grid: RiskGrid, kernel: Kernel): Float64Array {
+  return sumsAround(grid, kernel, new Float64Array(grid.cells.length).fill(1));
+}
+
+/**
+ * Values spread over the surrounding cells, those of each cell with its own kernel: `choice` is the index of the kernel in
+ * `kernels`, whose `weightSums` are `masses`. Conserves the sum over the grid.
+ */
+export function spread(
+  kernels: readonly Kernel[],
+  masses: readonly Float64Array[],
+  choice: Uint8Array,
+  values: Float64Array,
+): Float64Array {
+  const spreadOut = new Float64Array(values.length);
+  for (const [cell, value] of values.entries()) {
+    if (value === 0) continue;
+    const chosen = choice[cell];
+    const share = value / masses[chosen][cell];
+    kernels[chosen](cell, (other, weight) => {
+      spreadOut[other] += weight * share;
+    });
+  }
+  return spreadOut;
 }

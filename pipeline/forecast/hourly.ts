@@ -13,14 +13,12 @@ import {
   conditionalSizeMm,
   hailGivenStorm,
   type Predictors,
-  publishedSize,
   riskCategory,
   riskScore,
+  SIZE_FROM,
   stormProbability,
 } from './hail-law.ts';
 import type { CellHour } from './model-cells.ts';
-
-import { type CellLattice, gaussianMean } from './smooth.ts';
 
 /** Runs that are blended. */
 const MAX_RUNS = 3;
@@ -31,17 +29,15 @@ const SIGMA_KM = { start: 40, end: 80, horizon_h: 48 } as const;
 /** Weight of the climatology: growth per hour of lead, and maximum. */
 const CLIMATOLOGY = { per_h: 1 / 60, most: 0.7 } as const;
 
-/** Climatological probability of hail >= 25 mm within 40 km in the hour that ends at `valid_time`; null where unknown. */
-export type HourlyClimatology = (cell: Geohash4Cell, valid_time: number) => number | null;
-
-export interface ForecastRequest {
+interface ForecastRequest {
   readonly model: ForecastModel;
   /** Hours of one or more runs on `CONUS_CELLS`, in any order; all observed, or all simulated. */
   readonly hours: readonly CellHour[];
   /** The first row is of the full hour that ends after this instant. */
   readonly after: number;
   readonly count: number;
-  readonly climatology: HourlyClimatology | null;
+  /** Probability of hail >= 25 mm within 40 km in the hour that ends at `valid_time`; null where unknown. */
+  readonly climatology: ((cell: Geohash4Cell, valid_time: number) => number | null) | null;
 }
 
 /**
@@ -76,7 +72,7 @@ export function forecastRow(hour: HourColumns, k: number, hail_probability: numb
   const row = { ...hour.facts, geohash4, lat, lon, ship, model_probability: modelProbability(hour, k), model_size_mm };
   if (hail_probability === null)
     return { ...row, hail_probability, estimated_size_mm: null, risk_category: null, risk_score: null };
-  const estimated_size_mm = publishedSize(hail_probability, model_size_mm);
+  const estimated_size_mm = hail_probability < SIZE_FROM ? null : model_size_mm;
   return {
     ...row,
     hail_probability,
@@ -96,13 +92,10 @@ function numberOrNull(value: number): number | null {
 }
 
 /** An hour of one run with its neighbours in time. */
-interface RunHour {
-  readonly at: CellHour;
-  readonly around: readonly CellHour[];
-}
+type RunHour = ReturnType<typeof runsReaching>[number];
 
 /** The newest runs that reach an hour, newest first. */
-function runsReaching(hours: readonly CellHour[], valid_time: number): RunHour[] {
+function runsReaching(hours: readonly CellHour[], valid_time: number) {
   const reaching = hours
     .filter((hour) => hour.valid_time === valid_time && hour.run_time < valid_time)
     .sort((a, b) => b.run_time - a.run_time);
@@ -123,12 +116,11 @@ function columnsOfHour({ model, climatology }: ForecastRequest, runs: readonly R
   const lead_h = (valid_time - run_time) / MS_PER_HOUR;
   const raw = blend(runs);
   const sigma_km = SIGMA_KM.start + (SIGMA_KM.end - SIGMA_KM.start) * Math.min(1, lead_h / SIGMA_KM.horizon_h);
-  const probabilities = gaussianMean(raw.probability, raw.weight, LATTICE, sigma_km);
+  const probabilities = gaussianMean(raw.probability, raw.weight, sigma_km);
   // Sizes are weighted by their probability, so that the mean is over hail alone.
   const sizes = gaussianMean(
     raw.size_mm,
     raw.size_mm.map((size_mm, k) => (size_mm > 0 ? raw.probability[k] : 0)),
-    LATTICE,
     sigma_km,
   );
   const weight = Math.min(CLIMATOLOGY.most, lead_h * CLIMATOLOGY.per_h);
@@ -148,18 +140,11 @@ function columnsOfHour({ model, climatology }: ForecastRequest, runs: readonly R
   return { facts: { model, run_time, runs: list, valid_time, data_source }, ...columns };
 }
 
-interface Blend {
-  readonly probability: Float64Array;
-  /** Size given hail; 0 where unknown. */
-  readonly size_mm: Float64Array;
-  /** 1 where at least one run has a probability. */
-  readonly weight: Uint8Array;
-}
-
 /** Mean of the runs' probabilities of hail, and mean of their sizes weighted by probability. */
-function blend(runs: readonly RunHour[]): Blend {
+function blend(runs: readonly RunHour[]) {
   const cells = CONUS_CELLS.length;
   const [probability, size_mm] = [new Float64Array(cells), new Float64Array(cells)];
+  // 1 where at least one run has a probability. A size is 0 where it is unknown.
   const weight = new Uint8Array(cells);
   for (let k = 0; k < cells; k++) {
     let [count, sum, sized, sum_mm] = [0, 0, 0, 0];
@@ -210,13 +195,60 @@ function rounded(value: number, decimals: number): number {
   return Math.round(value * 10 ** decimals) / 10 ** decimals;
 }
 
-/** `CONUS_CELLS` as a lattice for smoothing, rows from the south. */
-const LATTICE: CellLattice = {
-  rows: CONUS_CELL_ROWS,
-  cols: CONUS_CELL_COLS,
-  row_km: GEOHASH4_LAT_DEG * KM_PER_DEG,
-  col_km: Array.from({ length: CONUS_CELL_ROWS }, (_, row) => {
-    const { lat } = CONUS_CELLS[row * CONUS_CELL_COLS];
-    return GEOHASH4_LON_DEG * KM_PER_DEG * Math.cos((lat * Math.PI) / 180);
-  }),
-};
+/** Steps between `CONUS_CELLS`: between their rows, and along each row from the south. */
+const ROW_KM = GEOHASH4_LAT_DEG * KM_PER_DEG;
+const COL_KM = Array.from({ length: CONUS_CELL_ROWS }, (_, row) => {
+  const { lat } = CONUS_CELLS[row * CONUS_CELL_COLS];
+  return GEOHASH4_LON_DEG * KM_PER_DEG * Math.cos((lat * Math.PI) / 180);
+});
+/** Standard deviations at which a Gaussian is cut off. */
+const REACH = 3;
+
+/**
+ * Gaussian mean of `values` around each of `CONUS_CELLS` with a standard deviation of `sigma_km`, along rows, then along columns.
+ * `weights` are the weights of the cells, 0 for one without a value; the result is 0 where all weights are 0, and else
+ * within the range of the values with a weight.
+ */
+export function gaussianMean(values: Float64Array, weights: ArrayLike<number>, sigma_km: number): Float64Array {
+  const [rows, cols] = [CONUS_CELL_ROWS, CONUS_CELL_COLS];
+  const kernels = COL_KM.map((col_km) => smoothingKernel(sigma_km / col_km));
+  const down = smoothingKernel(sigma_km / ROW_KM);
+  const spreadOut = (valueAt: (k: number) => number) => {
+    const along = new Float64Array(values.length);
+    const result = new Float64Array(values.length);
+    for (const k of values.keys()) {
+      const [value, row] = [valueAt(k), Math.floor(k / cols)];
+      // Most cells are 0.
+      if (value !== 0) spread(along, row * cols, 1, cols, k % cols, value, kernels[row]);
+    }
+    for (const [k, value] of along.entries())
+      if (value !== 0) spread(result, k % cols, cols, rows, Math.floor(k / cols), value, down);
+    return result;
+  };
+  const sums = spreadOut((k) => (weights[k] > 0 ? values[k] * weights[k] : 0));
+  const masses = spreadOut((k) => weights[k]);
+  return sums.map((sum, k) => (masses[k] > 0 ? sum / masses[k] : 0));
+}
+
+/** Weights of the centre and of its neighbours at 1, 2, ... steps on one side; both sides together sum to 1. */
+function smoothingKernel(sigma_steps: number): Float64Array {
+  const reach = Math.ceil(REACH * sigma_steps);
+  const weights = Float64Array.from({ length: reach + 1 }, (_, step) => Math.exp(-0.5 * (step / sigma_steps) ** 2));
+  const sum = weights.reduce((total, weight) => total + 2 * weight, -1);
+  return weights.map((weight) => weight / sum);
+}
+
+/** Adds a value, weighted, to the cells around it on a line of `length` cells from `origin` in steps of `stride`. */
+function spread(
+  result: Float64Array,
+  origin: number,
+  stride: number,
+  length: number,
+  at: number,
+  value: number,
+  weights: Float64Array,
+): void {
+  const reach = weights.length - 1;
+  for (let k = Math.max(0, at - reach); k <= Math.min(length - 1, at + reach); k++)
+    result[origin + k * stride] += value * weights[Math.abs(k - at)];
+}

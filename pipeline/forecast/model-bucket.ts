@@ -1,4 +1,4 @@
-import type { ForecastModel } from '../../schemas/tables/forecast.ts';
+import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 
@@ -11,46 +11,33 @@ const SHORT_H = 18;
 /** One hour of one run. */
 export interface ModelHourName {
   readonly model: ForecastModel;
-  /** Start of the run, epoch milliseconds. */
+  /** Start of the run and end of the hour, epoch milliseconds. */
   readonly run_time: number;
-  readonly lead_h: number;
+  readonly valid_time: number;
 }
-
-/** Files that one hour consists of. */
-const PARTS: Readonly<Record<ForecastModel, readonly string[]>> = {
-  hrrr: ['wrfsfc'],
-  rrfs: ['2dfld', 'prslev'],
-  nam: ['awp211'],
-};
 
 /** Keys of the files of one hour of a run in the public buckets. */
-export function modelKeys({ model, run_time, lead_h }: ModelHourName): string[] {
-  const compact = new Date(run_time).toISOString().replaceAll(/[-:T]/g, '');
-  const [date, hour] = [compact.slice(0, 8), compact.slice(8, 10)];
-  const lead = (digits: number) => String(lead_h).padStart(digits, '0');
-  return PARTS[model].map((part) => {
-    if (model === 'hrrr') return `hrrr.${date}/conus/hrrr.t${hour}z.${part}f${lead(2)}.grib2`;
-    if (model === 'rrfs') return `rrfs.${date}/${hour}/rrfs.t${hour}z.${part}.3km.f${lead(3)}.conus.grib2`;
-    return `nam.${date}/nam.t${hour}z.${part}${lead(2)}.tm00.grib2`;
-  });
+export function modelKeys({ model, run_time, valid_time }: ModelHourName): string[] {
+  const [date = '', time = ''] = scanId(run_time).split('T');
+  const hour = time.slice(0, 2);
+  const lead = (digits: number) => String((valid_time - run_time) / MS_PER_HOUR).padStart(digits, '0');
+  if (model === 'hrrr') return [`hrrr.${date}/conus/hrrr.t${hour}z.wrfsfcf${lead(2)}.grib2`];
+  if (model === 'nam') return [`nam.${date}/nam.t${hour}z.awp211${lead(2)}.tm00.grib2`];
+  return ['2dfld', 'prslev'].map((part) => `rrfs.${date}/${hour}/rrfs.t${hour}z.${part}.3km.f${lead(3)}.conus.grib2`);
 }
 
-const PATTERNS: readonly (readonly [ForecastModel, RegExp])[] = [
-  ['hrrr', /(?:^|\/)hrrr\.(\d{8})\/conus\/hrrr\.t(\d\d)z\.wrfsfcf(\d\d)\.grib2$/],
-  ['rrfs', /(?:^|\/)rrfs\.(\d{8})\/\d\d\/rrfs\.t(\d\d)z\.(?:2dfld|prslev)\.3km\.f(\d{3})\.conus\.grib2$/],
-  ['nam', /(?:^|\/)nam\.(\d{8})\/nam\.t(\d\d)z\.awp211(\d\d)\.tm00\.grib2$/],
-];
+/** Model, date, hour and lead in the key of any model. */
+const KEY = /(hrrr|rrfs|nam)\.(\d{8})\/(?:\w+\/)?\1\.t(\d\d)z\.(?:[\w.]+f|awp211)(\d{2,3})\.[a-z\d.]+$/;
 
 /** The hour that a path with a bucket key at its end belongs to; null for any other path. */
 export function parseModelKey(path: string): ModelHourName | null {
-  for (const [model, pattern] of PATTERNS) {
-    const [, date = '', hour = '', lead = ''] = pattern.exec(path) ?? [];
-    const run_time = Date.parse(`${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}T${hour}:00:00Z`);
-    const name = { model, run_time, lead_h: Number(lead) };
-    // Date.parse accepts 31 June: the key of the parsed name must be the path.
-    if (!Number.isNaN(run_time) && modelKeys(name).some((key) => path === key || path.endsWith(`/${key}`))) return name;
-  }
-  return null;
+  const [, found, date = '', hour = '', lead = ''] = KEY.exec(path) ?? [];
+  const model = FORECAST_MODELS.find((one) => one === found);
+  const run_time = Date.parse(`${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}T${hour}:00:00Z`);
+  if (model === undefined || Number.isNaN(run_time)) return null;
+  const name = { model, run_time, valid_time: run_time + Number(lead) * MS_PER_HOUR };
+  // Date.parse accepts 31 June: the key of the parsed name must be the path.
+  return modelKeys(name).some((key) => `/${path}`.endsWith(`/${key}`)) ? name : null;
 }
 
 /**
@@ -58,16 +45,11 @@ export function parseModelKey(path: string): ModelHourName | null {
  * fields of RRFS are complete for every third hour, nearly four hours after the start of the run.
  * Source: RRFS v1 product tables of the National Weather Service, the bucket's listing in autumn 2026.
  */
-const SCHEDULE: Readonly<Record<ForecastModel, { readonly every_h: number; readonly oldest_h: number }>> = {
+export const SCHEDULE: Readonly<Record<ForecastModel, { readonly every_h: number; readonly oldest_h: number }>> = {
   hrrr: { every_h: 1, oldest_h: 4 },
   rrfs: { every_h: 3, oldest_h: 8 },
   nam: { every_h: 6, oldest_h: 12 },
 };
-
-/** Age of the newest run, hours, from which a model counts as stopped. */
-export function oldestRunHours(model: ForecastModel): number {
-  return SCHEDULE[model].oldest_h;
-}
 
 /** Hours that a run forecasts, up to the longest lead of the interface. */
 export function horizonHours(run_time: number): number {
@@ -88,19 +70,16 @@ export function usefulRuns(now: number, model: ForecastModel): number[] {
   return [...hours].sort((a, b) => b - a).map((hour) => hour * MS_PER_HOUR);
 }
 
-/** One field of a GRIB2 file in its index; fields of one message share an offset. */
-export interface IndexEntry {
-  readonly offset: number;
-  /** First byte of the next message; null for the last message, which ends with the file. */
-  readonly end: number | null;
-  readonly name: string;
-  readonly level: string;
-}
-
 /** Bytes from `start` up to, not including, `end`; to the end of the file where that is null. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number | null;
+}
+
+/** One field of a GRIB2 file in its index, with the bytes of its message; fields of one message share them. */
+interface IndexEntry extends ByteRange {
+  readonly name: string;
+  readonly level: string;
 }
 
 /** `number:offset:d=YYYYMMDDHH:NAME:level:forecast:`, the number with a fraction for fields that share a message. */
@@ -114,20 +93,17 @@ export function parseIndex(text: string, subject: string, run_time: number): Ind
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) throw new BadInput('sources', subject, 'index without a line, expected one for each field');
   const run = scanId(run_time).replace('T', '').slice(0, 10);
-  const entries: Omit<IndexEntry, 'end'>[] = [];
+  const entries: { start: number; name: string; level: string }[] = [];
   for (const [k, line] of lines.entries()) {
     const [, digits, date, name = '', level = ''] = LINE.exec(line.trim()) ?? [];
     const bad = (found: string) => new BadInput('sources', subject, `line ${k + 1} ${found}`);
     if (date === undefined) throw bad(`is '${line.trim().slice(0, 60)}', expected number:offset:d=date:name:level:`);
     if (date !== run) throw bad(`is of run ${date}, expected ${run}`);
-    const least = entries.at(-1)?.offset ?? 0;
+    const least = entries.at(-1)?.start ?? 0;
     if (Number(digits) < least) throw bad(`begins at ${digits}, expected at least ${least}`);
-    entries.push({ offset: Number(digits), name, level });
+    entries.push({ start: Number(digits), name, level });
   }
-  return entries.map((entry) => ({
-    ...entry,
-    end: entries.find(({ offset }) => offset > entry.offset)?.offset ?? null,
-  }));
+  return entries.map((entry) => ({ ...entry, end: entries.find(({ start }) => start > entry.start)?.start ?? null }));
 }
 
 /** A field by its name, on the first of these levels that an index lists. */
@@ -160,10 +136,10 @@ export function selectRanges(entries: readonly IndexEntry[], selectors: readonly
     return entries.filter((entry) => entry.name === name && entry.level === level);
   });
   const ranges: ByteRange[] = [];
-  for (const { offset, end } of selected.toSorted((a, b) => a.offset - b.offset)) {
+  for (const { start, end } of selected.toSorted((a, b) => a.start - b.start)) {
     const last = ranges.at(-1);
-    if (last?.end === offset) ranges[ranges.length - 1] = { start: last.start, end };
-    else if (last === undefined || (last.end !== null && last.end < offset)) ranges.push({ start: offset, end });
+    if (last?.end === start) ranges[ranges.length - 1] = { start: last.start, end };
+    else if (last === undefined || (last.end !== null && last.end < start)) ranges.push({ start, end });
   }
   return ranges;
 }

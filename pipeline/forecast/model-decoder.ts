@@ -1,27 +1,13 @@
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
-import { MS_PER_HOUR } from '../../schemas/time.ts';
 import { BadInput } from '../error.ts';
 import type { Log } from '../log.ts';
 import { type ModelClaim, type ModelFile, readModelHour } from '../read/model-hour.ts';
-import type { RejectedItem } from '../read/rejected-item.ts';
 import { answerRequests, startWorkers } from '../worker-pool.ts';
 import type { ModelHourName } from './model-bucket.ts';
 import { type CellHour, cellHour } from './model-cells.ts';
 
 /** An hour takes a second or two; on a machine that is busy with scans many times that. */
 const DECODE_ALLOWED_MS = 120_000;
-
-/** An hour of a model run to decode. */
-interface DecodeRequest {
-  readonly files: readonly ModelFile[];
-  readonly claim: ModelClaim;
-}
-
-/** An hour of a model run by cell, and the fields that cannot be used. */
-interface DecodedHour {
-  readonly hour: CellHour;
-  readonly set_aside: readonly RejectedItem[];
-}
 
 export type ModelDecoder = ReturnType<typeof openModelDecoder>;
 
@@ -30,7 +16,7 @@ export type ModelDecoder = ReturnType<typeof openModelDecoder>;
  * error when the thread has died or has not answered within `allowed_ms`.
  */
 export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS) {
-  return startWorkers<DecodeRequest, DecodedHour>(import.meta.url, {
+  return startWorkers<Parameters<typeof decode>[0], ReturnType<typeof decode>>(import.meta.url, {
     name: 'thread that decodes model hours',
     limit: { ms: allowed_ms, reason: `no model hour decoded within ${allowed_ms} ms` },
   });
@@ -40,11 +26,10 @@ export function openModelDecoder(allowed_ms = DECODE_ALLOWED_MS) {
 export async function decodeHour(
   decoder: ModelDecoder,
   files: readonly ModelFile[],
-  { model, run_time, lead_h }: ModelHourName,
+  claim: ModelHourName,
   log: Log,
 ): Promise<CellHour | BadInput> {
   try {
-    const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
     const { hour, set_aside } = await decoder.run({ files, claim });
     for (const { item, reason } of set_aside) log.warn('Model:Field:Rejected', { file: item, reason });
     return hour;
@@ -55,7 +40,10 @@ export async function decodeHour(
   }
 }
 
-answerRequests(import.meta.url, ({ files, claim }: DecodeRequest): DecodedHour => {
+/** An hour of a model run by cell, and the fields that cannot be used. */
+function decode({ files, claim }: { readonly files: readonly ModelFile[]; readonly claim: ModelClaim }) {
   const { hour, set_aside } = readModelHour(files, claim);
   return { hour: cellHour(hour, CONUS_CELLS), set_aside };
-});
+}
+
+answerRequests(import.meta.url, decode);

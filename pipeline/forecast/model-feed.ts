@@ -4,7 +4,7 @@ import { BadInput } from '../error.ts';
 import type { Feed, FeedIdentity } from '../feed.ts';
 import type { Log } from '../log.ts';
 import { Unavailable } from '../sources/http.ts';
-import { horizonHours, oldestRunHours, usefulRuns } from './model-bucket.ts';
+import { horizonHours, type ModelHourName, SCHEDULE, usefulRuns } from './model-bucket.ts';
 import type { CellHour } from './model-cells.ts';
 import { decodeHour, type ModelDecoder, openModelDecoder } from './model-decoder.ts';
 import { fetchModelHour, type ModelServer } from './model-download.ts';
@@ -22,10 +22,12 @@ export function modelFeedName(model: ForecastModel): FeedIdentity {
 /** What a feed keeps between two polls. */
 interface State {
   readonly model: ForecastModel;
+  readonly server: ModelServer;
+  readonly log: Log;
   /** Decoded hours by name; a new run is blended with those before it. */
   readonly hours: Map<string, CellHour>;
   /** Hours that were fetched and cannot be decoded, by name. They are not fetched again. */
-  readonly rejected: Map<string, Pick<CellHour, 'run_time' | 'valid_time'> & { readonly reason: string }>;
+  readonly rejected: Map<string, ModelHourName & { readonly reason: string }>;
   /** Latest valid time of the hours published so far, epoch milliseconds. */
   longest_reach_ms: number;
 }
@@ -39,11 +41,14 @@ export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: s
   return {
     ...modelFeedName(model),
     poll: async (now_ms) => {
-      opened ??= await openState(model, dataRoot, log);
+      opened ??= await openState(model, server, dataRoot, log);
       const state = opened;
       const runs = usefulRuns(now_ms, model);
-      prune(state, runs, now_ms);
-      const failures = await fetchRuns(state, server, runs, now_ms, log);
+      // A forecast uses the storms of the hour before and after the one it describes.
+      for (const known of [state.hours, state.rejected])
+        for (const [name, { run_time, valid_time }] of known)
+          if (!runs.includes(run_time) || valid_time < now_ms - MS_PER_HOUR) known.delete(name);
+      const failures = await fetchRuns(state, runs, now_ms);
       const usable = [...state.hours.values()];
       for (const { reason, run_time, valid_time } of state.rejected.values())
         if (!usable.some((hour) => hour.valid_time === valid_time && hour.run_time > run_time)) failures.push(reason);
@@ -52,7 +57,7 @@ export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: s
         throw new Unavailable(server.base_url, [missing, ...failures.slice(0, 1)].join('; '));
       }
       const newest = Math.max(...usable.map(({ run_time }) => run_time));
-      const oldest_h = oldestRunHours(model);
+      const { oldest_h } = SCHEDULE[model];
       if (now_ms - newest > oldest_h * MS_PER_HOUR)
         failures.unshift(`newest run is of ${timestamp(newest)}, expected one of the last ${oldest_h} hours`);
       return {
@@ -72,11 +77,11 @@ export function modelFeed(model: ForecastModel, server: ModelServer, dataRoot: s
 }
 
 /** State with the stored hours of a model. Simulated ones are left out: a server may have real hours of the same names. */
-async function openState(model: ForecastModel, dataRoot: string, log: Log): Promise<State> {
+async function openState(model: ForecastModel, server: ModelServer, dataRoot: string, log: Log): Promise<State> {
   const stored = await readModelHours(dataRoot, log);
-  const hours = stored?.model === model ? stored.hours.filter(({ simulated }) => !simulated) : [];
-  const byName = new Map(hours.map((hour) => [hourName(model, hour), hour]));
-  return { model, hours: byName, rejected: new Map(), longest_reach_ms: reachOf(hours) };
+  const known = stored?.model === model ? stored.hours.filter(({ simulated }) => !simulated) : [];
+  const hours = new Map(known.map((hour) => [hourName({ model, ...hour }), hour]));
+  return { model, server, log, hours, rejected: new Map(), longest_reach_ms: reachOf(known) };
 }
 
 /** Latest valid time of some hours; minus infinity without any. */
@@ -84,32 +89,18 @@ function reachOf(hours: readonly CellHour[]): number {
   return Math.max(...hours.map(({ valid_time }) => valid_time));
 }
 
-/** Removes the hours that no forecast uses any more. */
-function prune({ hours, rejected }: State, runs: readonly number[], now_ms: number): void {
-  // A forecast uses the storms of the hour before and after the one it describes.
-  const isOver = (hour: Pick<CellHour, 'run_time' | 'valid_time'>) =>
-    !runs.includes(hour.run_time) || hour.valid_time < now_ms - MS_PER_HOUR;
-  for (const known of [hours, rejected]) for (const [name, hour] of known) if (isOver(hour)) known.delete(name);
-}
-
 /**
  * Fetches the missing hours of the runs, newest run first; not those that a newer complete run has. After a start that is every
  * hour of the newest complete run and of newer ones that are still coming out. Returns why hours are missing.
  */
-async function fetchRuns(
-  state: State,
-  server: ModelServer,
-  runs: readonly number[],
-  now_ms: number,
-  log: Log,
-): Promise<string[]> {
+async function fetchRuns(state: State, runs: readonly number[], now_ms: number): Promise<string[]> {
   const failures: string[] = [];
   const decoder = openModelDecoder();
   try {
     let from_ms = now_ms - MS_PER_HOUR;
     for (const run_time of runs) {
       if (run_time + horizonHours(run_time) * MS_PER_HOUR <= from_ms) continue;
-      const outcome = await fetchRun({ ...state, server, decoder, log, failures }, run_time, from_ms);
+      const outcome = await fetchRun(state, decoder, run_time, from_ms, failures);
       if (outcome === 'failed' && state.hours.size > 0) break;
       // The last hour of this run is fetched of the next run too: each hour uses the storms of its neighbours.
       if (outcome === 'whole') from_ms = Math.max(from_ms, reachOf([...state.hours.values()]));
@@ -120,31 +111,26 @@ async function fetchRuns(
   return failures;
 }
 
-interface Fetching extends State {
-  readonly server: ModelServer;
-  readonly decoder: ModelDecoder;
-  readonly log: Log;
-  readonly failures: string[];
-}
-
 /**
  * Fetches the hours of a run that end at `from_ms` or later, in order. Returns whether the run is complete, still coming out, or
  * cut off by a failing server; then the missing hours are left to the next poll. An unusable hour does not affect the others.
  */
 async function fetchRun(
-  { model, hours, rejected, server, decoder, log, failures }: Fetching,
+  { model, server, log, hours, rejected }: State,
+  decoder: ModelDecoder,
   run_time: number,
   from_ms: number,
+  failures: string[],
 ): Promise<'whole' | 'coming' | 'failed'> {
   for (let lead_h = 1; lead_h <= horizonHours(run_time); lead_h += 1) {
-    const valid_time = run_time + lead_h * MS_PER_HOUR;
-    const name = hourName(model, { run_time, valid_time });
-    if (valid_time < from_ms || hours.has(name) || rejected.has(name)) continue;
+    const claim = { model, run_time, valid_time: run_time + lead_h * MS_PER_HOUR };
+    const name = hourName(claim);
+    if (claim.valid_time < from_ms || hours.has(name) || rejected.has(name)) continue;
     try {
-      const files = await fetchModelHour({ model, run_time, lead_h }, server);
+      const files = await fetchModelHour(claim, server);
       if (files === 'absent') return 'coming';
-      const hour = await decodeHour(decoder, files, { model, run_time, lead_h }, log);
-      if (hour instanceof BadInput) rejected.set(name, { reason: hour.message, run_time, valid_time });
+      const hour = await decodeHour(decoder, files, claim, log);
+      if (hour instanceof BadInput) rejected.set(name, { ...claim, reason: hour.message });
       else hours.set(name, hour);
     } catch (error) {
       if (!(error instanceof Unavailable || error instanceof BadInput)) throw error;

@@ -24,7 +24,7 @@ export async function readModelFolder(folder: string, names: readonly string[], 
     return name === null ? [] : [{ name, path: join(folder, key) }];
   });
   if (found.length === 0) return { hours, refused };
-  const byHour = Map.groupBy(found, ({ name }) => `${name.model} ${name.run_time} ${name.lead_h}`);
+  const byHour = Map.groupBy(found, ({ name }) => `${name.model} ${name.run_time} ${name.valid_time}`);
   const decoder = openModelDecoder();
   try {
     for (const files of byHour.values()) {

@@ -11,6 +11,7 @@ import { MS_PER_HOUR, scanId } from '../../schemas/time.ts';
 import { namesIn, replaceFile, writing } from '../files.ts';
 import type { Log } from '../log.ts';
 import type { Root } from '../publish/root.ts';
+import type { ModelHourName } from './model-bucket.ts';
 import type { CellHour } from './model-cells.ts';
 
 /** Version of the content of a file. Hours of another version are fetched again. */
@@ -24,32 +25,20 @@ const StoredHour = z.object({
   valid_time: z.number(),
   simulated: z.boolean(),
   covered: z.instanceof(Uint8Array).refine(isOfCells),
-  largest: z.object({
-    reflectivity_dbz: Values,
-    updraft_helicity_m2_s2: Values,
-    hail_mm: Values,
-    cape_j_kg: Values,
-    ship: Values,
-  }),
+  largest: z.record(z.enum(['reflectivity_dbz', 'updraft_helicity_m2_s2', 'hail_mm', 'cape_j_kg', 'ship']), Values),
 });
 
 const gzipped = promisify(gzip);
 const gunzipped = promisify(gunzip);
 
 /** Name of the file of an hour, and its key in memory. */
-export function hourName(
-  model: ForecastModel,
-  { run_time, valid_time }: Pick<CellHour, 'run_time' | 'valid_time'>,
-): string {
+export function hourName({ model, run_time, valid_time }: ModelHourName): string {
   const lead_h = (valid_time - run_time) / MS_PER_HOUR;
   return `${model}-${scanId(run_time)}-f${String(lead_h).padStart(3, '0')}.gz`;
 }
 
 /** The stored hours of a model; null when none is stored. An unreadable one is left out and logged. */
-export async function readModelHours(
-  dataRoot: string,
-  log: Log,
-): Promise<{ readonly model: ForecastModel; readonly hours: readonly CellHour[] } | null> {
+export async function readModelHours(dataRoot: string, log: Log) {
   const folder = join(dataRoot, layout.modelHours);
   let model: ForecastModel | undefined;
   const hours: CellHour[] = [];
@@ -57,7 +46,7 @@ export async function readModelHours(
     try {
       const content: unknown = deserialize(await gunzipped(await fs.readFile(join(folder, name))));
       const { version: _, ...hour } = StoredHour.parse(content);
-      const found = FORECAST_MODELS.find((one) => hourName(one, hour) === name);
+      const found = FORECAST_MODELS.find((one) => hourName({ model: one, ...hour }) === name);
       if (found === undefined) throw new Error('holds another hour than its name says');
       model = found;
       hours.push(hour);
@@ -71,7 +60,7 @@ export async function readModelHours(
 /** Stores the hours of a model and removes all others. A file with the same content stays. */
 export async function writeModelHours(root: Root, model: ForecastModel, hours: readonly CellHour[]): Promise<void> {
   const folder = join(root.path, layout.modelHours);
-  const byName = new Map(hours.map((hour) => [hourName(model, hour), hour]));
+  const byName = new Map(hours.map((hour) => [hourName({ model, ...hour }), hour]));
   const stored = new Set(await namesIn(folder));
   root.check();
   for (const name of stored) if (!byName.has(name)) await fs.rm(join(folder, name), { force: true });

@@ -4,7 +4,7 @@ import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
 import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { type Forecast, OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
-import { blendDay, usedSources } from './blend.ts';
+import { blendDay } from './blend.ts';
 import { coherentHours, type DayHours, publishedHour } from './coherence.ts';
 import { dayProbabilityPct, daysInMonth, hourlyDisaggregation } from './diurnal-climatology.ts';
 import { forecastRow, type HourColumns, modelProbability } from './hourly.ts';
@@ -33,21 +33,13 @@ export interface OutlookInput {
   readonly climatology: Climatology | null;
 }
 
-/** Rows of one cell. */
-export interface CellOutlook {
-  /** The seven days; a day without any component has no row. */
-  readonly days: Outlook[];
-  /** The hours of the forecast, shifted to agree with the days. */
-  readonly hours: Forecast[];
-}
-
 /** First date of an outlook made at an instant: that of the last 12 UTC. */
 export function firstOutlookDate(now: number): string {
   return new Date(now - 12 * MS_PER_HOUR).toISOString().slice(0, 10);
 }
 
 /** Makes the rows of cell k of CONUS, days and hours together, so that no hour contradicts its day. */
-export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput): (k: number) => CellOutlook {
+export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput) {
   const first_date = firstOutlookDate(now_ms);
   const start = Date.parse(`${first_date}T12:00:00Z`);
   const places = hours.map(({ facts }) => placeOf(facts.valid_time, start));
@@ -58,7 +50,7 @@ export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput):
     return { day: k + 1, date, spc: spcDay(spc, date), hours_ahead: DAY_HOURS - hours_over, month, days_in_month };
   });
   const model = combineProvenances(hours.map(({ facts }) => facts.data_source));
-  return (k) => {
+  return (k: number) => {
     const cell = CONUS_CELLS[k];
     const has_spc = isInOutlookDomain(cell);
     const strips = days.map(() => new Array<number | null>(DAY_HOURS).fill(null));
@@ -70,8 +62,10 @@ export function outlookMaker({ now_ms, spc, hours, climatology }: OutlookInput):
       dayOf(cell, has_spc ? day : { ...day, spc: null }, strips[index], model, climatology),
     );
     return {
+      /** The seven days; a day without any component has no row. */
       days: made.flatMap(({ row }) => (row === null ? [] : [row])),
-      hours: hours.flatMap((hour, index) => {
+      /** The hours of the forecast, shifted to agree with the days. */
+      hours: hours.flatMap((hour, index): Forecast[] => {
         if (hour.covered[k] === 0) return [];
         const place = places[index];
         const p = place === null ? publishedHour(modelProbability(hour, k)) : made[place.day].hours[place.hour];
@@ -108,18 +102,16 @@ function dayOf(
 ) {
   const { day, date } = of;
   const monthly = climatology?.monthly(cell, of.month) ?? null;
-  const climo_pct = monthly === null ? null : tenths(dayProbabilityPct(monthly, of.days_in_month));
-  const hrrr_pct = modelDayPct(hours, of.hours_ahead);
-  const raw_spc = of.spc === null ? null : spcPct(of.spc, day, cell);
+  const climo_pct = tenths(monthly === null ? null : dayProbabilityPct(monthly, of.days_in_month));
   const components = {
-    spc: raw_spc === null ? null : tenths(raw_spc),
-    hrrr: hrrr_pct === null ? null : tenths(hrrr_pct),
+    spc: tenths(of.spc === null ? null : spcPct(of.spc, day, cell)),
+    hrrr: tenths(modelDayPct(hours, of.hours_ahead)),
     climatology: climo_pct,
   };
   const blended = blendDay(day, components);
   if (blended === null) return { row: null, hours: hours.map(publishedHour) };
-  const published = coherentHours(blended.probability_pct / 100, hours);
-  const used = usedSources(day, components);
+  const { probability_pct, used, ...confidence } = blended;
+  const published = coherentHours(probability_pct / 100, hours);
   const provenances: Readonly<Record<OutlookSource, MixedProvenance | null>> = {
     spc: of.spc?.provenance ?? null,
     hrrr: model,
@@ -135,14 +127,12 @@ function dayOf(
     geohash4,
     lat,
     lon,
-    hail_probability_pct: blended.probability_pct,
-    confidence_score: blended.confidence_score,
-    confidence_state: blended.confidence_state,
-    primary_source: blended.primary_source,
+    hail_probability_pct: probability_pct,
+    ...confidence,
     spc_pct: used.includes('spc') ? components.spc : null,
     hrrr_pct: used.includes('hrrr') ? components.hrrr : null,
     climo_pct,
-    hourly_pct: day === 1 ? hourlyText(hourlyDisaggregation(blended.probability_pct, lon, published)) : null,
+    hourly_pct: day === 1 ? hourlyText(hourlyDisaggregation(probability_pct, lon, published)) : null,
     data_source: combineProvenances(known) ?? 'mixed',
   };
   return { row, hours: published };
@@ -153,8 +143,8 @@ function hourlyText(hourly: readonly number[]): string {
   return hourly.map((pct) => String(Math.round(pct * 1e4) / 1e4)).join(' ');
 }
 
-function tenths(pct: number): number {
-  return Math.round(10 * pct) / 10;
+function tenths(pct: number | null): number | null {
+  return pct === null ? null : Math.round(10 * pct) / 10;
 }
 
 /**

@@ -54,21 +54,12 @@ export function conusCells(): RiskGrid {
 /** Offsets of a cell's centre, its corners and the middles of its edges, in cells. */
 const NINE = [0, -0.5, 0.5].flatMap((north) => [0, -0.5, 0.5].map((east) => [north, east] as const));
 
-/** Pixels of one lattice row within 10 km of the centres of one row of cells. */
-export interface Reach {
-  readonly row: number;
-  readonly cell_row: number;
-  readonly centre_lat: number;
-  /** Largest distance of a pixel from a centre in longitude. */
-  readonly reach_deg: number;
-}
-
 /**
- * Rows of cells within 10 km of each lattice row. South of 60 degrees the circle around a centre stays within the column of its
- * cell.
+ * Rows of cells within 10 km of each lattice row, with the largest distance of a pixel from a centre in longitude. South of 60
+ * degrees the circle around a centre stays within the column of its cell.
  */
-export function cellReaches(): Reach[] {
-  const reaches: Reach[] = [];
+export function cellReaches() {
+  const reaches: { row: number; cell_row: number; centre_lat: number; reach_deg: number }[] = [];
   for (let row = 0; row < LATTICE.rows; row++) {
     const lat = rowLat(row);
     const own = Math.round((lat - CONUS_CELLS[0].lat) / GEOHASH4_LAT_DEG);

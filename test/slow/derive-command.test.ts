@@ -80,8 +80,8 @@ test('the same model again is nothing to do; another one takes its place, and th
   const wall = await written(t, WALL);
   const first = await command(root, argsOf(wall));
   t.regex(first.stdout, /^Blockage of 1 radar from wall\.tif \(18 arc-seconds\): [\d,]+ rows, /);
-  t.regex(first.stdout, /More than half of the lowest beam is blocked in some directions of 1 radar: KTLX \d/);
-  t.regex(first.stdout, /Heights are not known everywhere, and block nothing there, around 1 radar: KTLX \d+/);
+  t.regex(first.stdout, /More than half of the lowest beam is blocked in some directions of 1 radar\./);
+  t.regex(first.stdout, /Heights are not known everywhere, and block nothing there, around 1 radar\./);
   t.regex(first.stdout, /159 radars outside the model/);
   const head = await headOf(root);
   const again = await command(root, argsOf(wall));

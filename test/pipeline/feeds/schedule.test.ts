@@ -14,7 +14,7 @@ import {
 import { warnings } from '../../../pipeline/feeds/warnings.ts';
 import { openWebFeed, WEB_FEEDS } from '../../../pipeline/feeds/web-feeds.ts';
 import { sha256 } from '../../../pipeline/files.ts';
-import { outlookFeed, refreshForecast } from '../../../pipeline/forecast/refresh.ts';
+import { outlookFeed, refreshForecast } from '../../../pipeline/forecast/publish-forecast.ts';
 import { openLog } from '../../../pipeline/log.ts';
 import { readNewest, tablePaths } from '../../../pipeline/publish/manifests.ts';
 import { openRoot } from '../../../pipeline/publish/open-root.ts';

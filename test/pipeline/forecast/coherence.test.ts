@@ -93,9 +93,9 @@ test('a day without any chance has no hour with one, and a certain day leaves it
   t.is(contradiction(1, coherentHours(1, hoursOf([0.9]))), null);
 });
 
-test('a contradiction names the likeliest hour, or what the hours have together', (t) => {
-  t.deepEqual(contradiction(0.171, hoursOf([0.05, 0.312])), { kind: 'hour_above_day', hour: 1, probability: 0.312 });
-  t.is(contradiction(0.9, hoursOf([]))?.kind, 'day_above_hours');
+test('a contradiction is an hour above its day, or a day above its hours together', (t) => {
+  t.is(contradiction(0.171, hoursOf([0.05, 0.312])), 'hour_above_day');
+  t.is(contradiction(0.9, hoursOf([])), 'day_above_hours');
   t.is(contradiction(0.1, hoursOf([0.1])), null);
 });
 

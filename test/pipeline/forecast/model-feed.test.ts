@@ -237,7 +237,7 @@ for (const [what, lead_h, answer, reason] of [
     t.regex(failure ?? '', reason);
   });
 
-const HOUR = { model: 'hrrr', run_time: EVENING_MS, lead_h: 3 } as const;
+const HOUR = { model: 'hrrr', run_time: EVENING_MS, valid_time: EVENING_MS + 3 * MS_PER_HOUR } as const;
 const FILE = modelFile(EVENING_MS, 3);
 const BYTES = Buffer.from(FILE.bytes);
 /** The file as a server has it: with an unused message before and one between. */
@@ -284,8 +284,7 @@ test('the messages we use arrive by index and byte ranges of one version, and re
       [`bytes=${2 * UNWANTED.length + CUT}-`, true, 'hail-test/1'],
     ],
   );
-  const claim = { ...HOUR, valid_time: EVENING_MS + 3 * 3_600_000 };
-  t.is(Object.keys(readModelHour([{ bytes, subject: 'x' }], claim).hour.fields).length, 13);
+  t.is(Object.keys(readModelHour([{ bytes, subject: 'x' }], HOUR).hour.fields).length, 13);
 });
 
 for (const [title, intercept, reason] of [
@@ -352,16 +351,15 @@ test('an hour in two files is absent as long as one of them is', async (t) => {
   t.is(await fetchModelHour(hour, accessTo(server)), 'absent');
 });
 
+const NAM_RUN = Date.parse('2018-09-17T00:00:00Z');
+
 for (const [name, keys] of [
-  [{ model: 'hrrr', run_time: EVENING_MS, lead_h: 3 }, ['hrrr.20260501/conus/hrrr.t22z.wrfsfcf03.grib2']],
+  [HOUR, ['hrrr.20260501/conus/hrrr.t22z.wrfsfcf03.grib2']],
   [
-    { model: 'rrfs', run_time: EVENING_MS, lead_h: 12 },
+    { model: 'rrfs', run_time: EVENING_MS, valid_time: EVENING_MS + 12 * MS_PER_HOUR },
     ['rrfs.20260501/22/rrfs.t22z.2dfld.3km.f012.conus.grib2', 'rrfs.20260501/22/rrfs.t22z.prslev.3km.f012.conus.grib2'],
   ],
-  [
-    { model: 'nam', run_time: Date.parse('2018-09-17T00:00:00Z'), lead_h: 0 },
-    ['nam.20180917/nam.t00z.awp21100.tm00.grib2'],
-  ],
+  [{ model: 'nam', run_time: NAM_RUN, valid_time: NAM_RUN }, ['nam.20180917/nam.t00z.awp21100.tm00.grib2']],
 ] as const)
   test(`the files of an hour of ${name.model} are named as in its bucket, and the names lead back to it`, (t) => {
     t.deepEqual(modelKeys(name), [...keys]);
@@ -544,7 +542,7 @@ for (const [what, damage] of [
   test(`a stored hour that is ${what} is left out and logged; the others stay`, async (t) => {
     const root = await opened(t);
     await writeModelHours(root, 'hrrr', hoursOf(RUN, 1, 3));
-    damage(join(root.path, layout.modelHours, hourName('hrrr', hourOf(RUN, 2))));
+    damage(join(root.path, layout.modelHours, hourName({ model: 'hrrr', ...hourOf(RUN, 2) })));
     const logged: string[] = [];
     const log: Log = { ...silent, warn: (event, { file }) => logged.push(`${event} ${file}`) };
     const left = what === 'of another hour' ? [1] : [1, 3];

@@ -1,4 +1,4 @@
-import { type ClimatologyReport, publishClimatology } from '../../../pipeline/forecast/derive-climatology.ts';
+import { type ClimatologyReport, publishClimatology } from '../../../pipeline/forecast/climatology.ts';
 import { silent } from '../../../pipeline/log.ts';
 import { readInputVersions } from '../../../pipeline/publish/inputs.ts';
 import type { Root } from '../../../pipeline/publish/root.ts';
