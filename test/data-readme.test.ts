@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import test, { type ExecutionContext } from 'ava';
-import { recordBatch } from '../pipeline/publish/arrow.ts';
+import { recordBatch } from '../pipeline/publish/live.ts';
 import { readCurrent, readManifest, readNewest } from '../pipeline/publish/manifests.ts';
 import { FeedState } from '../schemas/collections.ts';
 import { columns } from '../schemas/columns.ts';

@@ -29,7 +29,7 @@ export function viewsSql(edition: Edition, location: string): string {
     '-- Views of every published table, for DuckDB 1.5 and later: duckdb -init views.sql',
     `-- Edition ${name}: ${newest_scan === null ? 'no scan' : `newest scan ${newest_scan}`}; data: ${source ?? 'none'}.`,
     `-- The files lie below ${location.replaceAll(/\s/g, ' ')}.`,
-    '-- In a copied or moved data root, and for newer data, write this file again: hail-pipeline catalogue --data FOLDER',
+    '-- In a copied or moved data root, and for newer data, write this file again: HAIL_DATA=FOLDER hail-pipeline catalogue',
     '-- A view is named after its table, with _ for - (day_max).',
     `CREATE OR REPLACE VIEW edition AS SELECT ${sqlText(name)} AS edition, ${instant} AS committed_at,`,
     `  ${textOrNull(newest_scan)} AS newest_scan, ${textOrNull(source)} AS source;`,

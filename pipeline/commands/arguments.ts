@@ -40,14 +40,6 @@ export function wholeNumber(low: number, high: number) {
   return plainNumber(low, high, /^\d+$/, 'a whole number');
 }
 
-/** Whole number of the option called `name`, from 0; throws UsageError. */
-export function wholeOption(name: string, text: string, max: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > max)
-    throw new UsageError(`${name} is '${text}', expected a whole number from 0 to ${max}`);
-  return value;
-}
-
 /** Option `--products`. */
 export function productsOption(): Option {
   const text = `products to fetch, comma-separated (default: all of ${SCAN_PRODUCTS.join(',')})`;

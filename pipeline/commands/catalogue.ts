@@ -10,10 +10,9 @@ export function catalogueCommand(readConfig: () => Config): Command {
     .description('write views.sql, STAC and Iceberg metadata of what is published now')
     .option('--location <url>', 'address of a copy of the data root, such as s3://bucket/hail; needs --out')
     .option('--out <dir>', 'folder to write into (default: the data root); copy it over the copy of the data root')
-    .option('--data <dir>', 'data root (default: HAIL_DATA)')
     .addHelpText('after', '\nExample:\n  hail-pipeline catalogue --location s3://bucket/hail --out /tmp/catalogue')
-    .action(async ({ location, out, data }: Readonly<Partial<Record<'location' | 'out' | 'data', string>>>) => {
-      const root = data === undefined ? readConfig().data_root : resolve(data);
+    .action(async ({ location, out }: Readonly<Partial<Record<'location' | 'out', string>>>) => {
+      const root = readConfig().data_root;
       if ((location === undefined) !== (out === undefined))
         throw new UsageError('--location and --out are needed together: the data root keeps its own addresses');
       if (location !== undefined && !/^[a-z][a-z0-9+.-]*:\/\/\S*[^/\s]$/.test(location))

@@ -22,28 +22,25 @@ export function compactCommand(config: () => Config): Command {
     });
 }
 
-function compactText({ closed_dates, joined_months, swept_files, swept_bytes }: CompactReport): string {
+function compactText({
+  closed_dates,
+  joined_months,
+  swept_files,
+  swept_bytes,
+}: Awaited<ReturnType<typeof compactRoot>>): string {
   const joined = joined_months.join(', ') || 'none';
   return `${counted(closed_dates, 'closed date')}; months joined: ${joined}; swept ${counted(swept_files, 'file')}, ${readableBytes(swept_bytes)}.\n`;
 }
 
-/** Result of compacting; `compact --json` prints it. */
-export interface CompactReport {
-  /** Storm dates that are closed now, those closed before included. */
-  readonly closed_dates: number;
-  readonly joined_months: readonly string[];
-  readonly swept_files: number;
-  readonly swept_bytes: number;
-}
-
 /** Finishes the dates of a data root, joins closed dates into months and sweeps files that no manifest names. */
-export function compactRoot(config: Config, log: Log): Promise<CompactReport> {
+export function compactRoot(config: Config, log: Log) {
   return withSession(config, { command: 'compact', threads: 1, move_raw: false, log }, async (root, session) => {
     await session.finishDates();
     const closed = [...root.heads.values()].filter((head) => head.closed).map((head) => head.partition);
     const joined_months: string[] = [];
     for (const month of new Set(closed.map(monthOf))) if (await session.joinMonth(month)) joined_months.push(month);
     const { files, bytes } = await session.sweep();
+    /** Storm dates that are closed now, those closed before included. */
     return { closed_dates: closed.length, joined_months, swept_files: files, swept_bytes: bytes };
   });
 }

@@ -1,19 +1,22 @@
-import { resolve } from 'node:path';
+import fs from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { columns, counted, EXIT } from '../../schemas/command-line.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
-import { NotFound, UsageError } from '../error.ts';
+import { asUnreadable, BadInput, isIsolated, NotFound, Unreadable, UsageError } from '../error.ts';
 import type { Feed, IngestedFile } from '../feed.ts';
-import { failureOf, ingestFolder } from '../feeds/folder.ts';
-import { ingestFeedFiles, rejectedFile } from '../feeds/ingest-files.ts';
+import type { FeedFile } from '../feeds/define-feed.ts';
+import { type IngestOptions, ingestFeedFiles, rejectedFile, UNKNOWN_KIND } from '../feeds/ingest-files.ts';
 import { pollFeed, publishPoll, writeSimulatedStates } from '../feeds/schedule.ts';
 import { openWebFeed, WEB_FEEDS } from '../feeds/web-feeds.ts';
-import { parseModelKey } from '../forecast/model-bucket.ts';
+import { readable } from '../files.ts';
+import { modelKeys, parseModelKey } from '../forecast/model-bucket.ts';
+import type { CellHour } from '../forecast/model-cells.ts';
+import { decodeHour, openModelDecoder } from '../forecast/model-decoder.ts';
 import { modelFeed, modelFeedName } from '../forecast/model-feed.ts';
-import { readModelFolder } from '../forecast/model-folder.ts';
 import {
   CLIMATOLOGY_FEED,
   climatologyFeed,
@@ -24,6 +27,7 @@ import {
 } from '../forecast/publish-forecast.ts';
 import { type Log, openLog, silent } from '../log.ts';
 import type { Root } from '../publish/root.ts';
+import type { ModelFile } from '../read/model-hour.ts';
 import { listFolder } from '../sources/folder.ts';
 import { type HttpOptions, openWeb } from '../sources/http.ts';
 import { writeSimulatedFeeds } from './simulated-weather.ts';
@@ -207,4 +211,123 @@ function feedsText({ files, changed, failed }: FeedsReport): string {
     ...(rejected.length > 0 ? ['rejected:', columns(rejected)] : []),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Files of other names are of no feed. */
+const FEED_FILE = /\.(?:csv|txt|json|geojson)$/i;
+/** Files of feeds are far smaller; a folder may hold anything. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+/** A folder of any size takes no more memory than a batch: this many files, fewer where they are large. */
+const BATCH_FILES = 200;
+
+/** Ingests files of a folder batch by batch. Returns the outcomes, the collections that changed and the messages of isolated errors. */
+export async function ingestFolder(root: Root, folder: string, names: readonly string[], options: IngestOptions) {
+  const files: IngestedFile[] = [];
+  const changed: string[] = [];
+  const failures: string[] = [];
+  let batch: FeedFile[] = [];
+  let bytes = 0;
+  for (const [index, name] of names.entries()) {
+    const file = await readFeedFile(folder, name, options.now_ms);
+    if ('refused' in file) files.push(file);
+    else {
+      batch.push(file);
+      bytes += file.bytes.length;
+    }
+    const is_full = batch.length >= BATCH_FILES || bytes >= MAX_FILE_BYTES;
+    if (!is_full && index < names.length - 1) continue;
+    const failure = await failureOf(async () => {
+      const ingested = await ingestFeedFiles(root, WEB_FEEDS, batch, options);
+      files.push(...ingested.files);
+      changed.push(...ingested.changed);
+    });
+    if (failure !== null) failures.push(failure);
+    [batch, bytes] = [[], 0];
+  }
+  return { files, changed, failures };
+}
+
+/** Message of an isolated error of `work`; null when there was none. Throws other errors. */
+export async function failureOf(work: () => Promise<void>): Promise<string | null> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (!isIsolated(error)) throw error;
+    return error.message;
+  }
+}
+
+/**
+ * A file of a folder, rejected when it cannot be read. Its last change is its receipt, at the latest the data clock: times of texts have
+ * no year, times of lists no day.
+ */
+async function readFeedFile(folder: string, name: string, now_ms: number): Promise<FeedFile | IngestedFile> {
+  const path = join(folder, name);
+  if (!FEED_FILE.test(name)) return rejectedFile(name, UNKNOWN_KIND);
+  try {
+    const found = await fs.stat(path);
+    if (!found.isFile()) return rejectedFile(name, 'is no file, expected one of a feed');
+    if (found.size > MAX_FILE_BYTES)
+      return rejectedFile(name, `${found.size} bytes, expected at most ${MAX_FILE_BYTES}`);
+    const received_ms = Math.min(Math.floor(found.mtimeMs), now_ms);
+    return { name: basename(name), bytes: await fs.readFile(path), received_ms };
+  } catch (error) {
+    const fault = asUnreadable(path, error);
+    if (fault instanceof Unreadable) return rejectedFile(name, fault.reason);
+    throw fault;
+  }
+}
+
+/** Bound on the files of an hour: 150 MB in HRRR, more in RRFS. */
+const MAX_WHOLE_BYTES = 1024 * 2 ** 20;
+
+/**
+ * Hours of model runs among files of a folder, in the layout of the public buckets, and the files that were not used, each with the
+ * reason; an unusable hour does not affect the others.
+ */
+export async function readModelFolder(folder: string, names: readonly string[], log: Log) {
+  const hours = new Map<ForecastModel, CellHour[]>();
+  const refused: { readonly path: string; readonly reason: string }[] = [];
+  const found = names.flatMap((key) => {
+    const name = parseModelKey(key);
+    return name === null ? [] : [{ name, path: join(folder, key) }];
+  });
+  if (found.length === 0) return { hours, refused };
+  const byHour = Map.groupBy(found, ({ name }) => `${name.model} ${name.run_time} ${name.valid_time}`);
+  const decoder = openModelDecoder();
+  try {
+    for (const files of byHour.values()) {
+      const [{ name }] = files;
+      const paths = files.map(({ path }) => path);
+      if (paths.length !== modelKeys(name).length) {
+        refused.push(...paths.map((path) => ({ path, reason: 'is a part of an hour of which another is missing' })));
+        continue;
+      }
+      const read = await readFiles(paths);
+      const hour = read instanceof Error ? read : await decodeHour(decoder, read, name, log);
+      if (hour instanceof Error)
+        refused.push({ path: paths.find((path) => path === hour.subject) ?? paths[0], reason: hour.reason });
+      else hours.set(name.model, [...(hours.get(name.model) ?? []), hour]);
+    }
+  } finally {
+    await decoder.close();
+  }
+  return { hours, refused };
+}
+
+/** The files of an hour, or the reason why they cannot be read or are together too large for an hour. */
+async function readFiles(paths: readonly string[]): Promise<ModelFile[] | BadInput | Unreadable> {
+  try {
+    const sizes = await Promise.all(paths.map((path) => readable(path, async () => (await fs.stat(path)).size)));
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    if (bytes > MAX_WHOLE_BYTES)
+      return new BadInput('read', paths[0], `${bytes} bytes in an hour, expected at most ${MAX_WHOLE_BYTES}`);
+    return await Promise.all(
+      paths.map(async (path) => ({ subject: path, bytes: await readable(path, () => fs.readFile(path)) })),
+    );
+  } catch (error) {
+    if (error instanceof Unreadable) return error;
+    throw error;
+  }
 }

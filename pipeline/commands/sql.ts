@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import {
   type DuckDBConnection,
   DuckDBDecimalValue,
@@ -37,13 +37,12 @@ export function sqlCommand(readConfig: () => Config): Command {
         .choices(Object.keys(FORMATS))
         .default('table'),
     )
-    .option('--data <dir>', 'data root (default: HAIL_DATA)')
     .addHelpText(
       'after',
       '\nViews have the names of the tables, with _ for -: day_max. For a shell: duckdb -init data/views.sql',
     )
-    .action(async (query: string, { format, data }: { format: keyof typeof FORMATS; data?: string }) => {
-      const root = data === undefined ? readConfig().data_root : resolve(data);
+    .action(async (query: string, { format }: { format: keyof typeof FORMATS }) => {
+      const root = readConfig().data_root;
       if ((await sizeOf(join(root, layout.root))) === null)
         throw new NotFound('sql', root, `holds no ${layout.root}, expected a data root`);
       const engine = await openEngine();

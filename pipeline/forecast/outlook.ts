@@ -1,14 +1,16 @@
+import { bbox } from '@turf/bbox';
+import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
-import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { multiPolygonFromWkt } from '../../schemas/geo/wkt.ts';
+import { combineProvenances, type MixedProvenance, type Provenance } from '../../schemas/provenance.ts';
 import { isInOutlookDomain } from '../../schemas/reference/outlook-domain.ts';
 import type { SpcOutlook } from '../../schemas/tables/feeds.ts';
 import { type Forecast, OUTLOOK_DAYS, type Outlook, type OutlookSource } from '../../schemas/tables/forecast.ts';
 import { addDays, MS_PER_HOUR } from '../../schemas/time.ts';
 import { blendDay } from './blend.ts';
-import { coherentHours, type DayHours, publishedHour } from './coherence.ts';
 import { dayProbabilityPct, daysInMonth, hourlyDisaggregation } from './diurnal-climatology.ts';
 import { forecastRow, type HourColumns, modelProbability } from './hourly.ts';
-import { type SpcDay, spcDay, spcPct } from './spc-areas.ts';
 
 const DAY_HOURS = 24;
 /** Share of the hours of a day that the model must cover to forecast it; of a running day, of the hours that are not over. */
@@ -156,4 +158,138 @@ function modelDayPct(hours: DayHours, hours_ahead: number): number | null {
   if (known.length < Math.max(1, ENOUGH_SHARE * hours_ahead)) return null;
   const none = known.reduce((product, p) => product * (1 - p), 1);
   return 100 * Math.max(1 - none ** (1 / HOURS_PER_STORM), ...known);
+}
+
+/** Mean share of hail in severe weather of all kinds, by season. */
+const HAIL_SHARE = { spring: 0.55, summer: 0.45, otherwise: 0.3 } as const;
+const SPRING = [3, 4, 5];
+const SUMMER = [6, 7, 8];
+
+/** Probability outside all areas on days 1 to 3, percent; unknown on later days. */
+const QUIET_PCT: readonly number[] = [1, 1.5, 1.5];
+
+/** Hail in the convective outlook of one date. */
+export interface SpcDay {
+  /** False when an area was rejected: the probability outside the others is then unknown. */
+  readonly is_complete: boolean;
+  /** Probability areas, the largest probability first. */
+  readonly areas: readonly SpcArea[];
+  /** 1 for hail itself; the share of hail in a combined value. */
+  readonly share: number;
+  readonly provenance: Provenance;
+}
+
+interface SpcArea {
+  readonly pct: number;
+  readonly contains: (at: Position) => boolean;
+}
+
+/**
+ * The outlook of one date: the layer of hail, else that of all hazards, from the shortest lead that has either. Null when
+ * none was issued.
+ */
+export function spcDay(rows: readonly SpcOutlook[], forecast_date: string): SpcDay | null {
+  const layers = rows.filter((row) => row.forecast_date === forecast_date && row.part !== 'significant');
+  const days = [...new Set(layers.map(({ day }) => day))].sort((a, b) => a - b);
+  for (const day of days)
+    for (const hazard of ['hail', 'any_severe'] as const) {
+      const layer = layers.filter((row) => row.day === day && row.hazard === hazard);
+      const [first] = layer;
+      if (first === undefined) continue;
+      return {
+        is_complete: layer.every(({ is_complete }) => is_complete),
+        areas: layer.flatMap(areaOf).sort((a, b) => b.pct - a.pct),
+        share: hazard === 'hail' ? 1 : hailShare(forecast_date),
+        provenance: first.data_source,
+      };
+    }
+  return null;
+}
+
+function hailShare(date: string): number {
+  const month = Number(date.slice(5, 7));
+  if (SPRING.includes(month)) return HAIL_SHARE.spring;
+  return SUMMER.includes(month) ? HAIL_SHARE.summer : HAIL_SHARE.otherwise;
+}
+
+function areaOf({ probability_pct, geometry }: SpcOutlook): SpcArea[] {
+  if (probability_pct === null || geometry === null) return [];
+  const area = { type: 'MultiPolygon' as const, coordinates: multiPolygonFromWkt(geometry) as number[][][][] };
+  // With its box, an area is searched only for places within that.
+  const boxed = { ...area, bbox: bbox(area) };
+  return [{ pct: probability_pct, contains: ({ lat, lon }) => booleanPointInPolygon([lon, lat], boxed) }];
+}
+
+/**
+ * Probability at a place, percent: that of the highest area that contains it; outside all areas a quiet value on days 1 to 3.
+ * Null where unknown: outside all areas on later days, and on any day with a rejected area.
+ */
+export function spcPct(outlook: SpcDay, day: number, at: Position): number | null {
+  const area = outlook.areas.find(({ contains }) => contains(at));
+  if (area !== undefined) return area.pct * outlook.share;
+  return outlook.is_complete ? (QUIET_PCT[day - 1] ?? null) : null;
+}
+
+/** Hours of a day, from 12 UTC on, as probabilities from 0 to 1; null for an hour that is not known. */
+export type DayHours = readonly (number | null)[];
+
+/** Decimals of published probabilities of hours. Those of days are percents with one decimal: both are multiples of .001. */
+const DECIMALS = 3;
+/** Bounds of a probability before its odds are taken. The model's hours have four decimals: its zero is less than half of the last. */
+const CERTAINTY = { low: 0.00005, high: 0.99995 } as const;
+/** Largest shift in log-odds: it takes a probability of `CERTAINTY.low` beyond `CERTAINTY.high`. */
+const MOST_SHIFT = 30;
+/** Halvings that bring the shift below the precision of floating point. */
+const ROUNDS = 55;
+
+/**
+ * Hours of a day as they are published: as the model has them where they agree with the day, else all shifted by the same
+ * log-odds, no further than it takes. `day` is a multiple of .001.
+ */
+export function coherentHours(day: number, hours: DayHours): (number | null)[] {
+  const own = hours.map(publishedHour);
+  const fault = contradiction(day, own);
+  if (fault === null) return own;
+  const odds = hours.map((p) => (p === null ? null : oddsOf(p)));
+  const shifted = (shift: number) => {
+    const factor = Math.exp(shift);
+    // 1 − 1/(1 + x) and not x/(1 + x): each of its steps keeps the order of two hours that differ in the last bit.
+    return odds.map((o) => publishedHour(o === null ? null : 1 - 1 / (1 + o * factor)));
+  };
+  // Between `kept`, a shift that goes far enough, and `short`, one that does not, the rounded hours change one step at a time.
+  let kept = fault === 'hour_above_day' ? -MOST_SHIFT : MOST_SHIFT;
+  let short = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const middle = (kept + short) / 2;
+    if (contradiction(day, shifted(middle)) === fault) short = middle;
+    else kept = middle;
+  }
+  return shifted(kept);
+}
+
+/** Probability of an hour with the decimals that are published; null where it is not known. */
+export function publishedHour(p: number | null): number | null {
+  return p === null ? null : Math.round(p * 10 ** DECIMALS) / 10 ** DECIMALS;
+}
+
+function oddsOf(p: number): number {
+  const bounded = Math.min(CERTAINTY.high, Math.max(CERTAINTY.low, p));
+  return bounded / (1 - bounded);
+}
+
+/**
+ * How hours contradict the probability of their day (0 to 1), null when they agree with it: no hour is likelier than the day, and
+ * the day is no likelier than all of its hours if they were independent. The second applies only where all hours are known: hail
+ * may come in the others.
+ */
+export function contradiction(day: number, hours: DayHours): 'hour_above_day' | 'day_above_hours' | null {
+  const known = hours.filter((p) => p !== null);
+  if (known.some((p) => exceeds(p, day))) return 'hour_above_day';
+  const none = known.reduce((product, p) => product * (1 - p), 1);
+  return known.length === hours.length && exceeds(day, 1 - none) ? 'day_above_hours' : null;
+}
+
+/** True when one probability is larger than another by more than errors of floating point. */
+function exceeds(a: number, b: number): boolean {
+  return a > b + 1e-9;
 }

@@ -51,10 +51,8 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
     version,
     node: process.version,
   });
-  const source = gauge('source_info', 'Always 1; the label says which source a stream follows.', ['source']);
   const locked = gauge('root_locked', '1 while this process holds the lock of the data root, 0 while it waits.');
   const waiting = gauge('waiting', '1 while the pipeline waits for a fault to pass, such as a full disk; else 0.');
-  const waits = counter('waits_total', 'Waits for a fault to pass.');
   const scans = counter('scans_total', 'Scans published: new ones, and ones made again.', ['kind']);
   const rows = counter('rows_total', 'Rows published, by table.', ['table']);
   const commits = counter('commits_total', 'Commits of scans.');
@@ -64,8 +62,6 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
     buckets: COMMIT_SECONDS,
     registers,
   });
-  const lastScans = gauge('commit_last_scans', 'Scans of the last commit.');
-  const lastRows = gauge('commit_last_rows', 'Rows of the last commit, by table.', ['table']);
   const refused = counter('files_refused_total', 'Raw files that cannot be used, by the stage that found out.', [
     'reason',
   ]);
@@ -77,14 +73,8 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
   const fetches = counter('fetch_failures_total', 'Listings and files that the source did not deliver.', ['what']);
   const items = counter('feed_items_refused_total', 'Items and files of feeds that cannot be used.', ['feed']);
   const feedFailures = counter('feed_failures_total', 'Times that a feed began to fail.', ['feed']);
-  const finished = counter('dates_finished_total', 'Open storm dates whose finished hours were joined and drawn.');
-  const closed = counter('dates_closed_total', 'Storm dates that were joined into day files.');
-  const months = counter('months_joined_total', 'Months whose closed dates were joined.');
   const compacting = counter('compaction_seconds_total', 'Time spent on joining hours, dates and months.', ['what']);
-  const sweeps = counter('sweeps_total', 'Sweeps of files that no manifest names.');
-  const sweptFiles = counter('swept_files_total', 'Files that sweeps deleted.');
   const sweptBytes = counter('swept_bytes_total', 'Bytes that sweeps freed.');
-  const sweptAt = gauge('sweep_timestamp_seconds', 'End of the last sweep of this process.');
 
   for (const kind of ['new', 'redone']) scans.inc({ kind }, 0);
   for (const reason of [...REFUSAL_REASONS, 'other']) refused.inc({ reason }, 0);
@@ -93,28 +83,17 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
 
   const nameOf = (feed: Fields[string] | undefined) => (NAME.test(String(feed)) ? String(feed) : 'other');
   const observers: Readonly<Record<string, (fields: Fields) => void>> = {
-    'Stream:Start': (fields) => {
-      source.clear();
-      source.set(1, { source: nameOf(fields.source) });
-      waiting.set(0);
-    },
+    'Stream:Start': () => waiting.set(0),
     'Root:Open:Done': () => locked.set(1),
     'Root:Close:Done': () => locked.set(0),
-    'Stream:Wait:Begin': () => {
-      waits.inc();
-      waiting.set(1);
-    },
+    'Stream:Wait:Begin': () => waiting.set(1),
     'Stream:Wait:Done': () => waiting.set(0),
     'Scan:Commit:Done': (fields) => {
       const redone = amount(fields.redone);
       commits.inc();
       scans.inc({ kind: 'new' }, Math.max(0, amount(fields.scans) - redone));
       scans.inc({ kind: 'redone' }, redone);
-      lastScans.set(amount(fields.scans));
-      for (const table of ['detections', 'cells']) {
-        rows.inc({ table }, amount(fields[table]));
-        lastRows.set(amount(fields[table]), { table });
-      }
+      for (const table of ['detections', 'cells']) rows.inc({ table }, amount(fields[table]));
       if (fields.seconds !== undefined) took.observe(amount(fields.seconds));
     },
     'File:Read:Rejected': ({ stage }) =>
@@ -125,24 +104,10 @@ export function createPipelineMetrics(version: string): PipelineMetrics {
     'File:Fetch:Failed': () => fetches.inc({ what: 'file' }),
     'Feed:Item:Rejected': ({ feed }) => items.inc({ feed: nameOf(feed) }),
     'Feed:Poll:Failed': ({ feed }) => feedFailures.inc({ feed: nameOf(feed) }),
-    'Date:Finish:Done': ({ seconds }) => {
-      finished.inc();
-      compacting.inc({ what: 'hours' }, amount(seconds));
-    },
-    'Date:Close:Done': ({ seconds }) => {
-      closed.inc();
-      compacting.inc({ what: 'dates' }, amount(seconds));
-    },
-    'Month:Join:Done': ({ seconds }) => {
-      months.inc();
-      compacting.inc({ what: 'months' }, amount(seconds));
-    },
-    'Root:Sweep:Done': ({ files, bytes }) => {
-      sweeps.inc();
-      sweptFiles.inc(amount(files));
-      sweptBytes.inc(amount(bytes));
-      sweptAt.set(Date.now() / 1000);
-    },
+    'Date:Finish:Done': ({ seconds }) => compacting.inc({ what: 'hours' }, amount(seconds)),
+    'Date:Close:Done': ({ seconds }) => compacting.inc({ what: 'dates' }, amount(seconds)),
+    'Month:Join:Done': ({ seconds }) => compacting.inc({ what: 'months' }, amount(seconds)),
+    'Root:Sweep:Done': ({ bytes }) => sweptBytes.inc(amount(bytes)),
   };
   return {
     registry,

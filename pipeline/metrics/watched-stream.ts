@@ -82,8 +82,6 @@ export function watchRoot(
 ): () => Promise<void> {
   const gauge = gaugesOf(registry);
   const scan = gauge('scan_newest_timestamp_seconds', 'Time of observation of the newest published scan.');
-  const lastSuccess = gauge('feed_success_timestamp_seconds', 'Last success of a feed.', ['feed']);
-  const lastAttempt = gauge('feed_attempt_timestamp_seconds', 'Last attempt of a feed.', ['feed']);
   const lastFailure = gauge('feed_failed', '1 where the last attempt of a feed failed, 0 where it did not.', ['feed']);
   const interval = gauge('feed_interval_seconds', 'Usual time between two polls of a feed.', ['feed']);
   const size = gauge('disk_size_bytes', 'Size of the disk that holds the data root.');
@@ -109,13 +107,8 @@ export function watchRoot(
     return () => {
       for (const { name: feed, every_s, last_attempt_at, last_success_at, failure } of states.values()) {
         interval.set(every_s, { feed });
-        if (last_attempt_at !== null) {
-          lastAttempt.set(Date.parse(last_attempt_at) / 1000, { feed });
-          lastFailure.set(failure === null ? 0 : 1, { feed });
-        }
-        if (last_success_at === null) continue;
-        lastSuccess.set(Date.parse(last_success_at) / 1000, { feed });
-        feedAge.set(ageSeconds(now(), Date.parse(last_success_at)), { feed });
+        if (last_attempt_at !== null) lastFailure.set(failure === null ? 0 : 1, { feed });
+        if (last_success_at !== null) feedAge.set(ageSeconds(now(), Date.parse(last_success_at)), { feed });
       }
     };
   };
@@ -130,7 +123,7 @@ export function watchRoot(
 
   const parts = [
     { part: 'scan', read: readScan, gone: [scan, scanAge] },
-    { part: 'feeds', read: readFeeds, gone: [lastSuccess, lastAttempt, lastFailure, interval, feedAge] },
+    { part: 'feeds', read: readFeeds, gone: [lastFailure, interval, feedAge] },
     { part: 'disk', read: readDisk, gone: [size, free, used] },
   ];
   return async () => {

@@ -12,25 +12,12 @@ import { samePartition } from './edit.ts';
 import { readNewest, readRootName } from './manifests.ts';
 import type { Root } from './root.ts';
 
-/** Outcome of one finished date of the inbox. */
-export interface Adoption {
-  /** Name of its folder in the inbox. */
-  readonly name: string;
-  /** `published`: the data root holds the same scans already. */
-  readonly status: 'adopted' | 'published' | 'rejected';
-}
-
-/** A date that can be published, and the raw files that belong to it, relative to its folder. */
-interface CheckedDate {
-  readonly manifest: Manifest;
-  readonly raw: readonly string[];
-}
-
 /**
  * Publishes the first finished date of the inbox in one commit, or moves it to the rejected ones; null when the inbox has none.
- * A kill leaves its folder in the inbox, and the next call starts again.
+ * Its status is `published` when the
+ * data root holds the same scans already. A kill leaves its folder in the inbox, and the next call starts again.
  */
-export async function adoptDate(root: Root, now_ms: number): Promise<Adoption | null> {
+export async function adoptDate(root: Root, now_ms: number) {
   const { path, staging, log } = root;
   const [name] = await namesIn(join(path, layout.finishedDates));
   if (name === undefined) return null;
@@ -45,7 +32,7 @@ export async function adoptDate(root: Root, now_ms: number): Promise<Adoption | 
   if (checked instanceof PipelineError) {
     await rejectDate(path, name, checked.message);
     log.warn('Date:Adopt:Rejected', { name, reason: checked.message });
-    return { name, status: 'rejected' };
+    return { name, status: 'rejected' } as const;
   }
   const is_published = previous?.closed === true && scansOf(previous) === scansOf(checked.manifest);
   if (!is_published) await publishDate(root, folder, checked, previous, now_ms);
@@ -70,13 +57,13 @@ export async function readDateRejection(dataRoot: string, name: string): Promise
   return text === null ? null : JSON.parse(text).reason;
 }
 
-/** Reads a finished date whole. Throws PipelineError when it cannot be published. */
+/** Reads a finished date whole: its manifest, and its raw files relative to its folder. Throws PipelineError when it cannot be published. */
 async function checkDate(
   { storm_day_start_hour: hour }: Root,
   folder: string,
   date: string,
   previous: Manifest | null,
-): Promise<CheckedDate> {
+) {
   const refuse = (reason: string) => new Conflict('adopt', date, reason);
   await readRootName(folder);
   const manifest = isCalendarDate(date) ? await readNewest(folder, date) : null;
@@ -136,7 +123,7 @@ function scansOf({ scans }: Manifest): string {
 async function publishDate(
   root: Root,
   folder: string,
-  { manifest, raw }: CheckedDate,
+  { manifest, raw }: Awaited<ReturnType<typeof checkDate>>,
   previous: Manifest | null,
   now_ms: number,
 ): Promise<void> {

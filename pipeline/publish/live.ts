@@ -1,13 +1,29 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Table } from '../../schemas/columns.ts';
+import {
+  Bool,
+  type DataType,
+  Field,
+  Float64,
+  Int32,
+  makeData,
+  RecordBatch,
+  RecordBatchFileWriter,
+  Schema,
+  Struct,
+  TimestampMillisecond,
+  Uint16,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
+import { columns, fileNotes, type Table } from '../../schemas/columns.ts';
 import { layout } from '../../schemas/layout.ts';
 import { type Current, MANIFEST_VERSION, type Manifest, provenanceOfDate } from '../../schemas/manifest.ts';
-import { combineProvenances } from '../../schemas/provenance.ts';
+import { combineProvenances, type MixedProvenance } from '../../schemas/provenance.ts';
 import { type Cell, cells, type Detection, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { scanId, scanTime, timestamp } from '../../schemas/time.ts';
+import type { ColumnType } from '../../schemas/units.ts';
 import { sha256 } from '../files.ts';
-import { arrowFile, recordBatch } from './arrow.ts';
 import { tablePaths } from './manifests.ts';
 import { type LiveScan, newestScan, publishedManifest, type Root } from './root.ts';
 import type { ScanProducts } from './segment.ts';
@@ -148,4 +164,52 @@ export async function retireSnapshots(
   const wanted = new Set(live.snapshots.flatMap((snapshot) => snapshot.paths));
   const old = all.flatMap((snapshot) => snapshot.paths).filter((path) => !wanted.has(path));
   await Promise.allSettled(old.map((path) => fs.rm(join(dataRoot, path))));
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Arrow schema of a table: the same names, order and meaning as its Parquet columns, with unit and description of each. */
+function arrowSchema(table: Table, notes: Readonly<Record<string, string>> = {}): Schema {
+  const fields = columns(table).map((field) => {
+    const unit = field.unit === null ? {} : { unit: field.unit };
+    const metadata = new Map(Object.entries({ ...unit, description: field.description }));
+    return new Field(field.name, ARROW_TYPES[field.type](), field.nullable, metadata);
+  });
+  return new Schema(fields, new Map(Object.entries(notes)));
+}
+
+const ARROW_TYPES: Readonly<Record<ColumnType, () => DataType>> = {
+  BOOLEAN: () => new Bool(),
+  USMALLINT: () => new Uint16(),
+  INTEGER: () => new Int32(),
+  BIGINT: () => new Float64(),
+  DOUBLE: () => new Float64(),
+  TIMESTAMPTZ: () => new TimestampMillisecond('UTC'),
+  DATE: () => new Utf8(),
+  VARCHAR: () => new Utf8(),
+  GEOMETRY: () => new Utf8(),
+};
+
+/** Rows of one scan as one Arrow record batch, which every snapshot with that scan writes again. */
+export function recordBatch(table: Table, rows: readonly Values[]): RecordBatch {
+  const schema = arrowSchema(table);
+  const children = schema.fields.map(({ name, type }) => {
+    const values = rows.map((row) => row[name] ?? null);
+    return vectorFromArray(values, type).data[0] ?? makeData({ type });
+  });
+  const data = makeData({ type: new Struct(schema.fields), length: rows.length, nullCount: 0, children });
+  return new RecordBatch(schema, data);
+}
+
+/** Arrow IPC file of some scans' batches; a file without rows still carries the schema. */
+export async function arrowFile(
+  table: Table,
+  batches: readonly RecordBatch[],
+  provenance: MixedProvenance,
+): Promise<Uint8Array> {
+  const writer = new RecordBatchFileWriter();
+  writer.reset(undefined, arrowSchema(table, fileNotes(table, provenance, 'arrow')));
+  for (const batch of batches) writer.write(batch);
+  writer.finish();
+  return writer.toUint8Array();
 }

@@ -26,20 +26,14 @@ export interface Root extends Published {
 export interface LiveWindow {
   /** Scans of the newest snapshot, oldest first. */
   scans: readonly LiveScan[];
-  /** Snapshots of this process that stay for readers, oldest first. */
-  snapshots: readonly Snapshot[];
+  /** Snapshots of this process that stay for readers, oldest first, by the clock of the process, which never steps. */
+  snapshots: readonly { readonly paths: readonly string[]; readonly published_ms: number }[];
 }
 
 /** One scan of the live window, with its rows as Arrow record batches. */
 export interface LiveScan {
   readonly scan_time: number;
   readonly batches: Readonly<Record<'detections' | 'cells' | 'tracks', RecordBatch>>;
-}
-
-interface Snapshot {
-  readonly paths: readonly string[];
-  /** By the clock of the process, which never steps. */
-  readonly published_ms: number;
 }
 
 /** Readings of this process for the deletion clock. */

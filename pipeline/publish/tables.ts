@@ -4,13 +4,17 @@ import { dirname } from 'node:path';
 import { type DuckDBAppender, DuckDBDateValue, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { type Column, columns, fileNotes, rowsSql, type Table } from '../../schemas/columns.ts';
 import { tableFault } from '../../schemas/data-format.ts';
+import { type Blockage, blockageOf } from '../../schemas/geo/blockage.ts';
+import { layout } from '../../schemas/layout.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
+import { blockage } from '../../schemas/tables/derived.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { ColumnType } from '../../schemas/units.ts';
 import { type Engine, sqlList, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
 import { sha256 } from '../files.ts';
+import { publishedPaths } from './manifests.ts';
 
 /** Rows of a row group: few enough that a query about one place skips most of a file. */
 export const ROW_GROUP_ROWS = 16_384;
@@ -162,4 +166,22 @@ function append(appender: DuckDBAppender, field: Column, value: unknown, table: 
   } else {
     LOADERS[field.type](appender, value);
   }
+}
+
+/** The published table of beam blockage by terrain; null when none is published. */
+export async function readBlockage(engine: Engine, dataRoot: string): Promise<Blockage | null> {
+  const paths = await publishedPaths(dataRoot, layout.staticPartition, blockage);
+  if (paths.length === 0) return null;
+  const reader = await engine.connection.runAndReadAll(
+    `SELECT radar_id, tilt_deg, azimuth_deg, distance_km, blocked FROM read_parquet(${sqlList(paths)}) ORDER BY ${blockage.order}`,
+  );
+  const columns = reader.getColumnsObjectJS();
+  const numbers = (name: string) => (columns[name] ?? []) as number[];
+  return blockageOf({
+    radar_id: (columns.radar_id ?? []) as string[],
+    tilt_deg: numbers('tilt_deg'),
+    azimuth_deg: numbers('azimuth_deg'),
+    distance_km: numbers('distance_km'),
+    blocked: numbers('blocked'),
+  });
 }

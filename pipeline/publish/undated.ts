@@ -31,25 +31,15 @@ export interface UndatedPart {
   readonly brings_data?: boolean;
 }
 
-/** The files of a published part; `changed` is false when its rows were published already. */
-export interface PublishedPart {
-  readonly changed: boolean;
-  readonly files: readonly PublishedFile[];
-}
-
 /**
  * Publishes segments of partitions in place of those of the same names, all in one commit. Parts are staged in their order: the
  * rows of a later one may be filled while those of an earlier one are read. A part that is made from an earlier one is made from
  * the version that this commit gives it. A part whose files have the bytes that are published costs no commit unless it was made
- * from other versions.
+ * from other versions. Returns the files of each part; `changed` is false when its rows were published already.
  */
-export async function publishUndated(
-  root: Root,
-  parts: readonly UndatedPart[],
-  now_ms: number,
-): Promise<PublishedPart[]> {
+export async function publishUndated(root: Root, parts: readonly UndatedPart[], now_ms: number) {
   const versions: Record<string, number> = {};
-  const published: PublishedPart[] = [];
+  const published: { readonly changed: boolean; readonly files: readonly PublishedFile[] }[] = [];
   const edits: Edit[] = [];
   for (const { name, segments, brings_data = true } of parts) {
     const partition = name === 'static' ? layout.staticPartition : layout.collectionPartition(name);

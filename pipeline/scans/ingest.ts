@@ -10,7 +10,7 @@ import { commitScans, type DateCommit } from '../publish/commit-dates.ts';
 import type { ProductTimes } from '../publish/edit.ts';
 import { LIVE_WINDOW_MIN } from '../publish/live.ts';
 import { type ScanProducts, type Segment, stageSegment } from '../publish/segment.ts';
-import { readBlockage } from '../publish/terrain.ts';
+import { readBlockage } from '../publish/tables.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { allOrFirstError } from '../sources/parallel.ts';
 import { filesOf, inputsHash, planScanAt, planScans, type ScanPlan } from '../sources/plan.ts';

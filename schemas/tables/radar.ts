@@ -17,13 +17,6 @@ export const companionFields = {
   lowest_reflectivity_dbz: column.plainNumber('Reflectivity at the lowest altitude a radar sees.', 'dBZ').nullable(),
 };
 
-/** Companions that files of an older version lack. */
-export const ADDED_COMPANIONS = [
-  'reflectivity_minus20c_dbz',
-  'azshear_0_2km_per_s',
-  'lowest_reflectivity_dbz',
-] as const satisfies readonly (keyof typeof companionFields)[];
-
 /** One pixel whose MESH reached 10 mm in one scan. */
 export const Detection = z.object({
   storm_date: column.stormDate('Storm date of the scan.'),

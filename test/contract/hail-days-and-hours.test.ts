@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
-import { contradiction } from '../../pipeline/forecast/coherence.ts';
+import { contradiction } from '../../pipeline/forecast/outlook.ts';
 import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
 import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../pipeline/log.ts';

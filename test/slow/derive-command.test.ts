@@ -5,7 +5,7 @@ import { openEngine } from '../../pipeline/duckdb.ts';
 import { takeLock } from '../../pipeline/publish/lock.ts';
 import { readNewest } from '../../pipeline/publish/manifests.ts';
 import { sweep } from '../../pipeline/publish/sweep.ts';
-import { readBlockage } from '../../pipeline/publish/terrain.ts';
+import { readBlockage } from '../../pipeline/publish/tables.ts';
 import { beamAt, partialBlockage } from '../../schemas/geo/beam.ts';
 import { layout } from '../../schemas/layout.ts';
 import type { Manifest } from '../../schemas/manifest.ts';

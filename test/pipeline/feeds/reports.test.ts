@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import fc from 'fast-check';
 import { collectedRows } from '../../../pipeline/feeds/collected-spans.ts';
-import { uniqueReports } from '../../../pipeline/feeds/unique-reports.ts';
+import { uniqueReports } from '../../../pipeline/feeds/reports.ts';
 import { readLsrGeoJson } from '../../../pipeline/read/reports.ts';
 import type { CollectedReports, CollectedSpan, FileReport } from '../../../schemas/tables/feeds.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';

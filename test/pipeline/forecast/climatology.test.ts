@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { usStates } from '../../../api/rules/geo/us-states.ts';
-import { climatologyRows, percentileRanks } from '../../../pipeline/forecast/climatology-rows.ts';
+import { climatologyRows, percentileRanks } from '../../../pipeline/forecast/climatology.ts';
 import {
   ANY,
   countHail,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { coherentHours, contradiction, type DayHours } from '../../../pipeline/forecast/coherence.ts';
 import { hourlyDisaggregation } from '../../../pipeline/forecast/diurnal-climatology.ts';
+import { coherentHours, contradiction, type DayHours } from '../../../pipeline/forecast/outlook.ts';
 
 const DAY = 24;
 const HOUR = fc.oneof(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 0.02, noNaN: true }));

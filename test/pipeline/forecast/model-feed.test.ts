@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
+import { readModelFolder } from '../../../pipeline/commands/feeds.ts';
 import { BadInput } from '../../../pipeline/error.ts';
 import { pollFeed, publishPoll } from '../../../pipeline/feeds/schedule.ts';
 import {
@@ -21,7 +22,6 @@ import type { CellHour } from '../../../pipeline/forecast/model-cells.ts';
 import { openModelDecoder } from '../../../pipeline/forecast/model-decoder.ts';
 import { fetchModelHour, type ModelServer } from '../../../pipeline/forecast/model-download.ts';
 import { modelFeed } from '../../../pipeline/forecast/model-feed.ts';
-import { readModelFolder } from '../../../pipeline/forecast/model-folder.ts';
 import { hourName, readModelHours, writeModelHours } from '../../../pipeline/forecast/model-hours.ts';
 import { publishForecast, publishModelHours } from '../../../pipeline/forecast/publish-forecast.ts';
 import { type Log, silent } from '../../../pipeline/log.ts';

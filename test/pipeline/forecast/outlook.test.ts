@@ -8,8 +8,13 @@ import {
   hourProbability,
 } from '../../../pipeline/forecast/diurnal-climatology.ts';
 import type { HourColumns } from '../../../pipeline/forecast/hourly.ts';
-import { firstOutlookDate, type OutlookInput, outlookMaker } from '../../../pipeline/forecast/outlook.ts';
-import { spcDay, spcPct } from '../../../pipeline/forecast/spc-areas.ts';
+import {
+  firstOutlookDate,
+  type OutlookInput,
+  outlookMaker,
+  spcDay,
+  spcPct,
+} from '../../../pipeline/forecast/outlook.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
 import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';

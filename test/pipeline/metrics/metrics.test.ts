@@ -66,7 +66,6 @@ test('the events of a log are counted, and reach the log unchanged', async (t) =
   t.is(seriesValue(text, 'hail_pipeline_scans_total{kind="new"}'), 2);
   t.is(seriesValue(text, 'hail_pipeline_scans_total{kind="redone"}'), 1);
   t.is(seriesValue(text, 'hail_pipeline_rows_total{table="detections"}'), 40);
-  t.is(seriesValue(text, 'hail_pipeline_commit_last_scans'), 3);
   t.is(seriesValue(text, 'hail_pipeline_commit_seconds_sum'), 0.4);
   t.is(seriesValue(text, 'hail_pipeline_files_refused_total{reason="read"}'), 1);
   t.is(seriesValue(text, 'hail_pipeline_files_refused_total{reason="other"}'), 1);
@@ -92,7 +91,7 @@ test('what a root has never had is absent, not 0', async (t) => {
   const metrics = createPipelineMetrics('1');
   await watchRoot(metrics, partsOf(await emptyRoot()))();
   const text = await metrics.registry.metrics();
-  for (const name of ['scan_age_seconds', 'scan_newest_timestamp_seconds', 'root_locked', 'sweep_timestamp_seconds'])
+  for (const name of ['scan_age_seconds', 'scan_newest_timestamp_seconds', 'root_locked'])
     t.is(seriesValue(text, `hail_pipeline_${name}`), null, name);
   t.false(/^hail_pipeline_feed_\w+\{/m.test(text));
   for (const part of ['scan', 'feeds', 'disk'])

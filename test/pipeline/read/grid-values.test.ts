@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { BadInput } from '../../../pipeline/error.ts';
 import type { Grid } from '../../../pipeline/grid.ts';
-import { checkGridValues } from '../../../pipeline/read/grid-values.ts';
-import { readGrid } from '../../../pipeline/read/mrms.ts';
+import { checkGridValues, readGrid } from '../../../pipeline/read/mrms.ts';
 import { PRODUCTS, type Product } from '../../../pipeline/read/products.ts';
 import { sharedData, sharedTest } from '../../support/data/shared-data.ts';
 

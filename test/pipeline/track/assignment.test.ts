@@ -2,9 +2,9 @@ import test from 'ava';
 import fc from 'fast-check';
 import { findObjects } from '../../../pipeline/detect/cells.ts';
 import { advanceTracks } from '../../../pipeline/track/advance.ts';
-import { assign } from '../../../pipeline/track/assignment.ts';
 import type { Prediction } from '../../../pipeline/track/gate.ts';
 import { noLiveTracks } from '../../../pipeline/track/live-tracks.ts';
+import { assign } from '../../../pipeline/track/match.ts';
 import { partitionCells } from '../../../pipeline/track/partition-cells.ts';
 import {
   type CellPart,
