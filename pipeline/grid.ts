@@ -63,7 +63,7 @@ export interface HailField {
   readonly uncovered_px: number;
 }
 
-/** Values at the pixels of a scan beside its hail; a source may lack any of them. */
+/** Values of other products at the pixels of a scan; a source may lack any of them. */
 export const COMPANIONS = [
   'posh_pct',
   'vil_kg_m2',

@@ -155,7 +155,7 @@ ${main}</main>
 ${contents}</div>`;
 }
 
-/** A guide with its headings beside it. */
+/** The page of a guide with a list of its headings. */
 function guideBody({ name, text }: Guide, guides: readonly Guide[]): string {
   const items = [...text.matchAll(/^## (.+)$/gm)].map(
     ([, heading = '']) => `<li><a href="#${slug(heading)}">${inline(heading)}</a></li>`,
@@ -188,7 +188,7 @@ const marked = new Marked({
 });
 const inline = (text: string) => marked.parseInline(text, { async: false });
 
-/** A section of a guide, or a call, as it is searched; `id` is its address from `/docs/`. */
+/** One entry of the search: a section of a guide, or a call. `id` is its address from `/docs/`. */
 interface Section {
   readonly id: string;
   readonly guide: string;

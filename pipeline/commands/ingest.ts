@@ -114,7 +114,7 @@ function sourceOf(options: Options): IngestSource {
   return { kind: word, seed: options.seed, hours: options.hours };
 }
 
-/** Result of an ingest for people: a line of what was published, and one for each kind of file that is left. */
+/** Result of an ingest for people: one line for the published scans, one for each kind of unused file. */
 function ingestText(report: IngestReport, data_root: string): string {
   const { run, source, dates, seconds } = report;
   const scans = counted(run.scans + run.redone, source === 'simulated' ? 'simulated scan' : 'scan');

@@ -249,7 +249,7 @@ function hoursOf(context: Context, scans: readonly ScanPlan[]): ScanPlan[][] {
 }
 
 /**
- * Reads and processes scans of one hour after those that were made, and stages them as a segment unless none of them can be used.
+ * Reads and processes the scans of one hour, and stages the usable ones as a segment. `made` holds the hours before it.
  * `order`: all scans of the work, which are read ahead. Ends early when the run is stopped.
  */
 async function makeHour(

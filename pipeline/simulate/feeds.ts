@@ -108,7 +108,7 @@ function isSeen(time_ms: number, scan_times: readonly number[]): boolean {
   return after !== undefined && (after === time_ms || after - scan_times[next - 1] <= MAX_SCAN_GAP_MS);
 }
 
-/** Reports of a storm: at each step of a place near one of its cores, with the chance that somebody is there. */
+/** Reports of a storm: each step draws a place near one of its cores, where an observer is present by chance. */
 function reportsOfStorm({ seed }: Scenario, storm: Storm): HailReport[] {
   const reports: HailReport[] = [];
   for (let time_ms = storm.birth_ms; time_ms < storm.birth_ms + storm.life_ms; time_ms += STEP_MS) {

@@ -80,7 +80,7 @@ function openPoll(folder: string, unchanged_ms: number): (now_ms: number) => Pro
       if (isFirst || !(error instanceof PipelineError)) throw error;
       return null;
     });
-    // Files of a folder that is out of reach for now are not new when it comes back.
+    // Files of an unreachable folder are not new when the folder returns.
     if (listing === null) {
       const unreadable = unlessReported([{ key: folder, reason: 'is not a folder that can be read' }]);
       return { files: [], unknown: [], unreadable };
