@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { getHailForecast } from '../../api/routes/hail-forecast.ts';
 import { getHailOutlook } from '../../api/routes/hail-outlook.ts';
-import { contradiction } from '../../pipeline/forecast/outlook.ts';
 import type { CellHour } from '../../pipeline/forecast/model-cells.ts';
+import { contradiction } from '../../pipeline/forecast/outlook.ts';
 import { publishForecast, publishModelHours } from '../../pipeline/forecast/publish-forecast.ts';
 import { silent } from '../../pipeline/log.ts';
 import { CONUS_CELLS, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
