@@ -43,7 +43,7 @@ test: install ## run the fast tests
 
 .PHONY: test-records
 test-records: install ## run the tests of the records and the queue on PostgreSQL: HAIL_TEST_DATABASE_URL=postgres://…
-	@ava 'test/store/*postgres.test.ts'
+	@ava 'test/records/*postgres.test.ts'
 
 # What guards the work day by day: kills, faults of disk and files, orders of arrival, one walk through the map.
 CORE := 'test/slow/{arrival,crash,crash-derived,crash-feeds,disk-full,vanished-data,viewer-walks}.test.ts' \

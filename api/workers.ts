@@ -4,8 +4,8 @@ import { startWatch, watchPartsOf } from './alerts/watch.ts';
 import { makeExport } from './jobs/export.ts';
 import { makeReport } from './jobs/report.ts';
 import { startJobs } from './jobs/run.ts';
+import { OTHER_WORKERS } from './legacy/variants.ts';
 import type { Services } from './services.ts';
-import { OTHER_WORKERS } from './variants.ts';
 import { startDeliveryWorker } from './webhooks/delivery-worker.ts';
 
 /** Background work that runs as long as the service. */

@@ -14,22 +14,19 @@ const FLOORS: readonly (readonly RegExp[])[] = [
   [
     /^pipeline\/(error|grid|duckdb|files|json|log|config|raw-file|storm-paths|worker-pool)\.ts$/,
     /^pipeline\/grib2\//,
-    /^api\/(config|die|event-loop|memoize|observers|errors|decode|data-root|thread|turns|duckdb|catalog|live|terrain)\.ts$/,
+    /^api\/config\.ts$/,
+    /^api\/(http|published)\//,
   ],
   [
     /^pipeline\/(sources|read|simulate|detect|track|swath|tiles)\//,
-    /^api\/(rules|queries|http|files|store|accounts|metering|pdf)\//,
+    /^api\/(rules|queries|records|accounts|billing|pdf)\//,
   ],
   [
     /^pipeline\/(publish|catalogues)\/|^pipeline\/feed\.ts$/,
-    /^api\/(jobs|webhooks|alerts|portfolio|middleware|metrics)\//,
-    /^api\/(state|endpoint|services)\.ts$/,
+    /^api\/(jobs|webhooks|alerts|portfolio|metrics)\//,
+    /^api\/(services\.ts$|server\/)/,
   ],
-  [
-    /^pipeline\/(scans|feeds|forecast)\//,
-    /^api\/(routes|legacy|docs)\//,
-    /^api\/(openapi(-\w+)?|workers|variants|app)\.ts$/,
-  ],
+  [/^pipeline\/(scans|feeds|forecast)\//, /^api\/(routes|legacy|docs)\//, /^api\/workers\.ts$/],
   [/^pipeline\/metrics\//],
   [/^(pipeline|api)\/commands\//],
   [/^(pipeline|api)\/main\.ts$/],

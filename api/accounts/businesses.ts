@@ -1,8 +1,8 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { recordAct } from '../store/audit.ts';
-import type { Store } from '../store/database.ts';
-import { ALL_TABLES, type Database, type Table } from '../store/schema.ts';
+import { recordAct } from '../records/audit.ts';
+import type { Store } from '../records/database.ts';
+import { ALL_TABLES, type Database, type Table } from '../records/schema.ts';
 import { planRow, type Tariff, tariffOf } from './plans.ts';
 
 export type Business = Omit<Selectable<Database['businesses']>, 'writes'>;

@@ -1,4 +1,4 @@
-import type { OpenStore } from '../store/database.ts';
+import type { OpenStore } from '../records/database.ts';
 import { createBusiness } from './businesses.ts';
 import { createKey } from './keys.ts';
 import { SELF_HOSTED } from './plans.ts';

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { InferResult, Kysely } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { param, prepare } from '../store/prepare.ts';
-import type { Database } from '../store/schema.ts';
+import { param, prepare } from '../records/prepare.ts';
+import type { Database } from '../records/schema.ts';
 import { type KeyKind, type KeyVariant, keyDigest, parseKeyText } from './key-text.ts';
 import { type Tariff, tariffOf } from './plans.ts';
 

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { recordAct } from '../store/audit.ts';
-import type { Store } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
+import { recordAct } from '../records/audit.ts';
+import type { Store } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
 import { type KeyKind, type KeyVariant, newKeyText } from './key-text.ts';
 
 /** How long a key that was rotated keeps opening. */

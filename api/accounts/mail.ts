@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { z } from 'zod';
-import { machineClock } from '../store/clock.ts';
-import type { Transact } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
-import type { Queue, Task } from '../store/tasks/queue.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Transact } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
+import type { Queue, Task } from '../records/tasks/queue.ts';
 import { listMembers } from './members.ts';
 
 /** Name of the tasks that send mail. */

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
-import { recordAct } from '../store/audit.ts';
-import type { Database } from '../store/schema.ts';
+import { recordAct } from '../records/audit.ts';
+import type { Database } from '../records/schema.ts';
 import type { Business } from './businesses.ts';
 
 export const ROLES = ['admin', 'manager', 'member'] as const;

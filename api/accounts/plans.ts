@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from 'kysely';
 
-import type { Database } from '../store/schema.ts';
+import type { Database } from '../records/schema.ts';
 
 /** What a plan allows a business. Null limits: none. */
 export interface Tariff {

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
+import type { Store } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
 import { CLEAR_AFTER_MS } from '../rules/episodes.ts';
-import type { Store } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
 
 export type Alert = Selectable<Database['alerts']>;
 

@@ -4,10 +4,10 @@ import type { Ring } from '../../schemas/geo/rings.ts';
 import { newId } from '../../schemas/ids.ts';
 import { AREA_LIMITS } from '../../schemas/resources/area.ts';
 import type { Tariff } from '../accounts/plans.ts';
+import { type CursorNote, cursorNote, cursorPlace, rememberDeleted, type Walk } from '../records/cursors.ts';
+import type { Writer } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
 import type { AreaShape } from '../rules/area-geometry.ts';
-import { type CursorNote, cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
-import type { Writer } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
 
 const LIST = 'areas';
 

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
+import type { Store } from '../records/database.ts';
+import type { Database, ReceiverFormat } from '../records/schema.ts';
 import { ownerOf } from '../rules/any-hail.ts';
-import type { Store } from '../store/database.ts';
-import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { EventFormats } from '../webhooks/formats.ts';
 import type { Alert } from './alerts.ts';
 import {

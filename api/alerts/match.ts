@@ -1,7 +1,7 @@
 import { isWithinKm } from '../../schemas/geo/distance.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
-import { yieldToEventLoop } from '../event-loop.ts';
+import { yieldToEventLoop } from '../http/event-loop.ts';
 import { type RingTree, ringTree } from '../rules/ring-tree.ts';
 import { HALF_PIXEL_DEG, type PlaceIndex } from './place-index.ts';
 

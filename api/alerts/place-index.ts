@@ -3,8 +3,8 @@ import type { Kysely } from 'kysely';
 import { boxAround } from '../../schemas/geo/around.ts';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
-import { forEachInChunks } from '../event-loop.ts';
-import type { Database } from '../store/schema.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
+import type { Database } from '../records/schema.ts';
 import type { EventFormats } from '../webhooks/formats.ts';
 import { placeVersions, readPlaces, type WatchedPlace } from './places.ts';
 

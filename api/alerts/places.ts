@@ -2,9 +2,9 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import { yieldToEventLoop } from '../event-loop.ts';
+import { yieldToEventLoop } from '../http/event-loop.ts';
+import type { Database } from '../records/schema.ts';
 import { anyHailOf, ownerOf } from '../rules/any-hail.ts';
-import type { Database } from '../store/schema.ts';
 import type { EventFormats } from '../webhooks/formats.ts';
 import { ringIn } from './areas.ts';
 

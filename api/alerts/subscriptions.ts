@@ -1,10 +1,10 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
-import { cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
-import type { Writer } from '../store/database.ts';
-import { forgetScores } from '../store/risk-scores.ts';
-import type { Database } from '../store/schema.ts';
+import { cursorPlace, rememberDeleted, type Walk } from '../records/cursors.ts';
+import type { Writer } from '../records/database.ts';
+import { forgetScores } from '../records/risk-scores.ts';
+import type { Database } from '../records/schema.ts';
 import { closeAlert, closeAllAlerts } from '../webhooks/close-alerts-without-event.ts';
 import { deleteMessages, dropMessages } from '../webhooks/messages.ts';
 import { recentAlerts } from './alerts.ts';

@@ -5,9 +5,9 @@ import { Command } from 'commander';
 import { sql } from 'kysely';
 import { EXIT } from '../../schemas/command-line.ts';
 import { layout } from '../../schemas/layout.ts';
-import { openDatabase, sqlitePath } from '../store/database.ts';
-import { pauseDeliveries } from '../store/delivery-pause.ts';
-import { masterKeyPath } from '../store/secrets.ts';
+import { openDatabase, sqlitePath } from '../records/database.ts';
+import { pauseDeliveries } from '../records/delivery-pause.ts';
+import { masterKeyPath } from '../records/secrets.ts';
 import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
 
 /** `hail-api backup`: a copy of the SQLite records, the master key, and the files of reports and exports, as a data root of its own. */

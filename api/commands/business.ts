@@ -11,10 +11,10 @@ import {
 import { listKeys } from '../accounts/keys.ts';
 import { listMembers } from '../accounts/members.ts';
 import { SELF_HOSTED } from '../accounts/plans.ts';
+import type { Records } from '../billing/records.ts';
 import { removeFile } from '../jobs/files.ts';
 import { filedJobs } from '../jobs/rows.ts';
-import type { Records } from '../metering/records.ts';
-import { auditLines } from '../store/audit.ts';
+import { auditLines } from '../records/audit.ts';
 import { businessNamed, CommandError, type Json, label, print, type RecordsConfig, table, withRecords } from './cli.ts';
 import { planLines } from './plan.ts';
 

@@ -3,12 +3,12 @@ import { type Command, CommanderError, InvalidArgumentError } from 'commander';
 import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/businesses.ts';
-import { UnreadableVersion } from '../catalog.ts';
+import { openRecords, type Records } from '../billing/records.ts';
 import { type Config, SettingsError } from '../config.ts';
-import { openRecords, type Records } from '../metering/records.ts';
-import { recordsLocation } from '../store/database.ts';
-import { CommitFailed, RecordsUnavailable } from '../store/errors.ts';
-import { MasterKeyError } from '../store/secrets.ts';
+import { UnreadableVersion } from '../published/catalog.ts';
+import { recordsLocation } from '../records/database.ts';
+import { CommitFailed, RecordsUnavailable } from '../records/errors.ts';
+import { MasterKeyError } from '../records/secrets.ts';
 
 /** How long a command waits for the server, which may be writing a large portfolio. */
 const WRITE_WAIT_MS = 5_000;

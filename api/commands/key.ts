@@ -13,7 +13,7 @@ import {
   setKeyCap,
 } from '../accounts/keys.ts';
 import { isScope } from '../accounts/scopes.ts';
-import type { Records } from '../metering/records.ts';
+import type { Records } from '../billing/records.ts';
 import {
   businessNamed,
   CommandError,

@@ -13,8 +13,8 @@ import { changeKey, createKey, findKey, listKeys, setKeyCap } from '../accounts/
 import { ROLES, setMember } from '../accounts/members.ts';
 import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import { isScope } from '../accounts/scopes.ts';
-import type { Store } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
+import type { Store } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
 
 const credits = z.int().nonnegative().nullable();
 const count = z.int().nonnegative();

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { parse, YAMLParseError } from 'yaml';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import type { Records } from '../metering/records.ts';
+import type { Records } from '../billing/records.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from './seed-file.ts';
 

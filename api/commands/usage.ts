@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { periodOf } from '../metering/ledger.ts';
-import { adjustUsage, type MonthUsage, readUsage } from '../metering/usage.ts';
-import { type LedgerCheck, verifyLedger } from '../metering/verify.ts';
+import { periodOf } from '../billing/ledger.ts';
+import { adjustUsage, type MonthUsage, readUsage } from '../billing/usage.ts';
+import { type LedgerCheck, verifyLedger } from '../billing/verify.ts';
 import {
   businessNamed,
   CommandError,

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ERROR_ADVICE, ERRORS, type ErrorCode } from '../../schemas/errors.ts';
-import { CURRENT_EVENTS, DELIVERY_HEADERS, type DescribedEvent } from '../openapi-webhooks.ts';
+import { EARLIER_DESCRIPTION } from '../legacy/variants.ts';
 import { RETRIES_MAX, retryWait } from '../rules/webhook-retry.ts';
-import { EARLIER_DESCRIPTION } from '../variants.ts';
+import { CURRENT_EVENTS, DELIVERY_HEADERS, type DescribedEvent } from '../server/openapi-webhooks.ts';
 
 /** An operation of the OpenAPI document, as far as guides show it. */
 export interface Call {

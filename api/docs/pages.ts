@@ -5,7 +5,7 @@ import MiniSearch from 'minisearch';
 import { serveDocument } from '../http/document.ts';
 import { parseQuery } from '../http/query.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
+import type { PublicRoute } from '../server/middleware/public-routes.ts';
 import { type Call, factsOf, VECTORS } from './facts.ts';
 
 /** Names of the guides in reading order, by group of the navigation. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { canonical } from '../rules/canonical.ts';
+import { canonical } from './canonical.ts';
 
 /** Weak entity tag over route, typed parameters and what stands for the content: a version of the data, or the content. */
 export function entityTag(

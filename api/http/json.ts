@@ -1,4 +1,4 @@
-import { ApiError } from '../errors.ts';
+import { ApiError } from './errors.ts';
 
 /** A body of JSON after decoding: an object whose strings are well formed. */
 export type JsonObject = { [name: string]: unknown };

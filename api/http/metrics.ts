@@ -1,7 +1,7 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 import { addProcessMetrics } from '../../schemas/metrics.ts';
-import { REFUSAL_REASONS, type RefusalReason } from '../errors.ts';
+import { REFUSAL_REASONS, type RefusalReason } from './errors.ts';
 
 /** What workers report as they go. */
 export interface Meter {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { ApiError } from '../errors.ts';
+import { ApiError } from './errors.ts';
 
 /** Media range or coding of an Accept header, with its weight. */
 interface Preference {

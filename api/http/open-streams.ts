@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { ApiError } from '../errors.ts';
+import { ApiError } from './errors.ts';
 
 /** Files that may be open for answers at once: well below what a process may open, which is often 1,024. */
 const TOTAL_MAX = 256;

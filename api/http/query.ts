@@ -1,5 +1,5 @@
-import { shown } from '../decode.ts';
-import { ApiError } from '../errors.ts';
+import { shown } from './decode.ts';
+import { ApiError } from './errors.ts';
 
 /** A query as text: a parameter that comes more than once is a list. */
 export type QueryText = Readonly<Record<string, string | string[]>>;

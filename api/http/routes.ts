@@ -1,5 +1,5 @@
 import { PATH_ID } from '../../schemas/ids.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from './errors.ts';
 
 /**
  * Pattern of a path with parameters, such as `/v1/storms/{track_id}`. Not `:track_id` of the router, which matches and decodes any

@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
-import { shown } from '../decode.ts';
+import { shown } from './decode.ts';
 
 /** Names that begin with it are ignored: clients add such parameters so that no cache answers. */
 const IGNORED = '_';

@@ -1,5 +1,5 @@
 import { detections } from '../../schemas/tables/radar.ts';
-import type { Queries } from '../duckdb.ts';
+import type { Queries } from '../published/duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES, regionFilter } from '../queries/sql.ts';
 import {

@@ -2,7 +2,7 @@ import { type Column, columnNotes, columns } from '../../schemas/columns.ts';
 import type { ExportFormat, ExportParams } from '../../schemas/resources/export-job.ts';
 import { EXPORT_TABLES } from '../../schemas/resources/export-rows.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { sqlText } from '../duckdb.ts';
+import { sqlText } from '../published/duckdb.ts';
 import type { ExportRows } from './export-rows.ts';
 
 /** What is written, and where. */

@@ -2,7 +2,7 @@ import { LATTICE } from '../../schemas/geo/lattice.ts';
 import { CONUS } from '../../schemas/geo/position.ts';
 import { MixedProvenance } from '../../schemas/provenance.ts';
 import { addDays, monthOf } from '../../schemas/time.ts';
-import type { Queries } from '../duckdb.ts';
+import type { Queries } from '../published/duckdb.ts';
 import { datesWithoutReports } from '../queries/dates-without-data.ts';
 import { FILES, type RegionFilter, regionFilter } from '../queries/sql.ts';
 import type { Region } from '../rules/region.ts';

@@ -3,8 +3,8 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import type { Dataset } from '../../schemas/resources/export-job.ts';
 import { EXPORT_TABLES } from '../../schemas/resources/export-rows.ts';
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import type { Edition } from '../catalog.ts';
-import type { Queries, SqlParameter } from '../duckdb.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { Queries, SqlParameter } from '../published/duckdb.ts';
 import type { Region } from '../rules/region.ts';
 
 /** What rows are asked for, of one edition. */

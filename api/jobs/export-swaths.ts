@@ -3,7 +3,7 @@ import { pixelAreaKm2 } from '../../schemas/geo/lattice.ts';
 import { polygonToWkt } from '../../schemas/geo/wkt.ts';
 import { EVENT_MIN_MM, SIZE_BANDS } from '../../schemas/size.ts';
 import { dayMax, detections } from '../../schemas/tables/radar.ts';
-import type { Queries } from '../duckdb.ts';
+import type { Queries } from '../published/duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES, type RegionPixels, regionFilter } from '../queries/sql.ts';
 import { countDetections } from '../queries/swath-pixels.ts';

@@ -7,9 +7,9 @@ import {
   type ExportSummary,
 } from '../../schemas/resources/export-job.ts';
 import { utcDate } from '../../schemas/time.ts';
-import type { Catalog, Edition } from '../catalog.ts';
-import { DataUnavailable } from '../data-root.ts';
-import { JOBS, openFilesEngine } from '../duckdb.ts';
+import type { Catalog, Edition } from '../published/catalog.ts';
+import { DataUnavailable } from '../published/data-root.ts';
+import { JOBS, openFilesEngine } from '../published/duckdb.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 import { detectionRows } from './export-detections.ts';

@@ -4,8 +4,8 @@ import { dirname, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import { layout } from '../../schemas/layout.ts';
-import { type FileRange, openPart } from '../data-root.ts';
-import { memoize } from '../memoize.ts';
+import { type FileRange, openPart } from '../published/data-root.ts';
+import { memoize } from '../published/memoize.ts';
 import type { Job } from './rows.ts';
 
 /** Folder of the files of each kind, below the root. */

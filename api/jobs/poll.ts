@@ -1,7 +1,7 @@
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
-import { ApiError } from '../errors.ts';
-import { signedUrl } from '../http/signed-url.ts';
+import { ApiError } from '../http/errors.ts';
+import { signedUrl } from '../records/signed-url.ts';
 import type { Services } from '../services.ts';
 import { fileFault } from './files.ts';
 import type { Kind } from './kinds.ts';

@@ -1,12 +1,12 @@
 import type { Transaction } from 'kysely';
 import { z } from 'zod';
 import type { Caller } from '../accounts/keyring.ts';
-import type { Price } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
-import { machineClock } from '../store/clock.ts';
-import type { Writer } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
-import type { Queue } from '../store/tasks/queue.ts';
+import type { Price } from '../billing/ledger.ts';
+import { ApiError } from '../http/errors.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Writer } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
+import type { Queue } from '../records/tasks/queue.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { insertJob } from './rows.ts';
 

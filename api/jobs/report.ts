@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import type { ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { Verification } from '../../schemas/resources/verification.ts';
-import type { Edition } from '../catalog.ts';
 import { printReport } from '../pdf/print-report.ts';
+import type { Edition } from '../published/catalog.ts';
 import { readVerification } from '../queries/verification.ts';
 import type { Services } from '../services.ts';
 import type { MakeFile } from './kinds.ts';

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
 import type { MixedProvenance } from '../../schemas/provenance.ts';
 import { instant, MS_PER_DAY } from '../../schemas/time.ts';
-import { type Charge, refundVisibly } from '../metering/ledger.ts';
-import { recordAct } from '../store/audit.ts';
-import type { Writer } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
+import { type Charge, refundVisibly } from '../billing/ledger.ts';
+import { recordAct } from '../records/audit.ts';
+import type { Writer } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
 
 /** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */
 export type Job = Readonly<Selectable<Database['jobs']>>;

@@ -5,9 +5,9 @@ import {
   EARLIER_EVENTS,
   EarlierEventBody,
 } from '../../schemas/webhook-events.ts';
-import type { DescribedVariant } from '../openapi.ts';
-import { EXAMPLE_REQUEST_ID } from '../openapi-answers.ts';
-import { describeEvent, EXAMPLE_AT } from '../openapi-webhooks.ts';
+import type { DescribedVariant } from '../server/openapi.ts';
+import { EXAMPLE_REQUEST_ID } from '../server/openapi-answers.ts';
+import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
 import { EARLIER_SAMPLES } from './samples.ts';
 
 const INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.

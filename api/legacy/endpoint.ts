@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { enveloped } from '../../schemas/resources/earlier-envelope.ts';
+import type { Writer } from '../records/database.ts';
 import {
   type Declared,
   type Endpoint,
@@ -13,9 +14,8 @@ import {
   type Typed,
   type WriteEndpoint,
   writeEndpoint,
-} from '../endpoint.ts';
-import type { Stamp } from '../http/variant.ts';
-import type { Writer } from '../store/database.ts';
+} from '../server/endpoint.ts';
+import type { Stamp } from '../server/variant.ts';
 import { CURRENT_MOUNT, EARLIER_MOUNT, envelope } from './variant.ts';
 
 /** Input of an endpoint: that of the caller, or its translation for the current endpoint. */

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 import { EARLIER_EVENT_TYPES, type EarlierEventType } from '../../schemas/webhook-events.ts';
 import type { Alert } from '../alerts/alerts.ts';
+import type { Database } from '../records/schema.ts';
 import type { FailedAttempt } from '../rules/webhook-retry.ts';
-import type { Database } from '../store/schema.ts';
 import { enqueueEvent } from '../webhooks/events.ts';
 import type { EventFormat } from '../webhooks/formats.ts';
 import { earlierBodyOf, earlierEventsOf, earlierHailData, earlierHappenedMs } from './events.ts';

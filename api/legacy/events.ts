@@ -1,8 +1,8 @@
 import type { Selectable } from 'kysely';
 import { timestamp } from '../../schemas/time.ts';
 import type { EarlierEventBody, EarlierEventType, EarlierHailData } from '../../schemas/webhook-events.ts';
+import type { Database } from '../records/schema.ts';
 import { isAnyHail, ownerOf } from '../rules/any-hail.ts';
-import type { Database } from '../store/schema.ts';
 
 type Alert = Selectable<Database['alerts']>;
 

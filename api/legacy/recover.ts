@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType, EarlierEventType } from '../../schemas/webhook-events.ts';
 import type { Alert } from '../alerts/alerts.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database } from '../records/schema.ts';
 import { enqueueEvent, type Outbox } from '../webhooks/events.ts';
 import type { RecoveryTimes } from '../webhooks/formats.ts';
 import type { Message } from '../webhooks/messages.ts';

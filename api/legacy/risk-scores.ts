@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
-import type { Store } from '../store/database.ts';
-import type { Database, ReceiverFormat } from '../store/schema.ts';
+import type { Store } from '../records/database.ts';
+import type { Database, ReceiverFormat } from '../records/schema.ts';
 
 /** A subscription or saved location with the risk score that was sent last. */
 export interface ScoredPlace {

@@ -4,7 +4,7 @@ import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../http/errors.ts';
 import { rounded } from '../rules/rounded.ts';
 import { parseReceiverUrl } from '../webhooks/public-address.ts';
 import type { EarlierForecast, EarlierHistory, EarlierRisk, EarlierStorms } from './resources.ts';

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
-import { deliveryPause } from '../store/delivery-pause.ts';
-import type { Database } from '../store/schema.ts';
+import { deliveryPause } from '../records/delivery-pause.ts';
+import type { Database } from '../records/schema.ts';
 
 /** Rows that are counted at most: what is counted is read while calls wait for the one connection of SQLite. */
 export const COUNTED_MAX = 5_000;

@@ -1,4 +1,4 @@
-import { openThread } from '../thread.ts';
+import { openThread } from '../published/thread.ts';
 import type { ReportMaterial } from './report-material.ts';
 
 /** Ninety storm dates with 24 maps full of hail take four seconds. */

@@ -1,4 +1,4 @@
-import { answerQuestions } from '../thread.ts';
+import { answerQuestions } from '../published/thread.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { reportPdf } from './report-pdf.ts';
 

@@ -1,7 +1,7 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { GAP_ASSETS_MAX, GAP_GROUPS_MAX, type PortfolioGaps } from '../../schemas/resources/portfolio-impact.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { forEachInChunks } from '../event-loop.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
 import { type Coverage, radarGapsOf } from '../rules/radar-coverage.ts';
 
 /** Locations per chunk, after which other requests may run: about 3 ms. */

@@ -1,11 +1,11 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
-import { yieldToEventLoop } from '../event-loop.ts';
-import type { CursorNote } from '../store/cursors.ts';
-import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../store/cursors.ts';
-import type { Writer } from '../store/database.ts';
-import { forgetScores } from '../store/risk-scores.ts';
-import type { Database } from '../store/schema.ts';
+import { yieldToEventLoop } from '../http/event-loop.ts';
+import type { CursorNote } from '../records/cursors.ts';
+import { cursorNote, cursorPlace, rememberDeleted, type Walk } from '../records/cursors.ts';
+import type { Writer } from '../records/database.ts';
+import { forgetScores } from '../records/risk-scores.ts';
+import type { Database } from '../records/schema.ts';
 
 const LIST = 'portfolio.locations';
 /** Rows of one statement: enough for speed, and few enough that other requests run in between. */

@@ -1,6 +1,6 @@
 import { type RejectedRow, type Rejection, ROW_LIMITS } from '../../schemas/resources/portfolio-upload.ts';
 import { decimal } from '../../schemas/units.ts';
-import { shown } from '../decode.ts';
+import { shown } from '../http/decode.ts';
 import { meantName, unknownName } from '../http/unknown-names.ts';
 import { conusFault, hemisphereHint } from '../rules/conus-fault.ts';
 import type { CsvRow } from './csv.ts';

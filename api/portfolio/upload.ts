@@ -5,7 +5,7 @@ import {
   type RejectedRow,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { forEachInChunks } from '../event-loop.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
 import { csvRows } from './csv.ts';
 import { checkRow, csvColumns, type FoundRow, isLocationRow, type LocationRow, rowOfCsv, rowOfJson } from './rows.ts';
 

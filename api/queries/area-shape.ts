@@ -1,6 +1,6 @@
 import type { Ring } from '../../schemas/geo/rings.ts';
+import { openThread } from '../published/thread.ts';
 import { type AreaShape, type GeometryFault, isFault, submittedRing } from '../rules/area-geometry.ts';
-import { openThread } from '../thread.ts';
 
 /** 20,000 positions take 0.5 s of processor time, 1 s on a thread that has just started. */
 const LIMIT_MS = 2_000;

@@ -1,4 +1,4 @@
+import { answerQuestions } from '../published/thread.ts';
 import { polygonShape } from '../rules/area-geometry.ts';
-import { answerQuestions } from '../thread.ts';
 
 answerQuestions(polygonShape);

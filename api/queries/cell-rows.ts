@@ -3,9 +3,9 @@ import type { CollectionName } from '../../schemas/collections.ts';
 import { columns, type Table } from '../../schemas/columns.ts';
 import { CONUS_CELLS } from '../../schemas/geo/geohash4.ts';
 import type { ColumnType } from '../../schemas/units.ts';
-import type { CollectionEdition } from '../catalog.ts';
-import type { Engine } from '../duckdb.ts';
-import { memoize } from '../memoize.ts';
+import type { CollectionEdition } from '../published/catalog.ts';
+import type { Engine } from '../published/duckdb.ts';
+import { memoize } from '../published/memoize.ts';
 
 /** The part of an edition that is read: files of a collection; null where it was never fed. */
 interface CollectionPaths {

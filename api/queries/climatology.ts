@@ -1,9 +1,9 @@
 import { layout } from '../../schemas/layout.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
 import { type ClimatologyCell, climatology } from '../../schemas/tables/derived.ts';
-import type { Catalog } from '../catalog.ts';
-import { DataUnavailable } from '../data-root.ts';
-import type { Engine, Queries } from '../duckdb.ts';
+import type { Catalog } from '../published/catalog.ts';
+import { DataUnavailable } from '../published/data-root.ts';
+import type { Engine, Queries } from '../published/duckdb.ts';
 import { FILES, selectList } from './sql.ts';
 
 /** The published climatology. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Table } from '../../schemas/columns.ts';
-import type { Engine } from '../duckdb.ts';
-import { memoize } from '../memoize.ts';
+import type { Engine } from '../published/duckdb.ts';
+import { memoize } from '../published/memoize.ts';
 import { FILES, selectList } from './sql.ts';
 
 /** Columns that an endpoint needs of a collection, and the value it makes of their rows. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { LATTICE } from '../../schemas/geo/lattice.ts';
-import type { DataRoot } from '../data-root.ts';
-import { memoize } from '../memoize.ts';
+import type { DataRoot } from '../published/data-root.ts';
+import { memoize } from '../published/memoize.ts';
 import { lowerBound } from '../rules/lower-bound.ts';
 import { readUncovered } from './scan-coverage.ts';
 

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Caller } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import { periodOf } from '../metering/ledger.ts';
-import { usedByRotation } from '../metering/usage.ts';
-import type { Database } from '../store/schema.ts';
+import { periodOf } from '../billing/ledger.ts';
+import { usedByRotation } from '../billing/usage.ts';
+import type { Database } from '../records/schema.ts';
 
 /**
  * Credits left in the month: of the allowance, and below the caps of business and key, the smaller of the two; null where there

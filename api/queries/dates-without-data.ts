@@ -1,8 +1,8 @@
 import type { ReportGap, ReportGaps } from '../../schemas/resources/report-gaps.ts';
 import { type CollectedReports, collectedReports, REPORT_FEEDS } from '../../schemas/tables/feeds.ts';
 import { addDays, daysBetween, stormDateStart, timestamp } from '../../schemas/time.ts';
-import type { Edition } from '../catalog.ts';
-import type { Queries } from '../duckdb.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
 import type { Span } from '../rules/radar-coverage.ts';
 import { FILES, selectList } from './sql.ts';
 

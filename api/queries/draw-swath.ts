@@ -1,5 +1,5 @@
+import { openThread } from '../published/thread.ts';
 import type { DrawnTier, MaximumPixels } from '../rules/swath-tiers.ts';
-import { openThread } from '../thread.ts';
 import type { Drawing } from './swath-thread.ts';
 
 /** A whole outbreak takes a tenth of a second. */

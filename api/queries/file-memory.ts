@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { asNoQuestion, type Engine, type Queries } from '../duckdb.ts';
+import { asNoQuestion, type Engine, type Queries } from '../published/duckdb.ts';
 
 /** A value with its size in memory. */
 export interface Sized {

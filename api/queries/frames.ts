@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Engine } from '../duckdb.ts';
+import type { Engine } from '../published/duckdb.ts';
 import { FILES } from './sql.ts';
 
 const Storms = z.array(z.object({ lat: z.number(), lon: z.number(), mm: z.number() }));

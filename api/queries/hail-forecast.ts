@@ -1,5 +1,5 @@
 import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
-import type { CollectionEdition } from '../catalog.ts';
+import type { CollectionEdition } from '../published/catalog.ts';
 import type { ForecastRow, ForecastRun } from '../rules/hail-forecast.ts';
 import { type CellRows, type CellView, IN_PART, rowsAsJson, rowsFromJson } from './cell-rows.ts';
 import { FILES } from './sql.ts';

@@ -2,7 +2,7 @@ import { boxAround } from '../../schemas/geo/around.ts';
 import { cellsIn, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type Outlook, outlook } from '../../schemas/tables/forecast.ts';
-import type { CollectionEdition } from '../catalog.ts';
+import type { CollectionEdition } from '../published/catalog.ts';
 import type { OutlookRow } from '../rules/hail-outlook.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
 import { type CellRows, type CellView, IN_PART, rowsAsJson, rowsFromJson } from './cell-rows.ts';

@@ -4,8 +4,8 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import type { companionFields, DayMax } from '../../schemas/tables/radar.ts';
 import { addDays } from '../../schemas/time.ts';
-import type { Catalog, Edition } from '../catalog.ts';
-import type { Engine } from '../duckdb.ts';
+import type { Catalog, Edition } from '../published/catalog.ts';
+import type { Engine } from '../published/duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
 import { type LargestPixel, largestPerDate, type PixelQuestion } from '../rules/largest-hail.ts';
 import {

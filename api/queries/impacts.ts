@@ -1,7 +1,7 @@
 import { LATTICE } from '../../schemas/geo/lattice.ts';
 import type { Position } from '../../schemas/geo/position.ts';
-import type { Engine } from '../duckdb.ts';
-import { forEachInChunks } from '../event-loop.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
+import type { Engine } from '../published/duckdb.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import { type HailPixels, IMPACT_RADIUS_M, type PixelHail } from '../rules/portfolio-impacts.ts';
 import { FILES } from './sql.ts';

@@ -1,6 +1,6 @@
 import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
-import type { CollectionEdition } from '../catalog.ts';
+import type { CollectionEdition } from '../published/catalog.ts';
 import type { OutlookArea } from '../rules/outlook.ts';
 import type { CollectionRows, CollectionView } from './collection-rows.ts';
 

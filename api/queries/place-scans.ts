@@ -1,7 +1,7 @@
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { detections } from '../../schemas/tables/radar.ts';
-import type { Edition } from '../catalog.ts';
-import type { Engine, Queries } from '../duckdb.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { Engine, Queries } from '../published/duckdb.ts';
 import type { FileMemory, FileView, Sized } from './file-memory.ts';
 import { FILES } from './sql.ts';
 

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { z } from 'zod';
 import type { Bbox } from '../../schemas/geo/position.ts';
-import type { DataRoot } from '../data-root.ts';
+import type { DataRoot } from '../published/data-root.ts';
 
 /** Where the header of a PMTiles archive (version 3) says where its metadata lie, and how long they are. */
 const HEADER_BYTES = 127;

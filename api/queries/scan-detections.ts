@@ -1,5 +1,5 @@
-import type { Engine } from '../duckdb.ts';
-import type { LiveSnapshot } from '../live.ts';
+import type { Engine } from '../published/duckdb.ts';
+import type { LiveSnapshot } from '../published/live.ts';
 import { FILES } from './sql.ts';
 
 /** Detections of one scan as columns; row k of each is detection k. */

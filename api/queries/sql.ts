@@ -2,7 +2,7 @@ import { columns, type Table } from '../../schemas/columns.ts';
 import type { PixelRuns } from '../../schemas/geo/fill.ts';
 import type { Window } from '../../schemas/geo/lattice.ts';
 import type { ColumnType } from '../../schemas/units.ts';
-import type { SqlParameter } from '../duckdb.ts';
+import type { SqlParameter } from '../published/duckdb.ts';
 
 /** The rows of a list of files, given as the first parameter; the list must not be empty. */
 export const FILES = 'read_parquet($1::VARCHAR[], hive_partitioning = false)';

@@ -1,5 +1,5 @@
 import { SIZE_BANDS } from '../../schemas/size.ts';
-import type { Queries } from '../duckdb.ts';
+import type { Queries } from '../published/duckdb.ts';
 import type { MaximumPixels } from '../rules/swath-tiers.ts';
 import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 

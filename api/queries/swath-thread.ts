@@ -1,5 +1,5 @@
+import { answerQuestions } from '../published/thread.ts';
 import { drawTiers, type MaximumPixels } from '../rules/swath-tiers.ts';
-import { answerQuestions } from '../thread.ts';
 
 export interface Drawing {
   readonly pixels: MaximumPixels;

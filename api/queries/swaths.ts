@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { Edition } from '../catalog.ts';
-import type { Engine } from '../duckdb.ts';
-import { memoize } from '../memoize.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { Engine } from '../published/duckdb.ts';
+import { memoize } from '../published/memoize.ts';
 import type { Region } from '../rules/region.ts';
 import { type DrawnTier, tierBounds } from '../rules/swath-tiers.ts';
 import { drawSwath } from './draw-swath.ts';

@@ -1,8 +1,8 @@
 import { latRow, lonCol } from '../../schemas/geo/lattice.ts';
 import { cells, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
 import { addDays, stormDate } from '../../schemas/time.ts';
-import type { Edition } from '../catalog.ts';
-import type { Engine } from '../duckdb.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { Engine } from '../published/duckdb.ts';
 import type { Products } from '../rules/radar-block.ts';
 import type { DayHail } from './history.ts';
 import { FILES, selectList } from './sql.ts';

@@ -6,9 +6,10 @@ import { VERIFICATION_RADIUS_MI, type Verification } from '../../schemas/resourc
 import { type GroundReport, groundReports } from '../../schemas/tables/feeds.ts';
 import { detections } from '../../schemas/tables/radar.ts';
 import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
-import type { CollectionEdition, Edition } from '../catalog.ts';
-import { asOneQuestion, type Queries } from '../duckdb.ts';
 import type { EventMaterial } from '../pdf/report-material.ts';
+import type { CollectionEdition, Edition } from '../published/catalog.ts';
+import { asOneQuestion, type Queries } from '../published/duckdb.ts';
+import type { Terrain } from '../published/terrain.ts';
 import { qualityAt } from '../rules/detection-quality.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
 import { pixelKey } from '../rules/portfolio-impacts.ts';
@@ -25,7 +26,6 @@ import {
   VERIFICATION_RADIUS_M,
   verificationHash,
 } from '../rules/verification.ts';
-import type { Terrain } from '../terrain.ts';
 import { collectedDates, datesWithoutData } from './dates-without-data.ts';
 import { readPixelDays } from './day-max-rows.ts';
 import { radarCoverage } from './radar-coverage.ts';

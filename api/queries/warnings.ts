@@ -2,7 +2,7 @@ import { boxAround } from '../../schemas/geo/around.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { type Warning, type Watch, warnings, watches } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
-import type { CollectionEdition } from '../catalog.ts';
+import type { CollectionEdition } from '../published/catalog.ts';
 import { boxesMeet, type HasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';
 import { type WarningSpan, warningSpans, warningsInForce, warningsSince } from '../rules/warnings-in-force.ts';
 import { watchBox, watchPolygons } from '../rules/watch-area.ts';

@@ -29,10 +29,10 @@ import {
   subscriptionCursor,
   updateSubscription,
 } from '../alerts/subscriptions.ts';
-import { cursorQuery, integerQuery } from '../decode.ts';
-import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
+import { cursorQuery, integerQuery } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
 import { rounded } from '../rules/rounded.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { checkUrl } from '../webhooks/client.ts';
 import { newSecret } from '../webhooks/signing-secrets.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
-import type { Catalog } from '../catalog.ts';
-import { sendFile } from '../files/response.ts';
-import { archiveResponse } from '../files/tile-archives.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
+import { sendFile } from '../published/archives/response.ts';
+import { archiveResponse } from '../published/archives/tile-archives.ts';
+import type { Catalog } from '../published/catalog.ts';
+import type { PublicRoute } from '../server/middleware/public-routes.ts';
 
 /** GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives, public, whole or by range, with a limit of open streams. */
 export function archives(catalog: Catalog, streams: OpenStreams = openStreams()): PublicRoute {

@@ -28,12 +28,12 @@ import {
   removeArea,
   selectAreas,
 } from '../alerts/areas.ts';
-import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../decode.ts';
-import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
+import { cursorQuery, integerQuery, optionalWordQuery, textQuery } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
 import { areaShape } from '../queries/area-shape.ts';
 import { type AreaShape, type GeometryFault, isFault, pointShape } from '../rules/area-geometry.ts';
 import { rounded } from '../rules/rounded.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
 
 const PATH = '/v1/areas';

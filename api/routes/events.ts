@@ -4,14 +4,14 @@ import { EVENTS_EXAMPLE, Events } from '../../schemas/resources/event-day.ts';
 import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { daysBetween, timestamp } from '../../schemas/time.ts';
-import { bboxQuery, dateQuery, stateQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
+import { bboxQuery, dateQuery, stateQuery } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { EVENT_TABLES, eventDays } from '../queries/events.ts';
 import { rangeFault } from '../rules/date-range.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 const DAYS_MAX = 365;
 

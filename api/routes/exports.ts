@@ -10,12 +10,12 @@ import {
   GET_EXPORT_EXAMPLE,
 } from '../../schemas/resources/export-job.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { servedParams } from '../jobs/export.ts';
 import { EXPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { acceptJob, JOB_TASK } from '../jobs/queue.ts';
 import { checkRange } from '../rules/date-range.ts';
+import { readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 
 const GROUP = 'Bulk export';
 const PRICE = { operation: 'exports.create', credits: 40, count: 1 } as const;

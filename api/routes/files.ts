@@ -1,14 +1,14 @@
 import { PATH_ID } from '../../schemas/ids.ts';
-import { ApiError } from '../errors.ts';
-import { fileResponse, sendFile } from '../files/response.ts';
+import { ApiError } from '../http/errors.ts';
 import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
-import { isSigned, mayBeSigned } from '../http/signed-url.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
 import { fileFault, openJobFile } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
+import { fileResponse, sendFile } from '../published/archives/response.ts';
+import { isSigned, mayBeSigned } from '../records/signed-url.ts';
+import type { PublicRoute } from '../server/middleware/public-routes.ts';
 import type { Services } from '../services.ts';
 
 /** Most files open for answers at once: in all, and for one address. */

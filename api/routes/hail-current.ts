@@ -9,14 +9,14 @@ import {
 import { HAIL_CURRENT_EXAMPLE, type HailCell, HailCurrent, LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
 import { sizeCategory } from '../../schemas/size.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../decode.ts';
-import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../endpoint.ts';
-import { forEachInChunks } from '../event-loop.ts';
-import type { LiveSnapshot } from '../live.ts';
+import { booleanQuery, enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../http/decode.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
+import type { LiveSnapshot } from '../published/live.ts';
 import { creditsLeft } from '../queries/credits-left.ts';
 import { advancedBlocks, hailCell, lookbackStart, type PlaceHail, placeHail } from '../rules/hail-cells.ts';
 import { monthOfYear } from '../rules/place-quality.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.ts';
 
 const RADIUS_KM = { default: 50, max: 150 } as const;
 /** Cells per chunk, after which other requests may run: 10 ms of advanced blocks with new radar geometry. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { HAIL_FORECAST_EXAMPLE, HailForecast } from '../../schemas/resources/forecast.ts';
-import { integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { integerQuery, latitudeQuery, longitudeQuery } from '../http/decode.ts';
 import { forecastOfCell } from '../queries/hail-forecast.ts';
 import { hailForecast as forecastAt, hoursAhead } from '../rules/hail-forecast.ts';
 import { cellOf } from '../rules/hail-risk.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const getHailForecast = readEndpoint({
   method: 'GET',

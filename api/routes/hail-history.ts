@@ -5,9 +5,9 @@ import { HAIL_HISTORY_EXAMPLE, HailHistory, type HistoryEvent } from '../../sche
 import { DETECTION_MIN_MM, sizeCategory } from '../../schemas/size.ts';
 import { dayMax, frames } from '../../schemas/tables/radar.ts';
 import { addDays, stormDate, timestamp } from '../../schemas/time.ts';
-import { enumQuery, integerQuery, latitudeQuery, longitudeQuery, numberQuery, radiusQuery } from '../decode.ts';
-import { type Price, readEndpoint } from '../endpoint.ts';
-import { forEachInChunks } from '../event-loop.ts';
+import type { Price } from '../billing/ledger.ts';
+import { enumQuery, integerQuery, latitudeQuery, longitudeQuery, numberQuery, radiusQuery } from '../http/decode.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { type DayHail, dayHail } from '../queries/history.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
@@ -15,6 +15,7 @@ import { monthOfYear, pixelQuality } from '../rules/place-quality.ts';
 import { radarBlock } from '../rules/radar-block.ts';
 import { radarGapsOf } from '../rules/radar-coverage.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { readEndpoint } from '../server/endpoint.ts';
 
 /** Events per chunk, after which other requests may run: 10 ms of advanced blocks with new radar geometry. */
 const CHUNK = 40;

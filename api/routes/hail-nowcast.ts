@@ -4,14 +4,14 @@ import { fitFor, type HailSource, nowcast, REACH_KM, STRIKE_KM, STRIKE_MM } from
 import { NOWCAST_MODEL } from '../../schemas/reference/nowcast-model.ts';
 import { type LeadKey, NOWCAST_EXAMPLE, NOWCAST_LEADS, Nowcast } from '../../schemas/resources/nowcast.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
-import type { Found, LiveSnapshot, Storm } from '../live.ts';
+import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import type { Found, LiveSnapshot, Storm } from '../published/live.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
 import { hailNow, hailWithoutStorm, hasHailCell, noteOf, type Vicinity } from '../rules/hail-in-range.ts';
 import { hailSources } from '../rules/hail-sources.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { motionOf } from '../rules/storms.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 /** Material that the weights were fitted on. */
 function fittedOn(): string {

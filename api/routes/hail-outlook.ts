@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { combineProvenances } from '../../schemas/provenance.ts';
 import { HAIL_OUTLOOK_EXAMPLE, HailOutlook } from '../../schemas/resources/outlook.ts';
-import { latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
 import { nearestOutlook } from '../queries/hail-outlook.ts';
 import { hailOutlook as outlookAt, runningOutlookDate } from '../rules/hail-outlook.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const getHailOutlook = readEndpoint({
   method: 'GET',

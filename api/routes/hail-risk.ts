@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { HAIL_RISK_EXAMPLE, HailRisk } from '../../schemas/resources/risk.ts';
-import { latitudeQuery, longitudeQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { latitudeQuery, longitudeQuery } from '../http/decode.ts';
 import { cellOf, hailRisk as riskAt } from '../rules/hail-risk.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const getHailRisk = readEndpoint({
   method: 'GET',

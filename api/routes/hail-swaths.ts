@@ -3,13 +3,13 @@ import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { isOneRegion, ONE_REGION, regionBox } from '../../schemas/resources/region-box.ts';
 import { SWATHS_EXAMPLE, SwathCollection, Swaths, VALIDITY_NOTE } from '../../schemas/resources/swath-tier.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { bboxQuery, clampedQuery, dateQuery, enumQuery, numberQuery, stateQuery } from '../http/decode.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { SWATH_TABLES, type SwathAnswer, swathOf } from '../queries/swaths.ts';
 import { regionOf } from '../rules/region.ts';
 import { rounded } from '../rules/rounded.ts';
 import type { DrawnTier } from '../rules/swath-tiers.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 const SwathsQuery = z
   .object({

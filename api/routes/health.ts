@@ -1,17 +1,17 @@
 import { RELEASE } from '../../schemas/release.ts';
 import { HEALTH_EXAMPLE, Health } from '../../schemas/resources/health.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { NOTHING_PUBLISHED } from '../catalog.ts';
-import { readEndpoint } from '../endpoint.ts';
+import type { Records } from '../billing/records.ts';
 import { JSON_TYPE } from '../http/reply.ts';
 import { jobBacklog } from '../jobs/rows.ts';
-import type { Records } from '../metering/records.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
+import { NOTHING_PUBLISHED } from '../published/catalog.ts';
+import { machineClock } from '../records/clock.ts';
+import { deliveryPause } from '../records/delivery-pause.ts';
+import { isOutage } from '../records/errors.ts';
 import { ingestHealth } from '../rules/staleness.ts';
+import { readEndpoint } from '../server/endpoint.ts';
+import type { PublicRoute } from '../server/middleware/public-routes.ts';
 import type { Services } from '../services.ts';
-import { machineClock } from '../store/clock.ts';
-import { deliveryPause } from '../store/delivery-pause.ts';
-import { isOutage } from '../store/errors.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
 
 /** GET /v1/health */

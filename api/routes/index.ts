@@ -1,4 +1,4 @@
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../server/endpoint.ts';
 import { createAlert, deleteAlert, getAlert, listAlerts, updateAlert } from './alerts.ts';
 import { createArea, deleteArea, getArea, getAreaGeometry, listAreas, updateArea } from './areas.ts';
 import { getCoverage } from './coverage.ts';

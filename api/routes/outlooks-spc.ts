@@ -11,8 +11,7 @@ import {
 } from '../../schemas/resources/convective-outlook.ts';
 import { GEOJSON_TYPE } from '../../schemas/resources/geometry.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { booleanQuery, enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { booleanQuery, enumQuery, integerQuery, latitudeQuery, longitudeQuery } from '../http/decode.ts';
 import { outlookAreas } from '../queries/outlooks.ts';
 import { polygonsOf } from '../rules/areas.ts';
 import {
@@ -25,6 +24,7 @@ import {
   type PlacedArea,
 } from '../rules/outlook.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 export const listOutlooks = readEndpoint({
   method: 'GET',

@@ -1,5 +1,5 @@
-import { unknownCursor } from '../decode.ts';
-import type { Walk } from '../store/cursors.ts';
+import { unknownCursor } from '../http/decode.ts';
+import type { Walk } from '../records/cursors.ts';
 
 /** Owner of a caller's cursors: the business and the rate bucket of the key. */
 export function walkOf(caller: { readonly business_id: string; readonly rate_bucket: string }): Omit<Walk, 'list'> {

@@ -7,14 +7,14 @@ import {
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { dayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { cursorQuery, dateQuery, integerQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { cursorQuery, dateQuery, integerQuery } from '../http/decode.ts';
 import { portfolioGaps } from '../portfolio/gaps.ts';
 import { allLocations, locationCursor } from '../portfolio/locations.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { readHailPixels } from '../queries/impacts.ts';
 import { radarCoverage } from '../queries/radar-coverage.ts';
 import { findImpacts, impactsPage } from '../rules/portfolio-impacts.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 import { pageStart, walkOf } from './paging.ts';
 
 const PAGE = { min: 1, max: 500, default: 50 } as const;

@@ -17,9 +17,8 @@ import {
   UPLOAD_BYTES_MAX,
   UPLOAD_ROWS_MAX,
 } from '../../schemas/resources/portfolio-upload.ts';
-import { cursorQuery, integerQuery, repeatedQuery } from '../decode.ts';
-import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
+import { cursorQuery, integerQuery, repeatedQuery } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
 import {
   deleteLocations,
   type PortfolioLocation as LocationRecord,
@@ -30,6 +29,7 @@ import {
 } from '../portfolio/locations.ts';
 import { checkUpload, rowsToStore, uploadReport } from '../portfolio/upload.ts';
 import { rounded } from '../rules/rounded.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import { pageOf, pageStart, walkOf } from './paging.ts';
 
 const PATH = '/v1/portfolio/locations';

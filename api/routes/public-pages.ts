@@ -1,8 +1,8 @@
-import type { Viewer } from '../files/viewer.ts';
 import { serveDocument } from '../http/document.ts';
 import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import type { PublicRoute } from '../middleware/public-routes.ts';
+import type { Viewer } from '../published/archives/viewer.ts';
+import type { PublicRoute } from '../server/middleware/public-routes.ts';
 
 /** GET /: redirects to the documentation. */
 export const frontPage: PublicRoute = {

@@ -11,10 +11,9 @@ import {
 import { sizeCategory } from '../../schemas/size.ts';
 import type { TrackPoint } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
-import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
-import type { LiveSnapshot } from '../live.ts';
+import { dateQuery, enumQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
+import type { LiveSnapshot } from '../published/live.ts';
 import { trackCells, trackHistory } from '../queries/track.ts';
 import { lookbackStart } from '../rules/hail-cells.ts';
 import { hailNow, hailWithoutStorm, noteOf } from '../rules/hail-in-range.ts';
@@ -22,6 +21,7 @@ import { monthOfYear } from '../rules/place-quality.ts';
 import { NO_PRODUCTS, radarBlock } from '../rules/radar-block.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { stormCell, stormState, trackSummary } from '../rules/storms.ts';
+import { detailPrice, PRICED_BY_DETAIL, readEndpoint } from '../server/endpoint.ts';
 
 const DETAIL = enumQuery(DETAILS, 'standard', { description: 'advanced adds radar_signals.' });
 

@@ -11,9 +11,7 @@ import {
   ScanTiles,
 } from '../../schemas/resources/tile-frame.ts';
 import { scanTime, stormDate, timestamp } from '../../schemas/time.ts';
-import type { Edition } from '../catalog.ts';
-import { dateQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { dateQuery } from '../http/decode.ts';
 import {
   archiveUrl,
   dailyArchive,
@@ -22,9 +20,11 @@ import {
   reflectivityArchives,
   reflectivityTilesPath,
   scanTilesPath,
-} from '../files/tile-archives.ts';
+} from '../published/archives/tile-archives.ts';
+import type { Edition } from '../published/catalog.ts';
 import { readFrames } from '../queries/frames.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 const ESTIMATE = 'Radar estimate, not a ground measurement.';
 const OBSERVED_NOTE = `${ESTIMATE} Source: NOAA MRMS.`;

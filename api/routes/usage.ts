@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { USAGE_EXAMPLE, Usage } from '../../schemas/resources/usage.ts';
 import { wholeSeconds } from '../../schemas/time.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import { cursorQuery, integerQuery, monthQuery } from '../decode.ts';
-import { readEndpoint } from '../endpoint.ts';
-import { periodOf } from '../metering/ledger.ts';
-import { operationUsage, readUsage } from '../metering/usage.ts';
+import { periodOf } from '../billing/ledger.ts';
+import { operationUsage, readUsage } from '../billing/usage.ts';
+import { cursorQuery, integerQuery, monthQuery } from '../http/decode.ts';
 import { creditBalance, keyOverrides, operationsCsv, operationsPage } from '../rules/usage.ts';
+import { readEndpoint } from '../server/endpoint.ts';
 
 const period = monthQuery({ description: 'Month, YYYY-MM; the current one when left out.' });
 

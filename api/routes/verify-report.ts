@@ -10,11 +10,11 @@ import {
   SIGNED_URL_SECONDS,
 } from '../../schemas/resources/report-job.ts';
 import { VERIFICATION_DAYS_MAX } from '../../schemas/resources/verification.ts';
-import { readEndpoint, writeEndpoint } from '../endpoint.ts';
 import { REPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
 import { acceptJob, JOB_TASK } from '../jobs/queue.ts';
 import { checkRange } from '../rules/date-range.ts';
+import { readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 
 const GROUP = 'Verification';
 const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 } as const;

@@ -5,10 +5,10 @@ import {
   VerificationRequest,
   verificationExample,
 } from '../../schemas/resources/verification.ts';
-import { flatPrice, writeEndpoint } from '../endpoint.ts';
 import { readVerification } from '../queries/verification.ts';
 import { checkRange } from '../rules/date-range.ts';
 import { methodologyOf, verificationHash } from '../rules/verification.ts';
+import { flatPrice, writeEndpoint } from '../server/endpoint.ts';
 
 const EXAMPLE_METHODOLOGY = methodologyOf('observed', {
   hasReports: true,

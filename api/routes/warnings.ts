@@ -5,13 +5,13 @@ import type { PolygonGeometry } from '../../schemas/resources/geometry.ts';
 import { WARNINGS_EXAMPLE, type Warning, Warnings } from '../../schemas/resources/warning.ts';
 import type { MesoscaleDiscussion, Watch } from '../../schemas/resources/watch.ts';
 import { MS_PER_DAY, timestamp } from '../../schemas/time.ts';
-import type { Edition } from '../catalog.ts';
-import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../decode.ts';
-import { flatPrice, readEndpoint } from '../endpoint.ts';
+import { booleanQuery, integerQuery, latitudeQuery, longitudeQuery, radiusQuery } from '../http/decode.ts';
+import type { Edition } from '../published/catalog.ts';
 import { type PlacedWarning, type WatchRow, warningsAround, watchesAround } from '../queries/warnings.ts';
 import { polygonsOf } from '../rules/areas.ts';
 import { rounded, roundedPosition } from '../rules/rounded.ts';
 import { hasOutline, watchBox } from '../rules/watch-area.ts';
+import { flatPrice, readEndpoint } from '../server/endpoint.ts';
 
 /** Collections that the answer lists. */
 const LISTS = ['warnings', 'watches'] as const;

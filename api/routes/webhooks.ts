@@ -25,14 +25,14 @@ import {
 import { instant, wholeSeconds } from '../../schemas/time.ts';
 import { type AnyEventType, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { MAIL_TASK } from '../accounts/mail.ts';
-import { cursorQuery, integerQuery } from '../decode.ts';
-import { flatPrice, readEndpoint, writeEndpoint } from '../endpoint.ts';
-import { ApiError } from '../errors.ts';
+import { cursorQuery, integerQuery } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Database } from '../records/schema.ts';
+import type { Secrets } from '../records/secrets.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
+import { flatPrice, readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 import type { Services } from '../services.ts';
-import { machineClock } from '../store/clock.ts';
-import type { Database } from '../store/schema.ts';
-import type { Secrets } from '../store/secrets.ts';
 import {
   ATTEMPTS_KEPT,
   type Attempt,

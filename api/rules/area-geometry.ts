@@ -4,7 +4,7 @@ import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import type { Ring } from '../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX, SUBMITTED_POSITIONS_MAX } from '../../schemas/resources/area.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { shown } from '../decode.ts';
+import { shown } from '../http/decode.ts';
 import { conusFault } from './conus-fault.ts';
 import { counterClockwise, fromMicroRing, isFlat, toMicroRing } from './geo/micro-ring.ts';
 import { selfContact } from './geo/self-contact.ts';

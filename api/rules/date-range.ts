@@ -1,5 +1,5 @@
 import { addDays, utcDate } from '../../schemas/time.ts';
-import { ApiError } from '../errors.ts';
+import { ApiError } from '../http/errors.ts';
 
 /** Which end of a range of dates lies in the future. */
 interface RangeFault {

@@ -5,7 +5,7 @@ import type { Position } from '../../schemas/geo/position.ts';
 import { hailDayFreezingLevelKm } from '../../schemas/reference/freezing-level.ts';
 import { WSR88D } from '../../schemas/reference/wsr88d.ts';
 import type { DetectionQualityBlock } from '../../schemas/resources/detection-quality.ts';
-import type { TerrainModel } from '../terrain.ts';
+import type { TerrainModel } from '../published/terrain.ts';
 import { rounded } from './rounded.ts';
 
 /** Note for a place where no data can exist. */

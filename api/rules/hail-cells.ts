@@ -4,7 +4,7 @@ import { type HailCell, type ImpactBlock, LOOKBACK_MIN, type StormBlock } from '
 import { SIZE_BANDS, sizeCategory } from '../../schemas/size.ts';
 import type { Detection } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
-import type { Found, LiveSnapshot, Place } from '../live.ts';
+import type { Found, LiveSnapshot, Place } from '../published/live.ts';
 import { hailDuration, kineticEnergy, type LowestEcho, roofDamage, terminalVelocity, vehicleDamage } from './damage.ts';
 import { monthOfYear, pixelQuality } from './place-quality.ts';
 import { radarBlock } from './radar-block.ts';

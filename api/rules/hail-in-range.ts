@@ -1,6 +1,6 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
-import type { LiveSnapshot } from '../live.ts';
+import type { LiveSnapshot } from '../published/live.ts';
 
 /** A circle, and the oldest scan that counts in it. */
 export interface Vicinity extends Position {

@@ -1,8 +1,8 @@
 import type { Position } from '../../schemas/geo/position.ts';
 import { type HailSource, STRIKE_MM, stormSource, untrackedSources } from '../../schemas/nowcast/probability.ts';
 import type { TrackPoint } from '../../schemas/tables/radar.ts';
-import type { Edition } from '../catalog.ts';
-import type { LiveSnapshot } from '../live.ts';
+import type { Edition } from '../published/catalog.ts';
+import type { LiveSnapshot } from '../published/live.ts';
 
 const known = new WeakMap<Edition, readonly HailSource[]>();
 

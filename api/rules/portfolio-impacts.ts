@@ -7,7 +7,7 @@ import {
   type PortfolioImpacts,
 } from '../../schemas/resources/portfolio-impact.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { forEachInChunks } from '../event-loop.ts';
+import { forEachInChunks } from '../http/event-loop.ts';
 import { qualityAt } from './detection-quality.ts';
 import { nearestInPixel, pixelDistanceM, pixelsAround, shortDistanceM } from './pixel-distance.ts';
 import { pointConfidence } from './point-confidence.ts';

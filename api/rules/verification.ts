@@ -16,7 +16,7 @@ import type { GroundReport } from '../../schemas/tables/feeds.ts';
 import type { DayMax } from '../../schemas/tables/radar.ts';
 import { timestamp } from '../../schemas/time.ts';
 import { METRES_PER_MILE } from '../../schemas/units.ts';
-import { canonical } from './canonical.ts';
+import { canonical } from '../http/canonical.ts';
 import { stormDayInWords } from './date-range.ts';
 import { OFF_LATTICE } from './detection-quality.ts';
 import { isPixelWithin, pixelDistanceM } from './pixel-distance.ts';

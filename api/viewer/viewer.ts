@@ -1,6 +1,6 @@
 /*
  * Entry of the map page. Browsers load these modules as they are, without their types and without a bundle
- * (api/files/viewer-assets.ts removes the types). They may import each other, maplibre-gl, pmtiles and tz-lookup, and nothing else.
+ * (api/published/archives/viewer-assets.ts removes the types). They may import each other, maplibre-gl, pmtiles and tz-lookup, and nothing else.
  *
  *   state, views, address  what the page shows: one object, passed to the modules that read or change it; its link
  *   display, controls       draws the state; keys, buttons, clicks, changes of the address

@@ -1,8 +1,8 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
-import { machineClock } from '../store/clock.ts';
-import { type CursorNote, cursorNote, cursorPlace, type Walk } from '../store/cursors.ts';
-import type { Database } from '../store/schema.ts';
+import { machineClock } from '../records/clock.ts';
+import { type CursorNote, cursorNote, cursorPlace, type Walk } from '../records/cursors.ts';
+import type { Database } from '../records/schema.ts';
 
 /** One POST of a message. */
 export type Attempt = Selectable<Database['attempts']>;

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
+import type { Database } from '../records/schema.ts';
 import { anyHailOf } from '../rules/any-hail.ts';
-import type { Database } from '../store/schema.ts';
 
 /** Closes the open alert of a subscription or area, without an event. */
 export async function closeAlert(rows: Transaction<Database>, location_id: string): Promise<void> {

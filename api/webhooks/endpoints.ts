@@ -2,10 +2,10 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
-import { machineClock } from '../store/clock.ts';
-import type { Writer } from '../store/database.ts';
-import type { Database } from '../store/schema.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Writer } from '../records/database.ts';
+import type { Database } from '../records/schema.ts';
+import type { Secrets } from '../records/secrets.ts';
 import { deleteMessages, dropMessages } from './messages.ts';
 import { newSecret } from './signing-secrets.ts';
 

@@ -12,10 +12,10 @@ import {
   type EventType,
   threatLevel,
 } from '../../schemas/webhook-events.ts';
-import { machineClock } from '../store/clock.ts';
-import type { Store } from '../store/database.ts';
-import type { Database, ReceiverFormat } from '../store/schema.ts';
-import type { Queue } from '../store/tasks/queue.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Store } from '../records/database.ts';
+import type { Database, ReceiverFormat } from '../records/schema.ts';
+import type { Queue } from '../records/tasks/queue.ts';
 import type { Message } from './messages.ts';
 
 /** Name of the tasks that send messages. */

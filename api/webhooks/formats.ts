@@ -1,7 +1,7 @@
 import type { Selectable, Transaction } from 'kysely';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import type { Database, ReceiverFormat } from '../records/schema.ts';
 import type { FailedAttempt } from '../rules/webhook-retry.ts';
-import type { Database, ReceiverFormat } from '../store/schema.ts';
 import type { Outbox } from './events.ts';
 import type { Receiver } from './receivers.ts';
 

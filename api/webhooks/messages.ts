@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database } from '../records/schema.ts';
 
 /** An event for one receiver. */
 export type Message = Selectable<Database['messages']>;

@@ -1,4 +1,4 @@
-import { machineClock } from '../store/clock.ts';
+import { machineClock } from '../records/clock.ts';
 import type { PostOutcome, WebhookClient } from './client.ts';
 import type { Message } from './messages.ts';
 import type { SigningReceiver } from './receivers.ts';

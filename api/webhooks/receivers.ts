@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
-import type { Database, ReceiverFormat } from '../store/schema.ts';
-import type { Secrets } from '../store/secrets.ts';
+import type { Database, ReceiverFormat } from '../records/schema.ts';
+import type { Secrets } from '../records/secrets.ts';
 import { setWebhookStatus } from './endpoints.ts';
 import { secretsInForce } from './signing-secrets.ts';
 

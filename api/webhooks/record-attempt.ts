@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
 import { newId } from '../../schemas/ids.ts';
 import { instant } from '../../schemas/time.ts';
+import type { Database } from '../records/schema.ts';
 import { type FailedAttempt, GIVE_UP_AFTER, isDelivered, WARN_AFTER } from '../rules/webhook-retry.ts';
-import type { Database } from '../store/schema.ts';
 import { type Attempt, addAttempt } from './attempts.ts';
 import { disableReceiver, mailTeamAbout } from './disable-receiver.ts';
 import { addMessageTask, type MessageTask, type Outbox } from './events.ts';

@@ -1,9 +1,9 @@
 import type { Selectable, Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Database } from '../records/schema.ts';
 import { isAnyHail } from '../rules/any-hail.ts';
-import { machineClock } from '../store/clock.ts';
-import type { Database } from '../store/schema.ts';
 import { type AlertEvent, addMessageTask, alertCreated, alertResolved, enqueueEvent, type Outbox } from './events.ts';
 import { type EventFormats, formatOf } from './formats.ts';
 import { type Message, overdueMessages } from './messages.ts';

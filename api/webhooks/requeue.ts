@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
-import type { Database } from '../store/schema.ts';
+import type { Database } from '../records/schema.ts';
 import { addMessageTask, type Outbox } from './events.ts';
 import type { Message } from './messages.ts';
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Kysely, Transaction } from 'kysely';
 import { z } from 'zod';
 import { instant } from '../../schemas/time.ts';
-import { machineClock } from '../store/clock.ts';
-import type { Database } from '../store/schema.ts';
-import type { Secrets } from '../store/secrets.ts';
+import { machineClock } from '../records/clock.ts';
+import type { Database } from '../records/schema.ts';
+import type { Secrets } from '../records/secrets.ts';
 
 const SECRET_BYTES = 32;
 const SECRET_PREFIX = 'whsec_';

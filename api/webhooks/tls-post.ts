@@ -1,9 +1,9 @@
 import { type IncomingMessage, request } from 'node:http';
 import { connect, isIPv6, type LookupFunction } from 'node:net';
 import { type SecureContext, connect as secure, type TLSSocket } from 'node:tls';
+import { machineClock } from '../records/clock.ts';
 import { retryAfter } from '../rules/retry-after.ts';
 import { isDelivered } from '../rules/webhook-retry.ts';
-import { machineClock } from '../store/clock.ts';
 import type { ReceiverUrl } from './public-address.ts';
 
 /** Why an attempt has no answer. Operators see `blocked`; clients see `connect` instead. */

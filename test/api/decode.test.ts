@@ -19,7 +19,7 @@ import {
   stateQuery,
   textQuery,
   unknownCursor,
-} from '../../api/decode.ts';
+} from '../../api/http/decode.ts';
 import { decimal } from '../../schemas/units.ts';
 
 /** The value of a parameter named `it`, or what is wrong with it. */

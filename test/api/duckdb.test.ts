@@ -4,6 +4,7 @@ import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { ApiError } from '../../api/http/errors.ts';
 import {
   ANSWERS,
   asOneQuestion,
@@ -14,8 +15,7 @@ import {
   openFilesEngine,
   openWhenAsked,
   QueryTimeout,
-} from '../../api/duckdb.ts';
-import { ApiError } from '../../api/errors.ts';
+} from '../../api/published/duckdb.ts';
 import { midnight, publishedRoot, scratch } from '../support/data/world.ts';
 
 async function open(t: ExecutionContext, root: string, role?: EngineRole): Promise<Engine> {
@@ -174,7 +174,7 @@ test('a process in which more queries hang than it has threads to spare ends its
   const root = await scratch(t);
   const { path } = await hangingFile(t, root);
   const hanging = `
-    import { ANSWERS, openEngine } from '${new URL('../../api/duckdb.ts', import.meta.url)}';
+    import { ANSWERS, openEngine } from '${new URL('../../api/published/duckdb.ts', import.meta.url)}';
     const engine = await openEngine('${root}', { ...ANSWERS, statement_limit_ms: 50, interrupt_limit_ms: 50 });
     for (let n = 0; n < 5; n++) await engine.rows("SELECT * FROM read_csv('${path}')").catch(({ name }) => console.log(name));
     console.log('not reached');

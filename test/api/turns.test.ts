@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import test from 'ava';
-import { turns } from '../../api/turns.ts';
+import { turns } from '../../api/published/turns.ts';
 
 test('work runs in the order it came, no more at once than may, and a failure gives its turn on', async (t) => {
   const inTurn = turns(2, 10);

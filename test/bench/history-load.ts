@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { openCatalog } from '../../api/catalog.ts';
+import { openCatalog } from '../../api/published/catalog.ts';
 import { CONNECTIONS, load, startServers } from './load.ts';
 
 const run = promisify(execFile);

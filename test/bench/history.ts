@@ -1,8 +1,8 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Catalog, openCatalog } from '../../api/catalog.ts';
-import { type Engine, openEngine } from '../../api/duckdb.ts';
+import { type Catalog, openCatalog } from '../../api/published/catalog.ts';
+import { type Engine, openEngine } from '../../api/published/duckdb.ts';
 import { FILES } from '../../api/queries/sql.ts';
 import { getHailHistory } from '../../api/routes/hail-history.ts';
 import { openRoot } from '../../pipeline/publish/open-root.ts';

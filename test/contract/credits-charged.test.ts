@@ -1,6 +1,6 @@
 import test from 'ava';
-import type { Endpoint } from '../../api/endpoint.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
+import type { Endpoint } from '../../api/server/endpoint.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { initOf } from '../support/service/document.ts';
 import { ownFor } from '../support/service/own-resources.ts';

@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openCatalog } from '../../api/catalog.ts';
+import { openCatalog } from '../../api/published/catalog.ts';
 import { listEvents } from '../../api/routes/events.ts';
 import { getHailCurrent } from '../../api/routes/hail-current.ts';
 import { getHealth, readyz } from '../../api/routes/health.ts';

@@ -2,8 +2,8 @@ import fs from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { parse } from 'csv-parse/sync';
-import { openCatalog } from '../../api/catalog.ts';
 import { servedParams, type WrittenExport, writeExport } from '../../api/jobs/export.ts';
+import { openCatalog } from '../../api/published/catalog.ts';
 import type { Dataset, ExportParams } from '../../schemas/resources/export-job.ts';
 import { ingest, MONTH_LATER_MS, NOW_MS, publishedRoot, scansBetween, scratch } from '../support/data/world.ts';
 

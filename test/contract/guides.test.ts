@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
+import { REPLAY_WINDOW_MS } from '../../api/billing/idempotency.ts';
 import { docsRoutes, EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
 import { RATE_WINDOW_S } from '../../api/http/rate-window.ts';
-import { REPLAY_WINDOW_MS } from '../../api/metering/idempotency.ts';
-import { GUEST_RATE_PER_MINUTE } from '../../api/middleware/guests.ts';
-import { describeApi, operationId } from '../../api/openapi.ts';
+import { EARLIER_WAITS_MS } from '../../api/legacy/variants.ts';
+import { CURSOR_MS } from '../../api/records/cursors.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import {
   BUSY,
@@ -19,8 +19,8 @@ import {
   WARN_AFTER,
   WINDOW_MS,
 } from '../../api/rules/webhook-retry.ts';
-import { CURSOR_MS } from '../../api/store/cursors.ts';
-import { EARLIER_WAITS_MS } from '../../api/variants.ts';
+import { GUEST_RATE_PER_MINUTE } from '../../api/server/middleware/guests.ts';
+import { describeApi, operationId } from '../../api/server/openapi.ts';
 import { ATTEMPTS_KEPT } from '../../api/webhooks/attempts.ts';
 import { ATTEMPT_MS, CONNECT_MS } from '../../api/webhooks/client.ts';
 import { signatureHeaders, TOLERANCE_S } from '../../api/webhooks/signature.ts';

@@ -1,11 +1,11 @@
 import test from 'ava';
 import { z } from 'zod';
 import { EARLIER_ENDPOINTS } from '../../api/legacy/routes/index.ts';
-import { describeApi, operationId } from '../../api/openapi.ts';
-import { CURRENT_EVENTS } from '../../api/openapi-webhooks.ts';
+import { EARLIER_DESCRIPTION } from '../../api/legacy/variants.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { frontPage, openApiDocument } from '../../api/routes/public-pages.ts';
-import { EARLIER_DESCRIPTION } from '../../api/variants.ts';
+import { describeApi, operationId } from '../../api/server/openapi.ts';
+import { CURRENT_EVENTS } from '../../api/server/openapi-webhooks.ts';
 import { ERRORS, ErrorBody, type ErrorCode } from '../../schemas/errors.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../schemas/webhook-events.ts';
 import { departuresOfEvent } from '../support/data/described-events.ts';

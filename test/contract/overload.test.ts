@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ANSWERS } from '../../api/duckdb.ts';
+import { ANSWERS } from '../../api/published/duckdb.ts';
 import { creditsUsed } from '../support/service/portfolio.ts';
 import { startWholeService } from '../support/service/whole-service.ts';
 

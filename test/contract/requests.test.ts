@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/records/errors.ts';
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
-import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/store/errors.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
 import { midnight, NOW_MS, publishedRoot } from '../support/data/world.ts';
 import { type Account, creditsOf, openAccount } from '../support/service/account.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { z } from 'zod';
-import type { Endpoint } from '../../api/endpoint.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
+import type { Endpoint } from '../../api/server/endpoint.ts';
 import { ErrorBody } from '../../schemas/errors.ts';
 import { creditsOf, openAccount } from '../support/service/account.ts';
 import { initOf } from '../support/service/document.ts';

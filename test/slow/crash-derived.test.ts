@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openCatalog } from '../../api/catalog.ts';
+import { openCatalog } from '../../api/published/catalog.ts';
 import { readManifest, readNewest } from '../../pipeline/publish/manifests.ts';
 import type { CollectionName } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';

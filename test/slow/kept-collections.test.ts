@@ -1,7 +1,7 @@
 import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { NOTHING_PUBLISHED, openCatalog } from '../../api/catalog.ts';
+import { NOTHING_PUBLISHED, openCatalog } from '../../api/published/catalog.ts';
 import { openServices } from '../../api/services.ts';
 import { compactRoot } from '../../pipeline/commands/compact.ts';
 import { rebuildDate } from '../../pipeline/commands/rebuild.ts';

@@ -6,8 +6,8 @@ import { createBusiness } from '../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { createSubscription } from '../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../api/alerts/watch.ts';
-import { type Records, recordsOver } from '../../api/metering/records.ts';
-import { openDatabase } from '../../api/store/database.ts';
+import { type Records, recordsOver } from '../../api/billing/records.ts';
+import { openDatabase } from '../../api/records/database.ts';
 import { EPISODE, editionOf, HAIL_AT, MINUTE_MS, START_MS, watchPartsOf } from '../support/data/alert-scans.ts';
 import { scratch } from '../support/data/world.ts';
 

@@ -1,6 +1,6 @@
-import type { Endpoint } from '../../endpoint.ts';
 import { getHealth } from '../../routes/health.ts';
 import { exportUsage, getUsage } from '../../routes/usage.ts';
+import type { Endpoint } from '../../server/endpoint.ts';
 import { earlierRead, wrapped } from '../endpoint.ts';
 import { EarlierHealth } from '../resources.ts';
 import { EARLIER_MOUNT } from '../variant.ts';

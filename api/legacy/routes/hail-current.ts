@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { latitudeQuery, longitudeQuery, radiusQuery } from '../../decode.ts';
+import { latitudeQuery, longitudeQuery, radiusQuery } from '../../http/decode.ts';
 import { listStorms } from '../../routes/storms.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EARLIER_STORMS_EXAMPLE } from '../examples.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MS_PER_HOUR } from '../../../schemas/time.ts';
-import { integerQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
+import { integerQuery, latitudeQuery, longitudeQuery } from '../../http/decode.ts';
 import { getHailForecast } from '../../routes/hail-forecast.ts';
 import { earlierRead } from '../endpoint.ts';
 import { EARLIER_FORECAST_EXAMPLE } from '../examples.ts';

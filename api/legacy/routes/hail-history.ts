@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { DETECTION_MIN_MM } from '../../../schemas/size.ts';
 import { daysBetween } from '../../../schemas/time.ts';
-import { dateQuery, latitudeQuery, longitudeQuery } from '../../decode.ts';
-import { readEndpoint } from '../../endpoint.ts';
-import { ApiError } from '../../errors.ts';
+import { dateQuery, latitudeQuery, longitudeQuery } from '../../http/decode.ts';
+import { ApiError } from '../../http/errors.ts';
 import { dayHail } from '../../queries/history.ts';
 import { tracksOfHail } from '../../queries/track.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { rangeFault } from '../../rules/date-range.ts';
+import { readEndpoint } from '../../server/endpoint.ts';
 import { spokenFor, takenOver } from '../endpoint.ts';
 import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
 import { EarlierHistory } from '../resources.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../endpoint.ts';
+import type { Endpoint } from '../../server/endpoint.ts';
 import { earlierHealth, earlierUsage, earlierUsageExport } from './account.ts';
 import { earlierDeleteAlert, earlierGetAlert, earlierSubscribe } from './alerts.ts';
 import { earlierHailCurrent } from './hail-current.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
-import type { Endpoint, SimulatedInput } from '../../endpoint.ts';
 import {
   checkEventTypes,
   createWebhook,
@@ -15,6 +14,7 @@ import {
   testWebhook,
   updateWebhook,
 } from '../../routes/webhooks.ts';
+import type { Endpoint, SimulatedInput } from '../../server/endpoint.ts';
 import { changeWebhook } from '../../webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../webhooks/formats.ts';
 import { maskedSecret } from '../../webhooks/signing-secrets.ts';

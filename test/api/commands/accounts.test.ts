@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { openRecords, type Records } from '../../../api/metering/records.ts';
+import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { MS_PER_DAY } from '../../../schemas/time.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
 

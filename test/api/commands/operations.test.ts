@@ -15,10 +15,10 @@ import {
 } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
+import { openRecords } from '../../../api/billing/records.ts';
 import { DOCTOR_CHECKS } from '../../../api/commands/doctor.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import type { Job } from '../../../api/jobs/rows.ts';
-import { openRecords } from '../../../api/metering/records.ts';
 import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { midnight, publishedRoot } from '../../support/data/world.ts';
 import { withReports } from '../../support/service/done-reports.ts';

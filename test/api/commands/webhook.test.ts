@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
+import type { Records } from '../../../api/billing/records.ts';
+import { openRecords } from '../../../api/billing/records.ts';
 import { selfSigned } from '../../../api/commands/self-signed.ts';
 import {
   formatDelivery,
@@ -13,10 +15,8 @@ import {
 } from '../../../api/commands/webhook-listen.ts';
 import { earlierBodyOf } from '../../../api/legacy/events.ts';
 import { EARLIER_SAMPLES } from '../../../api/legacy/samples.ts';
-import type { Records } from '../../../api/metering/records.ts';
-import { openRecords } from '../../../api/metering/records.ts';
-import { openSecrets, type Secrets } from '../../../api/store/secrets.ts';
-import { openQueue } from '../../../api/store/tasks/work.ts';
+import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
+import { openQueue } from '../../../api/records/tasks/work.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';

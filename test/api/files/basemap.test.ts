@@ -9,8 +9,8 @@ import test from 'ava';
 import { PbfReader } from 'pbf';
 import { PMTiles } from 'pmtiles';
 import { SettingsError } from '../../../api/config.ts';
-import { openStreets } from '../../../api/files/basemap-streets.ts';
-import { openViewer } from '../../../api/files/viewer.ts';
+import { openStreets } from '../../../api/published/archives/basemap-streets.ts';
+import { openViewer } from '../../../api/published/archives/viewer.ts';
 import { scratch } from '../../support/data/world.ts';
 import { startServe } from '../../support/service/serve-child.ts';
 

@@ -9,10 +9,10 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { ApiError } from '../../../api/errors.ts';
 import { serveInTurn, WAITING_MAX } from '../../../api/http/connections.ts';
-import type { PublicRoute } from '../../../api/middleware/public-routes.ts';
-import type { Context } from '../../../api/state.ts';
+import { ApiError } from '../../../api/http/errors.ts';
+import type { PublicRoute } from '../../../api/server/middleware/public-routes.ts';
+import type { Context } from '../../../api/server/state.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import test from 'ava';
-import { ApiError } from '../../../api/errors.ts';
 import { type Arrival, clientAddress, networkOf, trustedProxies } from '../../../api/http/address.ts';
 import { entityTag, matches, namesTag } from '../../../api/http/entity-tag.ts';
+import { ApiError } from '../../../api/http/errors.ts';
 import { parseJson } from '../../../api/http/json.ts';
 import { accepts, acceptsGzip } from '../../../api/http/negotiate.ts';
 import { openStreams } from '../../../api/http/open-streams.ts';
 import { planFile, type RequestHeaders } from '../../../api/http/ranges.ts';
-import { checkHead, countOf, type Head } from '../../../api/middleware/head-limits.ts';
-import { replyCache } from '../../../api/middleware/reply-cache.ts';
+import { checkHead, countOf, type Head } from '../../../api/server/middleware/head-limits.ts';
+import { replyCache } from '../../../api/server/middleware/reply-cache.ts';
 
 /** A request from a peer, with a forwarded header. */
 function from(peer: string, forwarded?: string): Arrival {

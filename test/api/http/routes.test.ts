@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { type Endpoint, readEndpoint } from '../../../api/endpoint.ts';
+import { type Endpoint, readEndpoint } from '../../../api/server/endpoint.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
 import { closeWithoutFailures, testWith } from '../../support/service/test-with.ts';
 

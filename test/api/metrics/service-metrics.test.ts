@@ -1,16 +1,16 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
-import { ApiError } from '../../../api/errors.ts';
+import { followLedger } from '../../../api/billing/ledger-follow.ts';
+import { ApiError } from '../../../api/http/errors.ts';
 import { createMetrics, metricNames } from '../../../api/http/metrics.ts';
 import { openStreams } from '../../../api/http/open-streams.ts';
-import { followLedger } from '../../../api/metering/ledger-follow.ts';
 import { part } from '../../../api/metrics/part.ts';
 import { createGauges, serviceMetrics } from '../../../api/metrics/service-metrics.ts';
-import { telemetryOf } from '../../../api/middleware/telemetry.ts';
+import { RecordsUnavailable } from '../../../api/records/errors.ts';
 import { getHailCurrent } from '../../../api/routes/hail-current.ts';
+import { telemetryOf } from '../../../api/server/middleware/telemetry.ts';
 import type { Services } from '../../../api/services.ts';
-import { RecordsUnavailable } from '../../../api/store/errors.ts';
 import { midnight, NOW_MS, preparedRoot } from '../../support/data/world.ts';
 import { type RunningService, startService } from '../../support/service/service.ts';
 

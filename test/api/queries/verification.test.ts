@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openCatalog } from '../../../api/catalog.ts';
-import { openDataRoot } from '../../../api/data-root.ts';
-import { type Engine, openEngine } from '../../../api/duckdb.ts';
-import { ApiError } from '../../../api/errors.ts';
+import { ApiError } from '../../../api/http/errors.ts';
+import { openCatalog } from '../../../api/published/catalog.ts';
+import { openDataRoot } from '../../../api/published/data-root.ts';
+import { type Engine, openEngine } from '../../../api/published/duckdb.ts';
+import { openTerrain } from '../../../api/published/terrain.ts';
 import { type CollectionView, openCollectionRows } from '../../../api/queries/collection-rows.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
@@ -22,7 +23,6 @@ import {
   type VerificationQuestion,
 } from '../../../api/queries/verification.ts';
 import { findImpacts } from '../../../api/rules/portfolio-impacts.ts';
-import { openTerrain } from '../../../api/terrain.ts';
 import { openEngine as openWriter } from '../../../pipeline/duckdb.ts';
 import { clearDate } from '../../../pipeline/publish/commit-dates.ts';
 import { uncoveredRows } from '../../../pipeline/publish/segment.ts';

@@ -3,7 +3,7 @@ import { booleanPointInPolygon } from '@turf/boolean-point-in-polygon';
 import test from 'ava';
 import fc from 'fast-check';
 import geodesic from 'geographiclib-geodesic';
-import { stateQuery } from '../../../api/decode.ts';
+import { stateQuery } from '../../../api/http/decode.ts';
 import {
   type AreaShape,
   type GeometryFault,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CURRENT_EVENTS, describedWebhooks } from '../../../api/openapi-webhooks.ts';
-import type { VariantName } from '../../../api/store/schema.ts';
-import { EARLIER_DESCRIPTION } from '../../../api/variants.ts';
+import { EARLIER_DESCRIPTION } from '../../../api/legacy/variants.ts';
+import type { VariantName } from '../../../api/records/schema.ts';
+import { CURRENT_EVENTS, describedWebhooks } from '../../../api/server/openapi-webhooks.ts';
 
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 const Described = z.record(

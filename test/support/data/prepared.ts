@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
+const PROJECT = fileURLToPath(new URL('../../../', import.meta.url));
 /** Beside what other tools keep: it goes with the installed packages. */
 const CACHE = join(PROJECT, 'node_modules/.cache/prepared');
 /** What a prepared folder is made by: when any of it changes, all are made again. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { canonical } from '../../../api/http/canonical.ts';
 import type { EventMaterial, ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
-import { canonical } from '../../../api/rules/canonical.ts';
 import { destination, distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { MixedProvenance } from '../../../schemas/provenance.ts';

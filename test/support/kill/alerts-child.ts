@@ -1,7 +1,7 @@
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { createWatch } from '../../../api/alerts/watch.ts';
-import { recordsOver } from '../../../api/metering/records.ts';
-import { openDatabase } from '../../../api/store/database.ts';
+import { recordsOver } from '../../../api/billing/records.ts';
+import { openDatabase } from '../../../api/records/database.ts';
 import { EPISODE, editionOf, MINUTE_MS, START_MS, watchPartsOf } from '../data/alert-scans.ts';
 
 /*

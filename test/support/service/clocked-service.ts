@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { Endpoint } from '../../../api/endpoint.ts';
+import type { Endpoint } from '../../../api/server/endpoint.ts';
 import { creditsUsed } from './portfolio.ts';
 import { type RunningService, startService } from './service.ts';
 

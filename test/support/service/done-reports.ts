@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import { filedJobs, finishJob, insertJob, type Job } from '../../../api/jobs/rows.ts';
-import { openRecords, type Records } from '../../../api/metering/records.ts';
 import type { Operator } from './run-command.ts';
 
 /** Works on the records of an operator, and closes them. */

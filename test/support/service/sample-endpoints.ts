@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../../../api/decode.ts';
-import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/endpoint.ts';
-import { ApiError } from '../../../api/errors.ts';
+import { enumQuery, latitudeQuery, longitudeQuery, numberQuery } from '../../../api/http/decode.ts';
+import { ApiError } from '../../../api/http/errors.ts';
+import { type Endpoint, readEndpoint, writeEndpoint } from '../../../api/server/endpoint.ts';
 import { newId } from '../../../schemas/ids.ts';
 
 /** What the sample endpoints answer from and write to, moved by the test. */

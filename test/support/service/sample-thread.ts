@@ -1,4 +1,4 @@
-import { answerQuestions } from '../../../api/thread.ts';
+import { answerQuestions } from '../../../api/published/thread.ts';
 
 answerQuestions((question: number | string): number => {
   if (question === 'hang') for (;;);

@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import { EARLIER_ENDPOINTS } from '../../../api/legacy/routes/index.ts';
-import { describeApi } from '../../../api/openapi.ts';
+import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/legacy/variants.ts';
 import { ENDPOINTS } from '../../../api/routes/index.ts';
 import { openApiDocument } from '../../../api/routes/public-pages.ts';
-import { EARLIER_DESCRIPTION, OTHER_VARIANTS } from '../../../api/variants.ts';
+import { describeApi } from '../../../api/server/openapi.ts';
 import { publishWholeClimatology } from '../data/climatology.ts';
 import { alertsFile, layerFile, publishFeeds, ringOf, watchFile } from '../data/feeds.ts';
 import { forecastRows, outlookRows, publishForecast, publishOutlook } from '../data/model-rows.ts';

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
-import { recordsOver } from '../../../api/metering/records.ts';
-import { openDatabase } from '../../../api/store/database.ts';
+import { recordsOver } from '../../../api/billing/records.ts';
+import { openDatabase } from '../../../api/records/database.ts';
 import { PATIENCE } from './patience.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { startWatch } from '../../../api/alerts/watch.ts';
-import type { Edition } from '../../../api/catalog.ts';
-import type { Observer } from '../../../api/observers.ts';
+import type { Observer } from '../../../api/http/observers.ts';
+import type { Edition } from '../../../api/published/catalog.ts';
 import { openServices } from '../../../api/services.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';

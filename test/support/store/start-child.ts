@@ -1,5 +1,5 @@
 import { ensureFirstBusiness } from '../../../api/accounts/first-business.ts';
-import { openRecords } from '../../../api/metering/records.ts';
+import { openRecords } from '../../../api/billing/records.ts';
 
 /** Starts as a server does: `node start-child.ts DATA_ROOT`; prints whether it applied migrations and whether it made the business. */
 const [data_root = ''] = process.argv.slice(2);

@@ -10,9 +10,9 @@ import { createBusiness } from '../../../api/accounts/businesses.ts';
 import type { Caller } from '../../../api/accounts/keyring.ts';
 import { createKey } from '../../../api/accounts/keys.ts';
 import { SELF_HOSTED, type Tariff } from '../../../api/accounts/plans.ts';
-import type { Charge } from '../../../api/metering/ledger.ts';
-import { type Records, type RecordsSettings, recordsOver } from '../../../api/metering/records.ts';
-import { type DatabaseLocation, openDatabase, postgresStore, type Store } from '../../../api/store/database.ts';
+import type { Charge } from '../../../api/billing/ledger.ts';
+import { type Records, type RecordsSettings, recordsOver } from '../../../api/billing/records.ts';
+import { type DatabaseLocation, openDatabase, postgresStore, type Store } from '../../../api/records/database.ts';
 import { PATIENCE } from './patience.ts';
 
 /** A fresh database for one test. */

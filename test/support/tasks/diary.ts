@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import type { Records, RecordsSettings } from '../../../api/metering/records.ts';
-import type { NewTask, Queue, Task, WorkSettings } from '../../../api/store/tasks/queue.ts';
-import { openQueue } from '../../../api/store/tasks/work.ts';
+import type { Records, RecordsSettings } from '../../../api/billing/records.ts';
+import type { NewTask, Queue, Task, WorkSettings } from '../../../api/records/tasks/queue.ts';
+import { openQueue } from '../../../api/records/tasks/work.ts';
 import type { World } from '../store/world.ts';
 import { until } from '../until.ts';
 

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { recordsOver } from '../../../api/metering/records.ts';
-import type { DatabaseLocation } from '../../../api/store/database.ts';
-import { openDatabase } from '../../../api/store/database.ts';
-import { openQueue } from '../../../api/store/tasks/work.ts';
+import { recordsOver } from '../../../api/billing/records.ts';
+import type { DatabaseLocation } from '../../../api/records/database.ts';
+import { openDatabase } from '../../../api/records/database.ts';
+import { openQueue } from '../../../api/records/tasks/work.ts';
 import { SETTINGS } from './diary.ts';
 
 /**

@@ -6,7 +6,7 @@ import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
 import { insertArea, NO_LABELS } from '../../../../api/alerts/areas.ts';
 import { createSubscription, deleteSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
-import type { Records } from '../../../../api/metering/records.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import { isFault, polygonShape } from '../../../../api/rules/area-geometry.ts';
 import type { Bbox, Position } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';

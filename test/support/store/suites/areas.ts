@@ -11,10 +11,10 @@ import {
   selectAreas,
 } from '../../../../api/alerts/areas.ts';
 import { areaRings } from '../../../../api/alerts/places.ts';
-import type { StoredAnswer } from '../../../../api/metering/idempotency.ts';
-import type { Records } from '../../../../api/metering/records.ts';
+import type { StoredAnswer } from '../../../../api/billing/idempotency.ts';
+import type { Records } from '../../../../api/billing/records.ts';
+import type { Writer } from '../../../../api/records/database.ts';
 import { type AreaShape, isFault, pointShape, polygonShape } from '../../../../api/rules/area-geometry.ts';
-import type { Writer } from '../../../../api/store/database.ts';
 import { boxRing } from '../../../../schemas/geo/position.ts';
 import type { Ring } from '../../../../schemas/geo/rings.ts';
 import { ANSWERED_POSITIONS_MAX } from '../../../../schemas/resources/area.ts';

@@ -1,7 +1,7 @@
 import { setPlan } from '../../../../api/accounts/businesses.ts';
 import { SELF_HOSTED } from '../../../../api/accounts/plans.ts';
-import { adjustUsage, readUsage } from '../../../../api/metering/usage.ts';
-import { verifyLedger } from '../../../../api/metering/verify.ts';
+import { adjustUsage, readUsage } from '../../../../api/billing/usage.ts';
+import { verifyLedger } from '../../../../api/billing/verify.ts';
 import { chargeOf, makeTenant, type Register, usedBy } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };

@@ -1,4 +1,4 @@
-import type { Records } from '../../../../api/metering/records.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import { ATTEMPTS_KEPT, addAttempt, selectAttempts } from '../../../../api/webhooks/attempts.ts';
 import { makeTenant, type Register, type Tenant } from '../world.ts';
 

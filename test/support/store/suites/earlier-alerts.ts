@@ -1,6 +1,6 @@
 import { createSubscription, updateSubscription } from '../../../../api/alerts/subscriptions.ts';
 import { createWatch } from '../../../../api/alerts/watch.ts';
-import type { Records } from '../../../../api/metering/records.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import { insertWebhook, setWebhookStatus } from '../../../../api/webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
 import { lockReceiver } from '../../../../api/webhooks/receivers.ts';

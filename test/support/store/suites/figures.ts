@@ -1,6 +1,6 @@
-import { followLedger } from '../../../../api/metering/ledger-follow.ts';
+import { followLedger } from '../../../../api/billing/ledger-follow.ts';
 import { readRecordFigures } from '../../../../api/metrics/record-figures.ts';
-import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../../../../api/store/delivery-pause.ts';
+import { deliveryPause, endDeliveryPause, pauseDeliveries } from '../../../../api/records/delivery-pause.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
 
 /** What the metrics read of the records. */

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type ClaimRequest, LEASE_MS, REPLAY_WINDOW_MS, sweepClaims } from '../../../../api/metering/idempotency.ts';
-import type { Records } from '../../../../api/metering/records.ts';
-import { PROCESS_TABLE } from '../../../../api/store/owner.ts';
+import { type ClaimRequest, LEASE_MS, REPLAY_WINDOW_MS, sweepClaims } from '../../../../api/billing/idempotency.ts';
+import type { Records } from '../../../../api/billing/records.ts';
+import { PROCESS_TABLE } from '../../../../api/records/owner.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{"accepted":1}' };

@@ -1,6 +1,6 @@
+import type { Records } from '../../../../api/billing/records.ts';
+import { verifyLedger } from '../../../../api/billing/verify.ts';
 import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../../api/jobs/rows.ts';
-import type { Records } from '../../../../api/metering/records.ts';
-import { verifyLedger } from '../../../../api/metering/verify.ts';
 import { wholeSeconds } from '../../../../schemas/time.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 

@@ -1,8 +1,8 @@
 import { createKey, findKey, listKeys, rotateKey, setKeyCap } from '../../../../api/accounts/keys.ts';
-import { refundAll } from '../../../../api/metering/ledger.ts';
-import type { Records } from '../../../../api/metering/records.ts';
-import { readUsage } from '../../../../api/metering/usage.ts';
-import { verifyLedger } from '../../../../api/metering/verify.ts';
+import { refundAll } from '../../../../api/billing/ledger.ts';
+import type { Records } from '../../../../api/billing/records.ts';
+import { readUsage } from '../../../../api/billing/usage.ts';
+import { verifyLedger } from '../../../../api/billing/verify.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
 async function rowOf(records: Records, { caller }: Tenant) {

@@ -9,7 +9,7 @@ import {
   revokeKey,
   rotateKey,
 } from '../../../../api/accounts/keys.ts';
-import type { Records } from '../../../../api/metering/records.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import { chargeOf, makeTenant, type Register, type Tenant } from '../world.ts';
 
 const WRONG_SECRET = (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`;

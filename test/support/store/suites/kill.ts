@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { verifyLedger } from '../../../../api/metering/verify.ts';
-import { type DatabaseLocation, snapshot } from '../../../../api/store/database.ts';
+import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { type DatabaseLocation, snapshot } from '../../../../api/records/database.ts';
 import { makeTenant, type Register } from '../world.ts';
 
 const CHILD = fileURLToPath(new URL('../charging-child.ts', import.meta.url));

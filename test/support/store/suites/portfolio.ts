@@ -1,4 +1,4 @@
-import type { Records } from '../../../../api/metering/records.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import {
   allLocations,
   countLocations,
@@ -10,7 +10,7 @@ import {
   type UpsertResult,
   upsertLocations,
 } from '../../../../api/portfolio/locations.ts';
-import type { Writer } from '../../../../api/store/database.ts';
+import type { Writer } from '../../../../api/records/database.ts';
 import { makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 const QUOTA = 10_000;

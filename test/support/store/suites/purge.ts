@@ -1,6 +1,6 @@
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
-import { verifyLedger } from '../../../../api/metering/verify.ts';
-import { BusinessGone } from '../../../../api/store/errors.ts';
+import { verifyLedger } from '../../../../api/billing/verify.ts';
+import { BusinessGone } from '../../../../api/records/errors.ts';
 import { chargeOf, makeTenant, type Register } from '../world.ts';
 
 const ANSWER = { status: 200, type: 'application/json', body: '{}' };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Records } from '../../../../api/metering/records.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const LIMIT = 100;

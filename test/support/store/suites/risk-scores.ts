@@ -1,10 +1,10 @@
 import { createSubscription, deleteSubscription } from '../../../../api/alerts/subscriptions.ts';
+import type { Records } from '../../../../api/billing/records.ts';
 import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
-import type { Records } from '../../../../api/metering/records.ts';
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
-import type { Writer } from '../../../../api/store/database.ts';
-import { tableTaskStore } from '../../../../api/store/tasks/table.ts';
-import { queueOver } from '../../../../api/store/tasks/work.ts';
+import type { Writer } from '../../../../api/records/database.ts';
+import { tableTaskStore } from '../../../../api/records/tasks/table.ts';
+import { queueOver } from '../../../../api/records/tasks/work.ts';
 import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/derived.ts';

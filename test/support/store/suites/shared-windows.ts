@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
+import type { Records } from '../../../../api/billing/records.ts';
+import { SLOT_MS, sharedRateWindows } from '../../../../api/billing/shared-rate-windows.ts';
 import type { Consumed } from '../../../../api/http/rate-window.ts';
-import type { Records } from '../../../../api/metering/records.ts';
-import { SLOT_MS, sharedRateWindows } from '../../../../api/metering/shared-rate-windows.ts';
-import type { Database } from '../../../../api/store/schema.ts';
+import type { Database } from '../../../../api/records/schema.ts';
 import { makeTenant, type Register, type World } from '../world.ts';
 
 const MINUTE_SLOTS = 60_000 / SLOT_MS;

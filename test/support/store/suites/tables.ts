@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { purgeBusiness } from '../../../../api/accounts/businesses.ts';
-import type { Records } from '../../../../api/metering/records.ts';
-import type { Store } from '../../../../api/store/database.ts';
-import { ALL_TABLES, type Database } from '../../../../api/store/schema.ts';
+import type { Records } from '../../../../api/billing/records.ts';
+import type { Store } from '../../../../api/records/database.ts';
+import { ALL_TABLES, type Database } from '../../../../api/records/schema.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, type World } from '../world.ts';
 
 /** What is left when the only business is gone: its lines in the audit log, and what belongs to none. */

@@ -1,0 +1,310 @@
+import { z } from 'zod';
+import { escapeInvisible } from '../../schemas/errors.ts';
+import { type Bbox, parseBbox } from '../../schemas/geo/position.ts';
+import { isStateCode } from '../../schemas/reference/state-codes.ts';
+import { isCalendarDate } from '../../schemas/time.ts';
+import { decimal } from '../../schemas/units.ts';
+import { ApiError } from './errors.ts';
+
+/**
+ * Text of a query string into values: the only place where text is converted. Each function makes the zod schema of one
+ * parameter, from `string | undefined` to a typed value; only `repeatedQuery` accepts a parameter
+ * more than once. Messages continue after the parameter's name: `lat` + ` is '5,0', expected a number from -90 to 90`.
+ */
+export type Parameter<Out> = z.ZodType<Out, string | undefined>;
+
+/** What the documentation says about a parameter. */
+interface Documented {
+  readonly description?: string;
+  readonly unit?: string;
+}
+
+interface NumberLimits extends Documented {
+  readonly min: number;
+  readonly max: number;
+  /** `min` itself is refused. */
+  readonly exclusiveMin?: boolean;
+}
+interface Default<Value> {
+  readonly default: Value;
+}
+interface Required {
+  readonly required: true;
+}
+
+/** Characters of a text that a message shows. */
+const LONGEST_SHOWN = 60;
+
+/** Text as it may be shown in a message: shortened, quotes replaced, what cannot be seen escaped. */
+export function shown(text: string): string {
+  const characters = [...text.slice(0, 2 * LONGEST_SHOWN)];
+  const short = characters.slice(0, LONGEST_SHOWN).join('');
+  return `${escapeInvisible(short.replaceAll("'", '?'))}${short.length < text.length ? '…' : ''}`;
+}
+
+/** Required latitude, -90 to 90. */
+export function latitudeQuery(description = 'Latitude of the point, WGS84.'): Parameter<number> {
+  return numberQuery({ min: -90, max: 90, required: true, description, unit: 'deg' });
+}
+
+/** Required longitude, -180 to 180. */
+export function longitudeQuery(description = 'Longitude of the point, WGS84.'): Parameter<number> {
+  return numberQuery({ min: -180, max: 180, required: true, description, unit: 'deg' });
+}
+
+/** Number within limits; absent: the default, a refusal when `required`, else null. */
+export function numberQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
+export function numberQuery(limits: NumberLimits): Parameter<number | null>;
+export function numberQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
+  return numberParameter('number', limits);
+}
+
+/** Whole number within limits (`24.0` is whole); absent: the default, a refusal when `required`, else null. */
+export function integerQuery(limits: NumberLimits & (Default<number> | Required)): Parameter<number>;
+export function integerQuery(limits: NumberLimits): Parameter<number | null>;
+export function integerQuery(limits: NumberLimits & Partial<Default<number> & Required>): Parameter<number | null> {
+  return numberParameter('whole number', limits);
+}
+
+/** How far around a point: above 0, up to a limit, km. */
+export function radiusQuery(limits: Default<number> & { max: number; description?: string }): Parameter<number> {
+  return numberQuery({ description: 'Search radius.', ...limits, min: 0, exclusiveMin: true, unit: 'km' });
+}
+
+/** Number that is moved to the nearest limit instead of refused; absent: the default. */
+export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<number> {
+  return parameter({
+    ...limits,
+    description: [
+      limits.description,
+      `Below ${limits.min} it counts as ${limits.min}, above ${limits.max} as ${limits.max}.`,
+    ]
+      .filter((part) => part !== undefined)
+      .join(' '),
+    expected: `a number, taken as ${limits.min} to ${limits.max}`,
+    schema: { type: 'number', default: limits.default },
+    read: (text) => {
+      const value = decimal(text);
+      return value === null ? undefined : Math.min(limits.max, Math.max(limits.min, value));
+    },
+  });
+}
+
+/** Date `YYYY-MM-DD` that exists in the calendar; absent: a refusal when `required`, else null. */
+export function dateQuery(options: Documented & Required): Parameter<string>;
+export function dateQuery(options?: Documented): Parameter<string | null>;
+export function dateQuery(options: Documented & Partial<Required> = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    ...options,
+    expected: 'a date YYYY-MM-DD',
+    schema: { type: 'string', format: 'date' },
+    default: null,
+    read: (text) => (isCalendarDate(text) ? text : undefined),
+  });
+}
+
+/** Month `YYYY-MM`; absent: null. */
+export function monthQuery(options: Documented = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    ...options,
+    expected: 'a month YYYY-MM',
+    schema: { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$' },
+    default: null,
+    read: (text) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? text : undefined),
+  });
+}
+
+/** `true` or `false`, nothing else; absent: the default. */
+export function booleanQuery(defaultValue = false, options: Documented = {}): Parameter<boolean> {
+  return parameter({
+    ...options,
+    expected: 'true or false',
+    schema: { type: 'boolean', default: defaultValue },
+    default: defaultValue,
+    read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  });
+}
+
+/** One of the words, exactly as written; absent: the default. */
+export function enumQuery<const Word extends string>(
+  words: readonly Word[],
+  defaultWord: Word,
+  options: Documented = {},
+): Parameter<Word> {
+  return parameter<Word>({
+    ...options,
+    expected: `one of ${words.join(', ')}`,
+    schema: { type: 'string', enum: [...words], default: defaultWord },
+    default: defaultWord,
+    read: (text) => words.find((word) => word === text),
+  });
+}
+
+/** Words between commas, each exactly as written; absent: all of them. */
+export function wordsQuery<const Word extends string>(
+  words: readonly Word[],
+  options: Documented = {},
+): Parameter<readonly Word[]> {
+  return parameter<readonly Word[]>({
+    ...options,
+    expected: `some of ${words.join(', ')}, between commas`,
+    schema: { type: 'string', default: words.join(',') },
+    default: words,
+    read: (text) => {
+      const asked = [...new Set(text.split(','))].map((word) => words.find((known) => known === word));
+      return asked.every((word) => word !== undefined) ? asked : undefined;
+    },
+  });
+}
+
+/** One of the words, exactly as written; absent: null. */
+export function optionalWordQuery<const Word extends string>(
+  words: readonly Word[],
+  options: Documented = {},
+): Parameter<Word | null> {
+  return parameter<Word | null>({
+    ...options,
+    expected: `one of ${words.join(', ')}`,
+    schema: { type: 'string', enum: [...words] },
+    default: null,
+    read: (text) => words.find((word) => word === text),
+  });
+}
+
+/** Text of 1 to a number of characters (code points), without NUL; absent: null. */
+export function textQuery(options: Documented & { readonly max: number }): Parameter<string | null> {
+  return parameter<string | null>({
+    ...options,
+    expected: `a text of 1 to ${options.max} characters`,
+    schema: { type: 'string', minLength: 1, maxLength: options.max },
+    default: null,
+    read: (text) => (text !== '' && [...text].length <= options.max && !text.includes('\0') ? text : undefined),
+  });
+}
+
+/** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
+export function bboxQuery(options: Documented = {}): Parameter<Bbox | null> {
+  return parameter<Bbox | null>({
+    description: 'Region as minLon,minLat,maxLon,maxLat; not together with state.',
+    ...options,
+    expected: 'minLon,minLat,maxLon,maxLat with each minimum below its maximum',
+    schema: { type: 'string', example: '-103.5,31.2,-94.1,37.2' },
+    default: null,
+    read: bbox,
+  });
+}
+
+/** Two-letter USPS code of a state, district or territory; absent: null. */
+export function stateQuery(options: Documented = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    description: 'Region as the USPS code of a state; not together with bbox.',
+    ...options,
+    expected: 'a two-letter USPS state code',
+    schema: { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' },
+    default: null,
+    read: (text) => (isStateCode(text) ? text : undefined),
+  });
+}
+
+/** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. The route checks that it is known. */
+export function cursorQuery(options: Documented = {}): Parameter<string | null> {
+  return parameter<string | null>({
+    description: 'next_cursor of the previous page.',
+    ...options,
+    expected: 'the next_cursor of an earlier page',
+    schema: { type: 'string' },
+    default: null,
+    read: (text) => (/^[A-Za-z0-9_.:-]{1,128}$/.test(text) ? text : undefined),
+  });
+}
+
+/** Error for a cursor that names no item of the caller's business. */
+export function unknownCursor(cursor: string): ApiError {
+  return new ApiError('invalid_parameter', `cursor is '${shown(cursor)}', expected the next_cursor of an earlier page`);
+}
+
+/** Parameter that may come several times, in order; absent: an empty list. */
+export function repeatedQuery(
+  options: Documented & { readonly maxItems: number },
+): z.ZodType<string[], string | string[] | undefined> {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .transform((given) => (given === undefined ? [] : typeof given === 'string' ? [given] : given))
+    .refine((items) => items.length <= options.maxItems, {
+      error: (issue) => `is given ${(issue.input as string[]).length} times, expected at most ${options.maxItems}`,
+    })
+    .meta({
+      ...documented(options),
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.anyOf;
+        Object.assign(jsonSchema, { type: 'array', items: { type: 'string' }, maxItems: options.maxItems });
+      },
+    });
+}
+
+interface Reading<Out> extends Documented {
+  /** What fits, as it stands after 'expected'. */
+  readonly expected: string;
+  /** JSON Schema in the documentation. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly required?: true;
+  readonly default?: Out;
+  /** Value of the text, undefined when it is none. */
+  readonly read: (text: string) => Out | undefined;
+}
+
+function parameter<Out>(reading: Reading<Out>): Parameter<Out> {
+  const once = z.string({
+    error: (issue) =>
+      issue.input === undefined
+        ? `is required, expected ${reading.expected}`
+        : `is given more than once, expected ${reading.expected}`,
+  });
+  const text: z.ZodType<string | undefined, string | undefined> = reading.required ? once : once.optional();
+  return text
+    .transform((given, context): Out => {
+      const value = given === undefined ? reading.default : reading.read(given);
+      if (value !== undefined) return value;
+      context.addIssue({
+        code: 'custom',
+        message: `is '${shown(given ?? '')}', expected ${reading.expected}`,
+        input: given,
+      });
+      return z.NEVER;
+    })
+    .meta({ ...documented(reading), override: { ...reading.schema } });
+}
+
+function documented({ description, unit }: Documented): Documented {
+  return { ...(description === undefined ? {} : { description }), ...(unit === undefined ? {} : { unit }) };
+}
+
+function numberParameter(
+  kind: 'number' | 'whole number',
+  limits: NumberLimits & Partial<Default<number> & Required>,
+): Parameter<number | null> {
+  const { min, max, exclusiveMin = false } = limits;
+  return parameter<number | null>({
+    ...limits,
+    expected: exclusiveMin ? `a ${kind} above ${min}, up to ${max}` : `a ${kind} from ${min} to ${max}`,
+    schema: {
+      type: kind === 'number' ? 'number' : 'integer',
+      ...(exclusiveMin ? { exclusiveMinimum: min } : { minimum: min }),
+      maximum: max,
+      ...(limits.default === undefined ? {} : { default: limits.default }),
+    },
+    default: limits.default ?? null,
+    read: (text) => {
+      const value = decimal(text);
+      if (value === null || value > max || value < min || (exclusiveMin && value === min)) return undefined;
+      if (kind === 'whole number' && !Number.isInteger(value)) return undefined;
+      return value + 0; // -0 becomes 0, which JSON would write the same
+    },
+  });
+}
+
+function bbox(text: string): Bbox | undefined {
+  const box = parseBbox(text);
+  return typeof box === 'string' ? undefined : box;
+}

@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { isPmtiles } from '../../../schemas/geo/pmtiles.ts';
+import { SettingsError } from '../../config.ts';
+
+/** An archive on disk; its name changes with its content. */
+export interface MapArchive {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+}
+
+/** A street map that the operator provides: a file that is served here, or an address that browsers read. */
+export type Streets = { readonly file: MapArchive } | { readonly address: string };
+
+const HEADER_BYTES = 127;
+const NAME_LETTERS = 16;
+
+/** Opens the setting HAIL_BASEMAP, a path or an address; null without one. Throws SettingsError for a path without an archive. */
+export async function openStreets(basemap: string | null): Promise<Streets | null> {
+  if (basemap === null) return null;
+  if (basemap.includes('://')) return { address: basemap };
+  return { file: await openFile(basemap) };
+}
+
+/** The archive of a path. Its name changes with its size, time and header: archives of a continent are too large to hash. */
+async function openFile(path: string): Promise<MapArchive> {
+  const file = await open(path).catch((cause: unknown) => {
+    throw new SettingsError(`HAIL_BASEMAP is '${path}': it cannot be opened, expected a PMTiles file`, { cause });
+  });
+  try {
+    const stats = await file.stat();
+    const { buffer, bytesRead } = stats.isFile()
+      ? await file.read({ buffer: Buffer.alloc(HEADER_BYTES), position: 0 })
+      : { buffer: Buffer.alloc(0), bytesRead: 0 };
+    if (bytesRead !== HEADER_BYTES || !isPmtiles(buffer))
+      throw new SettingsError(`HAIL_BASEMAP is '${path}': it does not begin like PMTiles 3, expected such a file`);
+    const mark = createHash('sha256').update(`${stats.size} ${stats.mtimeMs} `).update(buffer).digest('hex');
+    return { name: `streets-${mark.slice(0, NAME_LETTERS)}.pmtiles`, path, bytes: stats.size };
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,139 @@
+import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Manifest, PublishedFile } from '../../../schemas/manifest.ts';
+import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../../schemas/resources/tile-frame.ts';
+import { scanTime } from '../../../schemas/time.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { Edition } from '../catalog.ts';
+import { type FileRequest, type FileResponse, fileResponse } from './response.ts';
+
+interface ArchiveRequest extends FileRequest {
+  /** As sent, without the query, not decoded. */
+  readonly path: string;
+}
+
+/** Path of a date's archive of one scan, below the tiles' address; the file name changes with the content. */
+export function scanTilesPath(date: string, tile_path: string): string {
+  return `/scan/${date}/${basename(tile_path)}`;
+}
+
+/** Path of a date's archive of the reflectivity of one scan, below the tiles' address; the file name changes with the content. */
+export function reflectivityTilesPath(date: string, tile_path: string): string {
+  return `/reflectivity/${date}/${basename(tile_path)}`;
+}
+
+/** Path of the archive of a day, below the tiles' address; always the same. */
+export function dailyTilesPath(date: string): string {
+  return `/daily/${date}.pmtiles`;
+}
+
+/** Public addresses of a service: its own, ending in `/v1`, and that of its store where map viewers load archives from there. */
+export interface PublicAddresses {
+  readonly base_url: string;
+  readonly tiles_url: string | null;
+}
+
+/** Address of an archive: `path` is that below the tiles' address, `file` that in the data root. */
+export function archiveUrl({ base_url, tiles_url }: PublicAddresses, path: string, file: string): string {
+  return tiles_url === null ? `${base_url.replace(/\/v1\/?$/, '/tiles')}${path}` : `${tiles_url}/${file}`;
+}
+
+/** The archive of a day in a manifest; null where none was drawn. */
+export function dailyArchive(manifest: Manifest | null): PublishedFile | null {
+  return manifest?.files.find((file) => file.kind === 'daily-tiles') ?? null;
+}
+
+/** Archives of reflectivity that a manifest lists, by the id of their scan. */
+export function reflectivityArchives(manifest: Manifest | null): ReadonlyMap<string, PublishedFile> {
+  const files = manifest?.files.filter(({ kind }) => kind === 'reflectivity-tiles') ?? [];
+  return new Map(files.flatMap((file) => (file.first_scan === null ? [] : [[file.first_scan, file]])));
+}
+
+/** An archive of reflectivity, its path below the tiles' address, and the time of its scan. */
+interface ReflectivityArchive {
+  readonly path: string;
+  /** Epoch milliseconds. */
+  readonly scan_time: number;
+  readonly file: PublishedFile;
+}
+
+/** The newest archive of reflectivity that is published; null without any. */
+export async function newestReflectivity(edition: Edition): Promise<ReflectivityArchive | null> {
+  for (const date of edition.dates.toReversed()) {
+    if (!edition.hasReflectivity(date)) continue;
+    const newest = [...reflectivityArchives(await edition.manifest(date))].sort(([a], [b]) => (a < b ? 1 : -1))[0];
+    if (newest === undefined) continue;
+    const [scan_id, file] = newest;
+    return { path: reflectivityTilesPath(date, file.path), scan_time: scanTime(scan_id), file };
+  }
+  return null;
+}
+
+const SCAN_PATH = /^\/tiles\/(scan|reflectivity)\/(\d{4}-\d{2}-\d{2})\/(\d{8}T\d{6}Z-[0-9a-f]+\.pmtiles)$/;
+const DAILY_PATH = /^\/tiles\/daily\/(\d{4}-\d{2}-\d{2})\.pmtiles$/;
+
+const CORS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Content-Range, Content-Length, Accept-Ranges, X-Data-Source, X-Request-Id',
+};
+
+interface Archive {
+  readonly file: PublishedFile;
+  readonly manifest: Manifest;
+  readonly cache_control: string;
+}
+
+/**
+ * Response for a tile archive under `/tiles/`, without a key: whole or by range, with a strong tag made of its content. Only
+ * archives that a manifest lists are served. `limited` opens the file or refuses to. Throws ApiError not_found, precondition_failed and
+ * range_not_satisfiable, DataUnavailable for a listed archive that is gone or was altered.
+ */
+export async function archiveResponse(
+  request: ArchiveRequest,
+  edition: Edition,
+  limited: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
+): Promise<FileResponse> {
+  const archive = await archiveAt(request.path, edition);
+  if (archive === null) throw new ApiError('not_found', 'no such archive');
+
+  const { file, manifest, cache_control } = archive;
+  const etag = `"${file.sha256}"`;
+  const common = {
+    ...CORS,
+    'Cache-Control': cache_control,
+    'X-Data-Source': manifest.source,
+    // Public: shared caches may keep one copy for all clients.
+    Vary: 'Accept-Encoding',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  const content = { bytes: file.bytes, etag, media_type: PMTILES_TYPE, headers: common };
+  return await fileResponse(request, content, (range) => limited(() => edition.files.open(file, range)));
+}
+
+/** The listed archive of a path, or null. An encoded path does not match. */
+async function archiveAt(path: string, edition: Edition): Promise<Archive | null> {
+  const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
+  if (scanDate !== undefined && name !== undefined) {
+    const manifest = await edition.manifest(scanDate);
+    const file = manifest === null ? undefined : scanArchives(manifest).get(`${layer}/${name}`);
+    return manifest === null || file === undefined ? null : { file, manifest, cache_control: SCAN_CACHE_CONTROL };
+  }
+  const [, date] = DAILY_PATH.exec(path) ?? [];
+  const manifest = date === undefined ? null : await edition.manifest(date);
+  const file = dailyArchive(manifest);
+  return manifest === null || file === null ? null : { file, manifest, cache_control: DAILY_CACHE_CONTROL };
+}
+
+const byName = new WeakMap<Manifest, ReadonlyMap<string, PublishedFile>>();
+
+/** Archives of scans, and of their reflectivity, by layer and file name. */
+function scanArchives(manifest: Manifest): ReadonlyMap<string, PublishedFile> {
+  const known = byName.get(manifest) ?? new Map(manifest.files.flatMap(namedArchive));
+  byName.set(manifest, known);
+  return known;
+}
+
+function namedArchive(file: PublishedFile): [string, PublishedFile][] {
+  if (file.kind === 'scan-tiles') return [[`scan/${basename(file.path)}`, file]];
+  return file.kind === 'reflectivity-tiles' ? [[`reflectivity/${basename(file.path)}`, file]] : [];
+}

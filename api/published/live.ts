@@ -1,0 +1,325 @@
+import { type Table as ArrowTable, tableFromIPC } from 'apache-arrow';
+import KDBush from 'kdbush';
+import type { z } from 'zod';
+import { columns, type Table } from '../../schemas/columns.ts';
+import { boxAround } from '../../schemas/geo/around.ts';
+import { distanceKm, isWithinKm } from '../../schemas/geo/distance.ts';
+import type { Position } from '../../schemas/geo/position.ts';
+import { cells, detections, type TrackPoint, tracks } from '../../schemas/tables/radar.ts';
+import { yieldToEventLoop } from '../http/event-loop.ts';
+import type { Catalog, Edition } from './catalog.ts';
+import { type DataRoot, DataUnavailable } from './data-root.ts';
+
+/** Rows of a live file, held as columns. */
+interface LiveTable<Row> {
+  readonly length: number;
+  /** One row as an object. */
+  readonly at: (index: number) => Row;
+  readonly column: <Name extends keyof Row & string>(name: Name) => ArrayLike<Row[Name]>;
+}
+
+/** Detections of one scan in a place. */
+interface PlaceScan {
+  readonly scan_time: number;
+  /** Index of its largest detection; of equals the first. */
+  readonly largest: number;
+  readonly max_ml_mm: number;
+  readonly max_confidence: number;
+}
+
+/** A five-character geohash with a detection in the live window. */
+export interface Place {
+  readonly geohash5: string;
+  /** Of its largest detection in the newest scan that touched it. */
+  readonly lat: number;
+  readonly lon: number;
+  readonly last_detected: number;
+  /** Oldest first. */
+  readonly scans: readonly PlaceScan[];
+}
+
+/** A published track that continues: its newest row from a scan with its cell, and its newest row of any kind. */
+export interface Storm {
+  readonly seen: TrackPoint;
+  readonly newest: TrackPoint;
+}
+
+/** An item near a point; nearest first, equals by name. */
+export interface Found<Item> {
+  readonly item: Item;
+  /** WGS84 geodesic. */
+  readonly distance_km: number;
+}
+
+/** The half hour before the newest scan, immutable. Look-backs by the clock are the caller's: `since_ms` is the oldest scan wanted. */
+export interface LiveSnapshot {
+  readonly newest_scan_ms: number | null;
+  /** Changes with every snapshot. */
+  readonly version: string;
+  readonly detections: LiveTable<z.infer<typeof detections.row>>;
+  readonly cells: LiveTable<z.infer<typeof cells.row>>;
+  /** Every published track that continues. */
+  readonly storms: readonly Storm[];
+  readonly placesWithin: (position: Position, radius_km: number, since_ms: number) => Found<Place>[];
+  readonly stormsWithin: (position: Position, radius_km: number, since_ms: number) => Found<Storm>[];
+  /** Indices of the detections of the newest scan: all, and those within a distance of a point, in no order. */
+  readonly newestHail: readonly number[];
+  readonly newestHailWithin: (position: Position, radius_km: number) => readonly number[];
+  /** True for a detection in a storm cell that is the newest of a storm. */
+  readonly isTracked: (detection: number) => boolean;
+  /** Oldest scan with hail or storms that is not older than an instant; null without one. Answers change when it does. */
+  readonly oldestSince: (since_ms: number) => number | null;
+  /** Storm of a track while it lives; undefined for any other name. */
+  readonly storm: (track_id: string) => Storm | undefined;
+  /** Index of a storm cell in `cells`; undefined when the window does not hold it. */
+  readonly cellIndex: (scan_time: number, cell_index: number) => number | undefined;
+  /** True for a storm cell that several tracks share: its figures belong to no single track. */
+  readonly isShared: (scan_time: number, cell_index: number) => boolean;
+  /** Indices of the detections of a storm cell, and of a track over the whole window. */
+  readonly detectionsOfCell: (scan_time: number, cell_index: number) => readonly number[];
+  readonly detectionsOfTrack: (track_id: string) => readonly number[];
+}
+
+export interface Live {
+  /** The snapshot of an edition, by default of the newest; throws DataUnavailable like the catalog. */
+  readonly snapshot: (edition?: Edition) => LiveSnapshot;
+}
+
+/** Opens the live snapshot of a data root; it follows the catalog's editions and is replaced before they are. */
+export async function openLive(store: Pick<DataRoot, 'bytes'>, catalog: Catalog): Promise<Live> {
+  let files: Edition['live'] = null;
+  let snapshot = await snapshotOf(store, null, null);
+  const snapshots = new WeakMap<Edition, LiveSnapshot>();
+  await catalog.beforeEdition(async (edition) => {
+    const { live, newest_scan_ms } = edition;
+    if (JSON.stringify(live) !== JSON.stringify(files) || newest_scan_ms !== snapshot.newest_scan_ms) {
+      snapshot = await snapshotOf(store, live, newest_scan_ms);
+      files = live;
+    }
+    snapshots.set(edition, snapshot);
+  });
+  return {
+    snapshot: (edition = catalog.edition()) => {
+      const prepared = snapshots.get(edition);
+      if (prepared === undefined) throw new DataUnavailable('the live snapshot', 'was not made ready with its edition');
+      return prepared;
+    },
+  };
+}
+
+async function snapshotOf(
+  store: Pick<DataRoot, 'bytes'>,
+  files: Edition['live'],
+  newest_scan_ms: number | null,
+): Promise<LiveSnapshot> {
+  const detectionRows = await readTable(store, files?.detections, detections);
+  const cellRows = await readTable(store, files?.cells, cells);
+  const trackRows = await readTable(store, files?.tracks, tracks);
+  const places = placesOf(detectionRows);
+  await yieldToEventLoop();
+  const storms = stormsOf(trackRows);
+  const scanTimes = [...new Set([...unique(detectionRows), ...unique(trackRows)])].sort((a, b) => a - b);
+  const byTrack = new Map(storms.map((storm) => [storm.seen.track_id, storm]));
+  const cellAt = groupBy(cellRows, (index) => cellKey(cellRows, index));
+  const tracksOfCell = groupBy(trackRows, (index) => cellKey(trackRows, index));
+  const ofCell = groupBy(detectionRows, (index) => cellKey(detectionRows, index));
+  const trackIds = detectionRows.column('track_id');
+  const ofTrack = groupBy(detectionRows, (index) => trackIds[index] ?? null);
+  const newestHail = rowsOfScan(detectionRows, newest_scan_ms);
+  const nearNewest = pixelsNear(detectionRows, newestHail);
+  const stormCells = new Set(storms.map(({ seen }) => `${seen.scan_time} ${seen.cell_index}`));
+  const nearPlaces = nearby(places, ({ lat, lon, geohash5 }) => ({ lat, lon, name: geohash5 }));
+  const nearStorms = nearby(storms, ({ seen: { lat, lon, track_id } }) => ({ lat, lon, name: track_id }));
+  return {
+    newest_scan_ms,
+    version: files === null ? `none ${newest_scan_ms}` : `${files.detections} ${files.cells} ${files.tracks}`,
+    detections: detectionRows,
+    cells: cellRows,
+    storms,
+    placesWithin: (position, radius_km, since_ms) =>
+      nearPlaces(position, radius_km).filter(({ item }) => item.last_detected >= since_ms),
+    stormsWithin: (position, radius_km, since_ms) =>
+      nearStorms(position, radius_km).filter(({ item }) => item.seen.scan_time >= since_ms),
+    newestHail,
+    newestHailWithin: nearNewest,
+    isTracked: (detection) => stormCells.has(cellKey(detectionRows, detection) ?? ''),
+    oldestSince: (since_ms) => scanTimes.find((scan_time) => scan_time >= since_ms) ?? null,
+    storm: (track_id) => byTrack.get(track_id),
+    cellIndex: (scan_time, cell_index) => cellAt().get(`${scan_time} ${cell_index}`)?.[0],
+    isShared: (scan_time, cell_index) => (tracksOfCell().get(`${scan_time} ${cell_index}`)?.length ?? 0) > 1,
+    detectionsOfCell: (scan_time, cell_index) => ofCell().get(`${scan_time} ${cell_index}`) ?? [],
+    detectionsOfTrack: (track_id) => ofTrack().get(track_id) ?? [],
+  };
+}
+
+/** Indices of the rows of one scan; rows come scan by scan. */
+function rowsOfScan(rows: LiveTable<{ readonly scan_time: number }>, scan_ms: number | null): number[] {
+  const times = rows.column('scan_time');
+  const indices: number[] = [];
+  for (let index = rows.length - 1; index >= 0 && times[index] === scan_ms; index--) indices.push(index);
+  return indices.reverse();
+}
+
+function unique(rows: LiveTable<{ readonly scan_time: number }>): Set<number> {
+  return new Set(Array.from(rows.column('scan_time')));
+}
+
+async function readTable<Row extends z.ZodObject>(
+  store: Pick<DataRoot, 'bytes'>,
+  path: string | undefined,
+  table: Table<Row>,
+): Promise<LiveTable<z.infer<Row>>> {
+  if (path === undefined) return liveTable(table, null);
+  let arrow: ArrowTable;
+  try {
+    arrow = tableFromIPC(await store.bytes(path));
+  } catch (cause) {
+    throw new DataUnavailable(path, 'is named by the switch and cannot be read', { cause });
+  }
+  const names = new Set(arrow.schema.names.map(String));
+  const missing = columns(table).find(({ name }) => !names.has(name));
+  if (missing !== undefined) throw new DataUnavailable(path, `has no column ${missing.name}`);
+  await yieldToEventLoop();
+  return liveTable(table, arrow);
+}
+
+function liveTable<Row extends z.ZodObject>(table: Table<Row>, arrow: ArrowTable | null): LiveTable<z.infer<Row>> {
+  const names = columns(table).map(({ name }) => name);
+  const values = new Map<string, ArrayLike<unknown>>();
+  const column = (name: string) => {
+    const known = values.get(name) ?? plainColumn(arrow, name);
+    values.set(name, known);
+    return known;
+  };
+  return {
+    length: arrow?.numRows ?? 0,
+    column: column as LiveTable<z.infer<Row>>['column'],
+    at: (index) => Object.fromEntries(names.map((name) => [name, column(name)[index]])) as z.infer<Row>,
+  };
+}
+
+/** Values of a column: a typed array where nothing can be missing, else an array with nulls; instants as milliseconds. */
+function plainColumn(arrow: ArrowTable | null, name: string): ArrayLike<unknown> {
+  const vector = arrow?.getChild(name) ?? null;
+  if (vector === null) return new Array<null>(arrow?.numRows ?? 0).fill(null); // a column that older files lack
+  const raw: unknown = vector.nullCount === 0 ? vector.toArray() : null;
+  return raw instanceof Float64Array || raw instanceof Uint16Array || raw instanceof Int32Array ? raw : [...vector];
+}
+
+/** Every place of the window with its scans, in the order of their first detection. */
+function placesOf(rows: LiveTable<z.infer<typeof detections.row>>): Place[] {
+  const [geohash, time] = [rows.column('geohash5'), rows.column('scan_time')];
+  const [size, ml] = [rows.column('estimated_size_mm'), rows.column('ml_predicted_size_mm')];
+  const [confidence, lat, lon] = [rows.column('confidence'), rows.column('lat'), rows.column('lon')];
+  interface Growing {
+    scan_time: number;
+    largest: number;
+    max_ml_mm: number;
+    max_confidence: number;
+  }
+  const scansOf = new Map<string, Growing[]>();
+  for (let index = 0; index < rows.length; index++) {
+    const place = geohash[index] as string;
+    const scan_time = time[index];
+    const scans = scansOf.get(place) ?? [];
+    if (scans.length === 0) scansOf.set(place, scans);
+    const last = scans.at(-1);
+    if (last?.scan_time !== scan_time) {
+      scans.push({
+        scan_time,
+        largest: index,
+        max_ml_mm: ml[index],
+        max_confidence: confidence[index],
+      });
+      continue;
+    }
+    if (size[index] > size[last.largest]) last.largest = index;
+    last.max_ml_mm = Math.max(last.max_ml_mm, ml[index]);
+    last.max_confidence = Math.max(last.max_confidence, confidence[index]);
+  }
+  return Array.from(scansOf, ([geohash5, scans]) => {
+    const { largest, scan_time } = scans.at(-1) as Growing;
+    return { geohash5, lat: lat[largest], lon: lon[largest], last_detected: scan_time, scans };
+  });
+}
+
+/** Continuing tracks with at least two scans, in the order of their first row. */
+function stormsOf(rows: LiveTable<TrackPoint>): Storm[] {
+  const ids = rows.column('track_id');
+  const states = rows.column('state');
+  const newest = new Map<string, number>();
+  const seen = new Map<string, number>();
+  for (let index = 0; index < rows.length; index++) {
+    const id = ids[index] as string;
+    newest.set(id, index);
+    if (states[index] === 'tracked') seen.set(id, index);
+  }
+  return [...newest].flatMap(([id, last]) => {
+    const lastSeen = seen.get(id);
+    if (lastSeen === undefined) return [];
+    const storm = { seen: rows.at(lastSeen), newest: rows.at(last) };
+    const goesOn = storm.newest.state === 'tracked' || storm.newest.state === 'coasted';
+    return goesOn && storm.seen.scan_count > 1 ? [storm] : [];
+  });
+}
+
+interface CellColumns {
+  readonly scan_time: number;
+  readonly cell_index: number | null;
+}
+
+function cellKey(rows: LiveTable<CellColumns>, index: number): string | null {
+  const cell_index = rows.column('cell_index')[index] ?? null;
+  return cell_index === null ? null : `${rows.column('scan_time')[index]} ${cell_index}`;
+}
+
+/** Row indices by key, computed at the first call; rows with a null key are in no group. */
+function groupBy(rows: { readonly length: number }, key: (index: number) => string | null) {
+  let groups: Map<string, number[]> | undefined;
+  return (): ReadonlyMap<string, readonly number[]> => {
+    if (groups !== undefined) return groups;
+    groups = new Map();
+    for (let index = 0; index < rows.length; index++) {
+      const name = key(index);
+      if (name === null) continue;
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, [index]);
+      else group.push(index);
+    }
+    return groups;
+  };
+}
+
+/** Those of some detections that lie within a distance of a point, the distance included; indexed at the first call. */
+function pixelsNear(rows: LiveTable<Position>, pixels: readonly number[]) {
+  const [lats, lons] = [rows.column('lat'), rows.column('lon')];
+  let index: KDBush | null = null;
+  return (position: Position, radius_km: number): number[] => {
+    if (pixels.length === 0) return [];
+    if (index === null) {
+      index = new KDBush(pixels.length);
+      for (const pixel of pixels) index.add(lons[pixel] as number, lats[pixel] as number);
+      index.finish();
+    }
+    return index
+      .range(...boxAround(position, radius_km))
+      .map((at) => pixels[at] as number)
+      .filter((pixel) => isWithinKm(position, { lat: lats[pixel] as number, lon: lons[pixel] as number }, radius_km));
+  };
+}
+
+/** Items within a distance of a point, the distance included, nearest first. */
+function nearby<Item>(items: readonly Item[], placeOf: (item: Item) => Position & { readonly name: string }) {
+  const index = items.length === 0 ? null : new KDBush(items.length);
+  const places = items.map(placeOf);
+  for (const { lat, lon } of places) index?.add(lon, lat);
+  index?.finish();
+  return (position: Position, radius_km: number): Found<Item>[] => {
+    const found = (index?.range(...boxAround(position, radius_km)) ?? [])
+      .map((at) => ({ at, distance_km: distanceKm(position, places[at] as Position) }))
+      .filter(({ distance_km }) => distance_km <= radius_km);
+    const nameOf = ({ at }: { readonly at: number }) => places[at]?.name ?? '';
+    found.sort((a, b) => a.distance_km - b.distance_km || (nameOf(a) < nameOf(b) ? -1 : 1));
+    return found.map(({ at, distance_km }) => ({ item: items[at] as Item, distance_km }));
+  };
+}

@@ -1,0 +1,71 @@
+import type { Caller } from '../../accounts/keyring.ts';
+import { SELF_HOSTED } from '../../accounts/plans.ts';
+import { ApiError } from '../../http/errors.ts';
+import { ADDRESS_WINDOWS, type Clock, RATE_WINDOW_S, rateWindows } from '../../http/rate-window.ts';
+import { isGone } from '../../http/reply.ts';
+import { ANSWERS } from '../../published/duckdb.ts';
+import { turns } from '../../published/turns.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { CallMiddleware, Middleware } from '../state.ts';
+import { CURRENT_VARIANT } from '../variant.ts';
+import { endpointRouter, routes } from './routes.ts';
+
+/** Requests per minute of one address without a key. */
+export const GUEST_RATE_PER_MINUTE = 120;
+/** Answers without a key that are made at once: half of the statements that run at once, however many addresses ask. */
+export const GUESTS_AT_ONCE = ANSWERS.connections / 2;
+/** Requests without a key that may wait for their turn. */
+const GUESTS_WAITING = 256;
+
+/** In place of a caller with a key: nothing of it is in the records. */
+const GUEST: Caller = {
+  business_id: 'guest',
+  key_id: 'guest',
+  rate_bucket: 'guest',
+  kind: 'live',
+  variant: 'current',
+  scopes: [],
+  suspended: false,
+  key_cap: null,
+  plan: SELF_HOSTED,
+};
+
+/**
+ * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address and
+ * in turns, so that callers with a key do not wait for them. A call with a key goes on as everywhere.
+ */
+export function guests(
+  endpoints: readonly Endpoint[],
+  chainOf: (endpoint: Endpoint) => CallMiddleware[],
+  clock: Clock,
+): Middleware {
+  if (endpoints.length === 0) return (_, next) => next();
+  const windows = rateWindows(clock, ADDRESS_WINDOWS);
+  const inTurn = turns(GUESTS_AT_ONCE, GUESTS_WAITING);
+  const admit: CallMiddleware = (ctx, next) => {
+    const { state } = ctx;
+    const { headers, retry_after_s } = windows.consume(state.address, GUEST_RATE_PER_MINUTE);
+    state.caller = GUEST;
+    state.rate_headers = headers;
+    if (retry_after_s !== null)
+      throw new ApiError(
+        'rate_limited',
+        `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
+        { 'Retry-After': String(retry_after_s) },
+        { reason: 'guest' },
+      );
+    return inTurn(async () => {
+      if (!isGone(ctx)) await next();
+    });
+  };
+  const free = endpoints.map((endpoint): Endpoint => ({ ...endpoint, scope: null, feature: null, price: () => null }));
+  const served = routes(
+    endpointRouter(
+      free,
+      (endpoint) => [admit, ...chainOf(endpoint)],
+      ({ path }) => [path],
+    ),
+  );
+  return (ctx, next) =>
+    ctx.req.headers.authorization === undefined && ctx.state.variant === CURRENT_VARIANT ? served(ctx, next) : next();
+}

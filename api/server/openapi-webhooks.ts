@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { ZodOpenApiObject, ZodOpenApiPathItemObject } from 'zod-openapi';
+import { EVENT_DATA, EVENT_TYPES, EVENTS, EventBody } from '../../schemas/webhook-events.ts';
+import { SAMPLES } from '../webhooks/event-samples.ts';
+import { publishSchema } from './openapi-answers.ts';
+
+/** Headers of a delivery except Content-Type and User-Agent, by name. */
+export const DELIVERY_HEADERS = {
+  'X-Service-Event': 'Type of the event.',
+  'X-Service-Timestamp': 'Unix seconds of this attempt.',
+  'X-Service-Delivery-Id': 'Id of the event for this receiver: the same with every attempt. Drop what was seen before.',
+  'X-Service-Signature':
+    '`t=` and the unix seconds, then for each secret in force `,v1=` and the HMAC-SHA256, hex, of `t`, a full stop and the body. The key is the whole secret.',
+  'webhook-id': 'The same id, for libraries of Standard Webhooks.',
+  'webhook-timestamp': 'The same seconds.',
+  'webhook-signature':
+    'For each secret in force `v1,` and the HMAC-SHA256, base64, of id, `t` and body, joined by full stops; several are set apart by spaces. The key is what the secret encodes after `whsec_`.',
+} as const;
+
+/** Description of an event: when it is sent, the schema of its body, and an example. */
+export interface DescribedEvent {
+  readonly type: string;
+  readonly when: string;
+  readonly body: z.ZodObject;
+  readonly example: object;
+}
+
+export const EXAMPLE_AT = '2026-05-01T20:13:20Z';
+
+const MARK = {
+  test: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'In what `POST /v1/webhooks/{id}/test` sends, and nowhere else.' }),
+};
+
+/** Describes an event; `body` is the schema of its format, into which its type and its `data`, with the mark of a test, are put. */
+export function describeEvent(
+  type: string,
+  when: string,
+  body: z.ZodObject,
+  data: z.ZodObject | z.ZodUnion<readonly z.ZodObject[]>,
+  example: object,
+): DescribedEvent {
+  const event = z.literal(type).meta({ description: 'Type of the event.' });
+  const marked =
+    data instanceof z.ZodUnion ? z.union(data.options.map((option) => option.extend(MARK))) : data.extend(MARK);
+  return { type, when, body: body.extend({ event, data: marked }), example };
+}
+
+/** The events of the current variant. */
+export const CURRENT_EVENTS: readonly DescribedEvent[] = EVENT_TYPES.map((type) =>
+  describeEvent(type, EVENTS[type], EventBody, EVENT_DATA[type], {
+    id: 'evt_01KAJ4D2M8N6P4R2T0V8X6Z4B2',
+    schema_version: 1,
+    event: type,
+    created_at: EXAMPLE_AT,
+    data: SAMPLES[type],
+  }),
+);
+
+const PARAMETERS = Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
+  name,
+  in: 'header' as const,
+  required: true,
+  description,
+  schema: { type: 'string' as const },
+}));
+
+/** Events as OpenAPI describes webhooks. New fields and values may be added without a new version. */
+export function describedWebhooks(events: readonly DescribedEvent[]): NonNullable<ZodOpenApiObject['webhooks']> {
+  return Object.fromEntries(
+    events.map(({ type, when, body, example }): [string, ZodOpenApiPathItemObject] => {
+      const override = ({ jsonSchema }: { readonly jsonSchema: object }) => publishSchema(jsonSchema, 'output');
+      const { $schema: _, ...schema } = z.toJSONSchema(body, { io: 'input', override });
+      const post = {
+        operationId: `receive${type.replaceAll(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
+        summary: when.charAt(0).toUpperCase() + when.slice(1),
+        description: 'What receivers are sent. `/docs/webhooks` describes signatures, retries and when they end.',
+        security: [],
+        parameters: PARAMETERS,
+        requestBody: { required: true, content: { 'application/json': { schema, example } } },
+        responses: {
+          '2XX': { description: 'The event was taken; the body of the answer does not matter.' },
+          default: { description: 'Anything else, a redirect too, is a failure: the event is sent again.' },
+        },
+      };
+      return [type, { post } as ZodOpenApiPathItemObject];
+    }),
+  );
+}
