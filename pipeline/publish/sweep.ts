@@ -70,7 +70,7 @@ async function writeClock(dataRoot: string, clock: DeletionClock): Promise<void>
 /**
  * Deletes data files, manifests and live files that no manifest in use names and that are older than the grace.
  * A manifest is in use while it is the newest of its partition, pinned by `current.json`, or replaced less than the grace ago.
- * The files of a catalogue stay until the sweep removes the folder.
+ * The files of a catalogue stay until a later catalogue deletes its folder.
  * Works partition by partition, so that a year of manifests takes no more memory than a date.
  */
 export async function sweep(dataRoot: string, now_ms: number): Promise<Swept> {

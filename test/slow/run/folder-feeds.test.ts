@@ -90,10 +90,14 @@ test('model runs that are over do not take the place of a forecast, and a broken
   t.deepEqual(report.unknown_files, ['notes.txt']);
   const forecast = (await rowsOf(path)).get('forecast');
   t.true((forecast ?? []).length > 100);
-  const later = await ingest(path, { kind: 'dir', folder }, NOW_MS + 7 * 86_400_000);
+  const over = await scratch(t, 'over');
+  const ended = modelFile(Math.floor(NOW_MS / 3_600_000 - 6) * 3_600_000, 2);
+  await mkdir(join(over, dirname(ended.path)), { recursive: true });
+  await writeFile(join(over, ended.path), ended.bytes);
+  const later = await ingest(path, { kind: 'dir', folder: over });
   t.regex(
     later.feed_failures.find(({ file }) => file === 'hrrr')?.reason ?? '',
-    /no hour of its runs ends after 2026-05-08T23:30:00Z/,
+    /no hour of its runs ends after 2026-05-01T23:30:00Z/,
   );
   t.deepEqual((await rowsOf(path)).get('forecast'), forecast);
 });
