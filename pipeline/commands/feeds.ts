@@ -3,7 +3,7 @@ import { basename, join, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { columns, counted, EXIT } from '../../schemas/command-line.ts';
 import type { Provenance } from '../../schemas/provenance.ts';
-import { FORECAST_MODELS, type ForecastModel } from '../../schemas/tables/forecast.ts';
+import type { ForecastModel } from '../../schemas/tables/forecast.ts';
 import { timestamp } from '../../schemas/time.ts';
 import type { Config } from '../config.ts';
 import { asUnreadable, BadInput, isIsolated, NotFound, Unreadable, UsageError } from '../error.ts';
@@ -67,8 +67,8 @@ export function feedNames(model: ForecastModel): string[] {
   return [...WEB_FEEDS.map(({ name }) => name), CLIMATOLOGY_FEED.name, model, OUTLOOK_FEED.name];
 }
 
-/** Names of all feeds but the scans, with every forecast model. */
-export const FEED_NAMES: readonly string[] = [...new Set(FORECAST_MODELS.flatMap(feedNames))];
+/** Names of all feeds but the scans, with every model that HAIL_MODEL takes. */
+export const FEED_NAMES: readonly string[] = [...new Set((['hrrr', 'rrfs'] as const).flatMap(feedNames))];
 
 /** Argument parser: known feeds, comma-separated. */
 export function feedList(text: string): string[] {
@@ -79,7 +79,7 @@ export function feedList(text: string): string[] {
   return names;
 }
 
-/** The feeds with the given names, in the order of `feedNames`. */
+/** The feeds with the given names, in the order of `feedNames`. Throws UsageError for the feed of another model than HAIL_MODEL. */
 export function openFeeds(config: Config, names: readonly string[], log: Log, network: HttpOptions = {}): Feed[] {
   const { web: addresses, model } = config;
   const web = openWeb(addresses.user_agent, network);
@@ -90,6 +90,8 @@ export function openFeeds(config: Config, names: readonly string[], log: Log, ne
     modelFeed(model.name, server, config.data_root, log),
     outlookFeed(log),
   ];
+  const other = names.find((name) => !all.some((feed) => feed.name === name));
+  if (other !== undefined) throw new UsageError(`feed ${other} needs HAIL_MODEL=${other}, found ${model.name}`);
   return all.filter(({ name }) => names.includes(name));
 }
 
