@@ -1,4 +1,3 @@
-import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FeedState, FeedStates } from '../../schemas/collections.ts';
 import { layout } from '../../schemas/layout.ts';
@@ -52,9 +51,9 @@ export function startSchedule({ feeds, now, log, signal, refresh }: ScheduleRequ
   };
   for (const feed of feeds) void pollAfter(0, feed);
   return {
-    register: (root) => ensureStates(root, feeds, now(), log),
+    register: (root) => ensureStates(root, feeds, now()),
     workOff: async (root) => {
-      if (feeds.length > 0) await ensureStates(root, feeds, now(), log);
+      if (feeds.length > 0) await ensureStates(root, feeds, now());
       for (let poll = finished[0]; poll !== undefined; poll = finished[0]) {
         const { feed } = poll;
         const { failure, changed } = await publishPoll(root, poll, log, reported);
@@ -70,17 +69,9 @@ export function startSchedule({ feeds, now, log, signal, refresh }: ScheduleRequ
   };
 }
 
-/** Completes `feeds.json`, so that feeds never polled are listed too. A missing or damaged file is written again. */
-async function ensureStates(root: Root, feeds: readonly Feed[], now_ms: number, log: Log): Promise<void> {
-  let states = new Map<string, FeedState>();
-  try {
-    states = await readFeedStates(root.path);
-  } catch (error) {
-    if (!(error instanceof PipelineError)) throw error;
-    log.warn('Feed:States:Lost', { reason: error.message });
-    root.check();
-    await fs.rm(join(root.path, layout.feeds), { force: true });
-  }
+/** Completes `feeds.json`, so that feeds never polled are listed too. */
+async function ensureStates(root: Root, feeds: readonly Feed[], now_ms: number): Promise<void> {
+  const states = await knownStates(root);
   const absent = feeds.filter(({ name }) => !states.has(name)).map((feed) => neverPolled(feed, now_ms));
   if (absent.length > 0) await writeFeedStates(root, absent);
 }
@@ -120,7 +111,7 @@ export async function publishPoll(
     if (!isIsolated(error)) throw error;
     return failed(error.message);
   });
-  const before = (await readFeedStates(root.path)).get(feed.name);
+  const before = (await knownStates(root)).get(feed.name);
   await writeFeedStates(root, [stateAfter(before, feed, at_ms, outcome.failure)]);
   logRejected(feed.name, outcome, log, reported);
   const { failure, changed } = outcome;
@@ -160,12 +151,23 @@ export async function readFeedStates(dataRoot: string): Promise<Map<string, Feed
   }
 }
 
+/** The states to go on from: none of a damaged file, which the next write replaces. */
+async function knownStates({ path, log }: Pick<Root, 'path' | 'log'>): Promise<Map<string, FeedState>> {
+  try {
+    return await readFeedStates(path);
+  } catch (error) {
+    if (!(error instanceof PipelineError)) throw error;
+    log.warn('Feed:States:Lost', { reason: error.message });
+    return new Map();
+  }
+}
+
 /** Adds states to `feeds.json`, replacing those of the same feeds. */
 export async function writeFeedStates(
-  root: Pick<Root, 'path' | 'check'>,
+  root: Pick<Root, 'path' | 'check' | 'log'>,
   changed: readonly FeedState[],
 ): Promise<void> {
-  const states = await readFeedStates(root.path);
+  const states = await knownStates(root);
   for (const state of changed) states.set(state.name, state);
   const feeds = [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   root.check();

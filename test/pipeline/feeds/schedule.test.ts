@@ -119,6 +119,13 @@ for (const [what, damage] of [
     await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');
   });
 
+test('a single poll writes a damaged list of states anew', async (t) => {
+  const { root } = await rig(t, [], await startWebServer(t, {}));
+  writeFileSync(join(root.path, layout.feeds), '{"feeds":');
+  await publishPoll(root, await pollFeed(outlookFeed(root.log), NOW), root.log);
+  t.deepEqual([...(await readFeedStates(root.path)).keys()], ['outlook']);
+});
+
 test('a silent server holds up its own feed only', async (t) => {
   const at = await rig(t, ['spc-reports', 'warnings'], await startWebServer(t, { [SPC]: () => {}, [ACTIVE]: ALERTS }));
   await at.until(async () => (await stateOf(at, 'warnings'))?.last_success_at === '2026-05-01T23:00:00Z');
