@@ -42,22 +42,22 @@ export async function publishModelHours(
   if (new Set(hours.map(({ simulated }) => simulated)).size > 1)
     throw new PipelineError('forecast', model, 'observed and simulated runs together, expected one kind');
   await writeModelHours(root, model, hours);
-  return (await publishForecast(root, now_ms, log, true)) ?? [];
+  return (await publishForecast(root, now_ms, log, { model, hours })) ?? [];
 }
 
 /**
  * Makes the coming hours and the next seven days from the stored hours of a model, the outlooks of the Storm Prediction Center and
  * the climatology, and publishes both in one commit: no reader finds days made from other hours. Returns the collections whose
- * rows changed; null without any input. `has_new_hours`: the hours are as new as the commit.
+ * rows changed; null without any input. `fresh`: hours that were just stored, as new as the commit.
  */
 export async function publishForecast(
   root: Root,
   now_ms: number,
   log: Log,
-  has_new_hours = false,
+  fresh: { readonly model: ForecastModel; readonly hours: readonly CellHour[] } | null = null,
 ): Promise<readonly CollectionName[] | null> {
   const made_from = await readInputVersions(root.path, 'outlook');
-  const stored = await readModelHours(root.path, log);
+  const stored = fresh ?? (await readModelHours(root.path, log));
   if (stored === null && Object.values(made_from).every((version) => version === 0)) return null;
   const climatology = await readClimatology(root);
   const hourly =
@@ -94,7 +94,7 @@ export async function publishForecast(
   };
   const hourSegment = { segment: WHOLE_COLLECTION, table: forecast, rows: hourRows(), provenance: model };
   const parts = [
-    { name: 'forecast', brings_data: has_new_hours, segments: [hourSegment] },
+    { name: 'forecast', brings_data: fresh !== null, segments: [hourSegment] },
     { name: 'outlook', brings_data: true, segments: [{ ...whole, table: outlook, rows: days }] },
   ] as const;
   const outcomes = await publishUndated(root, parts, now_ms);
