@@ -14,8 +14,8 @@ import type { Root } from './root.ts';
 
 /**
  * Publishes the first finished date of the inbox in one commit, or moves it to the rejected ones; null when the inbox has none.
- * Its status is `published` when the
- * data root holds the same scans already. A kill leaves its folder in the inbox, and the next call starts again.
+ * Its status is `published` when the data root holds the same scans already. A kill leaves its folder in the inbox, and the next
+ * call starts again.
  */
 export async function adoptDate(root: Root, now_ms: number) {
   const { path, staging, log } = root;
@@ -65,6 +65,7 @@ async function checkDate(
   previous: Manifest | null,
 ) {
   const refuse = (reason: string) => new Conflict('adopt', date, reason);
+  if (!(await fs.stat(folder)).isDirectory()) throw refuse('is a file, expected the folder of a finished date');
   await readRootName(folder);
   const manifest = isCalendarDate(date) ? await readNewest(folder, date) : null;
   if (manifest?.closed !== true || manifest.scans.length === 0)
@@ -131,7 +132,8 @@ async function publishDate(
   const link = async (path: string) => {
     const staged = join(root.staging, 'adopted', path);
     await fs.mkdir(dirname(staged), { recursive: true });
-    await fs.link(join(folder, path), staged);
+    // File systems without hard links refuse with several codes.
+    await fs.link(join(folder, path), staged).catch(() => fs.copyFile(join(folder, path), staged));
     return { staged, path };
   };
   await placeFiles(root.path, await Promise.all(raw.map(link)));

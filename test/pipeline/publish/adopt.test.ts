@@ -80,6 +80,17 @@ test('a finished date takes the place of published scans that it holds, too', as
   t.deepEqual(await faultsOf(root), []);
 });
 
+test.serial('a file system without hard links takes a finished date as copies', async (t) => {
+  const scans = (await aroundMidnight()).slice(0, 3);
+  const root = await scratch(t);
+  await handOver(root, `${DATE}-00000001`, scans);
+  const { link } = fs;
+  t.teardown(() => Object.assign(fs, { link }));
+  Object.assign(fs, { link: () => Promise.reject(new Error('EPERM: operation not permitted')) });
+  t.deepEqual(await adoptAll(root), [[`${DATE}-00000001`, 'adopted']]);
+  t.deepEqual(await faultsOf(root), []);
+});
+
 type Damage = (folder: string, t: ExecutionContext) => Promise<unknown>;
 
 const REFUSED: readonly (readonly [what: string, reason: RegExp, damage: Damage, hour?: number])[] = [
@@ -111,6 +122,14 @@ const REFUSED: readonly (readonly [what: string, reason: RegExp, damage: Damage,
         ...manifest,
         files: manifest.files.map((file) => ({ ...file, path: `tables/date=${DATE}/../../root.json` })),
       })),
+  ],
+  [
+    'that is a file',
+    /is a file, expected the folder of a finished date/,
+    async (folder) => {
+      await fs.rm(folder, { recursive: true });
+      await fs.writeFile(folder, 'a note');
+    },
   ],
   [
     'that is not closed',
