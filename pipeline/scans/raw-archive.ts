@@ -282,14 +282,19 @@ export async function provenancesByDate(context: PlanContext, files: readonly So
   return stated;
 }
 
+/** Provenance that most files of a date state: one file under a wrong name does not decide for the date. */
+export function mostStated(stated: readonly Provenance[]): Provenance {
+  return 2 * stated.filter((one) => one === 'simulated').length > stated.length ? 'simulated' : 'observed';
+}
+
 /**
  * Reads the provenance of the scans given for each date, before any work. Throws Conflict when all of a date have the other
  * provenance than the date holds: the operator decides. A single stray file is rejected alone.
  */
 export async function learnProvenances(context: RawArchive, files: readonly SourceFile[]): Promise<void> {
   for (const [date, stated] of await provenancesByDate(context, files)) {
-    const [first] = stated as [Provenance];
-    const expected = provenanceOn(context, date) ?? first;
+    const given = mostStated(stated);
+    const expected = provenanceOn(context, date) ?? given;
     context.provenances.set(date, expected);
     if (context.settings.each_scan || stated.includes(expected)) continue;
     // A damaged file is rejected alone, whatever its head states.
@@ -298,7 +303,7 @@ export async function learnProvenances(context: RawArchive, files: readonly Sour
         throw new Conflict(
           'publish',
           date,
-          `holds ${expected} data and ${location} is ${first}, expected one kind per storm date (--replace takes the ${expected} data away first)`,
+          `holds ${expected} data and ${location} is ${given}, expected one kind per storm date (--replace takes the ${expected} data away first)`,
         );
   }
 }

@@ -5,7 +5,7 @@ import type { Root } from '../publish/root.ts';
 import { type Swept, sweepRoot } from '../publish/sweep.ts';
 import type { SourceFile } from '../sources/names.ts';
 import { type Context, ingestFiles } from './ingest.ts';
-import { nothingKnown, provenancesByDate, type SessionSettings } from './raw-archive.ts';
+import { mostStated, nothingKnown, provenancesByDate, type SessionSettings } from './raw-archive.ts';
 import type { ReadPool } from './read.ts';
 import { emptyTrackingState } from './state.ts';
 
@@ -53,10 +53,10 @@ export function openSession(root: Root, readPool: ReadPool, settings: SessionSet
 
 async function replaceOtherProvenance(context: Context, files: readonly SourceFile[]): Promise<void> {
   const { root, settings } = context;
-  for (const [date, [provenance]] of await provenancesByDate(context, files)) {
+  for (const [date, stated] of await provenancesByDate(context, files)) {
+    const provenance = mostStated(stated);
     const head = root.heads.get(date);
-    if (provenance === undefined || head === undefined || head.scans.count === 0 || head.source === provenance)
-      continue;
+    if (head === undefined || head.scans.count === 0 || head.source === provenance) continue;
     await clearDate(root, date, settings.now());
     context.provenances.set(date, provenance);
   }
