@@ -34,7 +34,7 @@ const program = new Command('hail-pipeline')
   .addHelpText(
     'after',
     `
-Settings are environment variables that begin with HAIL_; README lists them.
+Settings are environment variables that begin with HAIL_; api/docs/operate.md lists them.
 Exit codes: 0 done, 1 failure, 2 usage, 3 not found, 4 conflict, 5 a check found something.`,
   );
 

@@ -201,7 +201,7 @@ function shown(name: string, given: Readonly<Record<string, string | undefined>>
 
 function unknownFault(name: string): string {
   const near = nearestWord(name, Object.keys(Settings.shape));
-  return `${name} is no setting, expected ${near === null ? 'one that README lists' : near}`;
+  return `${name} is no setting, expected ${near === null ? 'one that api/docs/operate.md lists' : near}`;
 }
 
 /** More edits than this make another word, not a misspelling. */

@@ -7,10 +7,10 @@ export function testUnknownSettings(
 ): void {
   for (const [name, expected] of [
     ['HAIL_DTAA', 'HAIL_DATA'],
-    ['HAIL_STORM_DAY_START', 'one that README lists'],
+    ['HAIL_STORM_DAY_START', 'one that api/docs/operate.md lists'],
     ['HAIL_PROT', 'HAIL_PORT'],
     ['HAIL_LOGLEVEL', 'HAIL_LOG_LEVEL'],
-    ['HAIL_COLOUR_OF_THE_MAP', 'one that README lists'],
+    ['HAIL_COLOUR_OF_THE_MAP', 'one that api/docs/operate.md lists'],
   ] as const)
     test(`${name} is no setting: it is refused, and ${expected} is named`, (t) => {
       t.throws(() => readConfig({ [name]: 'x' }), {
