@@ -26,9 +26,15 @@ export async function readManifestOf(
   throw new PipelineError('publish', layout.manifest(partition, commit), 'is missing, and its head names it');
 }
 
-/** The head of a partition; null when nothing is published for it. */
+/** The head of a partition; null when nothing is published for it. Throws PipelineError for a lost head. */
 export async function readHead(dataRoot: string, partition: string): Promise<Head | null> {
-  return readRecord(dataRoot, layout.head(partition), Head);
+  const path = layout.head(partition);
+  const head = await readRecord(dataRoot, path, Head);
+  const names = head === null ? await namesIn(join(dataRoot, layout.manifestFolder(partition))) : [];
+  // A first commit that was killed leaves manifest 1 without a head.
+  if (names.some((name) => Number.parseInt(name, 10) > 1))
+    throw new PipelineError('publish', path, 'is missing, and manifests are there: restore the file from a backup');
+  return head;
 }
 
 /** A manifest by its number; null when it does not exist. */

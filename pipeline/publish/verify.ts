@@ -15,7 +15,7 @@ import { COVERAGE_BLOCK_PX, cells, dayMax, detections, frames, tracks, uncovered
 import { isCalendarDate, scanTime } from '../../schemas/time.ts';
 import { type Engine, sqlText } from '../duckdb.ts';
 import { PipelineError } from '../error.ts';
-import { DRAFT_SUFFIX, deviceOf, namesIn, orNull, sha256 } from '../files.ts';
+import { deviceOf, orNull, sha256 } from '../files.ts';
 import { outdatedTables } from './inputs.ts';
 import {
   listPartitions,
@@ -60,7 +60,7 @@ export async function verifyRoot(
   const names = (await listPartitions(dataRoot)).all.filter((name) => only === null || name === only);
   const manifests: Manifest[] = [];
   for (const name of names) {
-    const manifest = (await isUnborn(dataRoot, name)) ? null : await newestManifest(dataRoot, name, faults);
+    const manifest = await newestManifest(dataRoot, name, faults);
     if (manifest !== null) manifests.push(manifest);
   }
   const total = manifests.reduce((sum, { files }) => sum + files.length, 0);
@@ -87,16 +87,10 @@ export async function verifyRoot(
   return { partitions: manifests.length, files, rows, bytes, faults };
 }
 
-/** True when the first commit of a partition was killed before it wrote the head: nothing of it is published. */
-async function isUnborn(dataRoot: string, partition: string): Promise<boolean> {
-  const names = await namesIn(join(dataRoot, layout.manifestFolder(partition)));
-  return names.every((name) => layout.manifest(partition, 1).endsWith(name) || name.endsWith(DRAFT_SUFFIX));
-}
-
-/** The manifest that the head of a partition names; null, and a fault, without one. */
+/** The manifest that the head of a partition names; null where its first commit was killed; null, and a fault, for a damaged one. */
 async function newestManifest(dataRoot: string, partition: string, faults: Fault[]): Promise<Manifest | null> {
   const path = layout.head(partition);
-  const head = await required(readHead(dataRoot, partition), path, faults);
+  const head = await attempt(readHead(dataRoot, partition), path, faults);
   if (head === null) return null;
   const numbered = layout.manifest(partition, head.commit);
   const manifest = await required(readManifest(dataRoot, partition, head.commit), numbered, faults);
