@@ -119,7 +119,8 @@ async function backfillInProcess(
 /** Outcome of a date in a line for people. */
 function outcomeText({ storm_date, status, scans, rejected, missing, seconds, reason }: DateOutcome): string {
   const faults = rejected + missing > 0 ? `, ${counted(rejected, 'file')} rejected, ${missing} missing` : '';
-  return `${storm_date}  ${status}: ${reason ?? `${counted(scans, 'scan')} in ${seconds} s${faults}`}\n`;
+  const made = status === 'done' ? `: ${counted(scans, 'scan')} in ${seconds} s${faults}` : '';
+  return `${storm_date}  ${status}${reason === null ? made : `: ${reason}`}\n`;
 }
 
 function sourceOf({ source, folder, products }: Options): BackfillSource {
