@@ -143,7 +143,9 @@ test('finds a manifest that is cut off', async (t) => {
 test('finds a head that is gone, and nothing is published in its place', async (t) => {
   const world = await published(t);
   await fs.rm(join(world.root, HEAD));
-  t.deepEqual(await faultsOf(world.root), [`${HEAD}: is missing, and manifests are there: restore the file from a backup`]);
+  t.deepEqual(await faultsOf(world.root), [
+    `${HEAD}: is missing, and manifests are there: restore the file from a backup`,
+  ]);
   await t.throwsAsync(ingest(world.root, []), { message: /head.json: is missing, and manifests are there/ });
 });
 
