@@ -8,7 +8,7 @@ import { layout } from '../../schemas/layout.ts';
 import { openDatabase, sqlitePath } from '../records/database.ts';
 import { pauseDeliveries } from '../records/delivery-pause.ts';
 import { masterKeyPath } from '../records/secrets.ts';
-import { CommandError, type Json, print, type RecordsConfig, withRecords } from './cli.ts';
+import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
 
 /** `hail-api backup`: a copy of the SQLite records, the master key, and the files of reports and exports, as a data root of its own. */
 export function backupCommand(config: () => RecordsConfig): Command {
@@ -22,7 +22,7 @@ export function backupCommand(config: () => RecordsConfig): Command {
       'after',
       '\nThe folder is a data root without published data. A service that starts on it sends nothing before `webhook resume`.',
     )
-    .action(async (folder: string, { json }: Json) => {
+    .action(async (folder: string, { json }: { readonly json?: true }) => {
       const settings = config();
       const to = resolve(folder);
       if (settings.database_url !== null)
@@ -34,7 +34,8 @@ export function backupCommand(config: () => RecordsConfig): Command {
       if (!existsSync(dirname(to)))
         throw new CommandError(EXIT.not_found, `backup ${folder}: there is no folder ${dirname(to)}, expected one`);
       await writeBackup(settings, to);
-      print(json, { folder }, [`Wrote ${folder}. It holds the master key: keep it where only you can read it.`]);
+      const lines = [`Wrote ${folder}. It holds the master key: keep it where only you can read it.`];
+      print(json, { json: { folder }, lines });
     });
 }
 

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { type Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { columns, EXIT, explainOtherError, throwOnExit } from '../../schemas/command-line.ts';
 import { isCalendarDate } from '../../schemas/time.ts';
 import { type Business, findBusiness, LABEL_PATTERN } from '../accounts/businesses.ts';
@@ -15,11 +15,6 @@ const WRITE_WAIT_MS = 5_000;
 /** How long one statement of a command may take: some read every row. */
 const STATEMENT_WAIT_MS = 600_000;
 
-/** Option of every command that prints one JSON object instead of lines. */
-export interface Json {
-  readonly json?: true;
-}
-
 /** What these commands need of the settings. */
 export type RecordsConfig = Pick<Config, 'data_root' | 'database_url' | 'raw_keep_days' | 'now'>;
 
@@ -34,6 +29,9 @@ export class CommandError extends Error {
   }
 }
 
+/** Failures whose message says what an operator needs to know. */
+const EXPECTED = [UnreadableVersion, MasterKeyError, RecordsUnavailable, CommitFailed];
+
 /** Exit code of an error, and its message. */
 export function explainError(error: unknown): { code: number; message: string } {
   if (error instanceof InvalidArgumentError) return { code: EXIT.usage, message: error.message };
@@ -41,10 +39,7 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
-  if (error instanceof UnreadableVersion) return { code: EXIT.failure, message: error.message };
-  if (error instanceof MasterKeyError) return { code: EXIT.failure, message: error.message };
-  if (error instanceof RecordsUnavailable || error instanceof CommitFailed)
-    return { code: EXIT.failure, message: error.message };
+  if (EXPECTED.some((kind) => error instanceof kind)) return { code: EXIT.failure, message: String(Object(error).message) };
   return explainOtherError(error);
 }
 
@@ -96,9 +91,62 @@ export async function businessNamed(records: Records, nameOrId: string): Promise
   return business;
 }
 
+/** What the work of a command on the records gets. */
+export interface Desk<Settings extends RecordsConfig = RecordsConfig> {
+  readonly records: Records;
+  readonly settings: Settings;
+  /** Data clock, epoch milliseconds. */
+  readonly now_ms: number;
+}
+
+/** What a command prints: one JSON object with `--json`, else lines; `aside` goes to standard error beside the lines. */
+export interface Printed {
+  readonly json: unknown;
+  readonly lines: readonly string[];
+  readonly aside?: string;
+}
+
+/** A command on the records, such as `show <business>`. */
+export interface RecordsCommand<Settings extends RecordsConfig, Options> {
+  readonly usage: string;
+  readonly about: string;
+  /** Adds options, and help after them. */
+  readonly options?: (command: Command) => Command;
+  /** Missing SQLite records are made. */
+  readonly creates?: boolean;
+  readonly run: (desk: Desk<Settings>, options: Options, ...args: string[]) => Promise<Printed>;
+}
+
+/** A command that works on the records and prints what it did. */
+export function onRecords<Settings extends RecordsConfig, Options = unknown>(
+  config: () => Settings,
+  { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Settings, Options>,
+): Command {
+  const [name = '', ...args] = usage.split(' ');
+  const command = args.reduce((made, arg) => made.argument(arg), new Command(name).description(about));
+  return options(command)
+    .option('--json', 'print one JSON object')
+    .action(async () => {
+      const settings = config();
+      const { json, ...given } = command.opts<Options & { readonly json?: true }>();
+      const printed = await withRecords(
+        settings,
+        (records) => run({ records, settings, now_ms: settings.now() }, given as Options, ...command.args),
+        { create: creates },
+      );
+      if (!json && printed.aside !== undefined) process.stderr.write(`${printed.aside}\n`);
+      print(json, printed);
+    });
+}
+
 /** Prints one JSON object, or lines for people. */
-export function print(json: boolean | undefined, value: unknown, lines: readonly string[]): void {
+export function print(json: boolean | undefined, { json: value, lines }: Printed): void {
   process.stdout.write(json ? `${JSON.stringify(value)}\n` : lines.map((line) => `${line}\n`).join(''));
+}
+
+/** `hail-api NAME`, with the commands below it. */
+export function group(name: string, about: string, commands: readonly Command[]): Command {
+  return commands.reduce((made, command) => made.addCommand(command), new Command(name).description(about));
 }
 
 /** Columns of text two spaces apart, under a head; the line `none` without rows. */
@@ -107,68 +155,70 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return columns([head, ...rows]).split('\n');
 }
 
-/** Argument parser: a whole number from `low` to `high`. */
-export function wholeNumber(low: number, high: number): (text: string) => number {
+/** `acme is now active`, or that it already was. */
+export function nowOrAlready(subject: string, changed: boolean, state: string): string {
+  return `${subject} ${changed ? 'is now' : 'already was'} ${state}.`;
+}
+
+/** Argument parser: refuses a text of which `read` makes nothing. */
+export function argument<Value>(
+  expected: string,
+  read: (text: string) => Value | null | undefined,
+): (text: string) => Value {
   return (text) => {
-    const value = Number(text);
-    if (!/^-?\d+$/.test(text) || value < low || value > high)
-      throw new InvalidArgumentError(`Found '${text}', expected a whole number from ${low} to ${high}.`);
+    const value = read(text);
+    if (value == null) throw new InvalidArgumentError(`Found '${text}', expected ${expected}.`);
     return value;
   };
 }
 
-/** Argument parser: a whole number, or `none`: commander turns null into an empty text. */
+/** Argument: the text itself, of some form. */
+export function textLike(pattern: RegExp, expected: string): (text: string) => string {
+  return argument(expected, (text) => (pattern.test(text) ? text : null));
+}
+
+/** Argument: a whole number from `low` to `high`. */
+export function wholeNumber(low: number, high: number): (text: string) => number {
+  return argument(`a whole number from ${low} to ${high}`, (text) => {
+    const value = Number(text);
+    return /^-?\d+$/.test(text) && value >= low && value <= high ? value : null;
+  });
+}
+
+/** Argument: a whole number, or `none`: commander turns null into an empty text. */
 export function wholeNumberOrNone(text: string): number | 'none' {
   return text === 'none' ? text : wholeNumber(0, Number.MAX_SAFE_INTEGER)(text);
 }
 
-/** Argument parser: name of a business or a key. */
-export function label(text: string): string {
-  if (!LABEL_PATTERN.test(text)) throw new InvalidArgumentError('Expected 1 to 100 printable characters.');
-  return text;
-}
+/** Argument: name of a business or a key. */
+export const label = textLike(LABEL_PATTERN, '1 to 100 printable characters');
 
-/** Argument parser: one of some words. */
+/** Argument: one of some words. */
 export function oneWordOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
-  return (text) => {
-    const word = words.find((known) => known === text);
-    if (word === undefined) throw new InvalidArgumentError(`Found '${text}', expected ${words.join(', ')}.`);
-    return word;
-  };
+  return argument(words.join(', '), (text) => words.find((known) => known === text));
 }
 
-/** Argument parser: a month, `YYYY-MM`. */
-export function calendarMonth(text: string): string {
-  if (!/^\d{4}-\d{2}$/.test(text) || !isCalendarDate(`${text}-01`))
-    throw new InvalidArgumentError(`Found '${text}', expected a month as YYYY-MM.`);
-  return text;
-}
+/** Argument: a month, `YYYY-MM`. */
+export const calendarMonth = argument('a month as YYYY-MM', (text) =>
+  /^\d{4}-\d{2}$/.test(text) && isCalendarDate(`${text}-01`) ? text : null,
+);
 
 const UNITS_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Argument parser: a duration in milliseconds, from `30d`, `12h`, `15m`, `10s` or `0`. */
-export function duration(text: string): number {
+/** Argument: a duration in milliseconds, from `30d`, `12h`, `15m`, `10s` or `0`. */
+export const duration = argument('a duration such as 30d, 12h or 0', (text) => {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text === '0' ? '0s' : text) ?? [];
-  if (count === undefined)
-    throw new InvalidArgumentError(`Found '${text}', expected a duration such as 30d, 12h or 0.`);
-  return Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS];
-}
+  return count === undefined ? null : Number(count) * UNITS_MS[unit as keyof typeof UNITS_MS];
+});
 
-/** Argument parser: an instant as ISO 8601 with milliseconds, from a UTC date or a UTC time. */
-export function parseInstant(text: string): string {
-  const time_ms = Date.parse(text);
-  if (
-    !/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/.test(text) ||
-    !isCalendarDate(text.slice(0, 10)) ||
-    Number.isNaN(time_ms)
-  )
-    throw new InvalidArgumentError(
-      `Found '${text}', expected a date or a UTC time such as 2027-01-31 or 2027-01-31T12:00:00Z.`,
-    );
-  return new Date(time_ms).toISOString();
-}
+/** Argument: an instant as ISO 8601 with milliseconds, from a UTC date or a UTC time. */
+export const parseInstant = argument('a date or a UTC time such as 2027-01-31 or 2027-01-31T12:00:00Z', (text) => {
+  const isForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?Z)?$/.test(text) && isCalendarDate(text.slice(0, 10));
+  const time_ms = isForm ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(time_ms) ? null : new Date(time_ms).toISOString();
+});
 
-/** Argument parser of an option that may be repeated, each time with one or several words between commas. */
+/** Argument of an option that may be repeated, each time with one or several words between commas. */
 export function collectWords(text: string, before: readonly string[] = []): readonly string[] {
   const words = text.split(',').map((word) => word.trim());
   if (words.includes('')) throw new InvalidArgumentError(`Found '${text}', expected words between commas.`);

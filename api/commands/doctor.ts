@@ -1,8 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { Command } from 'commander';
 import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
-import { foreignFolders, layout } from '../../schemas/layout.ts';
 import type { Records } from '../billing/records.ts';
 import { verifyLedger } from '../billing/verify.ts';
 import type { Config } from '../config.ts';
@@ -17,7 +16,7 @@ import { isOutage } from '../records/errors.ts';
 import { KEY_FILE_MODE, masterKeyFault, masterKeyPath } from '../records/secrets.ts';
 import { overdueMessages } from '../webhooks/messages.ts';
 import { OVERDUE_MS } from '../webhooks/recover.ts';
-import { type Json, print, type RecordsConfig, withRecords } from './cli.ts';
+import { print, type RecordsConfig, withRecords } from './cli.ts';
 import { ledgerLines } from './usage.ts';
 
 /** The checks of `doctor`, in the order in which it prints them; the page for operators has an entry for each. */
@@ -30,7 +29,6 @@ export const DOCTOR_CHECKS = [
   'master key',
   'file mode',
   'published',
-  'data root',
   'disk',
 ] as const;
 
@@ -59,7 +57,7 @@ export function doctorCommand(config: () => DoctorConfig): Command {
       'check the records, the ledger, deliveries, jobs and their files, the master key, the published data and the disk; exit code 5 when something is wrong',
     )
     .option('--json', 'print one JSON object')
-    .action(async ({ json }: Json) => {
+    .action(async ({ json }: { readonly json?: true }) => {
       const settings = config();
       // File modes first: closing the records removes the log that a killed process left.
       const modes = fileModes(settings);
@@ -67,14 +65,10 @@ export function doctorCommand(config: () => DoctorConfig): Command {
         ...(await inRecords(settings)),
         modes,
         await published(settings),
-        folders(settings.data_root),
         disk(settings.data_root),
       ];
-      print(
-        json,
-        { findings },
-        findings.map(({ status, check, message }) => `${status.padEnd(5)}  ${check}: ${message}`),
-      );
+      const lines = findings.map(({ status, check, message }) => `${status.padEnd(5)}  ${check}: ${message}`);
+      print(json, { json: { findings }, lines });
       if (findings.some(({ status }) => status === 'fault')) process.exitCode = EXIT.check_found;
     });
 }
@@ -93,14 +87,11 @@ async function inRecords(config: DoctorConfig): Promise<readonly Finding[]> {
       const database = listed('database', damage, `${store.kind} ${store.name}`);
       if (damage.length > 0) return [database];
       const ledger = await verifyLedger(reader);
+      const ledgerText = ledgerLines(ledger).join(' ');
       const key = await masterKeyFault(records, { records_root: config.data_root, master_keys: config.master_keys });
       return [
         database,
-        listed(
-          'ledger',
-          ledger.faults.length === 0 ? [] : [ledgerLines(ledger).join(' ')],
-          ledgerLines(ledger).join(' '),
-        ),
+        listed('ledger', ledger.faults.length === 0 ? [] : [ledgerText], ledgerText),
         await deliveries(records),
         ...(await jobs(records, config)),
         listed('master key', key === null ? [] : [key], 'stored secrets are under one that is here'),
@@ -164,22 +155,6 @@ async function published({ data_root, storm_day_start_hour, now }: DoctorConfig)
   const age = counted(Math.round(age_ms / 60_000), 'minute');
   const message = `${counted(dates.length, 'storm date')} can be read; the newest scan (${newest_provenance}) is ${age} old`;
   return { check, status, message };
-}
-
-/** Without its lists and tables a data root looks like one without hail. */
-function folders(data_root: string): Finding {
-  const missing = [layout.manifests, layout.tables].filter((name) => !existsSync(join(data_root, name)));
-  const isUsed = existsSync(join(data_root, layout.current)) || missing.length === 1;
-  const device = (name: string) => statSync(join(data_root, name), { throwIfNoEntry: false })?.dev ?? null;
-  const faults = [
-    ...(isUsed ? missing.map((name) => `${join(data_root, name)} is missing, and the data root has been used`) : []),
-    ...foreignFolders(device).map(({ path, reason }) => `${join(data_root, path)} ${reason}`),
-  ];
-  return listed(
-    'data root',
-    faults,
-    `${data_root} lies on one file system${isUsed ? ' and has its lists and tables' : ''}`,
-  );
 }
 
 function disk(data_root: string): Finding {

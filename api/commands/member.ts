@@ -1,69 +1,53 @@
-import { Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { listMembers, ROLES, type Role, removeMember, setMember } from '../accounts/members.ts';
 import {
   businessNamed,
   CommandError,
-  type Json,
+  group,
+  nowOrAlready,
+  onRecords,
   oneWordOf,
-  print,
   type RecordsConfig,
   table,
-  withRecords,
+  textLike,
 } from './cli.ts';
 
-/** `hail-api member`: people of a business. Admins and managers are mailed. */
+/** `hail-api member`: people of a business. */
 export function memberCommand(config: () => RecordsConfig): Command {
-  const command = new Command('member').description('people of a business; admins and managers are mailed');
-
-  command
-    .command('add <business> <email>')
-    .description('add a member, or change the role')
-    .option('--role <role>', ROLES.join(', '), oneWordOf(ROLES), 'member')
-    .option('--json', 'print one JSON object')
-    .action(async (nameOrId: string, address: string, { json, role }: Json & { readonly role: Role }) => {
-      const email = emailAddress(address);
-      const settings = config();
-      const { name, changed } = await withRecords(settings, async (records) => {
+  return group('member', 'people of a business; admins and managers are mailed', [
+    onRecords(config, {
+      usage: 'add <business> <email>',
+      about: 'add a member, or change the role',
+      options: (command) => command.option('--role <role>', ROLES.join(', '), oneWordOf(ROLES), 'member'),
+      run: async ({ records, now_ms }, { role }: { readonly role: Role }, nameOrId, address) => {
+        const email = emailAddress(address).toLowerCase();
         const business = await businessNamed(records, nameOrId);
-        const changed = await records.transaction((rows) => setMember(rows, business, email, role, settings.now()));
-        return { name: business.name, changed };
-      });
-      print(json, { email, role, changed }, [`${email} ${changed ? 'is now' : 'already was'} ${role} of ${name}.`]);
-    });
-
-  command
-    .command('remove <business> <email>')
-    .description('remove a member')
-    .option('--json', 'print one JSON object')
-    .action(async (nameOrId: string, email: string, { json }: Json) => {
-      const settings = config();
-      await withRecords(settings, async (records) => {
+        const changed = await records.transaction((rows) => setMember(rows, business, email, role, now_ms));
+        return { json: { email, role, changed }, lines: [nowOrAlready(email, changed, `${role} of ${business.name}`)] };
+      },
+    }),
+    onRecords(config, {
+      usage: 'remove <business> <email>',
+      about: 'remove a member',
+      run: async ({ records, now_ms }, _, nameOrId, email) => {
         const business = await businessNamed(records, nameOrId);
-        if (!(await records.transaction((rows) => removeMember(rows, business, email, settings.now()))))
+        if (!(await records.transaction((rows) => removeMember(rows, business, email, now_ms))))
           throw new CommandError(EXIT.not_found, `member ${email}: is not of ${business.name}`);
-      });
-      print(json, { email, removed: true }, [`Removed ${email}.`]);
-    });
-
-  command
-    .command('list <business>')
-    .description('members of a business')
-    .option('--json', 'print one JSON object')
-    .action(async (nameOrId: string, { json }: Json) => {
-      const members = await withRecords(config(), async (records) =>
-        listMembers(records.reader, (await businessNamed(records, nameOrId)).id),
-      );
-      const rows = members.map(({ email, role, created_at }) => [email, role, created_at]);
-      print(json, { members }, table(['email', 'role', 'added'], rows, 'There are no members.'));
-    });
-
-  return command;
+        return { json: { email, removed: true }, lines: [`Removed ${email}.`] };
+      },
+    }),
+    onRecords(config, {
+      usage: 'list <business>',
+      about: 'members of a business',
+      run: async ({ records }, _, nameOrId) => {
+        const members = await listMembers(records.reader, (await businessNamed(records, nameOrId)).id);
+        const rows = members.map(({ email, role, created_at }) => [email, role, created_at]);
+        return { json: { members }, lines: table(['email', 'role', 'added'], rows, 'There are no members.') };
+      },
+    }),
+  ]);
 }
 
-/** Argument: an address that mail can be sent to, without a way into other headers. */
-function emailAddress(text: string): string {
-  if (!/^[^\s@<>,;:"]{1,64}@[^\s@<>,;:"]{1,255}$/.test(text))
-    throw new InvalidArgumentError(`Found '${text}', expected an address such as ops@example.com.`);
-  return text.toLowerCase();
-}
+/** An address that mail can be sent to, without a way into other headers. */
+const emailAddress = textLike(/^[^\s@<>,;:"]{1,64}@[^\s@<>,;:"]{1,255}$/, 'an address such as ops@example.com');

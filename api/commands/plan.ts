@@ -1,18 +1,19 @@
-import { Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { EXIT } from '../../schemas/command-line.ts';
 import { readPlan, setPlan } from '../accounts/businesses.ts';
-import { FEATURES, namedPlan, PLAN_NAMES, type PlanName, type Tariff } from '../accounts/plans.ts';
+import { FEATURES, namedPlan, PLAN_NAMES, type PlanName, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
 import {
+  argument,
   businessNamed,
   CommandError,
   collectWords,
+  group,
   label,
+  onRecords,
   oneWordOf,
-  print,
   type RecordsConfig,
   wholeNumber,
   wholeNumberOrNone,
-  withRecords,
 } from './cli.ts';
 
 interface Changes {
@@ -31,62 +32,50 @@ const HIGHEST_RATE = 1_000_000;
 
 /** `hail-api plan`: limits, prices and features of a business. */
 export function planCommand(config: () => RecordsConfig): Command {
-  const command = new Command('plan').description('what a business may do, in force at once');
-
-  command
-    .command('set <business>')
-    .description('change the plan of a business; what is not named stays')
-    .option(
-      '--plan <name>',
-      'free, pro or business of the earlier variant: its requests a minute and a day and its webhooks; credits stay',
-      oneWordOf(PLAN_NAMES),
-    )
-    .option('--name <name>', 'name shown in usage answers', label)
-    .option('--limit <credits>', 'monthly limit, or none', wholeNumberOrNone)
-    .option('--cap <credits>', 'monthly spend cap, or none', wholeNumberOrNone)
-    .option('--overage <policy>', 'allow or block calls past the limit', oneWordOf(['allow', 'block'] as const))
-    .option('--overage-rate <rate>', 'price of a credit past the limit', price)
-    .option('--rate <n>', 'requests a minute of each key', wholeNumber(1, HIGHEST_RATE))
-    .option('--feature <names>', `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`, features)
-    .option(
-      '--quota <name=n>',
-      'change a quota, such as locations=20000, or requests_per_day=none; may be repeated',
-      quota,
-    )
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  hail-api plan set acme --limit 100000 --overage block\n  hail-api plan set acme --cap none --feature exports,real_time_delivery',
-    )
-    .action(async (nameOrId: string, { json, ...changes }: Changes & { readonly json?: true }) => {
-      if (Object.keys(changes).length === 0)
-        throw new CommandError(EXIT.usage, `plan of ${nameOrId}: no change is named, expected one option or more`);
-      const settings = config();
-      const { plan, changed, name } = await withRecords(settings, async (records) => {
+  return group('plan', 'what a business may do, in force at once', [
+    onRecords(config, {
+      usage: 'set <business>',
+      about: 'change the plan of a business; what is not named stays',
+      options: (command) =>
+        command
+          .option(
+            '--plan <name>',
+            'free, pro or business of the earlier variant: its requests a minute and a day and its webhooks; credits stay',
+            oneWordOf(PLAN_NAMES),
+          )
+          .option('--name <name>', 'name shown in usage answers', label)
+          .option('--limit <credits>', 'monthly limit, or none', wholeNumberOrNone)
+          .option('--cap <credits>', 'monthly spend cap, or none', wholeNumberOrNone)
+          .option('--overage <policy>', 'allow or block calls past the limit', oneWordOf(['allow', 'block'] as const))
+          .option('--overage-rate <rate>', 'price of a credit past the limit', price)
+          .option('--rate <n>', 'requests a minute of each key', wholeNumber(1, HIGHEST_RATE))
+          .option('--feature <names>', `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`, features)
+          .option('--quota <name=n>', 'change a quota: locations=20000, requests_per_day=none; may be repeated', quota)
+          .addHelpText(
+            'after',
+            '\nExamples:\n  hail-api plan set acme --limit 100000 --overage block\n  hail-api plan set acme --cap none --feature exports,real_time_delivery',
+          ),
+      run: async ({ records, now_ms }, changes: Changes, nameOrId) => {
+        if (Object.keys(changes).length === 0)
+          throw new CommandError(EXIT.usage, `plan of ${nameOrId}: no change is named, expected one option or more`);
         const business = await businessNamed(records, nameOrId);
-        return await records.transaction(async (rows) => {
-          const wanted = changedPlan(await readPlan(rows, business.id), changes);
-          return { plan: wanted, changed: await setPlan(rows, business, wanted, settings.now()), name: business.name };
+        const { plan, changed } = await records.transaction(async (rows) => {
+          const plan = changedPlan(await readPlan(rows, business.id), changes);
+          return { plan, changed: await setPlan(rows, business, plan, now_ms) };
         });
-      });
-      print(json, { plan, changed }, [
-        changed ? `Changed the plan of ${name}:` : `The plan of ${name} already was so:`,
-        ...planLines(plan),
-      ]);
-    });
-
-  command
-    .command('show <business>')
-    .description('the plan of a business')
-    .option('--json', 'print one JSON object')
-    .action(async (nameOrId: string, { json }: { readonly json?: true }) => {
-      const plan = await withRecords(config(), async (records) =>
-        readPlan(records.reader, (await businessNamed(records, nameOrId)).id),
-      );
-      print(json, plan, planLines(plan));
-    });
-
-  return command;
+        const said = changed ? `Changed the plan of ${business.name}:` : `The plan of ${business.name} already was so:`;
+        return { json: { plan, changed }, lines: [said, ...planLines(plan)] };
+      },
+    }),
+    onRecords(config, {
+      usage: 'show <business>',
+      about: 'the plan of a business',
+      run: async ({ records }, _, nameOrId) => {
+        const plan = await readPlan(records.reader, (await businessNamed(records, nameOrId)).id);
+        return { json: plan, lines: planLines(plan) };
+      },
+    }),
+  ]);
 }
 
 /** A plan for people. */
@@ -120,28 +109,14 @@ function bound(changed: number | 'none' | undefined, before: number | null): num
   return changed === 'none' ? null : changed;
 }
 
-function price(text: string): number {
-  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError(`Found '${text}', expected a price such as 0.002.`);
-  return Number(text);
-}
+const price = argument('a price such as 0.002', (text) => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : null));
 
 function features(text: string, before: readonly string[] = []): readonly string[] {
-  const words = collectWords(text, before).filter((word) => word !== 'none');
-  const wrong = words.find((word) => !FEATURES.some((feature) => feature === word));
-  if (wrong !== undefined) throw new InvalidArgumentError(`Found '${wrong}', expected ${FEATURES.join(', ')} or none.`);
+  const words = collectWords(text, before).map(oneWordOf([...FEATURES, 'none']));
   return FEATURES.filter((feature) => words.includes(feature));
 }
 
-const QUOTAS = [
-  'locations',
-  'polygons',
-  'point_areas',
-  'real_time_polygons',
-  'area_sq_mi',
-  'subscriptions',
-  'webhooks',
-  'requests_per_day',
-] as const satisfies readonly (keyof Tariff['quotas'])[];
+const QUOTAS = Object.keys(SELF_HOSTED.quotas) as (keyof Tariff['quotas'])[];
 
 function quota(text: string, before: Partial<Tariff['quotas']> = {}): Partial<Tariff['quotas']> {
   const [name = '', most = ''] = text.split('=');

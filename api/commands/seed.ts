@@ -1,13 +1,95 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { Command } from 'commander';
+import type { Transaction } from 'kysely';
 import { parse, YAMLParseError } from 'yaml';
+import { z } from 'zod';
 import { counted, EXIT } from '../../schemas/command-line.ts';
+import {
+  type Business,
+  createBusiness,
+  findBusiness,
+  LABEL_PATTERN,
+  setPlan,
+  setStatus,
+} from '../accounts/businesses.ts';
+import { keyVariantOf, VARIANT_WORDS, variantWordOf } from '../accounts/key-text.ts';
+import { changeKey, createKey, findKey, listKeys, setKeyCap } from '../accounts/keys.ts';
+import { ROLES, setMember } from '../accounts/members.ts';
+import { FEATURES, NAMED_PLANS, namedPlan, PLAN_NAMES, SELF_HOSTED, type Tariff } from '../accounts/plans.ts';
+import { isScope } from '../accounts/scopes.ts';
 import type { Records } from '../billing/records.ts';
+import type { Database } from '../records/schema.ts';
 import { CommandError, print, type RecordsConfig, withRecords } from './cli.ts';
-import { applySeed, Seed, SeedConflict, type SeededKey, type SeedResult } from './seed-file.ts';
+
+const credits = z.int().nonnegative().nullable();
+const count = z.int().nonnegative();
+const label = z.string().regex(LABEL_PATTERN, 'expected 1 to 100 printable characters');
+
+const SeedPlan = z.strictObject({
+  monthly_limit: credits.default(SELF_HOSTED.monthly_limit).meta({ description: 'Credits a month; null: none.' }),
+  spend_cap: credits.default(SELF_HOSTED.spend_cap).meta({ description: 'Credits a month; null: none.' }),
+  overage_policy: z.enum(['allow', 'block']).default(SELF_HOSTED.overage_policy),
+  overage_rate: z.number().nonnegative().default(SELF_HOSTED.overage_rate).meta({ description: 'Price of a credit.' }),
+  rate_per_minute: z.int().positive().default(SELF_HOSTED.rate_per_minute),
+  features: z.array(z.enum(FEATURES)).default([]),
+  quotas: z
+    .strictObject({
+      locations: count,
+      polygons: count,
+      point_areas: count,
+      real_time_polygons: count,
+      area_sq_mi: count,
+      subscriptions: count,
+      webhooks: count,
+      requests_per_day: count.nullable(),
+    })
+    .partial()
+    .default({}),
+});
+
+const SeedKey = z.strictObject({
+  name: label,
+  kind: z.enum(['live', 'test']),
+  variant: z.enum(VARIANT_WORDS).default('current').meta({ description: 'What the key gets under /v1.' }),
+  scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
+  expires_at: z.iso.datetime().nullable().default(null),
+  monthly_cap: credits.optional().meta({ description: 'Most credits a month; null: none. Left out: as it is.' }),
+});
+type SeedKey = z.infer<typeof SeedKey>;
+
+const SeedBusiness = z.strictObject({
+  name: label,
+  plan: z
+    .string()
+    .default(SELF_HOSTED.name)
+    .meta({ description: 'Name of a plan of this file, self-hosted, free, pro or business.' }),
+  suspended: z.boolean().default(false),
+  members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
+  keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
+});
+type SeedBusiness = z.infer<typeof SeedBusiness>;
+
+/** The desired state of plans, businesses, members and keys. Applying it leaves unnamed ones unchanged. */
+const Seed = z
+  .strictObject({
+    plans: z.record(label, SeedPlan).default({}),
+    businesses: z.array(SeedBusiness).default([]),
+  })
+  .superRefine(({ plans, businesses }, context) => {
+    const names = businesses.map(({ name }) => name);
+    businesses.forEach(({ name, plan, keys }, k) => {
+      const fault = (path: string, message: string) =>
+        context.addIssue({ code: 'custom', path: ['businesses', k, path], message });
+      if (names.indexOf(name) !== k) fault('name', `'${name}' is there twice`);
+      if (plan !== SELF_HOSTED.name && !Object.hasOwn(plans, plan) && !Object.hasOwn(NAMED_PLANS, plan))
+        fault('plan', `'${plan}' is no plan of this file`);
+      if (new Set(keys.map(labelOf)).size < keys.length) fault('keys', 'two have the same name and kind');
+    });
+  });
+type Seed = z.infer<typeof Seed>;
 
 interface ApplyOptions {
-  readonly dryRun?: boolean;
+  readonly dryRun?: true;
   readonly secrets?: string;
   readonly json?: true;
 }
@@ -15,7 +97,6 @@ interface ApplyOptions {
 /** `hail-api seed`: the desired state in a file. */
 export function seedCommand(config: () => RecordsConfig): Command {
   const command = new Command('seed').description('plans, businesses, members and keys from a file');
-
   command
     .command('apply <file>')
     .description(
@@ -39,82 +120,128 @@ Example of a file:
       members: [{ email: ops@example.com, role: admin }]
       keys: [{ name: dashboard, kind: live, scopes: ['hail:read', 'portfolio:*'], monthly_cap: 20000 }]`,
     )
-    .action(async (file: string, { dryRun = false, secrets, json }: ApplyOptions) => {
+    .action(async (file: string, { dryRun, secrets, json }: ApplyOptions) => {
       const seed = readSeed(file);
       if (secrets !== undefined && existsSync(secrets))
         throw new CommandError(EXIT.conflict, `secrets ${secrets}: exists, expected a new file`);
       const settings = config();
-      const { changes, keys } = await withRecords(
-        settings,
-        (records) => apply(records, seed, settings.now(), { dryRun, secrets: secrets ?? null }),
-        { create: true },
-      );
-      const shown = dryRun || secrets !== undefined ? [] : keys;
-      print(json, { dry_run: dryRun, changes, keys: shown }, [
-        ...changes,
-        ...shown.map(({ business, name, key }) => `${business} ${name}: ${key}`),
-        summary(changes.length, dryRun),
-      ]);
+      const made: SeededKey[] = [];
+      const changes: string[] = [];
+      const work = async (records: Records) =>
+        await records.transaction(async (rows) => {
+          await applySeed({ rows, records, now_ms: settings.now(), changes, made }, seed);
+          if (dryRun) throw new DryRun();
+          // Before the commit: a key whose text is lost would have to be rotated.
+          if (secrets !== undefined && made.length > 0)
+            writeFileSync(secrets, `${JSON.stringify({ keys: made }, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });
+        });
+      await withRecords(settings, work, { create: true }).catch((error: unknown) => {
+        if (!(error instanceof DryRun)) throw error;
+      });
+      const keys = dryRun || secrets !== undefined ? [] : made;
+      const done = `${dryRun ? 'Would make' : 'Made'} ${counted(changes.length, 'change')}.`;
+      print(json, {
+        json: { dry_run: dryRun ?? false, changes, keys },
+        lines: [
+          ...changes,
+          ...keys.map(({ business, name, key }) => `${business} ${name}: ${key}`),
+          changes.length === 0 ? 'Nothing to change: everything is as the file says.' : done,
+        ],
+      });
     });
-
   return command;
 }
 
 /** Thrown inside a transaction to roll it back. */
-class DryRun extends Error {
-  readonly result: SeedResult;
+class DryRun extends Error {}
 
-  constructor(result: SeedResult) {
-    super('dry run');
-    this.result = result;
-  }
-}
-
-async function apply(
-  records: Records,
-  seed: Seed,
-  now_ms: number,
-  { dryRun, secrets }: { readonly dryRun: boolean; readonly secrets: string | null },
-): Promise<SeedResult> {
-  try {
-    return await records.transaction(async (rows) => {
-      const result = await applySeed(rows, records.store, seed, now_ms);
-      if (dryRun) throw new DryRun(result);
-      // Before the commit: a key whose text is lost would have to be rotated.
-      if (secrets !== null && result.keys.length > 0) writeSecrets(secrets, result.keys);
-      return result;
-    });
-  } catch (error) {
-    if (error instanceof DryRun) return error.result;
-    if (error instanceof SeedConflict) throw new CommandError(EXIT.conflict, error.message);
-    throw error;
-  }
-}
-
-function writeSecrets(path: string, keys: readonly SeededKey[]): void {
-  writeFileSync(path, `${JSON.stringify({ keys }, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });
-}
-
+/** The desired state in a file; JSON is YAML too. */
 function readSeed(file: string): Seed {
   if (statSync(file, { throwIfNoEntry: false }) === undefined)
     throw new CommandError(EXIT.not_found, `seed ${file}: no such file`);
-  const parsed = Seed.safeParse(parseYaml(file) ?? {});
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`);
-  throw new CommandError(EXIT.usage, `seed ${file}: ${faults.join('; ')}`);
-}
-
-/** JSON is YAML too. */
-function parseYaml(file: string): unknown {
   try {
-    return parse(readFileSync(file, 'utf8'));
+    return Seed.parse(parse(readFileSync(file, 'utf8')) ?? {});
   } catch (error) {
-    if (!(error instanceof YAMLParseError)) throw error;
-    throw new CommandError(EXIT.usage, `seed ${file}: ${error.message.split('\n')[0]}`);
+    if (error instanceof YAMLParseError)
+      throw new CommandError(EXIT.usage, `seed ${file}: ${error.message.split('\n')[0]}`);
+    if (!(error instanceof z.ZodError)) throw error;
+    const faults = error.issues.map(({ path, message }) => `${path.join('.') || 'file'}: ${message}`);
+    throw new CommandError(EXIT.usage, `seed ${file}: ${faults.join('; ')}`);
   }
 }
 
-function summary(changes: number, dryRun: boolean): string {
-  if (changes === 0) return 'Nothing to change: everything is as the file says.';
-  return dryRun ? `Would make ${counted(changes, 'change')}.` : `Made ${counted(changes, 'change')}.`;
+/** A key that was made, with its text. */
+interface SeededKey {
+  readonly business: string;
+  readonly name: string;
+  readonly kind: 'live' | 'test';
+  readonly key: string;
+}
+
+/** The records within a transaction, and what was done to them so far: a line for each change, and the new keys. */
+interface Seeding {
+  readonly rows: Transaction<Database>;
+  readonly records: Pick<Records, 'store'>;
+  readonly now_ms: number;
+  readonly changes: string[];
+  readonly made: SeededKey[];
+}
+
+/** Brings the records to the desired state: a second time changes nothing. */
+async function applySeed(seeding: Seeding, seed: Seed): Promise<void> {
+  const { rows, records, now_ms, changes } = seeding;
+  // Before any row lock that a charge may wait for.
+  if (seed.businesses.some(({ keys }) => keys.some(({ monthly_cap }) => monthly_cap !== undefined)))
+    await records.store.lockCharges(rows);
+  for (const { name, suspended, members, keys, ...wanted } of seed.businesses) {
+    const plan = planNamed(seed, wanted.plan);
+    const status = suspended ? 'suspended' : 'active';
+    const created = await createBusiness(rows, name, plan, now_ms);
+    if (created) changes.push(`${name}: made, on plan ${plan.name}`);
+    const business = created ?? (await findBusiness(rows, name));
+    if (business === null) throw new Error(`business ${name} is neither new nor there`);
+    if (await setPlan(rows, business, plan, now_ms)) changes.push(`${name}: plan is ${plan.name}`);
+    if (await setStatus(rows, business, status, now_ms)) changes.push(`${name}: is ${status}`);
+    for (const { email, role } of members)
+      if (await setMember(rows, business, email, role, now_ms)) changes.push(`${name}: ${email} is ${role}`);
+    await applyKeys(seeding, business, keys);
+  }
+}
+
+async function applyKeys(
+  { rows, records, now_ms, changes, made }: Seeding,
+  { id: business_id, name: business }: Business,
+  wanted: readonly SeedKey[],
+): Promise<void> {
+  const there = (await listKeys(rows, business_id, now_ms)).filter(({ status }) => status === 'active');
+  for (const { monthly_cap, variant: word, ...each } of wanted) {
+    const { name, kind } = each;
+    const expires_at = each.expires_at && new Date(each.expires_at).toISOString();
+    const key = { ...each, business_id, variant: keyVariantOf(word), expires_at };
+    const present = there.find((known) => labelOf(known) === labelOf(key));
+    if (present !== undefined && present.variant !== key.variant)
+      throw new CommandError(
+        EXIT.conflict,
+        `business ${business}: ${kind} key ${name} is of the variant ${variantWordOf(present.variant)}, expected ${word}: revoke it first`,
+      );
+    const created = present === undefined ? await createKey(rows, key, now_ms) : null;
+    const isChanged = present !== undefined && (await changeKey(rows, present, key, now_ms));
+    const row = monthly_cap === undefined ? null : await findKey(rows, created?.id ?? present?.id ?? '');
+    const isLimited = row !== null && (await setKeyCap(rows, records.store, row, monthly_cap ?? null, now_ms));
+    if (created !== null) made.push({ business, name, kind, key: created.text });
+    if (created !== null || isChanged || isLimited)
+      changes.push(`${business}: ${created === null ? 'changed' : 'made'} ${kind} key ${name}`);
+  }
+}
+
+function planNamed({ plans }: Seed, name: string): Tariff {
+  const plan = Object.hasOwn(plans, name) ? plans[name] : undefined;
+  const published = PLAN_NAMES.find((known) => known === name);
+  if (plan === undefined) return published === undefined ? SELF_HOSTED : namedPlan(published, SELF_HOSTED);
+  const quotas = Object.fromEntries(Object.entries(plan.quotas).filter(([, most]) => most !== undefined));
+  return { name, ...plan, quotas: { ...SELF_HOSTED.quotas, ...quotas } };
+}
+
+function labelOf({ name, kind }: { readonly name: string; readonly kind: string }): string {
+  return `${kind} ${name}`;
 }

@@ -1,29 +1,30 @@
-import { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import type { Transaction } from 'kysely';
 import { counted, EXIT } from '../../schemas/command-line.ts';
-import { type Business, listBusinesses } from '../accounts/businesses.ts';
-import type { Records } from '../billing/records.ts';
+import { listBusinesses } from '../accounts/businesses.ts';
 import type { Config } from '../config.ts';
 import { OTHER_FORMATS } from '../legacy/variants.ts';
 import { recordAct } from '../records/audit.ts';
 import { deliveryPause, endDeliveryPause, pauseDeliveries, RESUME } from '../records/delivery-pause.ts';
+import type { Database } from '../records/schema.ts';
 import { openSecrets } from '../records/secrets.ts';
-import type { Queue } from '../records/tasks/queue.ts';
 import { openQueue } from '../records/tasks/work.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable-receiver.ts';
-import { enableReceiver, listReceivers, lockReceiver } from '../webhooks/receivers.ts';
-import { OVERDUE_MS, type Recovered, recover } from '../webhooks/recover.ts';
+import { enableReceiver, listReceivers, lockReceiver, type Receiver } from '../webhooks/receivers.ts';
+import { OVERDUE_MS, recover } from '../webhooks/recover.ts';
 import { rotateSecret, SECRETS_MAX } from '../webhooks/signing-secrets.ts';
 import {
   businessNamed,
   CommandError,
+  type Desk,
   duration,
-  parseInstant as instantArgument,
-  type Json,
-  print,
+  group,
+  nowOrAlready,
+  onRecords,
+  parseInstant,
   type RecordsConfig,
   table,
-  withRecords,
 } from './cli.ts';
 import { listenCommand } from './webhook-listen.ts';
 
@@ -34,160 +35,141 @@ const GRACE_MS = 24 * 3_600_000;
 
 /** `hail-api webhook`: receivers of events, their secrets, and a receiver for trials. */
 export function webhookCommand(config: () => WebhookConfig): Command {
-  const command = new Command('webhook').description(
-    'receivers of events: list, enable, secrets, recovery, the pause of a copy, a trial receiver',
-  );
-
-  command
-    .command('list [business]')
-    .description('webhooks and subscriptions with their addresses, of one business or of all')
-    .option('--json', 'print one JSON object')
-    .action(async (nameOrId: string | undefined, { json }: Json) => {
-      const receivers = await withRecords(config(), (records) => list(records, nameOrId ?? null));
-      const lines = receivers.map(({ id, business, status, consecutive_failures, inactive_since, url }) => [
-        id,
-        business,
-        status,
-        String(consecutive_failures),
-        inactive_since ?? '',
-        url,
-      ]);
-      const head = ['receiver', 'business', 'status', 'failures in a row', 'not active since', 'address'];
-      print(json, { receivers }, table(head, lines, 'There are no receivers.'));
-    });
-
-  command
-    .command('enable <receiver>')
-    .description('set a webhook or subscription to active again; its failures are counted anew')
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json }: Json) => {
-      const settings = config();
-      const changed = await withRecords(settings, (records) => enable(records, id, settings.now()));
-      print(json, { id, status: 'active', changed }, [
-        `${id} ${changed ? 'is now' : 'already was'} active.`,
-        ...(changed ? [`What it missed is sent by: hail-api webhook recover ${id} --since TIME`] : []),
-      ]);
-    });
-
-  command
-    .command('rotate-secret <webhook>')
-    .description(
-      `make a new secret, shown once; the ones before sign too until their grace is over, ${SECRETS_MAX} in all`,
-    )
-    .option('--grace <duration>', 'how long the old secret signs, too; 0 ends all that came before', duration, GRACE_MS)
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json, grace }: Json & { readonly grace: number }) => {
-      const settings = config();
-      const { secret, old_until } = await withRecords(settings, (records) => rotate(records, settings, id, grace));
-      const [old_secret_until = null, ...older] = old_until;
-      print(json, { id, secret, old_secret_until, older_secrets_until: older }, [
-        `New secret of ${id}, shown this once: ${secret}`,
-        ...(old_secret_until === null
-          ? ['Those before sign nothing any more.']
-          : old_until.map((until, k) => `The one ${k + 1} before signs beside it until ${until}.`)),
-      ]);
-    });
-
-  command
-    .command('recover <receiver>')
-    .description('send an active receiver what it missed or was given up since an instant')
-    .requiredOption('--since <time>', 'date or UTC time, such as 2027-01-31T12:00:00Z', instantArgument)
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, { json, since }: Json & { readonly since: string }) => {
-      const settings = config();
-      const { dropped, missed, overdue } = await withRecords(settings, (records) =>
-        recoverSince(records, settings, id, since),
-      );
-      print(json, { id, since, dropped, missed, overdue }, [
-        dropped + missed + overdue === 0
-          ? `There is nothing to recover for ${id}: no event since ${since} was given up or missed.`
-          : `${counted(dropped, 'event')} that had been given up, ${counted(missed, 'event')} that it missed, ${counted(overdue, 'event')} over ${OVERDUE_MS / 60_000} minutes late: the service sends them now.`,
-      ]);
-    });
-
-  command
-    .command('pause')
-    .description(
-      'send no event and no mail until `resume`: for records that were copied by hand, before their first start',
-    )
-    .option('--json', 'print one JSON object')
-    .action(async ({ json }: Json) => {
-      const settings = config();
-      const paused = await withRecords(settings, (records) => pause(records, settings.now()));
-      print(json, { paused: true, changed: paused }, [
-        paused ? `Events and mails wait until: ${RESUME}` : 'Events and mails waited already.',
-      ]);
-    });
-
-  command
-    .command('resume')
-    .description('send the events and mails of a restored copy, which waited because its original might send them, too')
-    .requiredOption('--original-is-gone', 'the original has stopped and will not start again')
-    .option('--json', 'print one JSON object')
-    .action(async ({ json }: Json) => {
-      const settings = config();
-      const changed = await withRecords(settings, (records) => resume(records, settings.now()));
-      print(json, { paused: false, changed }, [
-        changed ? 'Events and mails are sent from now on.' : 'Events and mails were not paused.',
-      ]);
-    });
-
-  return command.addCommand(listenCommand(config));
+  const about = 'receivers of events: list, enable, secrets, recovery, the pause of a copy, a trial receiver';
+  return group('webhook', about, [
+    onRecords(config, {
+      usage: 'list [business]',
+      about: 'webhooks and subscriptions with their addresses, of one business or of all',
+      run: async ({ records }, _, nameOrId?: string) => {
+        const businesses =
+          nameOrId === undefined ? await listBusinesses(records.reader) : [await businessNamed(records, nameOrId)];
+        const receivers = [];
+        for (const { id, name: business } of businesses)
+          for (const { url, kind, id: receiver, status, ...rest } of await listReceivers(records.reader, id)) {
+            const { consecutive_failures, inactive_since } = rest;
+            const state = { status, consecutive_failures, inactive_since };
+            receivers.push({ kind, id: receiver, business, url: withoutQuery(url), ...state });
+          }
+        const rows = receivers.map(({ id, business, status, consecutive_failures, inactive_since, url }) => [
+          ...[id, business, status, String(consecutive_failures), inactive_since ?? '', url],
+        ]);
+        const head = ['receiver', 'business', 'status', 'failures in a row', 'not active since', 'address'];
+        return { json: { receivers }, lines: table(head, rows, 'There are no receivers.') };
+      },
+    }),
+    onRecords(config, {
+      usage: 'enable <receiver>',
+      about: 'set a webhook or subscription to active again; its failures are counted anew',
+      run: async (desk, _, id) => {
+        const changed = await onReceiver(desk, id, async (rows, receiver) => {
+          if (receiver.status === 'active') return false;
+          await enableReceiver(rows, receiver, desk.now_ms);
+          await note(rows, desk, receiver, 'enable', { before: receiver.status });
+          return true;
+        });
+        const next = `What it missed is sent by: hail-api webhook recover ${id} --since TIME`;
+        const lines = [nowOrAlready(id, changed, 'active'), ...(changed ? [next] : [])];
+        return { json: { id, status: 'active', changed }, lines };
+      },
+    }),
+    onRecords(config, {
+      usage: 'rotate-secret <webhook>',
+      about: `make a new secret, shown once; the ones before sign too until their grace is over, ${SECRETS_MAX} in all`,
+      options: (command) =>
+        command.addOption(
+          new Option('--grace <duration>', 'how long the old secret signs, too; 0 ends all that came before')
+            .argParser(duration)
+            .default(GRACE_MS, '24h'),
+        ),
+      run: async (desk, { grace }: { readonly grace: number }, id) => {
+        const { secret, old_until } = await rotate(desk, id, grace);
+        const [old_secret_until = null, ...older_secrets_until] = old_until;
+        const before = old_until.map((until, k) => `The one ${k + 1} before signs beside it until ${until}.`);
+        const lines = [
+          `New secret of ${id}, shown this once: ${secret}`,
+          ...(before.length === 0 ? ['Those before sign nothing any more.'] : before),
+        ];
+        return { json: { id, secret, old_secret_until, older_secrets_until }, lines };
+      },
+    }),
+    onRecords(config, {
+      usage: 'recover <receiver>',
+      about: 'send an active receiver what it missed or was given up since an instant',
+      options: (command) =>
+        command.requiredOption('--since <time>', 'date or UTC time, such as 2027-01-31T12:00:00Z', parseInstant),
+      run: async (desk, { since }: { readonly since: string }, id) => {
+        const { dropped, missed, overdue } = await recoverSince(desk, id, since);
+        const line =
+          dropped + missed + overdue === 0
+            ? `There is nothing to recover for ${id}: no event since ${since} was given up or missed.`
+            : `${counted(dropped, 'event')} that had been given up, ${counted(missed, 'event')} that it missed, ${counted(overdue, 'event')} over ${OVERDUE_MS / 60_000} minutes late: the service sends them now.`;
+        return { json: { id, since, dropped, missed, overdue }, lines: [line] };
+      },
+    }),
+    onRecords(config, {
+      usage: 'pause',
+      about: 'send no event and no mail until `resume`: for records that were copied by hand, before their first start',
+      run: async ({ records, now_ms }) => {
+        const changed = await records.transaction(async (rows) => {
+          if ((await deliveryPause(rows)) !== null) return false;
+          await pauseDeliveries(rows, 'an operator paused them', now_ms);
+          await recordAct(rows, now_ms, { act: 'deliveries.pause', ...DELIVERIES, detail: {} });
+          return true;
+        });
+        const line = changed ? `Events and mails wait until: ${RESUME}` : 'Events and mails waited already.';
+        return { json: { paused: true, changed }, lines: [line] };
+      },
+    }),
+    onRecords(config, {
+      usage: 'resume',
+      about: 'send the events and mails of a restored copy, which waited because its original might send them, too',
+      options: (command) =>
+        command.requiredOption('--original-is-gone', 'the original has stopped and will not start again'),
+      run: async ({ records, now_ms }) => {
+        const changed = await records.transaction(async (rows) => {
+          const ended = await endDeliveryPause(rows);
+          if (ended === null) return false;
+          await recordAct(rows, now_ms, { act: 'deliveries.resume', ...DELIVERIES, detail: { since: ended.since } });
+          return true;
+        });
+        const line = changed ? 'Events and mails are sent from now on.' : 'Events and mails were not paused.';
+        return { json: { paused: false, changed }, lines: [line] };
+      },
+    }),
+    listenCommand(config),
+  ]);
 }
 
-async function pause(records: Records, now_ms: number): Promise<boolean> {
-  return await records.transaction(async (rows) => {
-    if ((await deliveryPause(rows)) !== null) return false;
-    await pauseDeliveries(rows, 'an operator paused them', now_ms);
-    await recordAct(rows, now_ms, { act: 'deliveries.pause', business_id: null, subject: 'deliveries', detail: {} });
-    return true;
-  });
-}
+const DELIVERIES = { business_id: null, subject: 'deliveries' };
 
-async function resume(records: Records, now_ms: number): Promise<boolean> {
-  return await records.transaction(async (rows) => {
-    const ended = await endDeliveryPause(rows);
-    if (ended === null) return false;
-    const detail = { since: ended.since };
-    await recordAct(rows, now_ms, { act: 'deliveries.resume', business_id: null, subject: 'deliveries', detail });
-    return true;
-  });
-}
-
-async function list(records: Records, nameOrId: string | null) {
-  const businesses: readonly Pick<Business, 'id' | 'name'>[] =
-    nameOrId === null ? await listBusinesses(records.reader) : [await businessNamed(records, nameOrId)];
-  const found = await Promise.all(
-    businesses.map(async ({ id, name }) =>
-      (await listReceivers(records.reader, id)).map(
-        ({ url, business_id, warned_at, give_up_mailed_at, format, ...each }) => ({
-          ...each,
-          business: name,
-          url: withoutQuery(url),
-        }),
-      ),
-    ),
-  );
-  return found.flat();
-}
-
-async function enable(records: Records, id: string, now_ms: number): Promise<boolean> {
+/** Works on a receiver whose row is locked; throws when there is none. */
+async function onReceiver<Result>(
+  { records }: Desk,
+  id: string,
+  work: (rows: Transaction<Database>, receiver: Receiver) => Promise<Result>,
+): Promise<Result> {
   return await records.transaction(async (rows) => {
     const receiver = await lockReceiver(rows, records.store, id);
-    if (receiver === null) throw unknownReceiver(id);
-    const { kind, status, business_id } = receiver;
-    if (status === 'active') return false;
-    await enableReceiver(rows, receiver, now_ms);
-    await recordAct(rows, now_ms, { act: `${kind}.enable`, business_id, subject: id, detail: { before: status } });
-    return true;
+    if (receiver === null) throw new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
+    return await work(rows, receiver);
   });
 }
 
-async function rotate(records: Records, { data_root, master_keys, now }: WebhookConfig, id: string, grace_ms: number) {
-  const secrets = await openSecrets(records, { records_root: data_root, master_keys, now });
-  return await records.transaction(async (rows) => {
-    const receiver = await lockReceiver(rows, records.store, id);
-    if (receiver === null) throw unknownReceiver(id);
+/** Notes an act on a receiver in the audit log. */
+async function note(
+  rows: Transaction<Database>,
+  { now_ms }: Desk,
+  { kind, id, business_id }: Receiver,
+  verb: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAct(rows, now_ms, { act: `${kind}.${verb}`, business_id, subject: id, detail });
+}
+
+async function rotate(desk: Desk<WebhookConfig>, id: string, grace_ms: number) {
+  const { data_root, master_keys, now } = desk.settings;
+  const secrets = await openSecrets(desk.records, { records_root: data_root, master_keys, now });
+  return await onReceiver(desk, id, async (rows, receiver) => {
     if (receiver.kind !== 'webhook')
       throw new CommandError(EXIT.usage, `${id} is a subscription, expected a webhook: a new one has a new secret`);
     const rotated = await rotateSecret(rows, secrets, id, grace_ms);
@@ -196,19 +178,13 @@ async function rotate(records: Records, { data_root, master_keys, now }: Webhook
         EXIT.conflict,
         `${id} has ${SECRETS_MAX} secrets that sign, expected at most ${SECRETS_MAX - 1} before a new one: the first ends at ${rotated.until}, and --grace 0 ends all that came before`,
       );
-    const detail = { old_secret_until: rotated.old_until[0] ?? null };
-    await recordAct(rows, now(), {
-      act: 'webhook.rotate-secret',
-      business_id: receiver.business_id,
-      subject: id,
-      detail,
-    });
+    await note(rows, desk, receiver, 'rotate-secret', { old_secret_until: rotated.old_until[0] ?? null });
     return rotated;
   });
 }
 
-/** Opens the queue of the records for some tasks to add. */
-async function withQueue<Result>({ store }: Records, work: (queue: Queue) => Promise<Result>): Promise<Result> {
+async function recoverSince(desk: Desk, id: string, since: string) {
+  const { store } = desk.records;
   const queue = await openQueue(store, {
     failed: () => {},
     troubled: (name, error) => {
@@ -216,38 +192,16 @@ async function withQueue<Result>({ store }: Records, work: (queue: Queue) => Pro
     },
   });
   try {
-    return await work(queue);
+    return await onReceiver(desk, id, async (rows, receiver) => {
+      if (receiver.status !== 'active')
+        throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
+      const outbox = { queue, formats: eventFormats(OTHER_FORMATS), store };
+      const times = { since_ms: Date.parse(since), now_ms: desk.now_ms };
+      const recovered = await recover(rows, outbox, receiver, times);
+      await note(rows, desk, receiver, 'recover', { since, ...recovered });
+      return recovered;
+    });
   } finally {
     await queue.close();
   }
-}
-
-async function recoverSince(records: Records, { now }: WebhookConfig, id: string, since: string): Promise<Recovered> {
-  return await withQueue(records, (queue) =>
-    records.transaction(async (rows) => {
-      const receiver = await lockReceiver(rows, records.store, id);
-      if (receiver === null) throw unknownReceiver(id);
-      if (receiver.status !== 'active')
-        throw new CommandError(EXIT.conflict, `${id} is ${receiver.status}, expected active: enable it first`);
-      const times = { since_ms: Date.parse(since), now_ms: now() };
-      const recovered = await recover(
-        rows,
-        { queue, formats: eventFormats(OTHER_FORMATS), store: records.store },
-        receiver,
-        times,
-      );
-      const { business_id, kind } = receiver;
-      await recordAct(rows, now(), {
-        act: `${kind}.recover`,
-        business_id,
-        subject: id,
-        detail: { since, ...recovered },
-      });
-      return recovered;
-    }),
-  );
-}
-
-function unknownReceiver(id: string): CommandError {
-  return new CommandError(EXIT.not_found, `receiver ${id}: does not exist`);
 }

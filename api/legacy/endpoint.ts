@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { enveloped } from '../../schemas/resources/earlier-envelope.ts';
+import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { Writer } from '../records/database.ts';
 import {
   type Declared,
@@ -18,125 +19,142 @@ import {
 import type { Stamp } from '../server/variant.ts';
 import { CURRENT_MOUNT, EARLIER_MOUNT, envelope } from './variant.ts';
 
-/** Input of an endpoint: that of the caller, or its translation for the current endpoint. */
-interface Given<Params, Query, Body> {
-  readonly params: Params;
-  readonly query: Query;
-  readonly body: Body;
+/** A part of the input for the current endpoint; left out where that takes none. */
+type Part<Name extends string, Value> = [Value] extends [null]
+  ? { readonly [N in Name]?: null }
+  : { readonly [N in Name]: Value };
+type Served<Params, Query, Body> = Part<'params', Params> & Part<'query', Query> & Part<'body', Body>;
+const NOTHING = { params: null, query: null, body: null } as const;
+
+/** Question of an example. */
+interface Asked {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
 }
 
 /** The parts of an endpoint that differ from the current endpoint that serves it. */
-interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType, Served> {
-  /** Below the mount, such as `/hail/current`. */
+interface Own<P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType, To> {
+  /** As if it were of the current variant, such as `/v1/hail/current`. */
   readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly params: P;
-  readonly query: Q;
-  readonly body: B;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
   /** Schema of `data` in the envelope. */
-  readonly data: D;
-  readonly example: EarlierExample<z.infer<D>>;
+  readonly reply: D;
+  /** The example is the simulated answer to it. */
+  readonly asked: Asked;
   /** Translates the input for the endpoint that serves it. */
-  readonly toCurrent: (given: Given<Typed<P>, Typed<Q>, Typed<B>>) => Served;
-  /** Answer to a key that gets simulated answers; null: such keys are answered like any other. */
-  readonly simulate: ((input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>) | null;
-}
-
-export interface EarlierExample<Data> {
-  readonly query?: Record<string, string>;
-  readonly body?: unknown;
-  readonly data: Data;
+  readonly toCurrent: (given: Pick<SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>, 'params' | 'query' | 'body'>) => To;
 }
 
 /** An endpoint that a current one serves: input and answer are translated, scope and price stay. */
-export function earlierRead<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
+export function earlierRead<
+  SP,
+  SQ,
+  SB,
+  SR,
+  D extends z.ZodType,
+  P extends Schema = null,
+  Q extends Schema = null,
+  B extends Schema = null,
+>(
   serves: ReadEndpoint & Declared<SP, SQ, SB, SR>,
-  own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
+  own: Own<P, Q, B, D, Served<SP, SQ, SB>> & {
     readonly fromCurrent: (
       body: SR,
       input: ReadInput<Typed<P>, Typed<Q>, Typed<B>, ReadPlan>,
     ) => z.infer<D> | Promise<z.infer<D>>;
+    /** `data` for a key that gets simulated answers. */
+    readonly simulate: (input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
   },
 ): Endpoint {
-  const { plan } = serves;
-  return readEndpoint<P, Q, B, z.ZodType>({
+  const { toCurrent, fromCurrent, asked, params = null as P, query = null as Q, body = null as B, ...outside } = own;
+  const { plan, reads_dates } = serves;
+  const endpoint = readEndpoint<P, Q, B, D>({
     ...takenOver(serves),
-    ...spokenFor(own),
-    cacheable: false,
-    reads_dates: serves.reads_dates,
-    price: (given) => serves.price(own.toCurrent(given)),
-    plan: plan === null ? null : (input) => plan({ ...input, ...own.toCurrent(input) }),
+    ...outside,
+    ...{ params, query, body, reads_dates },
+    price: (given) => serves.price({ ...NOTHING, ...toCurrent(given) }),
+    plan: plan === null ? null : (input) => plan({ ...input, ...NOTHING, ...toCurrent(input) }),
     answer: async (input) => {
-      const answer = await serves.answer({ ...input, ...own.toCurrent(input) });
+      const answer = await serves.answer({ ...input, ...NOTHING, ...toCurrent(input) });
       // The answer type of the endpoint, which its value has lost.
-      const data = await own.fromCurrent(answer.body as SR, input);
-      return { ...answer, body: envelope(data, input) };
+      return { ...answer, body: await fromCurrent(answer.body as SR, input) };
     },
   });
+  return earlier(endpoint, asked);
 }
 
-/** The same for an endpoint that writes; `also` writes more in the same transaction. */
-export function earlierWrite<SP, SQ, SB, SR, P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>(
+/** The same for an endpoint that writes; simulated answers are the current example with what was asked for in its place. */
+export function earlierWrite<
+  SP,
+  SQ,
+  SB,
+  SR,
+  D extends z.ZodType,
+  P extends Schema = null,
+  Q extends Schema = null,
+  B extends Schema = null,
+>(
   serves: WriteEndpoint & Declared<SP, SQ, SB, SR>,
-  own: Own<P, Q, B, D, Given<SP, SQ, SB>> & {
-    readonly fromCurrent: (body: SR, input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
+  own: Own<P, Q, B, D, Served<SP, SQ, SB>> & {
+    readonly fromCurrent: (body: SR, input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
+    /** Throws for what is refused without a look at the records, before a simulated answer. */
+    readonly check?: (body: Typed<B>) => void;
+    /** Writes more in the same transaction. */
     readonly also?: (writer: Writer, body: SR, input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<void>;
   },
 ): Endpoint {
-  return writeEndpoint<P, Q, B, z.ZodType, unknown>({
+  const { toCurrent, fromCurrent, check, also, asked, ...outside } = own;
+  const { params = null as P, query = null as Q, body = null as B } = own;
+  const { idempotent, answers_secret, committed } = serves;
+  const endpoint = writeEndpoint<P, Q, B, D, unknown>({
     ...takenOver(serves),
-    ...spokenFor(own),
-    idempotent: serves.idempotent,
-    answers_secret: serves.answers_secret,
-    committed: serves.committed,
-    price: (given) => serves.price(own.toCurrent(given)),
-    prepare: (input) => serves.prepare({ ...input, ...own.toCurrent(input) }),
+    ...outside,
+    ...{ params, query, body, idempotent, answers_secret, committed },
+    price: (given) => serves.price({ ...NOTHING, ...toCurrent(given) }),
+    prepare: (input) => serves.prepare({ ...input, ...NOTHING, ...toCurrent(input) }),
     write: async (input, writer, ready) => {
-      const answer = await serves.write({ ...input, ...own.toCurrent(input) }, writer, ready);
-      const body = answer.body as SR; // as above
-      await own.also?.(writer, body, input);
-      return { body: envelope(own.fromCurrent(body, input), input) };
+      const answer = await serves.write({ ...input, ...NOTHING, ...toCurrent(input) }, writer, ready);
+      const served = answer.body as SR; // as above
+      await also?.(writer, served, input);
+      return { body: fromCurrent(served, input) };
+    },
+    simulate: (input) => {
+      check?.(input.body);
+      const day = { now_ms: input.now_ms - (input.now_ms % MS_PER_DAY) };
+      return fromCurrent(exampleFor(serves, { ...input, ...NOTHING, ...toCurrent(input) }), { ...input, ...day });
     },
   });
+  return earlier(endpoint, asked);
 }
 
-/** Fields taken over from the endpoint that serves: access, limits and group of the documentation. */
-export function takenOver({ method, group, scope, feature, test_key, body_limit_bytes, refusals }: Endpoint) {
-  return { variant: 'earlier' as const, method, group, scope, feature, test_key, body_limit_bytes, refusals };
+/** The example of an endpoint; values of the same names that were asked for stand in their places. */
+export function exampleFor<SP, SQ, SB, SR>(
+  { example }: Endpoint & Declared<SP, SQ, SB, SR>,
+  { params, body }: Pick<SimulatedInput, 'params' | 'body'>,
+): SR {
+  const asked = { ...Object(params), ...Object(body) };
+  const reply = Object.entries(Object(example?.reply)).map(([name, value]) => [name, asked[name] ?? value]);
+  return Object.fromEntries(reply) as SR;
 }
 
-/** Path, questions, answers and example of an endpoint of the earlier variant, its data in their envelope. */
-export function spokenFor<P extends Schema, Q extends Schema, B extends Schema, D extends z.ZodType>({
-  path,
-  summary,
-  description,
-  params,
-  query,
-  body,
-  data,
-  example,
-  simulate,
-}: Omit<Own<P, Q, B, D, unknown>, 'toCurrent'>) {
-  return {
-    path: `${EARLIER_MOUNT}${path}`,
-    summary,
-    description,
-    params,
-    query,
-    body,
-    reply: enveloped(data),
-    example: inEnvelope(example),
-    simulate:
-      simulate === null
-        ? null
-        : (input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => envelope(simulate(input), input),
-  };
+/** Fields taken over from the endpoint that serves: access, limits and documentation. */
+export function takenOver(serves: Endpoint) {
+  const { method, group, summary, description, scope, feature, test_key, body_limit_bytes, refusals } = serves;
+  return { method, group, summary, description, scope, feature, test_key, body_limit_bytes, refusals };
 }
 
-/** A current endpoint, its answers in an envelope. */
-export function wrapped(serves: Endpoint, simulate: ((input: SimulatedInput) => unknown) | null): Endpoint {
-  const { path, reply, example } = serves;
+/**
+ * An endpoint in the earlier variant: below its mount, and with every answer in an envelope. Without `asked` its own example
+ * stays.
+ */
+export function earlier(endpoint: Endpoint, asked: Asked | null = null): Endpoint {
+  const { path, reply, simulate } = endpoint;
+  const example = asked === null ? endpoint.example : simulatedExample(endpoint, asked);
   const outside = {
     variant: 'earlier' as const,
     path: path.replace(CURRENT_MOUNT, EARLIER_MOUNT),
@@ -144,21 +162,21 @@ export function wrapped(serves: Endpoint, simulate: ((input: SimulatedInput) => 
     example: example === null ? null : { ...example, reply: envelope(example.reply, EXAMPLE_STAMP) },
     simulate: simulate === null ? null : (input: SimulatedInput) => envelope(simulate(input), input),
   };
-  if (serves.kind === 'read')
+  if (endpoint.kind === 'read')
     return {
-      ...serves,
+      ...endpoint,
       ...outside,
       cacheable: false,
       answer: async (input) => {
-        const answer = await serves.answer(input);
+        const answer = await endpoint.answer(input);
         return { ...answer, body: envelope(answer.body, input) };
       },
     };
   return {
-    ...serves,
+    ...endpoint,
     ...outside,
     write: async (input, writer, ready) => {
-      const answer = await serves.write(input, writer, ready);
+      const answer = await endpoint.write(input, writer, ready);
       return { ...answer, body: envelope(answer.body, input) };
     },
   };
@@ -169,7 +187,7 @@ const EXAMPLE_STAMP: Stamp = {
   now_ms: Date.parse('2026-05-01T20:14:07Z'),
 };
 
-/** An example, its data in their envelope. */
-export function inEnvelope<Data>({ data, ...asked }: EarlierExample<Data>) {
-  return { ...asked, reply: envelope(data, EXAMPLE_STAMP) };
+function simulatedExample({ query, body, simulate }: Endpoint, { params = {}, ...asked }: Asked) {
+  const input = { params, query: query?.parse(asked.query), body: body?.parse(asked.body), ...EXAMPLE_STAMP };
+  return { ...asked, reply: simulate?.(input) };
 }

@@ -1,12 +1,8 @@
 import { hash } from 'node:crypto';
-import { distanceKm } from '../../schemas/geo/distance.ts';
-import { ID_PREFIXES, type IdKind } from '../../schemas/ids.ts';
-import { LOOKBACK_MIN } from '../../schemas/resources/hail-cell.ts';
+import { destination } from '../../schemas/geo/distance.ts';
 import { EVENT_MIN_MM } from '../../schemas/size.ts';
 import { addDays, MS_PER_HOUR, timestamp, utcDate } from '../../schemas/time.ts';
-import { ApiError } from '../http/errors.ts';
 import { rounded } from '../rules/rounded.ts';
-import { parseReceiverUrl } from '../webhooks/public-address.ts';
 import type { EarlierForecast, EarlierHistory, EarlierRisk, EarlierStorms } from './resources.ts';
 import { damageEstimate, forecastConfidence, TRENDS_OF_YEARS } from './rules.ts';
 
@@ -16,170 +12,94 @@ interface Point {
 }
 
 const SCAN_MS = 120_000;
-const STORMS_MAX = 3;
-/** How far storms lie from the point, degrees: within 25 km at most latitudes. */
-const REACH_DEG = 0.15;
-/** Scans of the look-back in which a storm may have been seen last. */
-const LOOKBACK_SCANS = (LOOKBACK_MIN * 60_000) / SCAN_MS;
-/** Expected days with hail of a year at the place with the highest score. */
-const MOST_HAIL_DAYS = 4;
-/** A place with fewer hail days a year has had none yet. */
-const LEAST_HAIL_DAYS = 0.1;
-const DAYS_PER_YEAR = 365;
-const HAIL_DAY_SHARE = 0.08;
+/** Storms were seen in one of so many scans: within the look-back of half an hour. */
+const SCANS = 15;
+const STORM_REACH_KM = 25;
 const SIZE_MM = [19, 70] as const;
+/** Share of the days with hail. */
+const HAIL_DAY_SHARE = 0.08;
+/** Hail days of a year at the place with the highest score. */
+const MOST_HAIL_DAYS = 4;
 
-/** Characters of a ULID. */
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-const ULID_LENGTH = 26;
-const DRAWS_PER_DIGEST = 8;
-const TWO_TO_32 = 2 ** 32;
+/** Draws the next number between two, rounded to `decimals`. */
+type Draw = (least: number, most: number, decimals: number) => number;
 
-/** Returns the next number of a series, 0 ≤ x < 1. */
-type Draw = () => number;
-
-/**
- * A series of numbers that depends on some words alone: from their SHA-256, with one exact division each, so that it is the same
- * on any machine.
- */
-export function drawsFrom(...words: readonly (string | number)[]): Draw {
-  const seed = JSON.stringify(words);
+/** A series of numbers that follows from some words alone, on any machine. */
+function drawsFrom(...words: readonly (string | number)[]): Draw {
   let drawn = 0;
-  let digest = Buffer.alloc(0);
-  return () => {
-    const at = drawn % DRAWS_PER_DIGEST;
-    if (at === 0) digest = hash('sha256', `${seed} ${drawn}`, 'buffer');
-    drawn += 1;
-    return digest.readUInt32BE(at * 4) / TWO_TO_32;
+  return (least, most, decimals) => {
+    const share = hash('sha256', JSON.stringify([...words, drawn++]), 'buffer').readUInt32BE() / 2 ** 32;
+    return rounded(least + share * (most - least), decimals);
   };
 }
 
-/** Numbers that follow from a place, rounded to five decimals, and a day. `what` names the series. */
-function drawsAt({ lat, lng }: Point, day: string, what: string): Draw {
-  return drawsFrom(what, rounded(lat, 5), rounded(lng, 5), day);
-}
-
-/** An id of the usual form that follows from some words. */
-export function simulatedId(kind: IdKind, ...words: readonly (string | number)[]): string {
-  const draw = drawsFrom('id', kind, ...words);
-  const characters = Array.from({ length: ULID_LENGTH }, (_, k) => CROCKFORD.charAt(whole(draw, 0, k === 0 ? 7 : 31)));
-  return `${ID_PREFIXES[kind]}_${characters.join('')}`;
-}
-
-/** A secret of the usual form that follows from some words; it signs nothing. */
-export function simulatedSecret(...words: readonly (string | number)[]): string {
-  return `whsec_${hash('sha256', JSON.stringify(['secret', ...words]), 'base64')}`;
-}
-
-/** Throws `bad_request` for a receiver's address that is refused on any machine; does not resolve its name. */
-export function checkAddress(pointer: string, url: string): void {
-  const receiver = parseReceiverUrl(url);
-  if (typeof receiver === 'string') throw new ApiError('bad_request', `${pointer}: ${receiver}`);
-}
-
-/** A whole number between two, both included. */
-export function whole(draw: Draw, least: number, most: number): number {
-  return least + Math.floor(draw() * (most - least + 1));
-}
-
-/** A number between two, rounded to `decimals`. */
-export function between(draw: Draw, least: number, most: number, decimals: number): number {
-  return rounded(least + draw() * (most - least), decimals);
-}
-
-/** Storms of a simulated day around a point, nearest first. They follow from the place and the day; each was seen within the look-back. */
+/** Storms of a simulated day around a point, nearest first. */
 export function simulatedStorms(
-  { lat, lng, radius_km }: Point & { readonly radius_km: number },
+  { radius_km, ...point }: Point & { readonly radius_km: number },
   now_ms: number,
 ): EarlierStorms {
-  const day = utcDate(now_ms);
-  const draw = drawsAt({ lat, lng }, day, 'storms');
-  const storms = Array.from({ length: whole(draw, 1, STORMS_MAX) }, (_, k) => {
-    const coordinates = {
-      lat: rounded(Math.min(90, Math.max(-90, lat + between(draw, -REACH_DEG, REACH_DEG, 5))), 5),
-      lng: rounded(Math.min(180, Math.max(-180, lng + between(draw, -REACH_DEG, REACH_DEG, 5))), 5),
-    };
-    return {
+  const [day, { lat, lng }] = [utcDate(now_ms), rounding(point)];
+  const draw = drawsFrom('storms', lat, lng, day);
+  const storms = Array.from({ length: draw(1, 3, 0) }, (_, k) => {
+    const distance_km = draw(0, STORM_REACH_KM, 2);
+    const { lat: north, lon } = destination({ lat, lon: lng }, draw(0, 360, 1), distance_km);
+    const storm = {
       storm_id: stormId({ lat, lng }, day, k),
-      coordinates,
-      mesh_size_mm: between(draw, ...SIZE_MM, 1),
-      probability: between(draw, 0.2, 0.95, 3),
-      detected_at: timestamp((Math.floor(now_ms / SCAN_MS) - whole(draw, 0, LOOKBACK_SCANS - 1)) * SCAN_MS),
-      direction_deg: whole(draw, 0, 359),
-      speed_kph: between(draw, 15, 90, 1),
+      coordinates: rounding({ lat: north, lng: lon }),
+      mesh_size_mm: draw(...SIZE_MM, 1),
+      probability: draw(0.2, 0.95, 3),
+      detected_at: timestamp((Math.floor(now_ms / SCAN_MS) - draw(0, SCANS - 1, 0)) * SCAN_MS),
+      direction_deg: draw(0, 359, 0),
+      speed_kph: draw(15, 90, 1),
     };
+    return { distance_km, storm };
   });
-  const distance = ({ coordinates }: (typeof storms)[number]) =>
-    distanceKm({ lat, lon: lng }, { lat: coordinates.lat, lon: coordinates.lng });
-  return storms.filter((storm) => distance(storm) <= radius_km).sort((a, b) => distance(a) - distance(b));
+  const near = storms.filter(({ distance_km }) => distance_km <= radius_km);
+  return near.sort((a, b) => a.distance_km - b.distance_km).map(({ storm }) => storm);
 }
 
-/** Forecast of the hours that end after now. The values of an hour follow from its own date and stay while the clock moves on. */
+/** Forecast of the hours that end after now: each follows from the place and its own time. */
 export function simulatedForecast(
-  { lat, lng, hours }: Point & { readonly hours: number },
+  { hours, ...point }: Point & { readonly hours: number },
   now_ms: number,
 ): EarlierForecast {
-  const first_ms = Math.floor(now_ms / MS_PER_HOUR) * MS_PER_HOUR;
-  const dates = new Map<string, readonly SimulatedHour[]>();
+  const { lat, lng } = rounding(point);
   return Array.from({ length: hours }, (_, k) => {
-    const start_ms = first_ms + k * MS_PER_HOUR;
-    const date = utcDate(start_ms);
-    const ofDate = dates.get(date) ?? hoursOfDate({ lat, lng }, date);
-    dates.set(date, ofDate);
-    return {
-      time: timestamp(start_ms + MS_PER_HOUR),
-      ...ofDate[new Date(start_ms).getUTCHours()],
-      confidence: forecastConfidence(k + 1),
-    };
+    const time = timestamp((Math.floor(now_ms / MS_PER_HOUR) + k + 1) * MS_PER_HOUR);
+    const draw = drawsFrom('forecast', lat, lng, time);
+    const probability = draw(0, 0.4, 3);
+    const max_size_mm = probability < 0.02 ? null : draw(...SIZE_MM, 1);
+    return { time, probability, max_size_mm, confidence: forecastConfidence(k + 1) };
   });
 }
 
-type SimulatedHour = Pick<EarlierForecast[number], 'probability' | 'max_size_mm'>;
-
-/** The 24 hours of a UTC date at a point. */
-function hoursOfDate(point: Point, date: string): SimulatedHour[] {
-  const draw = drawsAt(point, date, 'forecast');
-  return Array.from({ length: 24 }, () => {
-    const probability = between(draw, 0, 0.4, 3);
-    const size_mm = between(draw, ...SIZE_MM, 1);
-    return { probability, max_size_mm: probability < 0.02 ? null : size_mm };
-  });
-}
-
-/** Risk of hail at a saved location on a simulated day: days and last event go with the score, more hail days with a higher one. */
+/** Risk of hail at a saved location on a simulated day: more hail days and a newer last event with a higher score. */
 export function simulatedRisk(location_id: string, now_ms: number): EarlierRisk {
   const day = utcDate(now_ms);
   const draw = drawsFrom('risk', location_id, day);
-  const risk_score = whole(draw, 0, 100);
+  const risk_score = draw(1, 100, 0);
   const annual_hail_days = rounded(MOST_HAIL_DAYS * (risk_score / 100) ** 2, 2);
-  const trend = TRENDS_OF_YEARS[whole(draw, 0, TRENDS_OF_YEARS.length - 1)];
-  const days_ago = whole(draw, 1, Math.round(DAYS_PER_YEAR / Math.max(annual_hail_days, LEAST_HAIL_DAYS)));
-  const max_size_mm = between(draw, EVENT_MIN_MM, SIZE_MM[1], 1);
-  return {
-    location_id,
-    risk_score,
-    annual_hail_days,
-    trend,
-    last_event: annual_hail_days < LEAST_HAIL_DAYS ? null : { date: addDays(day, -days_ago), max_size_mm },
-  };
+  const trend = TRENDS_OF_YEARS[draw(0, TRENDS_OF_YEARS.length - 1, 0)] ?? 'stable';
+  const last_event = { date: addDays(day, -draw(1, 3650 / risk_score, 0)), max_size_mm: draw(EVENT_MIN_MM, 70, 1) };
+  return { location_id, risk_score, annual_hail_days, trend, last_event };
 }
 
 /** Hail days of simulated dates at a point, newest first: each follows from its own date. */
 export function simulatedHistory({
-  lat,
-  lng,
   start_date,
   end_date,
+  ...point
 }: Point & { readonly start_date: string; readonly end_date: string }): EarlierHistory {
+  const { lat, lng } = rounding(point);
   const days: EarlierHistory[number][] = [];
   for (let date = end_date; date >= start_date; date = addDays(date, -1)) {
-    const draw = drawsAt({ lat, lng }, date, 'history');
-    if (draw() >= HAIL_DAY_SHARE) continue;
-    const max_size_mm = between(draw, 10, SIZE_MM[1], 1);
+    const draw = drawsFrom('history', lat, lng, date);
+    if (draw(0, 1, 6) >= HAIL_DAY_SHARE) continue;
+    const max_size_mm = draw(10, 70, 1);
     days.push({
       date,
       max_size_mm,
-      duration_minutes: between(draw, 2, 45, 1),
+      duration_minutes: draw(2, 45, 1),
       damage_estimate: damageEstimate(max_size_mm),
       storm_id: stormId({ lat, lng }, date, 0),
     });
@@ -187,8 +107,12 @@ export function simulatedHistory({
   return days;
 }
 
-/** Says what it is, so that it is never taken for a storm that was seen. */
+/** The same place, however many decimals it was written with. */
+function rounding({ lat, lng }: Point): Point {
+  return { lat: rounded(lat, 5), lng: rounded(lng, 5) };
+}
+
+/** Says that it is simulated, so that it is never taken for a storm that was seen. */
 function stormId({ lat, lng }: Point, day: string, k: number): string {
-  const id = simulatedId('event', rounded(lat, 5), rounded(lng, 5), day, k);
-  return `simulated-${day.replaceAll('-', '')}-${id.slice(-12).toLowerCase()}`;
+  return `simulated-${day.replaceAll('-', '')}-${hash('sha256', JSON.stringify([lat, lng, day, k])).slice(0, 12)}`;
 }

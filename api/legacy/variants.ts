@@ -1,20 +1,58 @@
+import {
+  EarlierErrorBody,
+} from '../../schemas/resources/earlier-envelope.ts';
+import {
+  EARLIER_EVENT_DATA,
+  EARLIER_EVENT_TYPES,
+  EARLIER_EVENTS,
+  EarlierEventBody,
+} from '../../schemas/webhook-events.ts';
 import type { OtherVariant } from '../server/app.ts';
 import type { DescribedVariant } from '../server/openapi.ts';
+import { EXAMPLE_REQUEST_ID } from '../server/openapi-answers.ts';
+import { describeEvent, EXAMPLE_AT } from '../server/openapi-webhooks.ts';
 import type { EventFormat } from '../webhooks/formats.ts';
-import { EARLIER_DESCRIPTION } from './description.ts';
-import { EARLIER_FORMAT, EARLIER_WAITS_MS } from './event-format.ts';
+import { EARLIER_FORMAT, EARLIER_SAMPLES } from './events.ts';
 import { startRiskWatch } from './risk-watch.ts';
 import { EARLIER_ENDPOINTS } from './routes/index.ts';
 import { EARLIER_VARIANT } from './variant.ts';
 
-/** A variant with its OpenAPI description and the path of its reference. */
-interface DocumentedVariant extends OtherVariant {
+const INTRODUCTION = `The earlier variant of the interface: the same answers, rules, prices and limits as the current one, in another shape.
+Longitudes are called \`lng\`. A success is \`{data, meta {request_id, timestamp}}\`, an error \`{error {code, message}, meta}\`.
+
+Every key is answered so below \`/legacy/v1\`; keys that were made for it also below \`/v1\`, where any other key gets the current
+variant. A key that begins with \`test_\` gets simulated answers, which follow from place and UTC day alone, for nothing, 600 times a
+minute; the examples here are such answers. There are no entity tags: a call is answered anew each time. Where a plan bounds the
+requests of a UTC day, those past it are 429 \`rate_limited\` until midnight.`;
+
+/** What the OpenAPI document says of the earlier variant in addition to its endpoints. */
+export const EARLIER_DESCRIPTION: DescribedVariant = {
+  title: 'hail, earlier variant',
+  introduction: INTRODUCTION,
+  own_path: '/legacy/v1/openapi.json',
+  keys: 'A key that begins with hs_live_, or with test_ for simulated answers.',
+  opens_test_keys: true,
+  error: {
+    schema: EarlierErrorBody,
+    example: (code, message) => ({
+      error: { code, message },
+      meta: { request_id: EXAMPLE_REQUEST_ID, timestamp: '2026-05-01T20:14:07Z' },
+    }),
+  },
+  events: EARLIER_EVENT_TYPES.map((type) =>
+    describeEvent(type, EARLIER_EVENTS[type], EarlierEventBody, EARLIER_EVENT_DATA[type], {
+      event: type,
+      timestamp: EXAMPLE_AT,
+      data: EARLIER_SAMPLES[type],
+    }),
+  ),
+};
+
+/** Variants of the interface in addition to the current one, each with its OpenAPI description and the path of its reference. */
+export const OTHER_VARIANTS: readonly (OtherVariant & {
   readonly description: DescribedVariant;
   readonly docs_path: string;
-}
-
-/** Variants of the interface in addition to the current one. */
-export const OTHER_VARIANTS: readonly DocumentedVariant[] = [
+})[] = [
   {
     endpoints: EARLIER_ENDPOINTS,
     variant: EARLIER_VARIANT,
@@ -28,5 +66,3 @@ export const OTHER_FORMATS: readonly EventFormat[] = [EARLIER_FORMAT];
 
 /** Workers in addition to those of the current variant. */
 export const OTHER_WORKERS = [{ name: 'risk scores', start: startRiskWatch }];
-
-export { EARLIER_DESCRIPTION, EARLIER_WAITS_MS };

@@ -1,6 +1,5 @@
 import pdfmake from 'pdfmake';
 import type { Content, DynamicContent, TDocumentDefinitions, TDocumentInformation } from 'pdfmake/interfaces.js';
-import { SIZE_COLORS } from '../../schemas/palette.ts';
 import { VERDICTS, type Verification } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { stormDateStart } from '../../schemas/time.ts';
@@ -17,25 +16,31 @@ import {
   verdictMark,
   WARNING,
 } from './blocks.ts';
-import { edgeColor, eventMap, MAP_SIDE, stepInches } from './event-map.ts';
-import { eventSummary, NOTE_MAX } from './event-sentences.ts';
-import { LIMITS, labelsNote, methodSentence, printedLabels, qualityInWords, reportFacts } from './fact-sentences.ts';
-import { FONT_FILES } from './fonts.ts';
-import {
-  countsSentence,
-  eventCount,
-  headline,
-  largestSentences,
-  noSignalSentences,
-  radarGapSentences,
-  reportGapSentences,
-} from './overview-sentences.ts';
-import { printable } from './printable.ts';
-import { type NotRealMark, notRealMark } from './provenance-words.ts';
+import { eventMap, MAP_SIDE } from './event-map.ts';
 import { isHail, MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
 import { CAPPED, reportList, verdictTable } from './tables.ts';
-import { coordinates, counted, localSpan, longDate, reportName, sizeInWords, sizeName } from './words.ts';
+import {
+  countsSentence,
+  eventCount,
+  eventSummary,
+  headline,
+  LIMITS,
+  labelsNote,
+  largestSentences,
+  methodSentence,
+  NOTE_MAX,
+  type NotRealMark,
+  noSignalSentences,
+  notRealMark,
+  printedLabels,
+  qualityInWords,
+  radarGapSentences,
+  reportFacts,
+  reportGapSentences,
+} from './sentences.ts';
+import { FONT_FILES, printable } from './text.ts';
+import { coordinates, counted, localSpan, longDate, reportName, sizeInWords } from './words.ts';
 
 const DOCUMENT_NAME = 'Date-of-loss hail verification';
 /** Margins of the pages, points: left, top, right, bottom. */
@@ -48,7 +53,6 @@ const LABEL_WIDTH = 66;
 const DESCRIPTION_MAX = 3000;
 /** An event with up to this number of reports fits one page; a longer list begins on a new page and goes on. */
 const WHOLE_REPORTS_MAX = 15;
-const LEGEND_COLUMNS = 4;
 
 const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));
 pdfmake.setFonts(FONT_FILES);
@@ -274,31 +278,14 @@ function notesOf(events: readonly ReportEvent[]): string[] {
   );
 }
 
-/** How to read the maps: every colour with its sizes. */
+/** How to read the maps. */
 function mapLegend(): Content {
-  const rows = SIZE_COLORS.length / LEGEND_COLUMNS;
-  const steps = SIZE_COLORS.map((step): Content => {
-    const { color, mm_min, category } = step;
-    const name = category === null ? 'weak echo or small hail' : sizeName(mm_min);
-    return {
-      columns: [
-        {
-          canvas: [{ type: 'rect', x: 0, y: 0, w: 11, h: 11, color, lineColor: edgeColor(step), lineWidth: 0.4 }],
-          width: 11,
-        },
-        { stack: [`from ${stepInches(step)} in (${mm_min} mm)`, name], style: 'small' },
-      ],
-      columnGap: 6,
-      margin: [0, 0, 0, 3],
-    };
-  });
   return section('Reading the maps', [
     paragraph(
       'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.',
       'back',
       6,
     ),
-    { columns: Array.from({ length: LEGEND_COLUMNS }, (_, k) => ({ stack: steps.slice(k * rows, (k + 1) * rows) })) },
   ]);
 }
 

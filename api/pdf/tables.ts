@@ -2,10 +2,9 @@ import type { Alignment, Content, ContentText, CustomTableLayout, TableCell } fr
 import { BANDS_MI, type VerificationEvent } from '../../schemas/resources/verification.ts';
 import type { LocalTime } from '../rules/local-time.ts';
 import { INK, paragraph, RULE, verdictMark } from './blocks.ts';
-import { textWidth } from './fonts.ts';
-import { printable } from './printable.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
+import { printable, textWidth } from './text.ts';
 import {
   clockTime,
   confidenceText,

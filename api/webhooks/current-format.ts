@@ -24,7 +24,11 @@ const CURRENT_FORMAT: EventFormat = {
     const receivers = receiversOf(event.event);
     await enqueueEvent(rows, outbox, { business_id, alert_id, at_ms: now_ms, receivers, ...event });
   },
-  recoverAlerts: null,
+  ordered_by: 'id',
+  stepsOf: (alert) => {
+    if (isAnyHail(alert.location_id)) return [];
+    return alert.resolved_at === null ? [alertCreated(alert)] : [alertCreated(alert), alertResolved(alert)];
+  },
 };
 
 /** The current format and some others, by name. */

@@ -182,7 +182,7 @@ export function takersAmong(
 type Alert = Selectable<Database['alerts']>;
 
 /** The event of an alert's begin or end, in the current format. */
-export type AlertEvent = Pick<NewEvent, 'event' | 'data' | 'after' | 'happened_ms'>;
+export type AlertEvent = Pick<NewEvent, 'event' | 'data' | 'after'> & { readonly happened_ms: number };
 
 export function alertCreated(alert: Alert): AlertEvent {
   const data = alertCreatedData(alert);

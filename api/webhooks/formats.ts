@@ -5,7 +5,7 @@ import type { FailedAttempt } from '../rules/webhook-retry.ts';
 import type { Outbox } from './events.ts';
 import type { Receiver } from './receivers.ts';
 
-type Alert = Selectable<Database['alerts']>;
+export type Alert = Selectable<Database['alerts']>;
 
 /** An event before it is encoded. */
 export interface PlainEvent {
@@ -27,15 +27,6 @@ export interface AlertStep {
   readonly receiversOf: (event: AnyEventType) => readonly string[];
 }
 
-/** Since when a receiver recovers. All in epoch milliseconds. */
-export interface RecoveryTimes {
-  readonly since_ms: number;
-  /** Data clock. */
-  readonly now_ms: number;
-  /** Machine's clock. */
-  readonly at_ms: number;
-}
-
 /** The events that receivers of one format are sent: their types and bytes, and the rules for retries and alerts. */
 export interface EventFormat {
   readonly name: ReceiverFormat;
@@ -52,15 +43,15 @@ export interface EventFormat {
   readonly any_hail: boolean;
   /** Writes the events of an alert's begin or end. */
   readonly enqueueAlert: (rows: Transaction<Database>, outbox: Outbox, step: AlertStep) => Promise<void>;
-  /** Recovers the events of alerts in the order of each location; null: each event names its alert, and needs no such order. */
-  readonly recoverAlerts:
-    | ((
-        rows: Transaction<Database>,
-        outbox: Outbox,
-        receiver: Receiver,
-        times: RecoveryTimes,
-      ) => Promise<{ readonly dropped: number; readonly missed: number }>)
-    | null;
+  /** The events of an alert so far: its begin, then its end; empty where it has none in this format. */
+  readonly stepsOf: (alert: Alert) => readonly {
+    readonly event: AnyEventType;
+    readonly data: Readonly<Record<string, unknown>>;
+    /** As `happened_ms` of an event that is enqueued. */
+    readonly happened_ms: number;
+  }[];
+  /** Alerts with the same value share one order of their events. */
+  readonly ordered_by: 'id' | 'location_id';
 }
 
 /** The formats of a service by name. */

@@ -1,11 +1,10 @@
-import type { Selectable, Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 import { instant } from '../../schemas/time.ts';
 import type { AnyEventType } from '../../schemas/webhook-events.ts';
 import { machineClock } from '../records/clock.ts';
 import type { Database } from '../records/schema.ts';
-import { isAnyHail } from '../rules/any-hail.ts';
-import { type AlertEvent, addMessageTask, alertCreated, alertResolved, enqueueEvent, type Outbox } from './events.ts';
-import { type EventFormats, formatOf } from './formats.ts';
+import { addMessageTask, enqueueEvent, type Outbox } from './events.ts';
+import { type Alert, type EventFormats, formatOf } from './formats.ts';
 import { type Message, overdueMessages } from './messages.ts';
 import type { Receiver } from './receivers.ts';
 import { requeue } from './requeue.ts';
@@ -25,7 +24,8 @@ export interface Recovered {
 
 /**
  * Sends an active receiver, whose row the transaction holds, the events that it has missed since an instant: dropped ones, and
- * for a webhook those of alerts of its business that were raised or resolved while it was not active.
+ * for a webhook those of alerts of its business that began or ended while it was not active. Events that have an order are sent
+ * one after the other, none older than the last one that it got; an alert whose begin it got ends for it too, whenever it began.
  */
 export async function recover(
   rows: Transaction<Database>,
@@ -34,90 +34,106 @@ export async function recover(
   { since_ms, now_ms }: { readonly since_ms: number; readonly now_ms: number },
 ): Promise<Recovered> {
   const at_ms = machineClock();
-  const overdue = (await overdueMessages(rows, at_ms - OVERDUE_MS)).filter(
-    ({ receiver_id }) => receiver_id === receiver.id,
-  );
+  const since = instant(since_ms);
+  const { id, kind, business_id } = receiver;
+  const { encode, ordered_by, stepsOf } = formatOf(formats, receiver);
+  const overdue = (await overdueMessages(rows, at_ms - OVERDUE_MS)).filter(({ receiver_id }) => receiver_id === id);
   for (const message of overdue)
     await addMessageTask(rows, outbox.queue, message, { push_id: message.id, attempt: message.attempts + 1 }, at_ms);
-  const { recoverAlerts } = formatOf(formats, receiver);
-  const withAlerts = recoverAlerts === null;
-  const dropped = await requeueDropped(rows, outbox, receiver, { since_ms, at_ms, withAlerts });
-  if (recoverAlerts !== null) {
-    const alerts = await recoverAlerts(rows, outbox, receiver, { since_ms, now_ms, at_ms });
-    return { dropped: dropped + alerts.dropped, missed: alerts.missed, overdue: overdue.length };
+  const takes = await takenBy(rows, receiver);
+  const alerts = await lockAlertsSince(rows, outbox, receiver, since);
+  const known = await messagesOf(rows, id);
+  const count = { dropped: 0, missed: 0, overdue: overdue.length };
+  const sendAgain = async (message: Known, after_id: string | null) => {
+    await requeue(rows, outbox, message, after_id, at_ms);
+    count.dropped += 1;
+  };
+  const ordered = new Set(alerts.map((alert) => alert.id));
+  for (const message of known)
+    if (message.state === 'dropped' && message.created_at >= since && !ordered.has(message.alert_id ?? ''))
+      await sendAgain(message, null);
+
+  const sent = new Map(known.map((message) => [`${message.alert_id} ${message.event}`, message]));
+  for (const own of Map.groupBy(alerts, (alert) => alert[ordered_by]).values()) {
+    const steps = own.toSorted(byBeginning).flatMap((alert) =>
+      stepsOf(alert).map((step, k) => ({
+        ...step,
+        alert_id: alert.id,
+        at: k === 0 ? alert.triggered_at : alert.resolved_at,
+        message: sent.get(`${alert.id} ${step.event}`) ?? null,
+      })),
+    );
+    const last = steps.findLastIndex(({ message }) => message !== null && message.state !== 'dropped');
+    let former = steps[last] ?? null;
+    let former_id = former?.message != null && isUnfinished(former.message) ? former.message.id : null;
+    for (const step of steps.slice(last + 1)) {
+      const { event, alert_id, data, happened_ms, at, message } = step;
+      const isItsEnd = former?.alert_id === alert_id;
+      if (message !== null) {
+        if (!isItsEnd && message.created_at < since) continue;
+        await sendAgain(message, former_id);
+        former_id = message.id;
+      } else {
+        const isMissed = kind === 'webhook' && at !== null && at >= since;
+        if (!takes(event) || !(isItsEnd || isMissed)) continue;
+        const after = former === null ? null : { alert_id: former.alert_id, event: former.event };
+        const about = { business_id, receivers: [id], alert_id, at_ms: now_ms, happened_ms };
+        const [made] = await enqueueEvent(rows, outbox, { ...about, event, data, after }, encode);
+        former_id = made ?? null;
+        count.missed += 1;
+      }
+      former = step;
+    }
   }
-  const missed = receiver.kind === 'webhook' ? await sendMissed(rows, outbox, receiver, since_ms, now_ms) : 0;
-  return { dropped, missed, overdue: overdue.length };
+  return count;
 }
 
-/** Sends the events again that were dropped since an instant; those of alerts only `withAlerts`. */
-async function requeueDropped(
+type Known = Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'>;
+
+function isUnfinished({ state }: Known): boolean {
+  return state === 'pending' || state === 'waiting';
+}
+
+function byBeginning(a: Alert, b: Alert): number {
+  return a.triggered_at === b.triggered_at ? (a.id < b.id ? -1 : 1) : a.triggered_at < b.triggered_at ? -1 : 1;
+}
+
+/** Event types that a receiver takes: a subscription takes all. */
+async function takenBy(
   rows: Transaction<Database>,
-  outbox: Outbox,
-  receiver: Receiver,
-  times: { readonly since_ms: number; readonly at_ms: number; readonly withAlerts: boolean },
-): Promise<number> {
-  const { since_ms, at_ms, withAlerts } = times;
-  const all = rows
-    .selectFrom('messages')
-    .selectAll()
-    .where('receiver_id', '=', receiver.id)
-    .where('state', '=', 'dropped')
-    .where('redelivered_from', 'is', null)
-    .where('created_at', '>=', instant(since_ms))
-    .orderBy('id');
-  const dropped = await (withAlerts ? all : all.where('alert_id', 'is', null)).execute();
-  for (const message of dropped) await requeue(rows, outbox, message, createdBefore(message, dropped), at_ms);
-  return dropped.length;
-}
-
-/** Id of the dropped `alert.created` that must be sent before this `alert.resolved`; null: none. */
-function createdBefore({ event, alert_id }: Message, all: readonly Message[]): string | null {
-  if (event !== 'alert.resolved' || alert_id === null) return null;
-  return all.find((each) => each.alert_id === alert_id && each.event === 'alert.created')?.id ?? null;
-}
-
-/** Writes the events of alerts since an instant for which a webhook has no message. */
-async function sendMissed(
-  rows: Transaction<Database>,
-  outbox: Outbox,
-  { id, business_id }: Receiver,
-  since_ms: number,
-  now_ms: number,
-): Promise<number> {
+  { id, kind }: Receiver,
+): Promise<(event: AnyEventType) => boolean> {
+  if (kind === 'subscription') return () => true;
   const { events } = await rows.selectFrom('webhooks').select('events').where('id', '=', id).executeTakeFirstOrThrow();
   const wanted = JSON.parse(events) as AnyEventType[];
-  const since = instant(since_ms);
-  const alerts = await rows
+  return (event) => wanted.includes(event);
+}
+
+/** Locks the alerts of a business that began or ended since an instant, and those of which the receiver has messages. */
+async function lockAlertsSince(
+  rows: Transaction<Database>,
+  { store }: Outbox,
+  { id, business_id }: Receiver,
+  since: string,
+): Promise<readonly Alert[]> {
+  const sent = rows.selectFrom('messages').select('alert_id').where('receiver_id', '=', id);
+  return await rows
     .selectFrom('alerts')
     .selectAll()
     .where('business_id', '=', business_id)
-    .where(({ or, eb }) => or([eb('triggered_at', '>=', since), eb('resolved_at', '>=', since)]))
+    .where(({ or, eb }) => or([eb('triggered_at', '>=', since), eb('resolved_at', '>=', since), eb('id', 'in', sent)]))
     .orderBy('id')
+    .modifyEnd(store.forUpdate)
     .execute();
-  const known = await rows
-    .selectFrom('messages')
-    .select(['alert_id', 'event'])
-    .where('receiver_id', '=', id)
-    .where('alert_id', 'is not', null)
-    .execute();
-  const isMissed = (alert_id: string, event: AnyEventType) =>
-    wanted.includes(event) && !known.some((each) => each.alert_id === alert_id && each.event === event);
-  let missed = 0;
-  for (const alert of alerts) {
-    const about = { business_id, receivers: [id], alert_id: alert.id, at_ms: now_ms };
-    for (const happened of eventsOf(alert, since)) {
-      if (!isMissed(alert.id, happened.event)) continue;
-      await enqueueEvent(rows, outbox, { ...about, ...happened });
-      missed += 1;
-    }
-  }
-  return missed;
 }
 
-/** The events of an alert since an instant. */
-function eventsOf(alert: Selectable<Database['alerts']>, since: string): readonly AlertEvent[] {
-  if (isAnyHail(alert.location_id)) return [];
-  const isResolved = alert.resolved_at !== null && alert.resolved_at >= since;
-  return [...(alert.triggered_at >= since ? [alertCreated(alert)] : []), ...(isResolved ? [alertResolved(alert)] : [])];
+/** The messages of a receiver but for redeliveries, oldest first. */
+async function messagesOf(rows: Transaction<Database>, receiver_id: string): Promise<readonly Known[]> {
+  return await rows
+    .selectFrom('messages')
+    .select(['id', 'business_id', 'receiver_id', 'alert_id', 'event', 'state', 'attempts', 'created_at'])
+    .where('receiver_id', '=', receiver_id)
+    .where('redelivered_from', 'is', null)
+    .orderBy('id')
+    .execute();
 }

@@ -8,12 +8,10 @@ import { tracksOfHail } from '../../queries/track.ts';
 import { getHailHistory, historyEvent, historyPrice } from '../../routes/hail-history.ts';
 import { rangeFault } from '../../rules/date-range.ts';
 import { readEndpoint } from '../../server/endpoint.ts';
-import { spokenFor, takenOver } from '../endpoint.ts';
-import { EARLIER_HISTORY_EXAMPLE } from '../examples.ts';
+import { earlier, takenOver } from '../endpoint.ts';
 import { EarlierHistory } from '../resources.ts';
 import { damageEstimate } from '../rules.ts';
 import { simulatedHistory } from '../simulated-data.ts';
-import { envelope } from '../variant.ts';
 
 const RADIUS_KM = 25;
 const DAYS_MAX = 365;
@@ -40,56 +38,46 @@ type Question = z.infer<typeof Question>;
  *
  * Asks what GET /v1/hail/history asks, over dates that are said instead of the last ones.
  */
-export const earlierHailHistory = readEndpoint({
-  ...takenOver(getHailHistory),
-  ...spokenFor({
-    path: '/hail/history',
+export const earlierHailHistory = earlier(
+  readEndpoint({
+    ...takenOver(getHailHistory),
+    path: '/v1/hail/history',
     summary: 'Storm days with hail around a point',
     description:
       'The largest hail within 25 km of each storm date with a detection, 10 mm or more, of at most 365 days. The cost follows the span as asked: 15, 25, 40 or 60 credits up to 30, 90, 180 or 365 days.',
     params: null,
     query: Question,
     body: null,
-    data: EarlierHistory,
-    example: EARLIER_HISTORY_EXAMPLE,
+    reply: EarlierHistory,
+    price: ({ query: { start_date, end_date } }) => historyPrice(daysBetween(start_date, end_date), 'standard'),
+    plan: ({ query, edition, now_ms }) => {
+      checkDates(query, now_ms);
+      return { dates: edition.datesBetween(query.start_date, query.end_date) };
+    },
+    answer: async ({ query, edition, services }) => {
+      const { lat, lng: lon, start_date: first, end_date: last } = query;
+      const reach = { lat, lon, radius_km: RADIUS_KM, first, last, min_size_mm: DETECTION_MIN_MM };
+      const days = await dayHail(services, edition, { ...reach, limit: DAYS_MAX, products: false });
+      const storms = await tracksOfHail(services.engine, edition, days);
+      const body = days.map((day) => {
+        const { storm_date, duration_minutes, hail } = historyEvent(day);
+        return {
+          date: storm_date,
+          max_size_mm: hail.estimated_size_mm,
+          duration_minutes,
+          damage_estimate: damageEstimate(day.max_mm),
+          storm_id: storms.get(storm_date) ?? null,
+        };
+      });
+      return { body };
+    },
     simulate: ({ query, now_ms }) => {
       checkDates(query, now_ms);
       return simulatedHistory(query);
     },
   }),
-  cacheable: false,
-  price: ({ query: { start_date, end_date } }) => historyPrice(daysBetween(start_date, end_date), 'standard'),
-  plan: ({ query, edition, now_ms }) => {
-    checkDates(query, now_ms);
-    return { dates: edition.datesBetween(query.start_date, query.end_date) };
-  },
-  answer: async (input) => {
-    const { query, edition, services } = input;
-    const { lat, lng, start_date, end_date } = query;
-    const days = await dayHail(services, edition, {
-      lat,
-      lon: lng,
-      radius_km: RADIUS_KM,
-      first: start_date,
-      last: end_date,
-      min_size_mm: DETECTION_MIN_MM,
-      limit: DAYS_MAX,
-      products: false,
-    });
-    const storms = await tracksOfHail(services.engine, edition, days);
-    const data = days.map((day) => {
-      const { storm_date, duration_minutes, hail } = historyEvent(day);
-      return {
-        date: storm_date,
-        max_size_mm: hail.estimated_size_mm,
-        duration_minutes,
-        damage_estimate: damageEstimate(day.max_mm),
-        storm_id: storms.get(storm_date) ?? null,
-      };
-    });
-    return { body: envelope(data, input) };
-  },
-});
+  { query: { lat: '35.22', lng: '-97.44', start_date: '2026-04-03', end_date: '2026-05-01' } },
+);
 
 /** Throws `invalid_parameter` for what lies in the future. */
 function checkDates({ start_date, end_date }: Question, now_ms: number): void {

@@ -1,21 +1,30 @@
+import { getHealth } from '../../routes/health.ts';
+import { exportUsage, getUsage } from '../../routes/usage.ts';
 import type { Endpoint } from '../../server/endpoint.ts';
-import { earlierHealth, earlierUsage, earlierUsageExport } from './account.ts';
+import { earlier } from '../endpoint.ts';
+import { EarlierHealth } from '../resources.ts';
+import { EARLIER_MOUNT } from '../variant.ts';
 import { earlierDeleteAlert, earlierGetAlert, earlierSubscribe } from './alerts.ts';
-import { earlierHailCurrent } from './hail-current.ts';
-import { earlierHailForecast } from './hail-forecast.ts';
+import { earlierHailCurrent, earlierHailForecast, earlierRadarCurrent } from './hail.ts';
 import { earlierHailHistory } from './hail-history.ts';
 import { earlierLocationRisk } from './location-risk.ts';
-import { earlierRadarCurrent } from './radar-current.ts';
-import {
-  earlierCreateWebhook,
-  earlierDeleteWebhook,
-  earlierGetWebhook,
-  earlierListDeliveries,
-  earlierListWebhooks,
-  earlierRedeliver,
-  earlierTestWebhook,
-  earlierUpdateWebhook,
-} from './webhooks.ts';
+import { EARLIER_WEBHOOKS } from './webhooks.ts';
+
+/** GET /legacy/v1/usage/export: CSV has no envelope. */
+const earlierUsageExport: Endpoint = { ...exportUsage, variant: 'earlier', path: `${EARLIER_MOUNT}/usage/export` };
+
+const LEGACY = { api_variant: 'legacy' as const };
+
+/** GET /legacy/v1/health */
+const earlierHealth = earlier({
+  ...getHealth,
+  reply: EarlierHealth,
+  example: { reply: { ...Object(getHealth.example?.reply), ...LEGACY } },
+  answer: async (input) => {
+    const answer = await getHealth.answer(input);
+    return { ...answer, body: { ...Object(answer.body), ...LEGACY } };
+  },
+});
 
 /** Every endpoint of the earlier variant, in the order of its documentation; what is not here is 404 there. */
 export const EARLIER_ENDPOINTS: readonly Endpoint[] = [
@@ -27,15 +36,8 @@ export const EARLIER_ENDPOINTS: readonly Endpoint[] = [
   earlierSubscribe,
   earlierGetAlert,
   earlierDeleteAlert,
-  earlierCreateWebhook,
-  earlierListWebhooks,
-  earlierGetWebhook,
-  earlierUpdateWebhook,
-  earlierDeleteWebhook,
-  earlierTestWebhook,
-  earlierListDeliveries,
-  earlierRedeliver,
-  earlierUsage,
+  ...EARLIER_WEBHOOKS,
+  earlier(getUsage),
   earlierUsageExport,
   earlierHealth,
 ];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { WebhookUpdated } from '../../../schemas/resources/webhook.ts';
 import { EARLIER_EVENT_TYPES, EVENT_TYPES } from '../../../schemas/webhook-events.ts';
+import { ApiError } from '../../http/errors.ts';
 import {
   checkEventTypes,
   createWebhook,
@@ -14,66 +15,47 @@ import {
   testWebhook,
   updateWebhook,
 } from '../../routes/webhooks.ts';
-import type { Endpoint, SimulatedInput } from '../../server/endpoint.ts';
+import type { Endpoint } from '../../server/endpoint.ts';
 import { changeWebhook } from '../../webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../webhooks/formats.ts';
-import { maskedSecret } from '../../webhooks/signing-secrets.ts';
-import { earlierWrite, wrapped } from '../endpoint.ts';
-import { EARLIER_CREATE_WEBHOOK_EXAMPLE } from '../examples.ts';
+import { parseReceiverUrl } from '../../webhooks/public-address.ts';
+import { earlier, earlierWrite, exampleFor } from '../endpoint.ts';
 import {
   EarlierWebhookCreated,
   EarlierWebhookCreation,
   EarlierWebhookTest,
   EarlierWebhookUpdate,
 } from '../resources.ts';
-import { checkAddress, simulatedId, simulatedSecret } from '../simulated-data.ts';
 
 const EXAMPLE_URL = 'https://hooks.example.com/hail';
 /** Event types that both variants have. */
 const OF_BOTH = EVENT_TYPES.filter((type) => (EARLIER_EVENT_TYPES as readonly string[]).includes(type));
 
 /** POST /legacy/v1/webhooks */
-export const earlierCreateWebhook = earlierWrite(createWebhook, {
-  path: '/webhooks',
-  summary: createWebhook.summary,
-  description: createWebhook.description,
-  params: null,
-  query: null,
+const createEarlierWebhook = earlierWrite(createWebhook, {
+  path: '/v1/webhooks',
   body: EarlierWebhookCreation,
-  data: EarlierWebhookCreated,
-  example: EARLIER_CREATE_WEBHOOK_EXAMPLE,
-  toCurrent: ({ body: { url } }) => ({ params: null, query: null, body: { url } }),
+  reply: EarlierWebhookCreated,
+  asked: { body: { url: EXAMPLE_URL, events: ['hail.detected', 'hail.cleared'] } },
+  toCurrent: ({ body: { url } }) => ({ body: { url } }),
   also: async (writer, { webhook_id }, { body }) => {
     await setReceiverFormat(writer.rows, webhook_id, 'earlier');
     await changeWebhook(writer, webhook_id, { events: body.events ?? EARLIER_EVENT_TYPES });
   },
   fromCurrent: (made, { body }) => ({ ...made, events: [...(body.events ?? EARLIER_EVENT_TYPES)] }),
-  simulate: ({ body: { url, events } }) => {
-    checkAddress('/url', url);
-    return {
-      webhook_id: simulatedId('webhook', url),
-      secret: simulatedSecret('webhook', url),
-      url,
-      events: [...(events ?? EARLIER_EVENT_TYPES)],
-      status: 'active' as const,
-    };
-  },
+  check: ({ url }) => checkAddress('/url', url),
 });
 
 /** PUT /legacy/v1/webhooks/{id} */
-export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
-  path: '/webhooks/{id}',
-  summary: updateWebhook.summary,
-  description: updateWebhook.description,
+const updateEarlierWebhook = earlierWrite(updateWebhook, {
+  path: '/v1/webhooks/{id}',
   params: z.object({ id: z.string().meta({ description: 'Id of a webhook.' }) }),
-  query: null,
   body: EarlierWebhookUpdate,
-  data: WebhookUpdated,
-  example: { body: { status: 'paused' }, data: { success: true, updated: ['status'] } },
+  reply: WebhookUpdated,
+  asked: { body: { status: 'paused' } },
   // The types are checked in `also`. The current endpoint gets types that every webhook may have.
   toCurrent: ({ params, body: { events, ...rest } }) => ({
     params,
-    query: null,
     body: { ...rest, ...(events === undefined ? {} : { events: OF_BOTH }) },
   }),
   also: async (writer, _, { params, body: { events }, services }) => {
@@ -81,59 +63,27 @@ export const earlierUpdateWebhook = earlierWrite(updateWebhook, {
     checkEventTypes(services, await knownWebhook(writer.rows, writer.business_id, params.id), events);
     await changeWebhook(writer, params.id, { events });
   },
-  fromCurrent: (changed) => changed,
-  simulate: ({ body }) => {
-    if (body.url !== undefined) checkAddress('/url', body.url);
-    return { success: true as const, updated: sentFields(body) };
-  },
+  fromCurrent: (_, { body }) => ({ success: true, updated: sentFields(body) }),
+  check: ({ url }) => url === undefined || checkAddress('/url', url),
 });
 
-/** GET /legacy/v1/webhooks */
-export const earlierListWebhooks = wrapped(listWebhooks, () => ({ webhooks: [], count: 0 }));
+/** The same answers in an envelope; simulated ones are the example. */
+const same = (endpoint: Endpoint) => earlier({ ...endpoint, simulate: (input) => exampleFor(endpoint, input) });
 
-/** GET /legacy/v1/webhooks/{id} */
-export const earlierGetWebhook = wrapped(getWebhook, (input) => ({
-  id: idOf(input),
-  url: EXAMPLE_URL,
-  secret: maskedSecret(simulatedSecret('webhook', idOf(input))),
-  events: [...EARLIER_EVENT_TYPES],
-  status: 'active',
-  success_count: 0,
-  failure_count: 0,
-  consecutive_failures: 0,
-}));
+/** Webhooks of the earlier variant, in the order of its documentation. */
+export const EARLIER_WEBHOOKS: readonly Endpoint[] = [
+  createEarlierWebhook,
+  same(listWebhooks),
+  same(getWebhook),
+  updateEarlierWebhook,
+  same(deleteWebhook),
+  same({ ...testWebhook, body: EarlierWebhookTest.optional() }),
+  same(listAttempts),
+  same(redeliver),
+];
 
-/** DELETE /legacy/v1/webhooks/{id} */
-export const earlierDeleteWebhook = wrapped(deleteWebhook, () => ({ success: true }));
-
-/** POST /legacy/v1/webhooks/{id}/test */
-export const earlierTestWebhook: Endpoint = {
-  ...wrapped(testWebhook, (input) => ({
-    success: true,
-    status_code: 200,
-    delivery_id: simulatedId('delivery', idOf(input), 'test'),
-  })),
-  body: EarlierWebhookTest.optional(),
-};
-
-/** GET /legacy/v1/webhooks/{id}/deliveries */
-export const earlierListDeliveries = wrapped(listAttempts, () => ({
-  deliveries: [],
-  count: 0,
-  next_cursor: null,
-}));
-
-/** POST /legacy/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver */
-export const earlierRedeliver = wrapped(redeliver, (input) => {
-  const { deliveryId } = z.object({ deliveryId: z.string() }).parse(input.params);
-  return {
-    success: true,
-    status_code: 200,
-    delivery_id: simulatedId('delivery', idOf(input), deliveryId),
-    redelivered_from: deliveryId,
-  };
-});
-
-function idOf({ params }: SimulatedInput): string {
-  return z.object({ id: z.string() }).parse(params).id;
+/** Throws `bad_request` for a receiver's address that is refused on any machine; does not resolve its name. */
+export function checkAddress(pointer: string, url: string): void {
+  const receiver = parseReceiverUrl(url);
+  if (typeof receiver === 'string') throw new ApiError('bad_request', `${pointer}: ${receiver}`);
 }

@@ -1,5 +1,4 @@
 import {
-  chmodSync,
   closeSync,
   cpSync,
   existsSync,
@@ -7,9 +6,7 @@ import {
   openSync,
   readdirSync,
   renameSync,
-  rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -19,7 +16,6 @@ import { openRecords } from '../../../api/billing/records.ts';
 import { DOCTOR_CHECKS } from '../../../api/commands/doctor.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
 import type { Job } from '../../../api/jobs/rows.ts';
-import { hasTwoDevices, onOtherDevice } from '../../support/data/other-device.ts';
 import { midnight, publishedRoot } from '../../support/data/world.ts';
 import { withReports } from '../../support/service/done-reports.ts';
 import { type Operator, operator } from '../../support/service/run-command.ts';
@@ -65,13 +61,6 @@ function tamper(file: string, statements: string): void {
   database.close();
 }
 
-/** What a shell did to the records, and what doctor says of it. */
-const TAMPERED: readonly (readonly [name: string, statements: string, finding: RegExp])[] = [
-  ['a number of calls', 'update usage set calls = 2', /fault {2}ledger: .*hail\.current: calls says 2, the ledger 1/],
-  ['a number of units', 'update usage set count = 7', /fault {2}ledger: .*hail\.current: count says 7, the ledger 1/],
-  ['a count in the ledger', 'update ledger set count = 9', /fault {2}ledger: .*count says 1, the ledger 9/],
-];
-
 test.serial('doctor ends with 0 on sound records', async (t) => {
   const it = operator(t);
   await used(it);
@@ -81,54 +70,12 @@ test.serial('doctor ends with 0 on sound records', async (t) => {
   for (const check of DOCTOR_CHECKS) t.regex(out, new RegExp(`^(ok   |note )  ${check}: `, 'm'));
 });
 
-for (const [name, statements, finding] of TAMPERED)
-  test.serial(`doctor finds ${name}`, async (t) => {
-    const it = operator(t);
-    tamper(await used(it), statements);
-    const { code, out } = await it.run('doctor');
-    t.is(code, 5);
-    t.regex(out, finding);
-  });
-
-test.serial('doctor finds a log and a shared memory that others may read', async (t) => {
+test.serial('doctor finds a changed number of calls', async (t) => {
   const it = operator(t);
-  const file = await used(it);
-  const records = await openRecords(it.config);
-  // SQLite mends the mode of an empty log by itself.
-  t.true(await records.health());
-  for (const suffix of ['-wal', '-shm']) chmodSync(file + suffix, 0o644);
+  tamper(await used(it), 'update usage set calls = 2');
   const { code, out } = await it.run('doctor');
-  await records.close();
   t.is(code, 5);
-  for (const suffix of ['-wal', '-shm'])
-    t.regex(out, new RegExp(`fault {2}file mode: .*hail\\.sqlite${suffix} is 644, expected at most 600`));
-});
-
-(hasTwoDevices ? test.serial : test.serial.skip)(
-  'doctor finds that tables lie on another file system (needs /tmp and /dev/shm on two devices)',
-  async (t) => {
-    const it = operator(t);
-    await used(it);
-    mkdirSync(it.path('manifests'));
-    symlinkSync(onOtherDevice(it.config.data_root), it.path('tables'));
-    const { code, out } = await it.run('doctor');
-    t.is(code, 5);
-    t.regex(out, /fault {2}data root: \S+\/tables lies on another file system than its data root, expected one/);
-  },
-);
-
-test.serial('doctor finds that a data root that was used has lost its lists or its tables', async (t) => {
-  const it = operator(t);
-  await used(it);
-  for (const folder of ['manifests', 'tables', 'state']) mkdirSync(it.path(folder));
-  t.is((await it.run('doctor')).code, 0);
-  for (const lost of ['manifests', 'tables']) {
-    rmSync(it.path(lost), { recursive: true });
-    const { code, out } = await it.run('doctor');
-    t.is(code, 5);
-    t.regex(out, new RegExp(`fault {2}data root: \\S+/${lost} is missing, and the data root has been used`));
-    mkdirSync(it.path(lost));
-  }
+  t.regex(out, /fault {2}ledger: .*hail\.current: calls says 2, the ledger 1/);
 });
 
 test.serial('doctor finds what keeps the service from being ready: a part of the published data is gone', async (t) => {

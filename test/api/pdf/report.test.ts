@@ -1,17 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { inflateSync } from 'node:zlib';
 import test from 'ava';
-import { edgeColor, mapProjection, POINTS_PER_MILE } from '../../../api/pdf/event-map.ts';
-import { GLYPHS } from '../../../api/pdf/fonts.ts';
-import { type Box, MARKER_RADIUS, type PagePoint, placeMarkers } from '../../../api/pdf/map-markers.ts';
-import { headline } from '../../../api/pdf/overview-sentences.ts';
-import { isTransliterated, printable } from '../../../api/pdf/printable.ts';
+import { eventMap, MAP_SIDE } from '../../../api/pdf/event-map.ts';
 import { reportEvents } from '../../../api/pdf/report-events.ts';
 import type { ReportedHail, ReportMaterial, ReportPixel } from '../../../api/pdf/report-material.ts';
 import { reportPdf } from '../../../api/pdf/report-pdf.ts';
+import { headline } from '../../../api/pdf/sentences.ts';
+import { GLYPHS, printable } from '../../../api/pdf/text.ts';
 import { destination } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
-import { SIZE_COLORS, type SizeColor } from '../../../schemas/palette.ts';
+import type { Position } from '../../../schemas/geo/position.ts';
 import { addDays } from '../../../schemas/time.ts';
 import { METRES_PER_MILE, MM_PER_INCH } from '../../../schemas/units.ts';
 import { hasPdftotext, pagesByPoppler, pagesIn, placedTexts, textsIn } from '../../support/data/pdf-reading.ts';
@@ -31,12 +28,6 @@ const HOSTILE =
 
 const plain = (material: ReportMaterial) => reportPdf(material, { compress: false });
 const nothingFound = () => reportMaterial(MAY, []);
-
-/** Grey of a colour on a printer without ink of colours, 0 to 255. */
-function greyOf(color: string): number {
-  const [r, g, b] = [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)) as [number, number, number];
-  return 0.299 * r + 0.587 * g + 0.114 * b;
-}
 
 /** All that a document must tell of a claim, as it is written. */
 function factsOf({ verification, events }: ReportMaterial): string[] {
@@ -79,10 +70,6 @@ if (hasPdftotext)
     for (const [k, page] of pages.entries()) t.true(page.includes(`Page ${k + 1} of ${pages.length}`), page);
   });
 else test.todo('poppler reads the same in the document of a claim (needs pdftotext, which is absent)');
-
-test('equal material gives equal bytes', async (t) => {
-  t.deepEqual(await reportPdf(claimMaterial()), await reportPdf(claimMaterial()));
-});
 
 test('made at another time, a document differs in its date alone', async (t) => {
   const [one, other] = await Promise.all([
@@ -151,28 +138,6 @@ test('what a request has printed stands on the first page alone, in any script, 
   const objects = (bytes: Buffer) => bytes.toString('latin1').match(/^\d+ 0 obj$/gm)?.length;
   const harmless = { prepared_for: 'Abc', reference: 'Abc', address: 'Abc' };
   t.is(objects(pdf), objects(await plain(claimMaterial({ labels: harmless }))));
-});
-
-test('a text of which no character can be printed is said to be one', async (t) => {
-  const labels = { prepared_for: 'Abc', reference: '\ue000\u{10fffd}', address: null };
-  const [first = []] = placedTexts(await plain(claimMaterial({ labels })));
-  t.regex(first.map(({ text }) => text).join(' '), /Prepared for Abc Reference \(not printable\)/);
-});
-
-test('texts of two hundred characters of any script stand above everything else of the first page', async (t) => {
-  for (const text of ['W'.repeat(200), '東'.repeat(200), '👨‍👩‍👧 '.repeat(30), 'ﷺ'.repeat(200)]) {
-    const [first = []] = placedTexts(
-      await plain(claimMaterial({ labels: { prepared_for: text, reference: text, address: text } })),
-    );
-    const at = (name: string) => first.findIndex((one) => one.text === name);
-    const heights = ['Prepared for', 'Reference', 'Address', 'Storm dates'].map((name) => first[at(name)]?.above ?? 0);
-    t.deepEqual(
-      [...heights].sort((a, b) => b - a),
-      heights,
-    );
-    t.true((heights[3] as number) > 200, `${text.slice(0, 2)} ends at ${heights[3]}`);
-    t.is(first.filter(({ above }) => above < 53).length, 3);
-  }
 });
 
 test('no figure of a document is NaN, undefined or null', async (t) => {
@@ -296,42 +261,6 @@ test('a place outside the area of the data gets no word of silence, however well
   t.notRegex(outside ?? '', /No hail signal|hold no echo|Detection here/);
 });
 
-test('over a place on the edge between pixels the largest of them stands', async (t) => {
-  const pixels = [
-    { lat: 36.335, lon: -97.255, max_mm: 21 },
-    { lat: 36.335, lon: -97.245, max_mm: 37.4 },
-    { lat: 36.345, lon: -97.245, max_mm: 40.4 },
-    { lat: 36.355, lon: -97.245, max_mm: 30 },
-  ];
-  const material = reportMaterial(MAY, [
-    { event: verdictOf('2026-05-01', { max_size_mm: 40.4 }), pixels, reports: [] },
-  ]);
-  const verification = { ...material.verification, location: { lat: 36.34, lon: -97.25 } };
-  t.regex(
-    textsIn(await plain({ ...material, verification })).join(' '),
-    /40\.4 mm\), golf ball size, over the location itself\. .* location itself reached 1\.59 in \(40\.4 mm\)\./,
-  );
-});
-
-test('printed in grey, no two sizes side by side on the scale look the same', (t) => {
-  for (const [k, step] of SIZE_COLORS.slice(1).entries()) {
-    const before = SIZE_COLORS[k] as SizeColor;
-    t.true(
-      edgeColor(step) !== edgeColor(before) || greyOf(before.color) - greyOf(step.color) > 18,
-      `${before.mm_min} and ${step.mm_min} mm`,
-    );
-  }
-});
-
-test('where reports alone speak of the dates, no radar is named as a source', async (t) => {
-  const event = verdictOf('2026-05-03', { max_size_mm: null, n_detections: 0 });
-  const found = [{ event, pixels: [], reports: [reportAt(90, 2, 25.4, '2026-05-03T20:31:00Z')] }];
-  const text = textsIn(await plain(reportMaterial(MAY, found, { radar_source: null }))).join(' ');
-  t.regex(text, /None published for these dates/);
-  t.regex(text, /No radar data are published for these storm dates: the verdicts rest on ground reports alone\./);
-  t.notRegex(text, /NOAA MRMS radar|Radar data: MESH/);
-});
-
 test('a report on a date without radar data is told as that, not as silence of the radar', async (t) => {
   const event = verdictOf('2026-05-03', {
     max_size_mm: null,
@@ -371,10 +300,6 @@ for (const [data_source, band, map, title] of [
     t.true(pdf.includes(Buffer.from(title, 'utf16le').swap16()));
   });
 
-test('observed data bear no such mark', async (t) => {
-  t.notRegex(textsIn(await plain(claimMaterial())).join(' '), /simulated/i);
-});
-
 test('times on another UTC date than the storm date say which', async (t) => {
   const texts = textsIn(await plain(claimMaterial({ storm_day_start_hour: 12 })));
   t.true(texts.includes('May 13, 00:06'));
@@ -405,19 +330,6 @@ test('maps are drawn for storm dates with hail alone, and a document of weak ech
   const claim = await plain(claimMaterial());
   t.is(textsIn(claim).filter((text) => text === 'N').length, 2);
   t.regex(textsIn(claim).join(' '), /1 storm date with a weak echo only has no map/);
-});
-
-test('a document has a title, its language and bookmarks', async (t) => {
-  const file = (await plain(claimMaterial())).toString('latin1');
-  for (const sign of ['/Lang (en-US)', '/DisplayDocTitle true', '/Outlines', '/CreationDate'])
-    t.true(file.includes(sign), sign);
-});
-
-test('pages are compressed as usual', async (t) => {
-  const pdf = await reportPdf(claimMaterial());
-  t.deepEqual(textsIn(pdf), []);
-  const start = pdf.indexOf('stream\n') + 'stream\n'.length;
-  t.regex(inflateSync(pdf.subarray(start)).toString('latin1'), /TJ/);
 });
 
 test('material for other events than those of the verification is refused', async (t) => {
@@ -541,46 +453,16 @@ function headlineOf(found: ReturnType<typeof days>, dates_without_data: readonly
 
 for (const [what, found, dates_without_data, expected] of [
   [
-    'hail beside the location alone',
-    days({ pixels: [pixel(2, 71.1)] }),
-    [],
-    'Radar estimates hail of up to 2.80 in, 1.09 mi away, on May 1, 2026; none over the location.',
-  ],
-  [
     'the same where data are missing',
     days({ pixels: [pixel(2, 71.1)] }),
     ['2026-05-20'],
     'Radar estimates hail of up to 2.80 in, 1.09 mi away, on May 1, 2026; none over the location in the published data.',
   ],
   [
-    'a weak echo over the location',
-    days({ pixels: [pixel(2, 71.1), pixel(0, 7)] }),
-    [],
-    'Radar estimates hail of up to 2.80 in, 1.09 mi away, on May 1, 2026; a weak echo only over the location.',
-  ],
-  [
     'hail over the location and more beside it',
     days({ pixels: [pixel(2, 71.1), pixel(0, 40)] }),
     [],
     'Radar estimates hail of up to 1.57 in over the location and up to 2.80 in within 1.09 mi, on May 1, 2026.',
-  ],
-  [
-    'the same on two dates',
-    days({ pixels: [pixel(0, 40)] }, { pixels: [pixel(2, 71.1)] }),
-    [],
-    'Radar estimates hail of up to 1.57 in over the location on May 1, 2026, and up to 2.80 in within 1.09 mi on May 2, 2026.',
-  ],
-  [
-    'the largest over the location',
-    days({ pixels: [pixel(2, 30), pixel(0, 40)] }),
-    [],
-    'Radar estimates hail of up to 1.57 in over the location on May 1, 2026, the largest within 5 miles.',
-  ],
-  [
-    'a report without radar hail',
-    days({ pixels: [pixel(2, 7)], reports: [reportAt(90, 2, 25.4, '2026-05-01T20:31:00Z')] }),
-    [],
-    'Hail of 1.00 in was reported on the ground, 1.24 mi away, on May 1, 2026; no radar detection.',
   ],
   [
     'a report without radar data',
@@ -608,93 +490,39 @@ test('sizes by distance: a pixel counts in the ring of its nearest point, the on
   t.deepEqual(quiet?.rings_mm, [null, 31, null]);
 });
 
-const flat = ({ lat, lon }: { lat: number; lon: number }) => ({ x: lon, y: -lat });
-const WIDE = { left: -100, top: -100, right: 100, bottom: 100 };
-const MIDDLE = { left: 0, top: 0, right: 0, bottom: 0 };
-
-function isWithin({ x, y }: PagePoint, { left, top, right, bottom }: Box, margin: number): boolean {
-  return x - left >= margin && right - x >= margin && y - top >= margin && bottom - y >= margin;
-}
-
-test('numbers of reports at one place stand beside each other, none over the middle of the map', (t) => {
-  const middle = { x: 0, y: 0 };
-  const markers = placeMarkers(
-    Array.from({ length: 9 }, () => ({ lat: 1, lon: 1 })),
-    flat,
-    { frame: WIDE, keep_clear: [MIDDLE] },
-  );
-  const spots = [middle, ...markers.map(({ label }) => label)];
-  for (const [k, a] of spots.entries())
-    for (const b of spots.slice(k + 1)) t.true(Math.hypot(a.x - b.x, a.y - b.y) >= (k === 0 ? 1 : 2) * MARKER_RADIUS);
-  t.deepEqual(
-    markers.map(({ key }) => key),
-    [1, 2, 3, 4, 5, 6, 7, 8, 9],
-  );
-});
-
-test('a number with room stands on the place itself', (t) => {
-  const [marker] = placeMarkers([{ lat: 30, lon: 40 }], flat, { frame: WIDE, keep_clear: [MIDDLE] });
-  t.deepEqual(marker?.label, marker?.at);
-});
-
-test('beside the edge of a map and its labels every number stands whole, over none of them', (t) => {
-  const label = { left: 80, top: -20, right: 100, bottom: 20 };
-  for (const place of [
-    { lat: 93, lon: 0 },
-    { lat: -93, lon: -93 },
-    { lat: 0, lon: 78 },
-  ]) {
-    const markers = placeMarkers([place, place, place], flat, { frame: WIDE, keep_clear: [label] });
-    for (const { label: spot } of markers) {
-      t.true(isWithin(spot, WIDE, MARKER_RADIUS), JSON.stringify(spot));
-      t.false(isWithin(spot, label, -MARKER_RADIUS), JSON.stringify(spot));
+test('on a map what is 5 miles away stands on its ring, in its direction, and numbers at one place beside each other', (t) => {
+  const found = days({ pixels: [pixel(2, 40)], reports: [reportAt(0, 1, 25.4, '2026-05-01T20:31:00Z')] });
+  const [event] = reportEvents(reportMaterial(MAY, found));
+  if (event === undefined) throw new Error('there is no event');
+  const numbersOf = (point: Position, listed: readonly Position[]) => {
+    const reports = listed.map((place) => ({ ...(event.reports[0] as ReportedHail), ...place }));
+    const svg = eventMap(point, { ...event, listed: reports }, null);
+    return [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)" r="5"/g)].map(([, x, y]) => [
+      Number(x) - MAP_SIDE / 2,
+      MAP_SIDE / 2 - Number(y),
+    ]) as [number, number][];
+  };
+  for (const point of [{ lat: 24.55, lon: -81.8 }, REPORT_POINT, { lat: 49.9, lon: -123 }])
+    for (const bearing_deg of [0, 90, 135, 270, 315]) {
+      const place = destination(point, bearing_deg, (4 * METRES_PER_MILE) / 1000);
+      const [[x, y] = [0, 0]] = numbersOf(point, [place]);
+      t.true(Math.abs(Math.hypot(x, y) - (4 * MAP_SIDE) / 11) < 0.1, `${bearing_deg}`);
+      t.true(Math.abs(((Math.atan2(x, y) * 180) / Math.PI - bearing_deg + 540) % 360 - 180) < 0.3, `${bearing_deg}`);
     }
-    t.is(new Set(markers.map(({ label: spot }) => `${spot.x} ${spot.y}`)).size, 3);
-  }
+  const crowd = numbersOf(REPORT_POINT, Array.from({ length: 9 }, () => destination(REPORT_POINT, 90, 3)));
+  for (const [k, [x, y]] of crowd.entries())
+    for (const [other_x, other_y] of crowd.slice(k + 1)) t.true(Math.hypot(x - other_x, y - other_y) > 10);
 });
-
-for (const point of [
-  { lat: 24.55, lon: -81.8 },
-  { lat: 39.11423, lon: -94.62752 },
-  { lat: 49.9, lon: -123 },
-])
-  test(`on a map at ${point.lat} N what is 3 and 5 miles away stands on its ring, in its direction`, (t) => {
-    const spotOf = mapProjection(point, { x: 0, y: 0 });
-    for (const miles of [3, 5])
-      for (const bearing_deg of [0, 45, 90, 135, 180, 225, 270, 315]) {
-        const { x, y } = spotOf(destination(point, bearing_deg, (miles * METRES_PER_MILE) / 1000));
-        // Half a thousandth of the distance is a tenth of a line's width on paper.
-        t.true(Math.abs(Math.hypot(x, y) / (miles * POINTS_PER_MILE) - 1) < 5e-4, `${miles} mi, ${bearing_deg}`);
-        const drawn_deg = ((Math.atan2(x, -y) * 180) / Math.PI + 360) % 360;
-        const off_deg = Math.abs(((drawn_deg - bearing_deg + 540) % 360) - 180);
-        t.true(off_deg < 0.2, `${bearing_deg} drawn at ${drawn_deg}`);
-      }
-  });
 
 for (const [what, text, shown] of [
-  [
-    'letters and signs that they have stay',
-    'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2',
-    'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2',
-  ],
-  ['so do Greek and Cyrillic', 'Αθήνα, ул. Тверская', 'Αθήνα, ул. Тверская'],
-  ['marks that they lack go', 'z̷a b̤', 'za b'],
-  ['Chinese and Japanese are written in Latin letters', '东京 とうきょう', 'DongJing toukiyou'],
-  ['Korean', '서울', 'SeoUl'],
-  ['Devanagari and Thai', 'दिल्ली กรุงเทพ', 'dilli krungethph'],
-  ['Arabic and Hebrew, from left to right', 'شارع 26 תל', 'shr` 26 tl'],
-  ['a picture by its name', '🧊 👍🏽', ':ice_cube: :thumbsup:'],
-  ['what shows nothing or turns text around goes', 'a\u202eb\u0000c\u00add\u200be', 'abcde'],
-  ['white space becomes single spaces', ' a \n\t b ', 'a b'],
-  ['half of a surrogate pair goes', 'a\ud83e b', 'a b'],
+  ['letters and signs that they have stay', 'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская', 'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская'],
+  ['other scripts and pictures are written in Latin letters', '东京 서울 दिल्ली שارع 🧊', null],
+  ['what shows nothing or turns text around goes', ' a\u202eb\u0000c\u00add\u200be \n\t f\ud83e', 'abcde f'],
 ] as const)
-  test(`text for the fonts: ${what}`, (t) => t.is(printable(text), shown));
-
-test('text for the fonts is cut with a sign that it was', (t) => {
-  t.is(printable('abcdef', 6), 'abcdef');
-  t.is(printable('abcdefg', 6), 'abcde…');
-  t.is(printable('x'.repeat(1e6), 6).length, 6);
-});
+  test(`text for the fonts: ${what}`, (t) => {
+    if (shown === null) t.regex(printable(text), /^DongJing SeoUl dilli [\w`]+ :ice_cube:$/);
+    else t.is(printable(text), shown);
+  });
 
 test('whatever the text, every character that is left has a glyph in both text fonts', (t) => {
   const all = Array.from({ length: 0x11_0000 / 0x100 }, (_, block) =>
@@ -707,15 +535,4 @@ test('whatever the text, every character that is left has a glyph in both text f
   t.deepEqual(lacking, []);
   t.true(shown.size > 900, String(shown.size));
   t.notRegex([...shown].join(''), /[\p{M}\p{Script=Hebrew}\p{Script=Arabic}]/u);
-});
-
-test('a text is said to be transliterated where any of its letters is drawn as others', (t) => {
-  t.deepEqual(['Łódź', 'Тверская', ' a\u200b b ', '東京', 'A 👍', 'z̷a'].map(isTransliterated), [
-    false,
-    false,
-    false,
-    true,
-    true,
-    true,
-  ]);
 });

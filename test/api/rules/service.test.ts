@@ -1,5 +1,5 @@
 import test from 'ava';
-import { earlierRetryWait } from '../../../api/legacy/event-format.ts';
+import { earlierRetryWait } from '../../../api/legacy/events.ts';
 import { localTimeAt } from '../../../api/rules/local-time.ts';
 import { retryAfter } from '../../../api/rules/retry-after.ts';
 import { type Feeds, ingestHealth } from '../../../api/rules/staleness.ts';

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import type { Position } from '../../../schemas/geo/position.ts';
+import { WSR88D } from '../../../schemas/reference/wsr88d.ts';
+import type { ScanTiles } from '../../../schemas/resources/tile-frame.ts';
+import { MS_PER_HOUR, timestamp } from '../../../schemas/time.ts';
+import { integerQuery, latitudeQuery, longitudeQuery, radiusQuery, wordsQuery } from '../../http/decode.ts';
+import { archiveUrl, newestReflectivity, type PublicAddresses } from '../../published/archives/tile-archives.ts';
+import type { Edition } from '../../published/catalog.ts';
+import { getHailForecast } from '../../routes/hail-forecast.ts';
+import { listStorms } from '../../routes/storms.ts';
+import { getScanTiles } from '../../routes/tiles.ts';
+import { nearestWithin } from '../../rules/nearest.ts';
+import { earlierRead } from '../endpoint.ts';
+import { EarlierForecast, EarlierRadar, EarlierStorms, RADAR_PRODUCTS, type RadarProduct } from '../resources.ts';
+import { forecastConfidence } from '../rules.ts';
+import { simulatedForecast, simulatedStorms } from '../simulated-data.ts';
+
+const AT = { lat: '35.22', lng: '-97.44' };
+
+/** GET /legacy/v1/hail/current?lat=35.22&lng=-97.44 */
+export const earlierHailCurrent = earlierRead(listStorms, {
+  path: '/v1/hail/current',
+  summary: 'Storms with hail around a point',
+  description:
+    'Tracked storm cells as the newest scan shows them, nearest first: those of GET /v1/storms. Hail without a tracked storm, in its first scan or too small, is not listed. An empty list says nothing about now while no scans come: GET /legacy/v1/health tells. direction_deg is the direction towards which a storm moves.',
+  query: z.object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    radius_km: radiusQuery({ max: 150, default: 25 }),
+  }),
+  reply: EarlierStorms,
+  asked: { query: AT },
+  toCurrent: ({ query: { lat, lng, radius_km } }) => ({
+    query: { lat, lon: lng, radius_km, detail: 'standard' },
+  }),
+  fromCurrent: ({ cells }) =>
+    cells.map(({ track_id, lat, lon, scan_time, motion, hail }) => ({
+      storm_id: track_id,
+      coordinates: { lat, lng: lon },
+      mesh_size_mm: hail.estimated_size_mm,
+      probability: hail.ml_probability,
+      detected_at: scan_time,
+      direction_deg: motion.direction_deg,
+      speed_kph: motion.speed_kmh,
+    })),
+  simulate: ({ query, now_ms }) => simulatedStorms(query, now_ms),
+});
+
+/** GET /legacy/v1/hail/forecast?lat=35.22&lng=-97.44&hours=6 */
+export const earlierHailForecast = earlierRead(getHailForecast, {
+  path: '/v1/hail/forecast',
+  summary: 'Hail of the next hours at a point',
+  description:
+    'The hours of GET /v1/hail/forecast, the current one included. There is no forecast beyond the reach of the runs or outside the area of the model: the list is then shorter than requested, or empty, which does not mean that no hail is expected.',
+  query: z.object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    hours: integerQuery({ min: 1, max: 48, default: 12, description: 'Hours to tell, the running one included.' }),
+  }),
+  reply: EarlierForecast,
+  asked: { query: { ...AT, hours: '2' } },
+  toCurrent: ({ query: { lat, lng, hours } }) => ({ query: { lat, lon: lng, hours } }),
+  fromCurrent: ({ hourly }, { now_ms }) =>
+    hourly.map(({ valid_time, hail_probability, estimated_size_mm }) => ({
+      time: valid_time,
+      probability: hail_probability,
+      max_size_mm: estimated_size_mm,
+      confidence: forecastConfidence(Math.ceil((Date.parse(valid_time) - now_ms) / MS_PER_HOUR)),
+    })),
+  simulate: ({ query, now_ms }) => simulatedForecast(query, now_ms),
+});
+
+type Picture = Omit<EarlierRadar['products'][number], 'type'>;
+
+/** Half of the way round the Earth: some radar is nearer. */
+const ANYWHERE_KM = 20_100;
+
+/** GET /legacy/v1/radar/current?lat=35.22&lng=-97.44&products=mesh */
+export const earlierRadarCurrent = earlierRead(getScanTiles, {
+  path: '/v1/radar/current',
+  summary: 'Newest radar pictures at a point',
+  description:
+    'The nearest WSR-88D radar, and for each product the archive of the newest scan. The archives cover all radars, are public and never change: this call only tells where they are.',
+  query: z.object({
+    lat: latitudeQuery(),
+    lng: longitudeQuery(),
+    products: wordsQuery(RADAR_PRODUCTS, { description: 'Products, between commas.' }),
+  }),
+  reply: EarlierRadar,
+  asked: { query: { ...AT, products: 'mesh,velocity' } },
+  toCurrent: () => ({ query: { date: null } }),
+  fromCurrent: async (tiles, { query: { lat, lng, products }, edition, services }) => {
+    const pictures: Readonly<Record<RadarProduct, Picture>> = {
+      reflectivity: await reflectivityOf(edition, services),
+      velocity: none('The source of the scans, NOAA MRMS, publishes no velocity.'),
+      mesh: meshOf(tiles),
+    };
+    return {
+      station: stationOf({ lat, lon: lng }),
+      products: products.map((type) => ({ type, ...pictures[type] })),
+    };
+  },
+  simulate: ({ query: { lat, lng, products } }) => ({
+    station: stationOf({ lat, lon: lng }),
+    products: products.map((type) => ({ type, ...none('Simulated answers have no pictures.') })),
+  }),
+});
+
+function stationOf(position: Position): string {
+  const nearest = nearestWithin(position, WSR88D, ANYWHERE_KM);
+  if (nearest === null) throw new TypeError('there is no radar on Earth');
+  return nearest.item.id;
+}
+
+function meshOf({ frames }: ScanTiles): Picture {
+  const newest = frames.at(-1);
+  if (newest === undefined) return none('No scan is published.');
+  return { timestamp: newest.scan_time, tile_url: newest.url, note: null };
+}
+
+async function reflectivityOf(edition: Edition, addresses: PublicAddresses): Promise<Picture> {
+  const newest = await newestReflectivity(edition);
+  if (newest === null) return none('No picture of reflectivity is published.');
+  const tile_url = archiveUrl(addresses, newest.path, newest.file.path);
+  return { timestamp: timestamp(newest.scan_time), tile_url, note: null };
+}
+
+function none(note: string): Picture {
+  return { timestamp: null, tile_url: null, note };
+}
