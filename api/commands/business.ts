@@ -92,7 +92,13 @@ export function businessCommand(config: () => RecordsConfig): Command {
         const gone = await auditLines(records.reader, nameOrId ?? null);
         const isName = gone.length === 0 && nameOrId !== undefined;
         const acts = isName ? await auditLines(records.reader, (await businessNamed(records, nameOrId)).id) : gone;
-        const rows = acts.map(({ at, actor, act, subject, detail }) => [at, actor, act, subject, JSON.stringify(detail)]);
+        const rows = acts.map(({ at, actor, act, subject, detail }) => [
+          at,
+          actor,
+          act,
+          subject,
+          JSON.stringify(detail),
+        ]);
         return { json: { acts }, lines: table(['when', 'who', 'act', 'on', 'detail'], rows, 'Nothing was done.') };
       },
     }),

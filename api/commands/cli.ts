@@ -39,7 +39,8 @@ export function explainError(error: unknown): { code: number; message: string } 
   if (error instanceof CommanderError) return { code: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: '' };
   if (error instanceof CommandError) return { code: error.code, message: error.message };
   if (error instanceof SettingsError) return { code: EXIT.usage, message: error.message };
-  if (EXPECTED.some((kind) => error instanceof kind)) return { code: EXIT.failure, message: String(Object(error).message) };
+  if (EXPECTED.some((kind) => error instanceof kind))
+    return { code: EXIT.failure, message: String(Object(error).message) };
   return explainOtherError(error);
 }
 

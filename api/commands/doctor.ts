@@ -61,12 +61,7 @@ export function doctorCommand(config: () => DoctorConfig): Command {
       const settings = config();
       // File modes first: closing the records removes the log that a killed process left.
       const modes = fileModes(settings);
-      const findings = [
-        ...(await inRecords(settings)),
-        modes,
-        await published(settings),
-        disk(settings.data_root),
-      ];
+      const findings = [...(await inRecords(settings)), modes, await published(settings), disk(settings.data_root)];
       const lines = findings.map(({ status, check, message }) => `${status.padEnd(5)}  ${check}: ${message}`);
       print(json, { json: { findings }, lines });
       if (findings.some(({ status }) => status === 'fault')) process.exitCode = EXIT.check_found;

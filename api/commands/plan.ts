@@ -9,8 +9,8 @@ import {
   collectWords,
   group,
   label,
-  onRecords,
   oneWordOf,
+  onRecords,
   type RecordsConfig,
   wholeNumber,
   wholeNumberOrNone,
@@ -49,7 +49,11 @@ export function planCommand(config: () => RecordsConfig): Command {
           .option('--overage <policy>', 'allow or block calls past the limit', oneWordOf(['allow', 'block'] as const))
           .option('--overage-rate <rate>', 'price of a credit past the limit', price)
           .option('--rate <n>', 'requests a minute of each key', wholeNumber(1, HIGHEST_RATE))
-          .option('--feature <names>', `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`, features)
+          .option(
+            '--feature <names>',
+            `replace the features: ${FEATURES.join(', ')}, or none; may be repeated`,
+            features,
+          )
           .option('--quota <name=n>', 'change a quota: locations=20000, requests_per_day=none; may be repeated', quota)
           .addHelpText(
             'after',

@@ -67,7 +67,6 @@ const SeedBusiness = z.strictObject({
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
   keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
 });
-type SeedBusiness = z.infer<typeof SeedBusiness>;
 
 /** The desired state of plans, businesses, members and keys. Applying it leaves unnamed ones unchanged. */
 const Seed = z
@@ -133,7 +132,11 @@ Example of a file:
           if (dryRun) throw new DryRun();
           // Before the commit: a key whose text is lost would have to be rotated.
           if (secrets !== undefined && made.length > 0)
-            writeFileSync(secrets, `${JSON.stringify({ keys: made }, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });
+            writeFileSync(secrets, `${JSON.stringify({ keys: made }, null, 2)}\n`, {
+              flag: 'wx',
+              mode: 0o600,
+              flush: true,
+            });
         });
       await withRecords(settings, work, { create: true }).catch((error: unknown) => {
         if (!(error instanceof DryRun)) throw error;

@@ -47,25 +47,28 @@ export function listenCommand(config: () => ListenConfig): Command {
     .option('--port <n>', 'port to listen on; 0 takes a free one', wholeNumber(0, 65_535), DEFAULT_PORT)
     .option('--answer <status>', 'status to answer with, such as 503', wholeNumber(200, 599), 200)
     .option('--json', 'print one JSON object for each delivery')
-    .action(async ({ port, answer, json }: { readonly port: number; readonly answer: number; readonly json?: true }) => {
-      const settings = config();
-      const stopped = new Promise<void>((resolve) => {
-        for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
-        // The reader of the output has gone.
-        process.stdout.once('error', () => resolve());
-      });
-      const certificate = await ownCertificate(settings.data_root);
-      const listener = await startListener({
-        ...{ port, answer, certificate },
-        secrets: () => secretsOfRecords(settings),
-        received: (delivery) => process.stdout.write(`${json ? JSON.stringify(delivery) : formatDelivery(delivery)}\n`),
-      });
-      process.stderr.write(`Listening at ${listener.url}  (Ctrl-C ends it)
+    .action(
+      async ({ port, answer, json }: { readonly port: number; readonly answer: number; readonly json?: true }) => {
+        const settings = config();
+        const stopped = new Promise<void>((resolve) => {
+          for (const signal of STOP_SIGNALS) process.once(signal, () => resolve());
+          // The reader of the output has gone.
+          process.stdout.once('error', () => resolve());
+        });
+        const certificate = await ownCertificate(settings.data_root);
+        const listener = await startListener({
+          ...{ port, answer, certificate },
+          secrets: () => secretsOfRecords(settings),
+          received: (delivery) =>
+            process.stdout.write(`${json ? JSON.stringify(delivery) : formatDelivery(delivery)}\n`),
+        });
+        process.stderr.write(`Listening at ${listener.url}  (Ctrl-C ends it)
 The service reaches it when it was started with
   HAIL_WEBHOOK_ALLOW_CIDRS=127.0.0.0/8 HAIL_WEBHOOK_CA_FILE=${certificate.path}\n\n`);
-      await stopped;
-      await listener.stop();
-    });
+        await stopped;
+        await listener.stop();
+      },
+    );
 }
 
 export interface ListenerOptions {
@@ -86,8 +89,7 @@ export async function startListener(
     handleDelivery(request, options, times).then(
       ({ id, answered }) =>
         response.writeHead(answered, { 'Content-Type': 'application/json' }).end(JSON.stringify({ received: id })),
-      (error: unknown) =>
-        response.writeHead(400).end(`${error instanceof Error ? error.message : String(error)}\n`),
+      (error: unknown) => response.writeHead(400).end(`${error instanceof Error ? error.message : String(error)}\n`),
     );
   });
   await new Promise<void>((resolve, reject) => {

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely';
 import type { z } from 'zod';
 import { timestamp } from '../../schemas/time.ts';
 import {
-  EARLIER_EVENT_TYPES,
   type EARLIER_EVENT_DATA,
+  EARLIER_EVENT_TYPES,
   type EarlierEventBody,
   type EarlierEventType,
   type EarlierHailData,

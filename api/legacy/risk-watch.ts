@@ -84,7 +84,8 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
     const onlyNew = table.version === done;
     const businesses = await businessesWithReceivers(records.reader);
     // Before any place is read, so that the scores that other processes send for an older climatology are stored by then.
-    if (!onlyNew && businesses.length > 0 && !(await records.transaction((rows) => maySend(rows, table, now())))) return;
+    if (!onlyNew && businesses.length > 0 && !(await records.transaction((rows) => maySend(rows, table, now()))))
+      return;
     let sent = 0;
     try {
       for (const business_id of businesses)

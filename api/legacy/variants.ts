@@ -1,6 +1,4 @@
-import {
-  EarlierErrorBody,
-} from '../../schemas/resources/earlier-envelope.ts';
+import { EarlierErrorBody } from '../../schemas/resources/earlier-envelope.ts';
 import {
   EARLIER_EVENT_DATA,
   EARLIER_EVENT_TYPES,

@@ -1,5 +1,5 @@
 import pdfmake from 'pdfmake';
-import type { Content, DynamicContent, TDocumentDefinitions, TDocumentInformation } from 'pdfmake/interfaces.js';
+import type { Content, DynamicContent, TDocumentDefinitions } from 'pdfmake/interfaces.js';
 import { VERDICTS, type Verification } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM } from '../../schemas/size.ts';
 import { stormDateStart } from '../../schemas/time.ts';
@@ -19,7 +19,6 @@ import {
 import { eventMap, MAP_SIDE } from './event-map.ts';
 import { isHail, MAPS_MAX, type ReportEvent, reportEvents } from './report-events.ts';
 import type { ReportMaterial } from './report-material.ts';
-import { CAPPED, reportList, verdictTable } from './tables.ts';
 import {
   countsSentence,
   eventCount,
@@ -39,6 +38,7 @@ import {
   reportFacts,
   reportGapSentences,
 } from './sentences.ts';
+import { CAPPED, reportList, verdictTable } from './tables.ts';
 import { FONT_FILES, printable } from './text.ts';
 import { coordinates, counted, localSpan, longDate, reportName, sizeInWords } from './words.ts';
 
@@ -53,6 +53,9 @@ const LABEL_WIDTH = 66;
 const DESCRIPTION_MAX = 3000;
 /** An event with up to this number of reports fits one page; a longer list begins on a new page and goes on. */
 const WHOLE_REPORTS_MAX = 15;
+/** How to read the maps. */
+const MAPS =
+  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
 
 const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));
 pdfmake.setFonts(FONT_FILES);
@@ -66,30 +69,45 @@ pdfmake.setLocalAccessPolicy((path) => files.has(path));
  */
 export async function reportPdf(material: ReportMaterial, { compress = true } = {}): Promise<Buffer> {
   const { verification } = material;
+  const { location, date_range, verification_hash } = verification;
   const events = reportEvents(material);
   const not_real = notRealMark(material.data_source);
-  const quality = section('How well radar sees this place', [paragraph(qualityInWords(verification), 'back')]);
   const definition: TDocumentDefinitions = {
     content: [
       ...titleBlock(material),
       ...overview(material, events, not_real),
       ...(events.length === 0 ? [] : verdicts(events, material.storm_day_start_hour)),
-      quality,
-      ...(events.some(({ has_map }) => has_map) ? [mapLegend()] : []),
+      section('How well radar sees this place', [paragraph(qualityInWords(verification), 'back')]),
+      ...(events.some(({ has_map }) => has_map) ? [section('Reading the maps', [paragraph(MAPS, 'back', 6)])] : []),
       ...eventBlocks(events, verification, not_real),
       section('Method', [
         paragraph(printable(verification.methodology.description, DESCRIPTION_MAX), 'back', 4),
         paragraph(methodSentence(material), 'back', 4),
       ]),
       // One block keeps the hash from standing alone on the last page.
-      { stack: [...limits(), ...hash(verification)], unbreakable: true },
+      {
+        stack: [
+          ...heading('Limits'),
+          { ul: LIMITS.map((limit) => paragraph(limit, 'back', 2)) },
+          ...hash(verification_hash),
+        ],
+        unbreakable: true,
+      },
     ],
     header: pageHeader(material, not_real),
     footer: pageFooter(material, not_real),
     // A title whose table begins on the next page goes there, too.
     pageBreakBefore: ({ headlineLevel }, { getFollowingNodesOnPage }) =>
       headlineLevel !== undefined && !getFollowingNodesOnPage().some(({ table }) => table !== undefined),
-    info: infoOf(material),
+    info: {
+      title: `${DOCUMENT_NAME} at ${coordinates(location)}, ${date_range.start} to ${date_range.end}${not_real === null ? '' : ` (${not_real.title})`}`,
+      author: 'hail',
+      creator: 'hail',
+      producer: 'hail',
+      subject: `${reportName(material.report_id)}, ${verification_hash}`,
+      keywords: 'hail, date of loss, verification, MESH',
+      creationDate: new Date(material.generated_ms),
+    },
     pageSize: 'LETTER',
     pageMargins: MARGINS,
     defaultStyle: { font: 'Arimo', color: INK, ...STYLES.body },
@@ -100,21 +118,6 @@ export async function reportPdf(material: ReportMaterial, { compress = true } = 
     compress,
   };
   return pdfmake.createPdf(definition).getBuffer();
-}
-
-function infoOf({ generated_ms, verification, data_source, report_id }: ReportMaterial): TDocumentInformation {
-  const { location, date_range, verification_hash } = verification;
-  const not_real = notRealMark(data_source);
-  const kind = not_real === null ? '' : ` (${not_real.title})`;
-  return {
-    title: `${DOCUMENT_NAME} at ${coordinates(location)}, ${date_range.start} to ${date_range.end}${kind}`,
-    author: 'hail',
-    creator: 'hail',
-    producer: 'hail',
-    subject: `${reportName(report_id)}, ${verification_hash}`,
-    keywords: 'hail, date of loss, verification, MESH',
-    creationDate: new Date(generated_ms),
-  };
 }
 
 /** Head of every page: its place from the second on, and a band where data are not real. */
@@ -278,17 +281,6 @@ function notesOf(events: readonly ReportEvent[]): string[] {
   );
 }
 
-/** How to read the maps. */
-function mapLegend(): Content {
-  return section('Reading the maps', [
-    paragraph(
-      'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.',
-      'back',
-      6,
-    ),
-  ]);
-}
-
 /** A block with a map for each storm date with hail, up to `MAPS_MAX`; the others only list their reports. */
 function eventBlocks(
   events: readonly ReportEvent[],
@@ -370,12 +362,8 @@ function unmappedInWords(events: readonly ReportEvent[]): string {
   ].join(' ');
 }
 
-function limits(): Content[] {
-  return [...heading('Limits'), { ul: LIMITS.map((limit) => paragraph(limit, 'back', 2)) }];
-}
-
 /** The hash, its content, and the command that reproduces it. */
-function hash({ verification_hash }: Verification): Content[] {
+function hash(verification_hash: string): Content[] {
   return [
     ...heading('Verification hash'),
     { text: verification_hash, style: 'code', margin: [0, 0, 0, 4] },

@@ -138,8 +138,7 @@ function largestHail(
 /** `1.41 in over the location and up to 1.82 in within 0.34 mi, on May 1, 2026`. */
 function overLocationAndNear(over: Hail, near: Hail): string {
   const here = `${inches(over.size_mm)} over the location`;
-  if (near.size_mm <= over.size_mm)
-    return `${here} on ${longDate(over.event_date)}, the largest ${WITHIN}`;
+  if (near.size_mm <= over.size_mm) return `${here} on ${longDate(over.event_date)}, the largest ${WITHIN}`;
   const reach = near.distance_m === null ? `${VERIFICATION_RADIUS_MI} miles` : miles(near.distance_m);
   const there = `up to ${inches(near.size_mm)} within ${reach}`;
   return over.event_date === near.event_date
@@ -264,7 +263,9 @@ export function radarGapSentences({ verification, radar_source }: ReportMaterial
         `Of ${dates} only the sum of the whole day is published, and when radar looked at the location is not known: ${datesInWords(dates_with_unknown_scans)}.`,
     ],
   ];
-  return kinds.flatMap(([dates, sentence]) => (dates.length === 0 ? [] : [sentence(counted(dates.length, 'storm date'))]));
+  return kinds.flatMap(([dates, sentence]) =>
+    dates.length === 0 ? [] : [sentence(counted(dates.length, 'storm date'))],
+  );
 }
 
 function thisOrThese({ length }: readonly unknown[]): string {
@@ -371,9 +372,7 @@ function reportSentences(row: ReportEvent): string[] {
   if (!has_reports)
     return ['No ground reports of this storm date were collected: whether anybody reported hail is not known.'];
   if (nearest === undefined)
-    return [
-      `None ${WITHIN} in the collected feeds. That nobody reported hail does not show that none fell.`,
-    ];
+    return [`None ${WITHIN} in the collected feeds. That nobody reported hail does not show that none fell.`];
   const largest = reports.reduce((best, report) => (report.size_mm > best.size_mm ? report : best));
   const one = reports.length === 1;
   return [

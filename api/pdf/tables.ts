@@ -4,7 +4,7 @@ import type { LocalTime } from '../rules/local-time.ts';
 import { INK, paragraph, RULE, verdictMark } from './blocks.ts';
 import type { ReportEvent } from './report-events.ts';
 import type { ReportedHail } from './report-material.ts';
-import { printable, textWidth } from './text.ts';
+import { printable } from './text.ts';
 import {
   clockTime,
   confidenceText,
@@ -73,7 +73,9 @@ function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Co
   };
 }
 
-function cell(text: string, style: 'cell' | 'cell_strong' | 'cell_faint' = 'cell'): ContentText {
+type CellStyle = 'cell' | 'cell_strong' | 'cell_faint';
+
+function cell(text: string, style: CellStyle = 'cell'): ContentText {
   return { text, style, noWrap: true };
 }
 
@@ -173,51 +175,41 @@ export function reportList(first: 'No.' | 'Storm date', events: readonly ReportE
   const rows = events.flatMap(({ event, listed }) =>
     listed.map((report, k) => ({ name: first === 'No.' ? String(k + 1) : event.event_date, report, event })),
   );
+  type Row = (typeof rows)[number];
   const cut = events.flatMap(({ listed, reports }) => reports.slice(listed.length));
   const local = events[0]?.local ?? null;
-  const times_ms = rows.map(({ report }) => report.time).sort((a, b) => a - b);
-  const name_width = first === 'No.' ? 18 : 46;
-  const column = (head: string, width: number, textOf: (row: (typeof rows)[number]) => string) => ({
+  const names =
+    local === null
+      ? ''
+      : localNames(
+          local,
+          rows.map(({ report }) => report.time).sort((a, b) => a - b),
+        );
+  const column = (head: string, width: number, textOf: (row: Row) => string, style: CellStyle = 'cell') => ({
     head,
     width,
-    cell: (row: (typeof rows)[number]) => cell(textOf(row)),
+    cell: (row: Row) => cell(textOf(row), style),
   });
-  const place_width = (local === null ? 176 : 106) - name_width;
+  const name_width = first === 'No.' ? 18 : 46;
   const columns = [
-    { head: first, width: name_width, cell: ({ name }: { name: string }) => cell(name, 'cell_strong') },
-    {
-      head: 'Size',
-      width: 28,
-      cell: ({ report }: (typeof rows)[number]) => cell(inches(report.size_mm), 'cell_strong'),
-    },
+    column(first, name_width, ({ name }) => name, 'cell_strong'),
+    column('Size', 28, ({ report }) => inches(report.size_mm), 'cell_strong'),
     column('', 34, ({ report }) => millimetres(report.size_mm)),
     column('Size name', 46, ({ report }) => sizeName(report.size_mm)),
     column('Distance', 32, ({ report }) => miles(report.distance_m)),
     column('', 36, ({ report }) => kilometres(report.distance_m)),
     column('Time (UTC)', 54, ({ report, event }) => clockTime(report.time, event.event_date)),
-    ...(local === null
-      ? []
-      : [column(`Local (${localNames(local, times_ms)})`, 66, ({ report }) => localTime(local, report.time))]),
+    ...(local === null ? [] : [column(`Local (${names})`, 66, ({ report }) => localTime(local, report.time))]),
     column('Source', 66, ({ report }) => FEEDS[report.source]),
-    column('Place as reported', place_width, ({ report }) => fitted(printable(report.place, PLACE_MAX), place_width)),
+    {
+      head: 'Place as reported',
+      width: (local === null ? 176 : 106) - name_width,
+      cell: ({ report }: Row) => ({ text: printable(report.place, PLACE_MAX), style: 'cell' }),
+    },
   ];
+  const far = `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed`;
   return [
     ...(rows.length === 0 ? [] : [tableOf(columns, rows)]),
-    ...(cut.length === 0
-      ? []
-      : [
-          paragraph(
-            `${counted(cut.length, 'report')} farther away ${cut.length === 1 ? 'is' : 'are'} not listed; the largest of them: ${sizeInWords(largestOf(cut))}.`,
-            'small',
-          ),
-        ]),
+    ...(cut.length === 0 ? [] : [paragraph(`${far}; the largest of them: ${sizeInWords(largestOf(cut))}.`, 'small')]),
   ];
-}
-
-/** The text of a cell cut to a width in points; a cut text ends in `…`. */
-function fitted(text: string, width: number): string {
-  if (textWidth(text, 8) <= width) return text;
-  let end = text.length - 1;
-  while (textWidth(`${text.slice(0, end)}…`, 8) > width) end--;
-  return `${text.slice(0, end).trimEnd()}…`;
 }

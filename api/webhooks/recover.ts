@@ -88,7 +88,10 @@ export async function recover(
   return count;
 }
 
-type Known = Pick<Message, 'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'>;
+type Known = Pick<
+  Message,
+  'id' | 'business_id' | 'receiver_id' | 'alert_id' | 'event' | 'state' | 'attempts' | 'created_at'
+>;
 
 function isUnfinished({ state }: Known): boolean {
   return state === 'pending' || state === 'waiting';
@@ -99,10 +102,7 @@ function byBeginning(a: Alert, b: Alert): number {
 }
 
 /** Event types that a receiver takes: a subscription takes all. */
-async function takenBy(
-  rows: Transaction<Database>,
-  { id, kind }: Receiver,
-): Promise<(event: AnyEventType) => boolean> {
+async function takenBy(rows: Transaction<Database>, { id, kind }: Receiver): Promise<(event: AnyEventType) => boolean> {
   if (kind === 'subscription') return () => true;
   const { events } = await rows.selectFrom('webhooks').select('events').where('id', '=', id).executeTakeFirstOrThrow();
   const wanted = JSON.parse(events) as AnyEventType[];

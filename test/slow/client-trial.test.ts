@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Webhook } from 'standardwebhooks';
 import test from 'ava';
+import { Webhook } from 'standardwebhooks';
 import { ingest, midnight, publishedRoot } from '../support/data/world.ts';
 import { startReceiver } from '../support/service/receiver.ts';
 import { startServe } from '../support/service/serve-child.ts';
@@ -41,7 +41,9 @@ async function openClient(document_url: string, key: string) {
     const sent = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', ...headers };
     const reply = await fetch(url, {
       method: found.method.toUpperCase(),
-      ...(body === undefined ? { headers: { Authorization: sent.Authorization } } : { headers: sent, body: JSON.stringify(body) }),
+      ...(body === undefined
+        ? { headers: { Authorization: sent.Authorization } }
+        : { headers: sent, body: JSON.stringify(body) }),
     });
     if (!reply.ok) throw new Error(await reply.text());
     if (reply.headers.get('Idempotent-Replay') === null) credits += found.operation['x-credits'] ?? 0;

@@ -25,10 +25,21 @@ export const earlierSubscribe = earlierWrite(createAlert, {
   body: EarlierSubscriptionCreation,
   reply: EarlierSubscriptionCreated,
   asked: {
-    body: { location: { lat: 35.4676, lng: -97.5164 }, threshold_mm: 25, webhook_url: 'https://hooks.example.com/hail' },
+    body: {
+      location: { lat: 35.4676, lng: -97.5164 },
+      threshold_mm: 25,
+      webhook_url: 'https://hooks.example.com/hail',
+    },
   },
   toCurrent: ({ body: { location, threshold_mm, webhook_url } }) => ({
-    body: { lat: location.lat, lon: location.lng, radius_km: RADIUS_KM, min_size_mm: threshold_mm, webhook_url, name: '' },
+    body: {
+      lat: location.lat,
+      lon: location.lng,
+      radius_km: RADIUS_KM,
+      min_size_mm: threshold_mm,
+      webhook_url,
+      name: '',
+    },
   }),
   also: ({ rows }, { id }) => setReceiverFormat(rows, id, 'earlier'),
   fromCurrent: ({ id, status, lat, lon, min_size_mm, webhook_url, webhook_secret }, { now_ms }) => ({

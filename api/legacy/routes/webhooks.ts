@@ -63,7 +63,7 @@ const updateEarlierWebhook = earlierWrite(updateWebhook, {
     checkEventTypes(services, await knownWebhook(writer.rows, writer.business_id, params.id), events);
     await changeWebhook(writer, params.id, { events });
   },
-  fromCurrent: (_, { body }) => ({ success: true, updated: sentFields(body) }),
+  fromCurrent: (_, { body }) => ({ success: true as const, updated: sentFields(body) }),
   check: ({ url }) => url === undefined || checkAddress('/url', url),
 });
 

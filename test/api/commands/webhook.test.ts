@@ -277,9 +277,13 @@ test('the listener takes events of both variants, counts repetitions, and refuse
     rmSync(folder, { recursive: true });
   });
   const send = async (message: Omit<SignedMessage, 'id'>, secret = SECRET) =>
-    (await postSigned(client, { url: `${listener.url}depot?k=1`, secrets: [secret] }, { id: ID, ...message })).status_code;
+    (await postSigned(client, { url: `${listener.url}depot?k=1`, secrets: [secret] }, { id: ID, ...message }))
+      .status_code;
   const event = 'alert.created' as const;
-  const created = { event, body: bodyOf({ id: ID, event, at_ms: AT_MS, data: { ...SAMPLES[event], location_name: '\u009b2J' } }) };
+  const created = {
+    event,
+    body: bodyOf({ id: ID, event, at_ms: AT_MS, data: { ...SAMPLES[event], location_name: '\u009b2J' } }),
+  };
   const earlier = { event, body: earlierBodyOf({ event, at_ms: AT_MS, data: EARLIER_SAMPLES[event] }) };
   t.deepEqual([await send(created), await send(created), await send(earlier)], [202, 202, 202]);
   t.is(await send(created, 'whsec_b3RoZXI='), 401);
@@ -292,6 +296,9 @@ test('the listener takes events of both variants, counts repetitions, and refuse
     ],
   );
   const [first, second] = heard.slice(1).map(formatDelivery);
-  t.regex(first ?? '', /alert\.created {2}evt_\w+, time 2 {2}\/depot\?k=1 {2}signature valid, answered 202\n.*u\{9b\}2J/);
+  t.regex(
+    first ?? '',
+    /alert\.created {2}evt_\w+, time 2 {2}\/depot\?k=1 {2}signature valid, answered 202\n.*u\{9b\}2J/,
+  );
   t.true(second?.endsWith(`${JSON.stringify(EARLIER_SAMPLES[event])}\n`));
 });

@@ -507,15 +507,22 @@ test('on a map what is 5 miles away stands on its ring, in its direction, and nu
       const place = destination(point, bearing_deg, (4 * METRES_PER_MILE) / 1000);
       const [[x, y] = [0, 0]] = numbersOf(point, [place]);
       t.true(Math.abs(Math.hypot(x, y) - (4 * MAP_SIDE) / 11) < 0.1, `${bearing_deg}`);
-      t.true(Math.abs(((Math.atan2(x, y) * 180) / Math.PI - bearing_deg + 540) % 360 - 180) < 0.3, `${bearing_deg}`);
+      t.true(Math.abs((((Math.atan2(x, y) * 180) / Math.PI - bearing_deg + 540) % 360) - 180) < 0.3, `${bearing_deg}`);
     }
-  const crowd = numbersOf(REPORT_POINT, Array.from({ length: 9 }, () => destination(REPORT_POINT, 90, 3)));
+  const crowd = numbersOf(
+    REPORT_POINT,
+    Array.from({ length: 9 }, () => destination(REPORT_POINT, 90, 3)),
+  );
   for (const [k, [x, y]] of crowd.entries())
     for (const [other_x, other_y] of crowd.slice(k + 1)) t.true(Math.hypot(x - other_x, y - other_y) > 10);
 });
 
 for (const [what, text, shown] of [
-  ['letters and signs that they have stay', 'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская', 'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская'],
+  [
+    'letters and signs that they have stay',
+    'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская',
+    'Cañon City, Łódź ạ, “5 E” – ¾ mile ≤ 2, Αθήνα, Тверская',
+  ],
   ['other scripts and pictures are written in Latin letters', '东京 서울 दिल्ली שارع 🧊', null],
   ['what shows nothing or turns text around goes', ' a\u202eb\u0000c\u00add\u200be \n\t f\ud83e', 'abcde f'],
 ] as const)

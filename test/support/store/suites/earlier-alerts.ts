@@ -156,33 +156,6 @@ export function earlierAlertsSuite(test: Register): void {
     t.is(row.trigger_count, 1);
   });
 
-  test('a webhook of the earlier variant hears of every subscription, whose own address hears as before', async (t, world) => {
-    const { records, id, mark, webhook, publish } = await watched(world);
-    const earlier = await webhook(['hail.detected', 'alert.created']);
-    const current = await webhook(['alert.created', 'alert.resolved']);
-    await mark(earlier);
-    await publish(0, 0, 24, 40);
-    const events = async (receiver: string) => (await toldTo(records, receiver)).map(({ event }) => event);
-    t.deepEqual(await events(earlier), ['hail.detected', 'alert.created']);
-    t.deepEqual([await events(id), await events(current)], [['alert.created'], ['alert.created']]);
-    t.like((await toldTo(records, id))[0]?.body, { schema_version: 1, data: { estimated_size_mm: 40 } });
-    t.like((await toldTo(records, earlier))[1]?.body, { data: { subscription_id: id, mesh_size_mm: 40 } });
-  });
-
-  test('a paused subscription of the earlier variant closes both alerts, and nobody is told', async (t, world) => {
-    const { records, id, mark, writing, publish } = await watched(world);
-    await mark(id);
-    await publish(0, 0, 40);
-    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
-    await publish(40, 0);
-    const alerts = await records.reader.selectFrom('alerts').select(['status', 'open_location']).execute();
-    t.deepEqual(alerts, [
-      { status: 'closed', open_location: null },
-      { status: 'closed', open_location: null },
-    ]);
-    t.is((await toldTo(records, id)).length, 2);
-  });
-
   test('a webhook of the earlier variant that was disabled hears of the hail that it missed and of the end of what it was told, in order', async (t, world) => {
     const { records, id, mark, webhook, publish, setStatus, recovered } = await watched(world);
     const earlier = await webhook(['hail.detected', 'hail.cleared']);
@@ -261,21 +234,6 @@ export function earlierAlertsSuite(test: Register): void {
     ]);
     const tasks = await records.reader.selectFrom('tasks').select('payload').execute();
     t.true(tasks.some(({ payload }) => payload === JSON.stringify({ push_id: dropped?.id, attempt: 5 })));
-  });
-
-  test('an address of the earlier variant that was paused hears of the end of what it was told before it hears of new hail', async (t, world) => {
-    const { records, id, mark, writing, publish } = await watched(world);
-    await mark(id);
-    await publish(0, 24);
-    await allDelivered(records);
-    await writing((writer) => updateSubscription(writer, id, { status: 'paused' }));
-    await writing((writer) => updateSubscription(writer, id, { status: 'active' }));
-    await publish(2, 26);
-    t.deepEqual(await inOrder(records, id), [
-      ['hail.detected', 24, 'delivered'],
-      ['hail.cleared', 24, 'pending'],
-      ['hail.detected', 26, 'after hail.cleared 24'],
-    ]);
   });
 
   test('recovery tells an address of the earlier variant of the end of an alert that was closed, once', async (t, world) => {
