@@ -55,7 +55,7 @@ const DESCRIPTION_MAX = 3000;
 const WHOLE_REPORTS_MAX = 15;
 /** How to read the maps. */
 const MAPS =
-  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
+  'Each little rectangle is one radar pixel of 0.01 degree, about 0.6 by 0.7 mile (0.9 by 1.1 km), colored by the largest size of the storm date; from 0.75 in (19 mm) on its edge is dark, below that it is a weak echo or small hail. North is up; the cross is the location; rings stand at 1, 3 and 5 miles. What is paler lies outside the radius and does not count. A number is a ground report of the list below the map; where numbers would cover each other, a line leads to the place.';
 
 const files = new Set<string>(Object.values(FONT_FILES).flatMap((family) => Object.values(family)));
 pdfmake.setFonts(FONT_FILES);
