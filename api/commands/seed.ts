@@ -26,10 +26,10 @@ const count = z.int().nonnegative();
 const label = z.string().regex(LABEL_PATTERN, 'expected 1 to 100 printable characters');
 
 const SeedPlan = z.strictObject({
-  monthly_limit: credits.default(SELF_HOSTED.monthly_limit).meta({ description: 'Credits a month; null: none.' }),
-  spend_cap: credits.default(SELF_HOSTED.spend_cap).meta({ description: 'Credits a month; null: none.' }),
+  monthly_limit: credits.default(SELF_HOSTED.monthly_limit),
+  spend_cap: credits.default(SELF_HOSTED.spend_cap),
   overage_policy: z.enum(['allow', 'block']).default(SELF_HOSTED.overage_policy),
-  overage_rate: z.number().nonnegative().default(SELF_HOSTED.overage_rate).meta({ description: 'Price of a credit.' }),
+  overage_rate: z.number().nonnegative().default(SELF_HOSTED.overage_rate),
   rate_per_minute: z.int().positive().default(SELF_HOSTED.rate_per_minute),
   features: z.array(z.enum(FEATURES)).default([]),
   quotas: z
@@ -50,10 +50,10 @@ const SeedPlan = z.strictObject({
 const SeedKey = z.strictObject({
   name: label,
   kind: z.enum(['live', 'test']),
-  variant: z.enum(VARIANT_WORDS).default('current').meta({ description: 'What the key gets under /v1.' }),
+  variant: z.enum(VARIANT_WORDS).default('current'),
   scopes: z.array(z.string().refine(isScope, 'expected a scope such as hail:read')).min(1).default(['*']),
   expires_at: z.iso.datetime().nullable().default(null),
-  monthly_cap: credits.optional().meta({ description: 'Most credits a month; null: none. Left out: as it is.' }),
+  monthly_cap: credits.optional(),
 });
 type SeedKey = z.infer<typeof SeedKey>;
 
@@ -62,10 +62,10 @@ const SeedBusiness = z.strictObject({
   plan: z
     .string()
     .default(SELF_HOSTED.name)
-    .meta({ description: 'Name of a plan of this file, self-hosted, free, pro or business.' }),
+    ,
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
-  keys: z.array(SeedKey).default([]).meta({ description: 'A key is known by its name and kind.' }),
+  keys: z.array(SeedKey).default([]),
 });
 
 /** The desired state of plans, businesses, members and keys. Applying it leaves unnamed ones unchanged. */

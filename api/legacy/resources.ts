@@ -10,49 +10,52 @@ import { DAMAGE_ESTIMATES, TRENDS_OF_YEARS } from './rules.ts';
 /** Resources of the earlier variant of the interface, as its `data` holds them. */
 export const EarlierPosition = z.object({ lat: wire.lat(), lng: wire.lon('Longitude, 5 decimals.') });
 
-const EarlierStorm = z
-  .object({
-    storm_id: z.string().meta({ description: 'Tracked storm cell.' }),
-    coordinates: EarlierPosition,
-    mesh_size_mm: wire.mm('Largest MESH of the cell in the scan.'),
-    probability: wire.probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.').nullable(),
-    detected_at: wire.time('Observation time of the scan.'),
-    direction_deg: wire.direction('Direction towards which it moves, 0 = north, clockwise.').nullable(),
-    speed_kph: wire.speed('Speed of motion.').nullable(),
-  })
-  .meta({ id: 'EarlierStorm' });
-export const EarlierStorms = z.array(EarlierStorm).meta({ id: 'EarlierStorms', description: 'Nearest first.' });
+export const EarlierStorms = z
+  .array(
+    z.object({
+      storm_id: z.string().meta({ description: 'Tracked storm cell.' }),
+      coordinates: EarlierPosition,
+      mesh_size_mm: wire.mm('Largest MESH of the cell in the scan.'),
+      probability: wire.probability('Probability of hail >= 25.4 mm with this storm within 60 minutes.').nullable(),
+      detected_at: wire.time('Observation time of the scan.'),
+      direction_deg: wire.direction('Direction towards which it moves, 0 = north, clockwise.').nullable(),
+      speed_kph: wire.speed('Speed of motion.').nullable(),
+      }),
+  )
+  .meta({ id: 'EarlierStorms', description: 'Nearest first.' });
 export type EarlierStorms = z.infer<typeof EarlierStorms>;
 
-const EarlierHour = z
-  .object({
-    time: wire.time('End of the hour.'),
-    probability: wire
-      .probability(
-        `Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known. ${ASSUMPTIONS.hourly_steps}`,
-      )
-      .nullable(),
-    max_size_mm: wire.mm('Median of the largest stone, given hail; null below a probability of .02.').nullable(),
-    confidence: wire.probability(
-      `0.9 for the first hour, falling evenly to 0.4 for the 48th. ${ASSUMPTIONS.confidence}`,
-    ),
-  })
-  .meta({ id: 'EarlierHour' });
-export const EarlierForecast = z.array(EarlierHour).meta({ id: 'EarlierForecast', description: 'In order.' });
+export const EarlierForecast = z
+  .array(
+    z.object({
+      time: wire.time('End of the hour.'),
+      probability: wire
+        .probability(
+          `Probability of hail >= 25 mm within 40 km in the hour; null where nothing is known. ${ASSUMPTIONS.hourly_steps}`,
+        )
+        .nullable(),
+      max_size_mm: wire.mm('Median of the largest stone, given hail; null below a probability of .02.').nullable(),
+      confidence: wire.probability(
+        `0.9 for the first hour, falling evenly to 0.4 for the 48th. ${ASSUMPTIONS.confidence}`,
+      ),
+      }),
+  )
+  .meta({ id: 'EarlierForecast', description: 'In order.' });
 export type EarlierForecast = z.infer<typeof EarlierForecast>;
 
-const EarlierHailDay = z
-  .object({
-    date: z.string().meta({ description: 'Storm date.' }),
-    max_size_mm: wire.mm('Largest hail of the date within 25 km.'),
-    duration_minutes: wire.minutes('How long hail lasted at the place of that hail.'),
-    damage_estimate: z
-      .enum(DAMAGE_ESTIMATES)
-      .meta({ description: 'By the size: below 19, from 19, 25, 38 and 63 mm.' }),
-    storm_id: z.string().nullable().meta({ description: 'Storm of that hail; null where none was tracked.' }),
-  })
-  .meta({ id: 'EarlierHailDay' });
-export const EarlierHistory = z.array(EarlierHailDay).meta({ id: 'EarlierHistory', description: 'Newest first.' });
+export const EarlierHistory = z
+  .array(
+    z.object({
+      date: z.string().meta({ description: 'Storm date.' }),
+      max_size_mm: wire.mm('Largest hail of the date within 25 km.'),
+      duration_minutes: wire.minutes('How long hail lasted at the place of that hail.'),
+      damage_estimate: z
+        .enum(DAMAGE_ESTIMATES)
+        .meta({ description: 'By the size: below 19, from 19, 25, 38 and 63 mm.' }),
+      storm_id: z.string().nullable().meta({ description: 'Storm of that hail; null where none was tracked.' }),
+      }),
+  )
+  .meta({ id: 'EarlierHistory', description: 'Newest first.' });
 export type EarlierHistory = z.infer<typeof EarlierHistory>;
 
 const subscriptionId = z.string().meta({ description: 'Identifier, `sub_` and a ULID.' });
