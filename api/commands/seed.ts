@@ -59,10 +59,7 @@ type SeedKey = z.infer<typeof SeedKey>;
 
 const SeedBusiness = z.strictObject({
   name: label,
-  plan: z
-    .string()
-    .default(SELF_HOSTED.name)
-    ,
+  plan: z.string().default(SELF_HOSTED.name),
   suspended: z.boolean().default(false),
   members: z.array(z.strictObject({ email: z.email(), role: z.enum(ROLES).default('member') })).default([]),
   keys: z.array(SeedKey).default([]),

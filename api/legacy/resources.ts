@@ -20,7 +20,7 @@ export const EarlierStorms = z
       detected_at: wire.time('Observation time of the scan.'),
       direction_deg: wire.direction('Direction towards which it moves, 0 = north, clockwise.').nullable(),
       speed_kph: wire.speed('Speed of motion.').nullable(),
-      }),
+    }),
   )
   .meta({ id: 'EarlierStorms', description: 'Nearest first.' });
 export type EarlierStorms = z.infer<typeof EarlierStorms>;
@@ -38,7 +38,7 @@ export const EarlierForecast = z
       confidence: wire.probability(
         `0.9 for the first hour, falling evenly to 0.4 for the 48th. ${ASSUMPTIONS.confidence}`,
       ),
-      }),
+    }),
   )
   .meta({ id: 'EarlierForecast', description: 'In order.' });
 export type EarlierForecast = z.infer<typeof EarlierForecast>;
@@ -53,7 +53,7 @@ export const EarlierHistory = z
         .enum(DAMAGE_ESTIMATES)
         .meta({ description: 'By the size: below 19, from 19, 25, 38 and 63 mm.' }),
       storm_id: z.string().nullable().meta({ description: 'Storm of that hail; null where none was tracked.' }),
-      }),
+    }),
   )
   .meta({ id: 'EarlierHistory', description: 'Newest first.' });
 export type EarlierHistory = z.infer<typeof EarlierHistory>;
