@@ -3,6 +3,7 @@ import { layout } from '../schemas/layout.ts';
 import { type Mailer, openMailer } from './accounts/mail.ts';
 import { openRecords, type Records } from './billing/records.ts';
 import type { Config, WebhookSettings } from './config.ts';
+import { type CallLimits, openCallLimits } from './http/call-limits.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
 import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './published/catalog.ts';
 import { openDataRoot } from './published/data-root.ts';
@@ -16,8 +17,7 @@ import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
 import { correction_ms } from './records/clock.ts';
 import { journalPath } from './records/database.ts';
 import { openSecrets, type Secrets } from './records/secrets.ts';
-import type { Queue } from './records/tasks/queue.ts';
-import { openQueue } from './records/tasks/work.ts';
+import { openQueue, type Queue } from './records/tasks.ts';
 import { openWebhookClient, type WebhookClient } from './webhooks/client.ts';
 import { eventFormats } from './webhooks/current-format.ts';
 import type { EventFormat, EventFormats } from './webhooks/formats.ts';
@@ -44,6 +44,8 @@ export interface Services {
   readonly jobEngine: Engine;
   /** Businesses, keys, credits, portfolios. */
   readonly records: Records;
+  /** Counts of calls by key, and of failed attempts. */
+  readonly limits: CallLimits;
   /** Public address, ending in `/v1`. */
   readonly base_url: string;
   /** Public address of a mirror of the data root, from which map viewers load tile archives; null: from the service. */
@@ -111,7 +113,9 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   });
   opened.defer(records.close);
   const secrets = await openSecrets(records, { records_root, master_keys, now });
-  const queue = await openQueue(records.store, {
+  const limits = await openCallLimits(database_url);
+  opened.defer(limits.close);
+  const queue = openQueue(records.store, {
     failed: (name, { id, taken }, error) => log.error({ name, task: id, taken, err: error }, 'Queue:Run:Failed'),
     troubled: (name, error) => {
       if (error === null) log.info({ name }, 'Queue:Look:Recovered');
@@ -174,6 +178,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       engine,
       jobEngine,
       records,
+      limits,
       queue,
       formats: eventFormats(config.formats ?? []),
       webhookClient: {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { machineClock } from '../records/clock.ts';
 import type { Transact } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
-import type { Queue, Task } from '../records/tasks/queue.ts';
+import type { Queue, Task } from '../records/tasks.ts';
 import { listMembers } from './members.ts';
 
 /** Name of the tasks that send mail. */

@@ -10,7 +10,7 @@ import type { Live } from '../published/live.ts';
 import { readScanCoverage, type ScanCoverage } from '../queries/scan-coverage.ts';
 import { liveDetections, readDetections } from '../queries/scan-detections.ts';
 import { LockNotGiven } from '../records/errors.ts';
-import type { Queue } from '../records/tasks/queue.ts';
+import type { Queue } from '../records/tasks.ts';
 import { CLEAR_AFTER_MS, LATE_AFTER_MS } from '../rules/episodes.ts';
 import type { Services } from '../services.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';

@@ -4,8 +4,6 @@ import type { Kysely, Transaction } from 'kysely';
 import { lockBusiness } from '../accounts/businesses.ts';
 import { type Caller, createKeyring, type Keyring } from '../accounts/keyring.ts';
 import { effectiveCap } from '../accounts/plans.ts';
-import type { FailedAttempts } from '../http/lockout.ts';
-import type { RateWindows } from '../http/rate-window.ts';
 import { followServerClock, machineClock } from '../records/clock.ts';
 import { type CursorNote, sweepCursors } from '../records/cursors.ts';
 import {
@@ -35,8 +33,6 @@ import {
 } from './idempotency.ts';
 import { type Charge, createLedger, type Ledger, type OverCap, periodOf, withRequestId } from './ledger.ts';
 import { transactWithOutcome } from './outcome.ts';
-import { sharedLockout } from './shared-lockout.ts';
-import { sharedRateWindows, sweepRateWindows } from './shared-rate-windows.ts';
 import { openUnresolvedCommits } from './unresolved-commits.ts';
 import { usedByRotation } from './usage.ts';
 
@@ -76,10 +72,6 @@ export interface Records extends Keyring, OpenStore {
   readonly countRequest: (key_id: string, now_ms: number) => void;
   /** Counts a request in the UTC day of its business, and says whether the day still had one. */
   readonly admitToday: DailyQuota['admit'];
-  /** Windows of the rates of keys that processes share; null on SQLite, which one service uses. */
-  readonly rateWindows: RateWindows | null;
-  /** Failed attempts that processes count together; null on SQLite. */
-  readonly failedAttempts: FailedAttempts | null;
   readonly claim: (request: ClaimRequest) => Promise<Claim>;
   /** Forgets a claim whose request ended without anything to keep; when it cannot now, as soon as it can. */
   readonly releaseClaim: (token: string) => Promise<void>;
@@ -166,7 +158,6 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
   const keyring = createKeyring(reader);
   const usedOf = prepareUsed(reader);
   const requestDays = openDailyQuota(transaction, store);
-  const lockouts = store.kind === 'postgres' ? sharedLockout(store) : null;
   const deletions = settings.now_is_fixed ? NO_DELETIONS : openDeletions(store, transaction, now);
   const sweeping = setInterval(
     () => void sweep(store, transaction, deletions).catch(ignoreUnreachable),
@@ -206,8 +197,6 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
     },
     countRequest: (key_id, now_ms) => deferredWrites.request(key_id, now_ms, true),
     admitToday: requestDays.admit,
-    rateWindows: store.kind === 'postgres' ? sharedRateWindows(store, report) : null,
-    failedAttempts: lockouts,
     claim: async (request) => {
       const token = randomUUID();
       try {
@@ -241,7 +230,6 @@ export async function recordsOver(store: Store, settings: RecordsSettings): Prom
         committer
           .drain()
           .finally(() => requestDays.close())
-          .finally(() => lockouts?.close())
           .finally(endFollowing)
           .finally(() => unresolvedCommits.close()),
         sweeping,
@@ -324,7 +312,6 @@ async function sweep(store: Store, transaction: Transact, deletions: Deletions):
     await sweepCursors(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepClaims(rows, store, until_ms, SWEPT_AT_ONCE),
     await sweepDailyQuota(rows, until_ms),
-    await sweepRateWindows(rows, store, SWEPT_AT_ONCE),
   ]);
   if (swept.every((count) => count < SWEPT_AT_ONCE)) await deletions.done('requests');
 }

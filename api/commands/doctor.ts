@@ -5,7 +5,7 @@ import { counted, EXIT, readableBytes } from '../../schemas/command-line.ts';
 import type { Records } from '../billing/records.ts';
 import { verifyLedger } from '../billing/verify.ts';
 import type { Config } from '../config.ts';
-import { sizeFault } from '../jobs/files.ts';
+import { fileFault } from '../jobs/files.ts';
 import { filedJobs, pendingSince } from '../jobs/rows.ts';
 import { openCatalog } from '../published/catalog.ts';
 import { machineClock } from '../records/clock.ts';
@@ -115,7 +115,7 @@ async function deliveries({ reader }: Records): Promise<Finding> {
 async function jobs({ reader }: Records, { data_root, now }: DoctorConfig): Promise<readonly Finding[]> {
   const stuck = await pendingSince(reader, now() - JOB_PASSES_MS);
   const done = (await filedJobs(reader, null)).filter(({ status }) => status === 'done');
-  const faults = await Promise.all(done.map(async (job) => ({ id: job.id, fault: await sizeFault(data_root, job) })));
+  const faults = await Promise.all(done.map(async (job) => ({ id: job.id, fault: await fileFault(data_root, job) })));
   const lost = faults.flatMap(({ id, fault }) => (fault === null ? [] : [`the file of ${id} ${fault}`]));
   const waiting = stuck.map(({ id, created_at }) => `${id} waits since ${created_at}`);
   return [

@@ -8,7 +8,7 @@ import { recordAct } from '../records/audit.ts';
 import { deliveryPause, endDeliveryPause, pauseDeliveries, RESUME } from '../records/delivery-pause.ts';
 import type { Database } from '../records/schema.ts';
 import { openSecrets } from '../records/secrets.ts';
-import { openQueue } from '../records/tasks/work.ts';
+import { openQueue } from '../records/tasks.ts';
 import { eventFormats } from '../webhooks/current-format.ts';
 import { withoutQuery } from '../webhooks/disable-receiver.ts';
 import { enableReceiver, listReceivers, lockReceiver, type Receiver } from '../webhooks/receivers.ts';
@@ -185,7 +185,7 @@ async function rotate(desk: Desk<WebhookConfig>, id: string, grace_ms: number) {
 
 async function recoverSince(desk: Desk, id: string, since: string) {
   const { store } = desk.records;
-  const queue = await openQueue(store, {
+  const queue = openQueue(store, {
     failed: () => {},
     troubled: (name, error) => {
       if (error !== null) process.stderr.write(`queue ${name}: ${String(error)}\n`);

@@ -9,31 +9,25 @@ import {
 import { REPORT_KEPT_DAYS, ReportRequest, ReportSummary } from '../../schemas/resources/report-job.ts';
 import type { Services } from '../services.ts';
 
-/** A job makes a file that its caller polls for. */
-type JobKind = 'report' | 'export';
+/** Services that make files. */
+export type MakingServices = Pick<Services, 'catalog' | 'jobEngine' | 'terrain' | 'storm_day_start_hour' | 'now'>;
 
 /** Input of a job handler. */
 export interface JobToMake<Params> {
   readonly id: string;
-  readonly business_id: string;
   /** The validated request. */
   readonly params: Params;
   /** Absolute path of the file to write. Its folder belongs to this attempt and is removed afterwards. */
   readonly path: string;
-  /** Data clock when the job was accepted, epoch milliseconds. */
-  readonly created_ms: number;
-  readonly services: Services;
-  /** Aborted when the service stops: the job will run again. */
+  readonly services: MakingServices;
+  /** Aborted when the service stops, and at the time limit. */
   readonly signal: AbortSignal;
 }
-
-/** Names of files that fit into a header as they are, and whose ending fits into a path. */
-export const FILE_NAME = /^[A-Za-z0-9_-](\.?[A-Za-z0-9_-]){0,99}\.[a-z]{1,10}$/;
 
 /** Result of a job handler; the complete file is at `path`. */
 export interface MadeFile<Summary> {
   readonly media_type: string;
-  /** Name under which a browser saves it; matches FILE_NAME. */
+  /** Name under which a browser saves it. */
   readonly file_name: string;
   /** Result that the poll returns with the file's address. */
   readonly summary: Summary;
@@ -42,7 +36,7 @@ export interface MadeFile<Summary> {
   readonly data_source: MixedProvenance | null;
 }
 
-/** A job handler makes the file of a job. An error fails the job, except while the service stops. */
+/** A job handler makes the file of a job. */
 export type MakeFile<Params, Summary> = (job: JobToMake<Params>) => Promise<MadeFile<Summary>>;
 
 /** Properties of a kind of job. */
@@ -68,8 +62,6 @@ export const EXPORT: Kind<ExportParams, ExportSummary> = {
   kept_days: EXPORT_KEPT_DAYS,
   poll_path: '/exports',
 };
-
-export const KINDS = { report: REPORT, export: EXPORT } as const satisfies Record<JobKind, unknown>;
 
 /** The job handler of each kind. */
 export interface JobHandlers {

@@ -34,56 +34,42 @@ export function pollUrl(
   return `${base_url}${poll_path}/${id}`;
 }
 
+type PollServices = Pick<Services, 'records' | 'files_root' | 'catalog' | 'secrets' | 'base_url'>;
 type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
 
 /**
- * The current state of a business's job. A job that is done and whose file is missing, as after a restored backup of the records
- * alone, or has other bytes, fails and its charge is refunded. Throws ApiError not_found, and DataUnavailable while the data root
- * itself is lost.
+ * The current state of a business's job. Throws ApiError not_found, and DataUnavailable while the data root itself, in which the
+ * files lie, is missing.
  */
 export async function findPolled<Summary>(
-  services: Services,
+  services: PollServices,
   kind: Kind<unknown, Summary>,
   wanted: Wanted,
   now_ms: number,
 ): Promise<Polled<Summary>> {
   const { secrets, base_url } = services;
   const job = await presentJob(services, wanted, now_ms);
-  const { id, business_id, status, message, finished_at, data_as_of } = job;
-  const poll_url = pollUrl(base_url, kind, id);
-  const nothing = { summary: null, generated_at: null, data_as_of: null, file_url: null };
-  if (status !== 'done') return { job, status, poll_url, message, ...nothing };
+  const { id, business_id, status, message } = job;
+  const polled = { job, status, poll_url: pollUrl(base_url, kind, id), message };
+  if (status !== 'done') return { ...polled, summary: null, generated_at: null, data_as_of: null, file_url: null };
   return {
-    job,
-    status,
-    poll_url,
-    message,
+    ...polled,
     summary: kind.summary.parse(JSON.parse(job.summary ?? 'null')),
-    generated_at: wholeSeconds(finished_at),
-    data_as_of: wholeSeconds(data_as_of),
+    generated_at: wholeSeconds(job.finished_at),
+    data_as_of: wholeSeconds(job.data_as_of),
     file_url: signedUrl(base_url, secrets, { path: filePath(id), business_id }, now_ms, SIGNED_URL_SECONDS),
   };
 }
 
-/** The job, which has failed where its file is lost. */
-async function presentJob({ records, files_root, catalog }: Services, wanted: Wanted, now_ms: number): Promise<Job> {
-  const find = async () => {
-    const job = await findOwnJob(records.reader, wanted, now_ms);
-    if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
-    return job;
-  };
-  const job = await find();
+/** The job. One that is done and whose file is lost, as after a restored backup of the records alone, fails and is refunded. */
+async function presentJob(services: PollServices, wanted: Wanted, now_ms: number): Promise<Job> {
+  const { records, files_root, catalog } = services;
+  const job = await findOwnJob(records.reader, wanted, now_ms);
+  if (job === null) throw new ApiError('not_found', `no such ${wanted.kind}`);
   if (job.status !== 'done' || (await fileFault(files_root, job)) === null) return job;
-  // The files lie in the data root: while it is missing, they are not known to be lost.
   await catalog.refresh();
   catalog.edition();
   const lost = `its file was lost or damaged, and what it cost was given back: ask for the ${job.kind} again`;
-  // Another request may have failed or deleted it meanwhile.
-  const failed = failing.then(() => records.transaction((rows) => failJob(rows, job, lost, now_ms)));
-  failing = Promise.allSettled([failed]);
-  await failed;
-  return await find();
+  await records.transaction((rows) => failJob(rows, job, lost, now_ms));
+  return await presentJob(services, wanted, now_ms);
 }
-
-/** The running refund. They run in sequence: where all files are lost, concurrent polls would block other writers. */
-let failing: Promise<unknown> = Promise.resolve();

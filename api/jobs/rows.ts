@@ -1,33 +1,32 @@
 import type { Kysely, Selectable, Transaction } from 'kysely';
 import { z } from 'zod';
 import { newId } from '../../schemas/ids.ts';
-import type { MixedProvenance } from '../../schemas/provenance.ts';
+import type { ExportParams } from '../../schemas/resources/export-job.ts';
+import type { ReportRequest } from '../../schemas/resources/report-job.ts';
 import { instant, MS_PER_DAY } from '../../schemas/time.ts';
-import { type Charge, refundVisibly } from '../billing/ledger.ts';
+import { type Price, refundVisibly } from '../billing/ledger.ts';
+import { ApiError } from '../http/errors.ts';
 import { recordAct } from '../records/audit.ts';
 import type { Writer } from '../records/database.ts';
 import type { Database } from '../records/schema.ts';
+import type { Queue } from '../records/tasks.ts';
+import { EXPORT, type MadeFile, REPORT } from './kinds.ts';
 
 /** A report or an export, as it is stored: `params`, `charge` and `summary` are JSON. */
 export type Job = Readonly<Selectable<Database['jobs']>>;
 
-/** Input of a new job. */
-interface NewJob {
-  readonly kind: Job['kind'];
-  /** The validated request. */
-  readonly params: unknown;
-  readonly charge: Omit<Charge, 'business_id'>;
-  readonly kept_days: number;
-}
+/** Name of the tasks that run a job. */
+export const JOB_TASK = 'job';
+/** Payload of such a task. */
+export const JobTask = z.object({ job_id: z.string() });
 
-/** Result of a job that is done. */
-export interface JobResult {
-  readonly summary: unknown;
-  readonly data_as_of_ms: number | null;
-  readonly data_source: MixedProvenance | null;
-  readonly media_type: string;
-  readonly file_name: string;
+/** Pending jobs of a business at most: enough for a batch, and few enough that other businesses get their turn. */
+const PENDING_MAX = 20;
+
+/** Result of a job that is done: its file was made and sealed. */
+export interface JobResult extends MadeFile<unknown> {
   readonly bytes: number;
+  /** Hex. */
   readonly sha256: string;
 }
 
@@ -39,20 +38,32 @@ const StoredCharge = z.object({
   at_ms: z.number(),
 });
 
-/** Inserts a pending job and returns its id; null when the business has `pending_max` already. The caller holds the business's row. */
-export async function insertJob(
+type Asked =
+  | { readonly kind: 'report'; readonly params: ReportRequest }
+  | { readonly kind: 'export'; readonly params: ExportParams };
+
+/**
+ * Writes a job and its task in the transaction of its charge, in which the caller holds the business's row; returns its id. Throws
+ * ApiError resource_exhausted.
+ */
+export async function acceptJob(
   { rows, business_id, now_ms }: Writer,
-  { kind, params, charge, kept_days }: NewJob,
-  pending_max: number,
-): Promise<string | null> {
+  queue: Pick<Queue, 'add'>,
+  { kind, params, caller, price }: Asked & { readonly caller: { readonly key_id: string }; readonly price: Price },
+): Promise<string> {
   const { pending } = await rows
     .selectFrom('jobs')
     .select(({ fn }) => fn.countAll<number>().as('pending'))
     .where('business_id', '=', business_id)
     .where('status', '=', 'pending')
     .executeTakeFirstOrThrow();
-  if (Number(pending) >= pending_max) return null;
+  if (Number(pending) >= PENDING_MAX)
+    throw new ApiError(
+      'resource_exhausted',
+      `the quota of ${PENDING_MAX} pending reports and exports is used up, wait until one has ended`,
+    );
   const id = newId(kind, now_ms);
+  const { kept_days } = kind === 'report' ? REPORT : EXPORT;
   await rows
     .insertInto('jobs')
     .values({
@@ -61,7 +72,7 @@ export async function insertJob(
       kind,
       status: 'pending',
       params: JSON.stringify(params),
-      charge: JSON.stringify(StoredCharge.parse(charge)),
+      charge: JSON.stringify(StoredCharge.parse({ ...price, key_id: caller.key_id, at_ms: now_ms })),
       created_at: instant(now_ms),
       started_at: null,
       takes: 0,
@@ -77,13 +88,14 @@ export async function insertJob(
       sha256: null,
     })
     .execute();
+  await queue.add(rows, { name: JOB_TASK, group: business_id, payload: { job_id: id } });
   return id;
 }
 
 /** A stored job of one kind and business; null when there is none. */
 export async function findOwnJob(
   rows: Kysely<Database>,
-  wanted: { readonly business_id: string; readonly kind: Job['kind']; readonly id: string },
+  wanted: Pick<Job, 'business_id' | 'kind' | 'id'>,
   now_ms: number,
 ): Promise<Job | null> {
   const found = await rows
@@ -111,42 +123,34 @@ export async function findServedJob(rows: Kysely<Database>, id: string, now_ms: 
   return found ?? null;
 }
 
-/**
- * Begins an attempt at a job and counts it in `takes`. Null when the job is not pending, or when an attempt began after `left_ms`
- * and was not put back; `left_ms` null: no other attempt is running.
- */
-export async function beginJob(
-  rows: Transaction<Database>,
-  id: string,
-  now_ms: number,
-  left_ms: number | null = null,
-): Promise<Job | null> {
+/** Begins an attempt at a job and counts it in `takes`; null when the job is not pending. */
+export async function beginJob(rows: Transaction<Database>, id: string, now_ms: number): Promise<Job | null> {
   const begun = await rows
     .updateTable('jobs')
     .set((eb) => ({ takes: eb('takes', '+', 1), started_at: instant(now_ms) }))
     .where('id', '=', id)
     .where('status', '=', 'pending')
-    .where(({ eb, lit, or }) =>
-      left_ms === null ? lit(true) : or([eb('started_at', 'is', null), eb('started_at', '<=', instant(left_ms))]),
-    )
     .returningAll()
     .executeTakeFirst();
   return begun ?? null;
 }
 
-/** Lets a job wait again. `counted` false: the attempt does not count. */
+/** Lets a job wait for a new task, unless it has ended or another attempt began. `takes`: attempts that count. */
 export async function putJobBack(
   rows: Transaction<Database>,
-  { id, takes }: Pick<Job, 'id' | 'takes'>,
-  counted: boolean,
+  queue: Pick<Queue, 'add'>,
+  job: Job,
+  { takes, due_ms }: { readonly takes: number; readonly due_ms: number },
 ): Promise<void> {
-  await rows
+  const { numUpdatedRows } = await rows
     .updateTable('jobs')
-    .set({ started_at: null, takes: counted ? takes : takes - 1 })
-    .where('id', '=', id)
+    .set({ started_at: null, takes })
+    .where('id', '=', job.id)
     .where('status', '=', 'pending')
-    .where('takes', '=', takes)
-    .execute();
+    .where('takes', '=', job.takes)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return;
+  await queue.add(rows, { name: JOB_TASK, group: job.business_id, payload: { job_id: job.id }, due_ms });
 }
 
 /** Marks a job as done; false when it has ended already or is gone, so that one of concurrent attempts succeeds. */
@@ -171,17 +175,13 @@ export async function finishJob(
   return numUpdatedRows === 1n;
 }
 
-/**
- * Fails a job that is pending, or done with a lost file, and refunds its charge. False when its status has changed or it is gone:
- * it is refunded once.
- */
+/** Fails a job that is pending, or done with a lost file, and refunds its charge. False when its status has changed: it is refunded once. */
 export async function failJob(
   rows: Transaction<Database>,
-  { id, business_id, charge, status }: Pick<Job, 'id' | 'business_id' | 'charge' | 'status'>,
+  { id, business_id, charge, status }: Job,
   message: string,
   now_ms: number,
 ): Promise<boolean> {
-  if (status === 'failed') return false;
   const { numUpdatedRows } = await rows
     .updateTable('jobs')
     .set({ status: 'failed', finished_at: instant(now_ms), message })
@@ -189,31 +189,19 @@ export async function failJob(
     .where('status', '=', status)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
-  const reason = status === 'done' ? `the file of ${id} was lost` : `${id} failed`;
-  await refundVisibly(rows, { business_id, ...StoredCharge.parse(JSON.parse(charge)) }, reason);
+  const why = status === 'done' ? `the file of ${id} was lost` : `${id} failed`;
+  await refundVisibly(rows, { business_id, ...StoredCharge.parse(JSON.parse(charge)) }, why);
   return true;
 }
 
-/** Ended jobs past their retention, the oldest first, at most `most`. */
-export async function expiredJobs(rows: Kysely<Database>, now_ms: number, most: number): Promise<readonly Job[]> {
+/** Ended jobs past their retention. */
+export async function expiredJobs(rows: Kysely<Database>, now_ms: number): Promise<readonly Job[]> {
   return await rows
     .selectFrom('jobs')
     .selectAll()
     .where('expires_at', '<=', instant(now_ms))
     .where('status', '!=', 'pending')
-    .orderBy('expires_at')
-    .orderBy('id')
-    .limit(most)
     .execute();
-}
-
-/** Number of jobs. */
-export async function countJobs(rows: Kysely<Database>): Promise<number> {
-  const { jobs } = await rows
-    .selectFrom('jobs')
-    .select(({ fn }) => fn.countAll<number>().as('jobs'))
-    .executeTakeFirstOrThrow();
-  return Number(jobs);
 }
 
 /** Deletes a job; a line of the audit log stays. */
@@ -222,11 +210,8 @@ export async function deleteJob(rows: Transaction<Database>, job: Job, now_ms: n
   const { numDeletedRows } = await rows.deleteFrom('jobs').where('id', '=', id).executeTakeFirst();
   if (numDeletedRows === 0n) return;
   const detail = { status, created_at, sha256 };
-  await recordAct(rows, now_ms, { act: expiryOf(kind), business_id, subject: id, detail });
+  await recordAct(rows, now_ms, { act: `${kind}.expire`, business_id, subject: id, detail });
 }
-
-/** Name of the deletion of an expired job in the audit log. */
-const expiryOf = (kind: Job['kind']) => `${kind}.expire`;
 
 /** Jobs whose file was made, lost ones included, by id. `business_id` null: of all businesses. */
 export async function filedJobs(rows: Kysely<Database>, business_id: string | null): Promise<readonly Job[]> {
@@ -239,42 +224,14 @@ export async function filedJobs(rows: Kysely<Database>, business_id: string | nu
     .execute();
 }
 
-/** The SHA-256, hex, of the files of some jobs by id; null for a job without a file yet. Failed jobs are left out. */
-export async function filedAmong(
-  rows: Kysely<Database>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
-  if (ids.length === 0) return new Map();
-  const found = await rows
-    .selectFrom('jobs')
-    .select(['id', 'sha256'])
-    .where('id', 'in', ids)
-    .where('status', '!=', 'failed')
-    .execute();
-  return new Map(found.map(({ id, sha256 }) => [id, sha256]));
-}
-
-/** True for a job that these records have, or had until it expired. */
-export async function isKnownJob(rows: Kysely<Database>, id: string): Promise<boolean> {
-  const row = await rows.selectFrom('jobs').select('id').where('id', '=', id).executeTakeFirst();
-  if (row !== undefined) return true;
-  const act = await rows
-    .selectFrom('audit')
-    .select('id')
-    .where('act', 'in', [expiryOf('report'), expiryOf('export')])
-    .where('subject', '=', id)
-    .executeTakeFirst();
-  return act !== undefined;
-}
-
 /** Jobs that were accepted before an instant and have not ended, the oldest first. */
 export async function pendingSince(
   rows: Kysely<Database>,
   before_ms: number,
-): Promise<readonly Pick<Job, 'id' | 'business_id' | 'created_at'>[]> {
+): Promise<readonly Pick<Job, 'id' | 'created_at'>[]> {
   return await rows
     .selectFrom('jobs')
-    .select(['id', 'business_id', 'created_at'])
+    .select(['id', 'created_at'])
     .where('status', '=', 'pending')
     .where('created_at', '<', instant(before_ms))
     .orderBy('id')

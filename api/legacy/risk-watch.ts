@@ -9,7 +9,7 @@ import type { Catalog } from '../published/catalog.ts';
 import type { Climatology, ClimatologyTable } from '../queries/climatology.ts';
 import { LockNotGiven } from '../records/errors.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
-import type { Queue } from '../records/tasks/queue.ts';
+import type { Queue } from '../records/tasks.ts';
 import { cellOf } from '../rules/hail-risk.ts';
 import { activeWebhooks, enqueueEvent, MESSAGE_TASK, takersAmong } from '../webhooks/events.ts';
 import { earlierBodyOf } from './events.ts';

@@ -85,16 +85,11 @@ export function serviceMetrics(
       gauges.statements.set({ engine, state: 'waiting' }, load.waiting);
     }
     for (const [folder, streams] of Object.entries(open_files)) gauges.files.set({ folder }, streams.count());
-    gauges.attempts.reset();
-    const own = [gauges.slots, gauges.attempt_businesses, gauges.largest_share];
-    for (const gauge of own) gauge.remove();
+    for (const gauge of [gauges.attempts, gauges.slots]) gauge.remove();
     const load = queue.load(MESSAGE_TASK);
     if (load === null) return;
-    gauges.attempts.set({ share: 'quick' }, load.running - load.running_slow);
-    gauges.attempts.set({ share: 'slow' }, load.running_slow);
+    gauges.attempts.set(load.running);
     gauges.slots.set(load.slots);
-    gauges.attempt_businesses.set(load.tenants);
-    gauges.largest_share.set(load.largest_share);
   };
 
   const note = (name: 'ready' | 'records' | 'ledger', { has_failed, age_s }: Known<unknown>) => {
@@ -190,20 +185,8 @@ export function createGauges(registry: Registry) {
     ]),
     feed_stale: gauge('feed_stale', `1 for a feed that is late or never came, else 0. ${OWN}`, ['feed']),
     feed_failed: gauge('feed_failed', `1 for a feed whose last attempt failed, else 0. ${OWN}`, ['feed']),
-    attempts: gauge(
-      'delivery_attempts_running',
-      `Attempts at deliveries under way, for receivers that answer quickly and for slow ones, which get three quarters of the slots at most. ${OWN}`,
-      ['share'],
-    ),
+    attempts: gauge('delivery_attempts_running', `Attempts at deliveries under way. ${OWN}`),
     slots: gauge('delivery_slots', `Attempts at deliveries that may be under way. ${OWN}`),
-    attempt_businesses: gauge(
-      'delivery_businesses_running',
-      `Businesses with an attempt at a delivery under way. ${OWN}`,
-    ),
-    largest_share: gauge(
-      'delivery_largest_share',
-      `Attempts under way of the business that has the most; its share ends at the number of free slots. ${OWN}`,
-    ),
     pending: gauge(
       'deliveries_pending',
       `Events that are still to be delivered, counted up to ${COUNTED_MAX}. ${SHARED}`,

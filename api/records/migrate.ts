@@ -12,7 +12,6 @@ import {
   type Table,
   type TableName,
 } from './schema.ts';
-import { moveOldQueue } from './tasks/old-queue.ts';
 
 /**
  * Changes of a migration besides the tables and columns that name it in `since`; they run after those are made. New records run
@@ -44,7 +43,6 @@ const CHANGES: Partial<Record<MigrationName, (rows: Transaction<Database>, store
     await rows.schema.dropTable('key_periods').execute();
   },
   '013-receiver-formats': setReceiverFormats,
-  '014-one-task-table': moveOldQueue,
   '015-shared-windows': async (rows, { kind }) => {
     if (kind !== 'postgres') return;
     // Room for the next versions of a row on its own page: there, each change removes the versions before it.

@@ -494,9 +494,8 @@ export const TABLES = {
       task_group: text(),
       /** JSON. */
       payload: text(),
-      /** Epoch milliseconds of the database's clock, on SQLite the machine's, like all times of a task. */
+      /** Epoch milliseconds of the database's clock, on SQLite the machine's, like the end of the lease. */
       due_ms: whole(),
-      added_ms: whole(),
       /** End of the lease; 0: not claimed. */
       lease_until_ms: whole(),
       /** Names the lease. */
@@ -510,7 +509,6 @@ export const TABLES = {
     },
     primary_key: ['id'],
     indexes: {
-      tasks_by_due: ['name', 'due_ms', 'id', 'task_group', 'lease_until_ms'],
       tasks_by_tenant: ['name', 'tenant', 'retry', 'due_ms', 'id', 'task_group', 'lease_until_ms'],
     },
     belongs_to: null,

@@ -13,7 +13,7 @@ import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { servedParams } from '../jobs/export.ts';
 import { EXPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
-import { acceptJob, JOB_TASK } from '../jobs/queue.ts';
+import { acceptJob, JOB_TASK } from '../jobs/rows.ts';
 import { checkRange } from '../rules/date-range.ts';
 import { readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 

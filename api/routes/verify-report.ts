@@ -12,7 +12,7 @@ import {
 import { VERIFICATION_DAYS_MAX } from '../../schemas/resources/verification.ts';
 import { REPORT } from '../jobs/kinds.ts';
 import { findPolled, pollUrl } from '../jobs/poll.ts';
-import { acceptJob, JOB_TASK } from '../jobs/queue.ts';
+import { acceptJob, JOB_TASK } from '../jobs/rows.ts';
 import { checkRange } from '../rules/date-range.ts';
 import { readEndpoint, writeEndpoint } from '../server/endpoint.ts';
 

@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { BlockList } from 'node:net';
 import Koa from 'koa';
 import { newId } from '../../schemas/ids.ts';
+import { countByAddress } from '../http/call-limits.ts';
 import { type Connections, serveInTurn } from '../http/connections.ts';
 import { limitServer, SERVER_OPTIONS } from '../http/limits.ts';
-import { ADDRESS_WINDOWS, type Clock, rateWindows } from '../http/rate-window.ts';
 import type { Services } from '../services.ts';
 import { handleClientErrors } from './client-errors.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -16,7 +16,7 @@ import { checkReply } from './middleware/check-reply.ts';
 import { addHeaders, commonHeaders } from './middleware/common-headers.ts';
 import { compress } from './middleware/compress.ts';
 import { conditionalGet, skipUnchanged } from './middleware/conditional-get.ts';
-import { createContext } from './middleware/context.ts';
+import { type Clock, createContext } from './middleware/context.ts';
 import { errors } from './middleware/errors.ts';
 import { guests } from './middleware/guests.ts';
 import { headLimits } from './middleware/head-limits.ts';
@@ -78,8 +78,8 @@ export function createApp(options: AppOptions): Server {
 export function attachApp(server: Server, options: AppOptions): Connections {
   const { services, clock, trusted, telemetry } = options;
   // Separate from the windows of keys: calls from many addresses must not evict those.
-  const addressWindows = rateWindows(clock, ADDRESS_WINDOWS);
-  const addressRate = (address: string) => addressWindows.consume(address, ADDRESS_RATE).headers;
+  const countAddress = countByAddress();
+  const addressRate = async (address: string) => (await countAddress(address, ADDRESS_RATE)).headers;
   const common = commonHeaders(services.base_url);
   const publicRoutes = publicRouter(options.publicRoutes);
   const chainOf = chains(options);
@@ -100,9 +100,9 @@ export function attachApp(server: Server, options: AppOptions): Connections {
   app.use(preflight([publicRoutes, ...served.map(({ router }) => router)]));
   app.use(routes(publicRoutes));
   app.use(methodNotAllowed);
-  app.use(guests(options.guestEndpoints ?? [], chains(options), clock));
-  app.use(authenticate(services.records, clock.monotonic_ms, otherVariants));
-  app.use(rateLimit(clock, services.records));
+  app.use(guests(options.guestEndpoints ?? [], chains(options)));
+  app.use(authenticate(services, otherVariants));
+  app.use(rateLimit(services));
   for (const { variant, router } of served) app.use(ofVariant(variant, routes(router)));
   app.use(methodNotAllowed);
   app.use(notFound);

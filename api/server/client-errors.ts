@@ -19,7 +19,7 @@ export interface AnswerHeaders {
   readonly request_id: () => string;
   readonly common: Headers;
   /** Headers of the rate for an address. */
-  readonly addressRate: (address: string) => Headers;
+  readonly addressRate: (address: string) => Promise<Headers>;
   /** The variant that a path belongs to. */
   readonly variantOf: (path: string) => Variant;
   /** Data clock, epoch milliseconds. */
@@ -48,7 +48,7 @@ export function handleClientErrors(
   const answer = (error: ClientError, socket: Socket) => {
     if (!socket.writable) return;
     const target = targetOf(error) ?? lastTargetOf(socket) ?? '';
-    refuse(socket, apiErrorOf(error), headers.variantOf(readTarget(target).path), headers);
+    void refuse(socket, apiErrorOf(error), headers.variantOf(readTarget(target).path), headers);
   };
   server.on('clientError', (error: ClientError, duplex: Duplex) => {
     const socket = duplex as Socket;
@@ -65,7 +65,7 @@ export function handleClientErrors(
   });
   server.on('connect', (_, socket: Duplex) => {
     const error = new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' });
-    refuse(socket as Socket, error, CURRENT_VARIANT, headers);
+    void refuse(socket as Socket, error, CURRENT_VARIANT, headers);
   });
 }
 
@@ -81,14 +81,12 @@ function targetOf({ rawPacket, bytesParsed = 0 }: ClientError): string | null {
   return null;
 }
 
-function refuse(socket: Socket, error: ApiError, variant: Variant, headers: AnswerHeaders): void {
+async function refuse(socket: Socket, error: ApiError, variant: Variant, headers: AnswerHeaders): Promise<void> {
   const request_id = headers.request_id();
   const body = variant.errorBody(error.code, error.message, { request_id, now_ms: headers.now() });
-  closeOpenly(socket, rawAnswer(error, request_id, body, headersAt(socket, headers)));
-}
-
-function headersAt({ remoteAddress = '' }: Socket, { common, addressRate }: AnswerHeaders): Headers {
-  return { ...common, ...addressRate(networkOf(remoteAddress)) };
+  const { common, addressRate } = headers;
+  const own = { ...common, ...(await addressRate(networkOf(socket.remoteAddress ?? ''))) };
+  closeOpenly(socket, rawAnswer(error, request_id, body, own));
 }
 
 function apiErrorOf({ code, rawPacket, bytesParsed }: ClientError): ApiError {

@@ -9,7 +9,7 @@ import { OWNER } from '../records/owner.ts';
 import { persistently } from '../records/persistently.ts';
 import type { Database } from '../records/schema.ts';
 import type { Secrets } from '../records/secrets.ts';
-import type { Queue, Task } from '../records/tasks/queue.ts';
+import type { Queue, Task } from '../records/tasks.ts';
 import type { Attempt } from './attempts.ts';
 import type { WebhookClient } from './client.ts';
 import { MESSAGE_TASK, MessageTask } from './events.ts';
@@ -38,8 +38,6 @@ export interface DeliveryParts {
 /** Concurrent attempts in all, and of one receiver. */
 const AT_ONCE = 256;
 const AT_ONCE_OF_RECEIVER = 4;
-/** A receiver whose last attempt took this long gets one attempt at a time. */
-const SLOW_MS = 5_000;
 /** Longer than an attempt and its recording may take. */
 const LEASE_MS = 60_000;
 /** How long an attempt is kept in memory while the database is not reachable: the receiver has the message already. */
@@ -108,7 +106,7 @@ function beginDeliveries(parts: DeliveryParts): readonly (() => Promise<void>)[]
   return [
     queue.work(
       MESSAGE_TASK,
-      { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, slow_ms: SLOW_MS, lease_ms: LEASE_MS },
+      { at_once: AT_ONCE, at_once_of_group: AT_ONCE_OF_RECEIVER, lease_ms: LEASE_MS },
       unlessPaused(parts, MESSAGE_TASK, (task) => deliverMessage(parts, task, began_ms)),
     ),
     queue.work(

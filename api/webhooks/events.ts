@@ -15,7 +15,7 @@ import {
 import { machineClock } from '../records/clock.ts';
 import type { Store } from '../records/database.ts';
 import type { Database, ReceiverFormat } from '../records/schema.ts';
-import type { Queue } from '../records/tasks/queue.ts';
+import type { Queue } from '../records/tasks.ts';
 import type { Message } from './messages.ts';
 
 /** Name of the tasks that send messages. */

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { REPLAY_WINDOW_MS } from '../../api/billing/idempotency.ts';
 import { docsRoutes, EXAMPLE_URL, GUIDES } from '../../api/docs/pages.ts';
-import { RATE_WINDOW_S } from '../../api/http/rate-window.ts';
+import { RATE_WINDOW_S } from '../../api/http/call-limits.ts';
 import { EARLIER_WAITS_MS } from '../../api/legacy/events.ts';
 import { CURSOR_MS } from '../../api/records/cursors.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
@@ -186,8 +186,8 @@ const FACTS: readonly (readonly [guide: string, sentence: string])[] = [
     'receive-events',
     `after ${EARLIER_WAITS_MS[0] / 1000} second, ${EARLIER_WAITS_MS[1] / 1000} seconds and ${EARLIER_WAITS_MS[2] / MINUTE_MS} minutes`,
   ],
-  ['credits-and-pages', `${SELF_HOSTED.rate_per_minute} requests in any ${RATE_WINDOW_S} seconds`],
-  ['credits-and-pages', `each address may make ${GUEST_RATE_PER_MINUTE} in any ${RATE_WINDOW_S} seconds`],
+  ['credits-and-pages', `${SELF_HOSTED.rate_per_minute} requests in ${RATE_WINDOW_S} seconds`],
+  ['credits-and-pages', `each address may make ${GUEST_RATE_PER_MINUTE} in ${RATE_WINDOW_S} seconds`],
   ['credits-and-pages', `again within ${REPLAY_WINDOW_MS / HOUR_MS} hours`],
   ['credits-and-pages', `continue a walk within ${CURSOR_MS === HOUR_MS ? 'an hour' : '?'}`],
   ['verify-a-date', `up to ${VERIFICATION_DAYS_MAX} days`],

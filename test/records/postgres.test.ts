@@ -22,8 +22,7 @@ import { readUsage } from '../../api/billing/usage.ts';
 import { verifyLedger } from '../../api/billing/verify.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
 import type { JobHandlers } from '../../api/jobs/kinds.ts';
-import { acceptJob } from '../../api/jobs/queue.ts';
-import { filedJobs, pendingSince } from '../../api/jobs/rows.ts';
+import { acceptJob, filedJobs, pendingSince } from '../../api/jobs/rows.ts';
 import { startJobs } from '../../api/jobs/run.ts';
 import { type DatabaseLocation, openDatabase } from '../../api/records/database.ts';
 import { CommitFailed, isOutage, LockNotGiven, OutcomeUnknown, RecordsUnavailable } from '../../api/records/errors.ts';
@@ -43,7 +42,6 @@ import { PATIENCE } from '../support/store/patience.ts';
 import { type PostgresProxy, startProxy } from '../support/store/proxy.ts';
 import { everySuite } from '../support/store/suites/every.ts';
 import { killSuite } from '../support/store/suites/kill.ts';
-import { sharedWindowsSuite } from '../support/store/suites/shared-windows.ts';
 import {
   chargeOf,
   hasPostgres,
@@ -59,7 +57,6 @@ const STANDS_STILL = fileURLToPath(new URL('../support/kill/paused-child.ts', im
 
 if (hasPostgres) {
   everySuite(onPostgres);
-  sharedWindowsSuite(onPostgres);
   killSuite(onPostgres);
 
   onPostgres(
@@ -442,41 +439,6 @@ if (hasPostgres) {
       await until(() => records.health());
       t.is(await records.charge(chargeOf(tenant, 3, world)), 'charged');
       t.is(await usedBy(records, tenant), 4);
-    },
-  );
-
-  onPostgres(
-    'while PostgreSQL is out of reach a process counts rates and lockouts alone and charges nothing, and afterwards together with others again',
-    async (t, world) => {
-      const { proxy, records, tenant, said } = await behindProxy(t, world);
-      const other = await world.open();
-      const { rate_bucket, business_id } = tenant.caller;
-      const admitted = async ({ rateWindows }: Records, count: number) => {
-        const told = await Promise.all(Array.from({ length: count }, () => rateWindows?.consume(rate_bucket, 10)));
-        return told.filter((each) => each?.retry_after_s === null).length;
-      };
-      t.is(await admitted(records, 4), 4);
-      t.true(await records.admitToday(business_id, 1, world.now_ms));
-      proxy.silent = true;
-      t.is(await admitted(records, 30), 10);
-      const attempts = Array.from({ length: 30 }, () => records.failedAttempts?.attempt('192.0.2.1', null));
-      t.is((await Promise.all(attempts)).filter((locked_ms) => locked_ms === 0).length, 20);
-      t.true(await records.admitToday(business_id, 1, world.now_ms));
-      t.true((await refusal(records.charge(chargeOf(tenant, 3, world)))) instanceof RecordsUnavailable);
-      t.is(await admitted(other, 3), 3);
-      passAgain(proxy);
-      await until(() => records.health());
-      t.is(await admitted(records, 30), 3);
-      t.is(await admitted(other, 30), 0);
-      t.false(await records.admitToday(business_id, 1, world.now_ms));
-      t.is(await records.failedAttempts?.attempt('192.0.2.1', null), 0);
-      t.deepEqual(
-        said.filter((line) => /rates/.test(line)).map((line) => line.replace(/ \(.*/, '')),
-        [
-          'records: rates are counted by this process alone',
-          'records: the rates of keys are counted for all processes together again',
-        ],
-      );
     },
   );
 

@@ -15,7 +15,7 @@ import { verifyLedger } from '../../api/billing/verify.ts';
 import { openDatabase } from '../../api/records/database.ts';
 import { MIGRATION_NAMES, type MigrationName, TABLES, type TableName } from '../../api/records/schema.ts';
 import { isEncrypted, masterKeyPath, openSecrets, secretsUnder } from '../../api/records/secrets.ts';
-import { tableTaskStore } from '../../api/records/tasks/table.ts';
+import { openQueue } from '../../api/records/tasks.ts';
 import { newId, PATH_ID } from '../../schemas/ids.ts';
 import { scratch } from '../support/data/world.ts';
 import { chargeOf, makeTenant, type World } from '../support/store/world.ts';
@@ -328,7 +328,11 @@ test('new records have the very tables that the migrations made', async (t) => {
 test('records of an earlier version get the columns that were added, and their tasks belong to nobody', async (t) => {
   const { records, path } = await open(t);
   await records.transaction((rows) =>
-    tableTaskStore(records.store).add(rows, { name: 'push', group: 'wh_1', payload: { push_id: 'evt_1', attempt: 1 } }),
+    openQueue(records.store, { failed: () => {}, troubled: () => {} }).add(rows, {
+      name: 'push',
+      group: 'wh_1',
+      payload: { push_id: 'evt_1', attempt: 1 },
+    }),
   );
   await records.close();
   const shell = new DatabaseSync(path);

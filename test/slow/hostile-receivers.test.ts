@@ -11,7 +11,7 @@ import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { openRecords, type Records } from '../../api/billing/records.ts';
 import { selfSigned } from '../../api/commands/self-signed.ts';
 import { openSecrets } from '../../api/records/secrets.ts';
-import { openQueue } from '../../api/records/tasks/work.ts';
+import { openQueue } from '../../api/records/tasks.ts';
 import { insertWebhook } from '../../api/webhooks/endpoints.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { scratch } from '../support/data/world.ts';
@@ -43,7 +43,7 @@ async function openTenants(scope: Scope, data_root: string, database_url: string
   const records = await openRecords({ data_root, database_url, now });
   scope.teardown(records.close);
   const secrets = await openSecrets(records, { records_root: data_root, master_keys: null, now });
-  const queue = await openQueue(records.store, { failed: console.error, troubled: console.error });
+  const queue = openQueue(records.store, { failed: console.error, troubled: console.error });
   scope.teardown(queue.close);
   return {
     records,

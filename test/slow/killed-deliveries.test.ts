@@ -5,8 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
 import { SELF_HOSTED } from '../../api/accounts/plans.ts';
 import { openRecords, type Records } from '../../api/billing/records.ts';
-import { tableTaskStore } from '../../api/records/tasks/table.ts';
-import { queueOver } from '../../api/records/tasks/work.ts';
+import { openQueue } from '../../api/records/tasks.ts';
 import { RETRIES_MAX } from '../../api/rules/webhook-retry.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { messageBacklog } from '../../api/webhooks/messages.ts';
@@ -166,7 +165,7 @@ async function feed(
   { events, per_second }: Omit<PushLoad, 'receivers'>,
 ): Promise<ReadonlyMap<string, number>> {
   const { id: business_id } = await records.reader.selectFrom('businesses').select('id').executeTakeFirstOrThrow();
-  const queue = queueOver(tableTaskStore(records.store), { failed: console.error, troubled: console.error });
+  const queue = openQueue(records.store, { failed: console.error, troubled: console.error });
   const sent = new Map<string, number>();
   const started_ms = performance.now();
   for (let k = 0; k < events; k++) {

@@ -8,7 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import { ensureFirstBusiness } from '../../api/accounts/first-business.ts';
 import { verifyLedger } from '../../api/billing/verify.ts';
 import { jobFilePath } from '../../api/jobs/files.ts';
-import { acceptJob } from '../../api/jobs/queue.ts';
+import { acceptJob } from '../../api/jobs/rows.ts';
 import { openServices, type Services } from '../../api/services.ts';
 import { scratch } from '../support/data/world.ts';
 import { BARE_ENVIRONMENT } from '../support/kill/bare-environment.ts';

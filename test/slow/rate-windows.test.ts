@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import test from 'ava';
 import { trustedProxies } from '../../api/http/address.ts';
-import { ADDRESS_WINDOWS } from '../../api/http/rate-window.ts';
+import { NAMES_MAX } from '../../api/http/call-limits.ts';
 import { openAccount } from '../support/service/account.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
 import { startService } from '../support/service/service.ts';
@@ -12,7 +12,7 @@ const CONNECTIONS = 20;
 test('requests without a key from more addresses than are remembered open no window of a key again', async (t) => {
   const service = await startService({
     endpoints: sampleEndpoints().endpoints,
-    app: { trusted: trustedProxies(['127.0.0.1']), clock: { monotonic_ms: () => 0, unix_ms: () => 0 } },
+    app: { trusted: trustedProxies(['127.0.0.1']) },
   });
   t.teardown(service.close);
   const { key } = await openAccount(service, { plan: { rate_per_minute: 60 } });
@@ -31,7 +31,7 @@ test('requests without a key from more addresses than are remembered open no win
         .end();
     });
   const statuses = new Set<number>();
-  for (let n = 0; n <= ADDRESS_WINDOWS; n += CONNECTIONS)
+  for (let n = 0; n <= NAMES_MAX; n += CONNECTIONS)
     for (const status of await Promise.all(Array.from({ length: CONNECTIONS }, (_, k) => knock(n + k))))
       statuses.add(status);
   t.deepEqual([...statuses], [401]);

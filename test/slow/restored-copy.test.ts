@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { openRecords } from '../../api/billing/records.ts';
 import { startServing } from '../../api/commands/serve.ts';
 import { readConfig } from '../../api/config.ts';
-import { openQueue } from '../../api/records/tasks/work.ts';
+import { openQueue } from '../../api/records/tasks.ts';
 import { enqueueEvent } from '../../api/webhooks/events.ts';
 import { midnight, publishedRoot, type RawScan, scratch } from '../support/data/world.ts';
 import { freePort } from '../support/free-port.ts';
@@ -45,7 +45,7 @@ async function serve(t: ExecutionContext, environment: Environment) {
 /** An event for a receiver, as the service writes it; its id. */
 async function enqueue(environment: Environment, business_id: string, receiver: string): Promise<string> {
   const records = await openRecords(readConfig(environment));
-  const queue = await openQueue(records.store, { failed: () => {}, troubled: () => {} });
+  const queue = openQueue(records.store, { failed: () => {}, troubled: () => {} });
   try {
     const [id = ''] = await records.transaction((rows) =>
       enqueueEvent(

@@ -1,8 +1,7 @@
 import type { Caller } from '../../accounts/keyring.ts';
-import type { Records } from '../../billing/records.ts';
 import { ApiError } from '../../http/errors.ts';
-import { lockout } from '../../http/lockout.ts';
 import { RecordsUnavailable } from '../../records/errors.ts';
+import type { Services } from '../../services.ts';
 import type { Context, Middleware } from '../state.ts';
 import type { Variant } from '../variant.ts';
 import { countOf } from './head-limits.ts';
@@ -18,12 +17,9 @@ const LONGEST_KEY = 200;
  * charged, which would count them, are counted in the key's total.
  */
 export function authenticate(
-  records: Records,
-  monotonic_ms: () => number,
-  others: readonly Variant[] = [],
+  { records, limits }: Pick<Services, 'records' | 'limits'>,
+  others: readonly Variant[],
 ): Middleware {
-  const failedAttempts = records.failedAttempts ?? lockout(monotonic_ms);
-
   const lookUp = (keyText: string, { path, variant, now_ms }: Context['state']): Promise<Caller | null> => {
     const remembered = path === variant.health_path ? records.remembered(keyText, now_ms) : null;
     const found = records.authenticate(keyText, now_ms);
@@ -42,7 +38,7 @@ export function authenticate(
   };
 
   const refusal = async (address: string, keyText: string | null, fault: string): Promise<ApiError> => {
-    const locked_ms = await failedAttempts.attempt(address, keyText);
+    const locked_ms = await limits.countFailure(address, keyText);
     if (locked_ms > 0)
       return new ApiError('too_many_failed_attempts', 'too many failed attempts, wait before the next', {
         'Retry-After': String(Math.ceil(locked_ms / 1000)),

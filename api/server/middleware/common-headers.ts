@@ -35,7 +35,7 @@ export function commonHeaders(base_url: string): Headers {
  * Sets request id, charge, rate and common headers on every answer; a public route may set its own instead of a common one. Answers
  * without a valid key show the rate window of the address. An answer before the end of the request body closes the connection.
  */
-export function addHeaders(common: Headers, addressRate: (address: string) => Headers): Middleware {
+export function addHeaders(common: Headers, addressRate: (address: string) => Promise<Headers>): Middleware {
   const entries = Object.entries(common);
   return async (ctx, next) => {
     await next();
@@ -44,6 +44,6 @@ export function addHeaders(common: Headers, addressRate: (address: string) => He
     for (const [name, value] of entries) if (!res.hasHeader(name)) res.setHeader(name, value);
     res.setHeader('X-Request-Id', state.request_id);
     if (hasUnreadBody(req)) res.setHeader('Connection', 'close');
-    setHeaders(res, state.rate_headers ?? addressRate(state.address));
+    setHeaders(res, state.rate_headers ?? (await addressRate(state.address)));
   };
 }

@@ -1,11 +1,16 @@
 import type { BlockList } from 'node:net';
 import { newId } from '../../../schemas/ids.ts';
 import { clientAddress } from '../../http/address.ts';
-import type { Clock } from '../../http/rate-window.ts';
 import { readTarget } from '../../http/target.ts';
 import type { Services } from '../../services.ts';
 import type { Middleware } from '../state.ts';
 import type { Variant } from '../variant.ts';
+
+/** Clocks of requests, milliseconds. */
+export interface Clock {
+  readonly monotonic_ms: () => number;
+  readonly unix_ms: () => number;
+}
 
 /** What a request is known by from its first moment: id, path, address, data clock. */
 export function createContext(

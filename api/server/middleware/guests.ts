@@ -1,7 +1,7 @@
 import type { Caller } from '../../accounts/keyring.ts';
 import { SELF_HOSTED } from '../../accounts/plans.ts';
+import { countByAddress, RATE_WINDOW_S } from '../../http/call-limits.ts';
 import { ApiError } from '../../http/errors.ts';
-import { ADDRESS_WINDOWS, type Clock, RATE_WINDOW_S, rateWindows } from '../../http/rate-window.ts';
 import { isGone } from '../../http/reply.ts';
 import { ANSWERS } from '../../published/duckdb.ts';
 import { turns } from '../../published/turns.ts';
@@ -34,17 +34,13 @@ const GUEST: Caller = {
  * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address and
  * in turns, so that callers with a key do not wait for them. A call with a key goes on as everywhere.
  */
-export function guests(
-  endpoints: readonly Endpoint[],
-  chainOf: (endpoint: Endpoint) => CallMiddleware[],
-  clock: Clock,
-): Middleware {
+export function guests(endpoints: readonly Endpoint[], chainOf: (endpoint: Endpoint) => CallMiddleware[]): Middleware {
   if (endpoints.length === 0) return (_, next) => next();
-  const windows = rateWindows(clock, ADDRESS_WINDOWS);
+  const countCall = countByAddress();
   const inTurn = turns(GUESTS_AT_ONCE, GUESTS_WAITING);
-  const admit: CallMiddleware = (ctx, next) => {
+  const admit: CallMiddleware = async (ctx, next) => {
     const { state } = ctx;
-    const { headers, retry_after_s } = windows.consume(state.address, GUEST_RATE_PER_MINUTE);
+    const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
     state.caller = GUEST;
     state.rate_headers = headers;
     if (retry_after_s !== null)
@@ -54,7 +50,7 @@ export function guests(
         { 'Retry-After': String(retry_after_s) },
         { reason: 'guest' },
       );
-    return inTurn(async () => {
+    await inTurn(async () => {
       if (!isGone(ctx)) await next();
     });
   };

@@ -9,7 +9,7 @@ import { selfSigned } from '../../../api/commands/self-signed.ts';
 import { formatDelivery, type ReceivedDelivery, startListener } from '../../../api/commands/webhook-listen.ts';
 import { EARLIER_SAMPLES, earlierBodyOf } from '../../../api/legacy/events.ts';
 import { openSecrets, type Secrets } from '../../../api/records/secrets.ts';
-import { openQueue } from '../../../api/records/tasks/work.ts';
+import { openQueue } from '../../../api/records/tasks.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import { insertWebhook, setWebhookStatus } from '../../../api/webhooks/endpoints.ts';
@@ -53,7 +53,7 @@ const REPORTS = { failed: () => {}, troubled: () => {} };
 /** One event that was tried once and failed. */
 async function failedEvent(given: Operator, receiver: string, business_id: string): Promise<string> {
   return await asService(given, async (records) => {
-    const queue = await openQueue(records.store, REPORTS);
+    const queue = openQueue(records.store, REPORTS);
     const outbox = {
       queue,
       formats: eventFormats([]),

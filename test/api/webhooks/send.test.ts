@@ -14,7 +14,7 @@ import { POINT_AREA_RADIUS_KM, type WatchedPlace } from '../../../api/alerts/pla
 import { EARLIER_SAMPLES, earlierBodyOf } from '../../../api/legacy/events.ts';
 import { endDeliveryPause, pauseDeliveries } from '../../../api/records/delivery-pause.ts';
 import { CommitFailed } from '../../../api/records/errors.ts';
-import type { NewTask } from '../../../api/records/tasks/queue.ts';
+import type { NewTask } from '../../../api/records/tasks.ts';
 import { addAttempt } from '../../../api/webhooks/attempts.ts';
 import { openWebhookClient } from '../../../api/webhooks/client.ts';
 import { deliverMessage, startDeliveryWorker } from '../../../api/webhooks/delivery-worker.ts';

@@ -6,8 +6,7 @@ import { OTHER_FORMATS } from '../../../api/legacy/variants.ts';
 import type { Edition } from '../../../api/published/catalog.ts';
 import type { Engine } from '../../../api/published/duckdb.ts';
 import type { Live, LiveSnapshot } from '../../../api/published/live.ts';
-import { tableTaskStore } from '../../../api/records/tasks/table.ts';
-import { queueOver } from '../../../api/records/tasks/work.ts';
+import { openQueue, type Queue } from '../../../api/records/tasks.ts';
 import { eventFormats } from '../../../api/webhooks/current-format.ts';
 import type { Manifest } from '../../../schemas/manifest.ts';
 import type { Provenance } from '../../../schemas/provenance.ts';
@@ -106,7 +105,7 @@ export const FORMATS = eventFormats(OTHER_FORMATS);
 export function watchPartsOf(
   records: Records,
   { now, published = () => [] }: { readonly now: () => number; readonly published?: () => readonly MadeScan[] },
-): Omit<WatchParts, 'catalog'> & { readonly queue: ReturnType<typeof queueOver> } {
+): Omit<WatchParts, 'catalog'> & { readonly queue: Queue } {
   const engine = {
     rows: async (_: string, [, scan_ms]: readonly unknown[]) =>
       rowsOf(published().filter((scan) => timeOf(scan) === scan_ms)).map((row) => ({
@@ -118,7 +117,7 @@ export function watchPartsOf(
     live,
     engine,
     records,
-    queue: queueOver(tableTaskStore(records.store), { failed: () => {}, troubled: () => {} }),
+    queue: openQueue(records.store, { failed: () => {}, troubled: () => {} }),
     formats: FORMATS,
     storm_day_start_hour: 0,
     coverage: async (edition, archive) => {

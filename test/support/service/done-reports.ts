@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { openRecords, type Records } from '../../../api/billing/records.ts';
 import { jobFilePath } from '../../../api/jobs/files.ts';
-import { filedJobs, finishJob, insertJob, type Job } from '../../../api/jobs/rows.ts';
+import { acceptJob, filedJobs, finishJob, type Job } from '../../../api/jobs/rows.ts';
+import { REPORT_BODY } from './jobs.ts';
 import type { Operator } from './run-command.ts';
 
 /** Works on the records of an operator, and closes them. */
@@ -26,7 +27,7 @@ export async function withReports(given: Operator, texts: readonly string[]): Pr
   const now_ms = given.config.now_ms;
   return await inRecords(given, async (records) => {
     for (const text of texts) {
-      const charge = { key_id: String(key_id), operation: 'verify.report', credits: 5, count: 1, at_ms: now_ms };
+      const asked = { caller: { key_id: String(key_id) }, price: { operation: 'verify.report', credits: 5, count: 1 } };
       const file = {
         media_type: 'application/pdf',
         file_name: 'hail report.pdf',
@@ -35,8 +36,7 @@ export async function withReports(given: Operator, texts: readonly string[]): Pr
       };
       await records.transaction(async (rows) => {
         const writer = { rows, business_id: String(id), now_ms };
-        const job = await insertJob(writer, { kind: 'report', params: {}, charge, kept_days: 400 }, 1_000);
-        if (job === null) throw new Error('there is no room for a job');
+        const job = await acceptJob(writer, { add: async () => {} }, { kind: 'report', params: REPORT_BODY, ...asked });
         await finishJob(rows, job, { summary: {}, data_as_of_ms: null, data_source: null, ...file }, now_ms);
         const path = jobFilePath(given.config.data_root, { id: job, kind: 'report', ...file });
         mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

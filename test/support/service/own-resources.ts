@@ -1,13 +1,14 @@
 import { SELF_HOSTED } from '../../../api/accounts/plans.ts';
 import { insertArea, NO_LABELS } from '../../../api/alerts/areas.ts';
 import { createSubscription } from '../../../api/alerts/subscriptions.ts';
-import { insertJob } from '../../../api/jobs/rows.ts';
+import { acceptJob } from '../../../api/jobs/rows.ts';
 import { upsertLocations } from '../../../api/portfolio/locations.ts';
 import type { Writer } from '../../../api/records/database.ts';
 import { polygonShape } from '../../../api/rules/area-geometry.ts';
 import { insertWebhook } from '../../../api/webhooks/endpoints.ts';
 import { enqueueEvent } from '../../../api/webhooks/events.ts';
 import { recordAttempt } from '../../../api/webhooks/record-attempt.ts';
+import { ExportRequest } from '../../../schemas/resources/export-job.ts';
 import { SQUARE } from './areas.ts';
 import type { DescribedOperation } from './document.ts';
 import { EXPORT_BODY, REPORT_BODY } from './jobs.ts';
@@ -45,21 +46,15 @@ async function makeSubscription(writer: Writer): Promise<Record<string, string>>
   return { id: made.id };
 }
 
-const CHARGE = { key_id: '', operation: 'none', credits: 0, count: 0, at_ms: 0 };
+const FREE = { caller: { key_id: '' }, price: { operation: 'none', credits: 0, count: 0 } };
 
-async function makeReport(writer: Writer): Promise<Record<string, string>> {
-  return { reportId: await makeJob(writer, 'report', REPORT_BODY) };
+async function makeReport(writer: Writer, { services }: Service): Promise<Record<string, string>> {
+  return { reportId: await acceptJob(writer, services.queue, { kind: 'report', params: REPORT_BODY, ...FREE }) };
 }
 
-async function makeExport(writer: Writer): Promise<Record<string, string>> {
-  return { jobId: await makeJob(writer, 'export', EXPORT_BODY) };
-}
-
-/** A job that waits. */
-async function makeJob(writer: Writer, kind: 'report' | 'export', params: unknown): Promise<string> {
-  const id = await insertJob(writer, { kind, params, charge: CHARGE, kept_days: 1 }, 1);
-  if (id === null) throw new Error('a new business has no room for a job');
-  return id;
+async function makeExport(writer: Writer, { services }: Service): Promise<Record<string, string>> {
+  const params = ExportRequest.parse(EXPORT_BODY);
+  return { jobId: await acceptJob(writer, services.queue, { kind: 'export', params, ...FREE }) };
 }
 
 async function makeLocation(writer: Writer): Promise<Record<string, string>> {

@@ -1,7 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { Records, RecordsSettings } from '../../../api/billing/records.ts';
-import type { NewTask, Queue, Task, WorkSettings } from '../../../api/records/tasks/queue.ts';
-import { openQueue } from '../../../api/records/tasks/work.ts';
+import { type NewTask, openQueue, type Queue, type Task, type WorkSettings } from '../../../api/records/tasks.ts';
 import type { World } from '../store/world.ts';
 import { until } from '../until.ts';
 
@@ -27,7 +26,7 @@ export async function openProcess(
   const records = await world.open(settings);
   const failures: unknown[] = [];
   const troubles: unknown[] = [];
-  const queue = await openQueue(records.store, {
+  const queue = openQueue(records.store, {
     failed: (_, __, error) => failures.push(error),
     troubled: (_, error) => troubles.push(error),
   });

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { recordsOver } from '../../../api/billing/records.ts';
 import type { DatabaseLocation } from '../../../api/records/database.ts';
 import { openDatabase } from '../../../api/records/database.ts';
-import { openQueue } from '../../../api/records/tasks/work.ts';
+import { openQueue } from '../../../api/records/tasks.ts';
 import { SETTINGS } from './diary.ts';
 
 /**
@@ -15,7 +15,7 @@ const location: DatabaseLocation = JSON.parse(place);
 const records = await recordsOver(openDatabase(location), { now: Date.now });
 const say = (line: string) => writeSync(1, `${line}\n`);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const queue = await openQueue(records.store, {
+const queue = openQueue(records.store, {
   failed: (_, __, error) => say(`failed ${error}`),
   troubled: (_, error) => say(`troubled ${error}`),
 });

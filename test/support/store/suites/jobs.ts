@@ -1,6 +1,6 @@
 import type { Records } from '../../../../api/billing/records.ts';
 import { verifyLedger } from '../../../../api/billing/verify.ts';
-import { beginJob, failJob, findServedJob, finishJob, insertJob } from '../../../../api/jobs/rows.ts';
+import { acceptJob, beginJob, failJob, findServedJob, finishJob } from '../../../../api/jobs/rows.ts';
 import { wholeSeconds } from '../../../../schemas/time.ts';
 import { chargeOf, makeTenant, type Register, type Tenant, usedBy, type World } from '../world.ts';
 
@@ -15,19 +15,19 @@ const RESULT = {
   sha256: 'ab',
 } as const;
 
-/** Accepts a job for 100 credits; null when the business has as many as it may. */
-async function accept(records: Records, tenant: Tenant, world: World, pending_max = 100): Promise<string | null> {
-  const charge = chargeOf(tenant, 100, world, 'verify.report.create');
-  let id: string | null = null;
-  await records
-    .write(tenant.caller.business_id, charge, null, world.now_ms, async (writer) => {
-      id = await insertJob(writer, { kind: 'report', params: {}, charge, kept_days: 400 }, pending_max);
-      if (id === null) throw new Error('too many');
-      return { status: 202, type: 'application/json', body: '{}' };
-    })
-    .catch((error: unknown) => {
-      if (!(error instanceof Error) || error.message !== 'too many') throw error;
-    });
+const NO_QUEUE = { add: async () => {} };
+const PRICE = { operation: 'verify.report.create', credits: 100, count: 1 };
+const RANGE = { lat: 35, lon: -97, date_start: '2026-04-01', date_end: '2026-05-01' };
+
+/** Accepts a job for 100 credits; its id. */
+async function accept(records: Records, tenant: Tenant, world: World): Promise<string> {
+  let id = '';
+  const { business_id, key_id } = tenant.caller;
+  const charge = chargeOf(tenant, 100, world, PRICE.operation);
+  await records.write(business_id, charge, null, world.now_ms, async (writer) => {
+    id = await acceptJob(writer, NO_QUEUE, { kind: 'report', params: RANGE, caller: { key_id }, price: PRICE });
+    return { status: 202, type: 'application/json', body: '{}' };
+  });
   return id;
 }
 
@@ -39,7 +39,7 @@ export function jobsSuite(test: Register): void {
     const tenant = await makeTenant(records, world, 'acme');
     let done = 0;
     for (let round = 0; round < ROUNDS; round++) {
-      const id = (await accept(records, tenant, world)) ?? '';
+      const id = await accept(records, tenant, world);
       const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
       if (job === null) throw new Error('a new job is not pending');
       const finish = (each: Records) => each.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms));
@@ -67,7 +67,7 @@ export function jobsSuite(test: Register): void {
     const [records] = all;
     const tenant = await makeTenant(records, world, 'acme');
     for (let round = 0; round < ROUNDS; round++) {
-      const id = (await accept(records, tenant, world)) ?? '';
+      const id = await accept(records, tenant, world);
       t.true(await records.transaction((rows) => finishJob(rows, id, RESULT, world.now_ms)));
       const done = await findServedJob(records.reader, id, world.now_ms);
       if (done === null) throw new Error('a job that ended well is not done');
@@ -86,7 +86,7 @@ export function jobsSuite(test: Register): void {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
     for (const data_as_of_ms of [Date.parse('2026-05-01T23:58:40Z'), null]) {
-      const id = (await accept(records, tenant, world)) ?? '';
+      const id = await accept(records, tenant, world);
       const result = { ...RESULT, data_as_of_ms };
       t.true(await records.transaction((rows) => finishJob(rows, id, result, world.now_ms)));
       const done = await findServedJob(records.reader, id, world.now_ms);
@@ -97,7 +97,7 @@ export function jobsSuite(test: Register): void {
   test('a refund has a line and an operation of its own, on the day of its charge, and is nobody’s call', async (t, world) => {
     const records = await world.open();
     const tenant = await makeTenant(records, world, 'acme');
-    const id = (await accept(records, tenant, world)) ?? '';
+    const id = await accept(records, tenant, world);
     const job = await records.transaction((rows) => beginJob(rows, id, world.now_ms));
     if (job === null) throw new Error('a new job is not pending');
     await records.transaction((rows) => failJob(rows, job, 'it failed', world.now_ms + 40 * 86_400_000));
@@ -115,9 +115,9 @@ export function jobsSuite(test: Register): void {
   test('a business has no more pending jobs than it may, however many it asks for at once', async (t, world) => {
     const all = [await world.open(), await world.open()] as const;
     const tenant = await makeTenant(all[0], world, 'acme');
-    const asked = Array.from({ length: 12 }, (_, k) => accept(all[k % 2 === 0 ? 0 : 1], tenant, world, 5));
-    const accepted = (await Promise.all(asked)).filter((id) => id !== null);
-    t.is(accepted.length, 5);
-    t.is(await usedBy(all[0], tenant), 500);
+    const asked = Array.from({ length: 24 }, (_, k) => accept(all[k % 2 === 0 ? 0 : 1], tenant, world));
+    const refusals = (await Promise.allSettled(asked)).filter(({ status }) => status === 'rejected');
+    t.is(refusals.length, 4);
+    t.is(await usedBy(all[0], tenant), 2_000);
   });
 }

@@ -3,8 +3,7 @@ import type { Records } from '../../../../api/billing/records.ts';
 import { createRiskWatch, type RiskWatchParts } from '../../../../api/legacy/risk-watch.ts';
 import { deleteLocations, upsertLocations } from '../../../../api/portfolio/locations.ts';
 import type { Writer } from '../../../../api/records/database.ts';
-import { tableTaskStore } from '../../../../api/records/tasks/table.ts';
-import { queueOver } from '../../../../api/records/tasks/work.ts';
+import { openQueue } from '../../../../api/records/tasks.ts';
 import { insertWebhook } from '../../../../api/webhooks/endpoints.ts';
 import { setReceiverFormat } from '../../../../api/webhooks/formats.ts';
 import type { ClimatologyCell } from '../../../../schemas/tables/derived.ts';
@@ -52,7 +51,7 @@ async function watched(world: World) {
           return await own.transaction(work);
         },
       },
-      queue: queueOver(tableTaskStore(own.store), { failed: () => {}, troubled: () => {} }),
+      queue: openQueue(own.store, { failed: () => {}, troubled: () => {} }),
       now: () => world.now_ms,
     });
   const watches = [watchOf(records), watchOf(await world.open())];

@@ -1,0 +1,354 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Kysely, sql, type Transaction } from 'kysely';
+import { leaseClock, machineClock } from './clock.ts';
+import type { Store } from './database.ts';
+import type { Database } from './schema.ts';
+
+/** Interval of the polls for due tasks that no call of `wake` announced: retries, and tasks of other processes. */
+const POLL_EVERY_MS = 250;
+/** Share of the slots that the tasks of one tenant get at most. */
+const TENANT_SHARE = 1 / 4;
+/** Tasks of one claim: a task of another tenant that comes later waits for a few hundredths of a second. */
+const CLAIMED_AT_ONCE_MAX = 32;
+/** Extensions within one lease: two of them may fail. */
+const EXTENSIONS_PER_LEASE = 3;
+
+/** Work that starts at a given time. */
+export interface NewTask {
+  /** Selects the handler. */
+  readonly name: string;
+  /** `at_once_of_group` bounds the running tasks of a group. */
+  readonly group: string;
+  /** Tenants share the slots of a handler. Default: the group. */
+  readonly tenant?: string;
+  /** Repeats a failed task: the tenant's first attempts run before it. */
+  readonly retry?: true;
+  /** Plain JSON. */
+  readonly payload: unknown;
+  /** Epoch milliseconds of the machine's clock. Default: now. */
+  readonly due_ms?: number;
+}
+
+export interface Task {
+  readonly id: string;
+  readonly group: string;
+  readonly tenant: string;
+  readonly payload: unknown;
+  /** Claims of this task, 1 at first. More: an earlier run failed, or its process died. */
+  readonly taken: number;
+}
+
+export interface WorkSettings {
+  /** Tasks of this handler that this process runs at the same time: its slots. */
+  readonly at_once: number;
+  /** The same for one group. */
+  readonly at_once_of_group: number;
+  /** How long a task stays with a process that was killed, or waits after a failure, milliseconds. */
+  readonly lease_ms: number;
+}
+
+/** Work of the handlers of a name in this process. */
+interface QueueLoad {
+  /** Tasks that may run at once. */
+  readonly slots: number;
+  readonly running: number;
+}
+
+/**
+ * Tasks as rows of one table. A task runs at least once: if its handler fails or its process dies, it runs again when its lease
+ * ends. So a handler must read from the records whether its work is already done.
+ */
+export interface Queue {
+  /** Adds tasks in the caller's transaction: they exist once it commits. */
+  readonly add: (rows: Transaction<Database>, ...tasks: readonly NewTask[]) => Promise<void>;
+  /**
+   * Runs the tasks of a name until the returned function is called, which waits for running ones. Tenants take turns, and each gets
+   * a quarter of the slots at most. Of a tenant's tasks the longest due comes first, and retries come last.
+   */
+  readonly work: (name: string, settings: WorkSettings, handler: (task: Task) => Promise<void>) => () => Promise<void>;
+  /** Polls for due tasks now, for a caller that has just committed one. */
+  readonly wake: (name: string) => void;
+  /** Null where this process has no handler of that name. */
+  readonly load: (name: string) => QueueLoad | null;
+  readonly close: () => Promise<void>;
+}
+
+/** Callbacks for failures; the work goes on. */
+interface QueueReports {
+  /** A handler failed: its task runs again when its lease ends. */
+  readonly failed: (name: string, task: Task, error: unknown) => void;
+  /** Tasks cannot be claimed or removed: called once, and with null when it works again. */
+  readonly troubled: (name: string, error: unknown) => void;
+}
+
+type TaskStore = Pick<Store, 'kind' | 'reader' | 'writer' | 'skipLocked'>;
+
+/** The queue of the records. Due times and leases are those of the database's clock. */
+export function openQueue(store: TaskStore, reports: QueueReports): Queue {
+  const workers = new Map<string, Set<Worker>>();
+  return {
+    add: async (rows, ...tasks) => {
+      for (const { name, group, tenant = group, retry, payload, due_ms } of tasks) {
+        const wait_ms = due_ms === undefined ? 0 : Math.round(due_ms - machineClock());
+        await rows
+          .insertInto('tasks')
+          .values({
+            ...{ id: randomUUID(), name, task_group: group, tenant, retry: retry ? 1 : 0 },
+            ...{ payload: JSON.stringify(payload), due_ms: sql<number>`${leaseClock(store)} + ${wait_ms}` },
+            ...{ lease: null, lease_until_ms: 0, taken: 0 },
+          })
+          .execute();
+      }
+    },
+    work: (name, settings, handler) => {
+      const worker = new Worker(store, reports, name, settings, handler);
+      const others = workers.get(name) ?? new Set();
+      workers.set(name, others.add(worker));
+      return async () => {
+        others.delete(worker);
+        await worker.stop();
+      };
+    },
+    wake: (name) => {
+      for (const worker of workers.get(name) ?? []) worker.wake();
+    },
+    load: (name) => {
+      const [worker] = workers.get(name) ?? [];
+      return worker?.load ?? null;
+    },
+    close: async () => {
+      await Promise.all([...workers.values()].flatMap((same) => [...same]).map((worker) => worker.stop()));
+    },
+  };
+}
+
+/** Runs the tasks of a name. */
+class Worker {
+  readonly #store: TaskStore;
+  readonly #reports: QueueReports;
+  readonly #name: string;
+  readonly #settings: WorkSettings;
+  readonly #handler: (task: Task) => Promise<void>;
+  readonly #timers: readonly NodeJS.Timeout[];
+  /** Names the leases of this worker. */
+  readonly #lease = randomUUID();
+  /** By id. */
+  readonly #running = new Map<string, Task>();
+  readonly #runs = new Set<Promise<void>>();
+  /** Number of the last turn of each tenant. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
+  /** Ids of finished tasks whose rows are still to be removed. */
+  #done: string[] = [];
+  #polling: Promise<void> | null = null;
+  #pollAgain = false;
+  #troubled = false;
+  #stopped = false;
+
+  constructor(
+    store: TaskStore,
+    reports: QueueReports,
+    name: string,
+    settings: WorkSettings,
+    handler: (task: Task) => Promise<void>,
+  ) {
+    this.#store = store;
+    this.#reports = reports;
+    this.#name = name;
+    this.#settings = settings;
+    this.#handler = handler;
+    this.#timers = [
+      setInterval(() => this.wake(), POLL_EVERY_MS).unref(),
+      setInterval(() => void this.#extendLeases(), settings.lease_ms / EXTENSIONS_PER_LEASE).unref(),
+    ];
+    this.wake();
+  }
+
+  get load(): QueueLoad {
+    return { slots: this.#settings.at_once, running: this.#running.size };
+  }
+
+  /** Polls now, or once more after the poll that is running. */
+  wake(): void {
+    this.#pollAgain = true;
+    this.#polling ??= this.#poll();
+  }
+
+  /** Claims no more, waits for the running tasks and removes the finished ones. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#polling;
+    await Promise.all(this.#runs);
+    for (const timer of this.#timers) clearInterval(timer);
+    this.wake();
+    await this.#polling;
+  }
+
+  async #poll(): Promise<void> {
+    while (this.#pollAgain) {
+      this.#pollAgain = false;
+      try {
+        // There may be more; the tasks that were started get the event loop first.
+        if (await this.#removeAndClaim()) this.#pollAgain = true;
+        this.#report(null);
+      } catch (error) {
+        this.#report(error);
+      }
+      await nextTurn();
+    }
+    this.#polling = null;
+  }
+
+  #report(trouble: unknown): void {
+    if (this.#troubled !== (trouble !== null)) this.#reports.troubled(this.#name, trouble);
+    this.#troubled = trouble !== null;
+  }
+
+  /** Removes finished tasks and starts due ones; true when it started any. */
+  async #removeAndClaim(): Promise<boolean> {
+    const done = this.#done;
+    this.#done = [];
+    try {
+      const tenants = await this.#tenantsInTurn();
+      if (done.length === 0 && tenants.length === 0) return false;
+      const claimed = await this.#store.writer.transaction().execute(async (rows) => {
+        if (done.length > 0)
+          await rows.deleteFrom('tasks').where('id', 'in', done).where('lease', '=', this.#lease).execute();
+        return await this.#claim(rows, tenants);
+      });
+      for (const task of claimed) this.#begin(task);
+      return claimed.length > 0;
+    } catch (error) {
+      this.#done.push(...done);
+      throw error;
+    }
+  }
+
+  /** Tenants with due tasks and room for them, the one whose last turn is longest ago first. */
+  async #tenantsInTurn(): Promise<readonly string[]> {
+    if (this.#stopped || this.#running.size >= this.#settings.at_once) return [];
+    const tenants = await dueTenants(this.#store, this.#name);
+    const turnOf = (tenant: string) => this.#turns.get(tenant) ?? 0;
+    return tenants.filter((tenant) => this.#roomOf(tenant) > 0).toSorted((a, b) => turnOf(a) - turnOf(b));
+  }
+
+  #roomOf(tenant: string): number {
+    const share = Math.ceil(this.#settings.at_once * TENANT_SHARE);
+    return share - this.#countOf((task) => task.tenant === tenant);
+  }
+
+  #countOf(isMeant: (task: Task) => boolean): number {
+    return this.#running.values().filter(isMeant).toArray().length;
+  }
+
+  async #claim(rows: Transaction<Database>, tenants: readonly string[]): Promise<readonly Task[]> {
+    const claimed: Task[] = [];
+    let free = Math.min(this.#settings.at_once - this.#running.size, CLAIMED_AT_ONCE_MAX);
+    for (const [k, tenant] of tenants.entries()) {
+      const most = Math.min(this.#roomOf(tenant), Math.ceil(free / (tenants.length - k)));
+      if (most === 0) break;
+      const tasks = await this.#claimOf(rows, tenant, most);
+      claimed.push(...tasks);
+      free -= tasks.length;
+    }
+    return claimed;
+  }
+
+  /** Claims due tasks of a tenant. One that other transactions hold is skipped, and so is one that runs here after its lease ended. */
+  async #claimOf(rows: Transaction<Database>, tenant: string, most: number): Promise<readonly Task[]> {
+    const { at_once_of_group, lease_ms } = this.#settings;
+    const groups = Map.groupBy(this.#running.values(), ({ group }) => group);
+    const full = [...groups].flatMap(([group, tasks]) => (tasks.length >= at_once_of_group ? [group] : []));
+    const due = await rows
+      .selectFrom('tasks')
+      .select(['id', 'task_group'])
+      .where('name', '=', this.#name)
+      .where('tenant', '=', tenant)
+      .where(isDue(this.#store))
+      .$if(full.length > 0, (query) => query.where('task_group', 'not in', full))
+      .orderBy('retry')
+      .orderBy('due_ms')
+      .orderBy('id')
+      .limit(most)
+      .modifyEnd(this.#store.skipLocked)
+      .execute();
+    const ids = [...Map.groupBy(due, ({ task_group }) => task_group)].flatMap(([group, tasks]) =>
+      tasks
+        .filter(({ id }) => !this.#running.has(id))
+        .slice(0, at_once_of_group - (groups.get(group)?.length ?? 0))
+        .map(({ id }) => id),
+    );
+    if (ids.length === 0) return [];
+    const claimed = await rows
+      .updateTable('tasks')
+      .set((eb) => ({
+        lease: this.#lease,
+        lease_until_ms: sql<number>`${leaseClock(this.#store)} + ${lease_ms}`,
+        taken: eb('taken', '+', 1),
+      }))
+      .where('id', 'in', ids)
+      .returning(['id', 'task_group as group', 'tenant', 'payload', 'taken'])
+      .execute();
+    return claimed
+      .map((task) => ({ ...task, payload: JSON.parse(task.payload) }))
+      .toSorted((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id));
+  }
+
+  #begin(task: Task): void {
+    this.#running.set(task.id, task);
+    this.#turn += 1;
+    this.#turns.set(task.tenant, this.#turn);
+    const run = this.#run(task).finally(() => {
+      this.#runs.delete(run);
+      this.#running.delete(task.id);
+      this.wake();
+    });
+    this.#runs.add(run);
+  }
+
+  async #run(task: Task): Promise<void> {
+    try {
+      await this.#handler(task);
+      this.#done.push(task.id);
+    } catch (error) {
+      this.#reports.failed(this.#name, task, error);
+    }
+  }
+
+  /** If an extension fails, the next one makes up for it, or another process claims the task. */
+  async #extendLeases(): Promise<void> {
+    if (this.#running.size === 0) return;
+    try {
+      const lease_until_ms = sql<number>`${leaseClock(this.#store)} + ${this.#settings.lease_ms}`;
+      await this.#store.writer.transaction().execute(async (rows) => {
+        const held = rows.updateTable('tasks').set({ lease_until_ms }).where('lease', '=', this.#lease);
+        await held.where('id', 'in', [...this.#running.keys()]).execute();
+      });
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+}
+
+/** Condition of a task that is due and that no process has. */
+function isDue(store: TaskStore) {
+  const now_ms = leaseClock(store);
+  return sql<boolean>`due_ms <= ${now_ms} and lease_until_ms <= ${now_ms}`;
+}
+
+/** Tenants with due tasks. The query skips from tenant to tenant in the index `tasks_by_tenant`: it reads through no backlog. */
+async function dueTenants(store: TaskStore, name: string): Promise<readonly string[]> {
+  const reader: Kysely<Database> = store.reader;
+  const { rows } = await sql<{ tenant: string }>`
+    with recursive waiting (tenant) as (
+      select min(tenant) from tasks where name = ${name}
+      union all
+      select (select min(tenant) from tasks where name = ${name} and tenant > waiting.tenant)
+      from waiting where waiting.tenant is not null
+    )
+    select tenant from waiting where exists (
+      select 1 from tasks where name = ${name} and tasks.tenant = waiting.tenant and ${isDue(store)}
+    )`.execute(reader);
+  return rows.map(({ tenant }) => tenant);
+}
