@@ -66,6 +66,18 @@ function unknownIn(expr: string, words: string, known: ReadonlyMap<string, Known
   return [...names.filter((name) => !known.has(name)), ...used.filter((label) => !labels.has(label))];
 }
 
+test('every metric of the service has its prefix, a help and the unit of its type, and no label for a person', (t) => {
+  const metrics = serviceMetrics();
+  t.true(metrics.length > 50);
+  for (const { name, type, help, labels } of metrics) {
+    t.regex(name, /^hail_[a-z0-9_]+$/);
+    t.not(help, '', name);
+    if (type === 'counter') t.regex(name, /_total$/);
+    if (type === 'histogram') t.regex(name, /_seconds$/);
+    for (const label of labels) t.notRegex(label, /business|key|receiver|address/, name);
+  }
+});
+
 test('a name or label that no registry has is found', (t) => {
   const known = knownMetrics();
   t.deepEqual(

@@ -45,91 +45,70 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const ATTEMPT_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const OUTCOMES = ['delivered', 'retried', 'dropped'] as const;
 
-/** Name of a metric as `registry` shows it, with its type, help and labels. */
-export interface MetricName {
-  readonly name: string;
-  readonly type: string;
-  readonly help: string;
-  readonly labels: readonly string[];
-}
-
 /** Creates the counts of one process, with those of the process itself. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   addProcessMetrics(registry, 'hail_');
-  const requests = new Counter({
-    name: 'hail_requests_total',
-    help: 'Requests that this process answered, by route, method and status.',
-    labelNames: ['route', 'method', 'status'],
-    registers,
-  });
-  const took = new Histogram({
-    name: 'hail_request_seconds',
-    help: 'Time from the head of a request to the first byte of its answer.',
-    labelNames: ['route'],
-    buckets: SECONDS,
-    registers,
-  });
-  const failures = new Counter({
-    name: 'hail_failures_total',
-    help: 'Answers with a status of 500 and above that are failures of this process.',
-    registers,
-  });
-  const refusals = new Counter({
-    name: 'hail_refusals_total',
-    help: 'Answers of this process that are no success, by the code of their error.',
-    labelNames: ['code'],
-    registers,
-  });
-  const overloads = new Counter({
-    name: 'hail_overload_refusals_total',
-    help: 'Answers 503 overloaded of this process, by what was too busy: query engine, a thread, calls without a key, open files.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const rates = new Counter({
-    name: 'hail_rate_refusals_total',
-    help: 'Answers 429 rate_limited of this process, by the limit: of a key per minute, of a business per day, of an address without a key.',
-    labelNames: ['reason'],
-    registers,
-  });
-  const attempts = new Counter({
-    name: 'hail_delivery_attempts_total',
-    help: 'Attempts at deliveries that this process ended: delivered, retried (failed, and tried again), dropped (failed for good).',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const faults = new Counter({
-    name: 'hail_delivery_failures_total',
-    help: 'Attempts at deliveries of this process that failed, by class of the error.',
-    labelNames: ['error_class'],
-    registers,
-  });
-  const attempt_seconds = new Histogram({
-    name: 'hail_delivery_attempt_seconds',
-    help: 'Duration of the attempts at deliveries of this process.',
-    buckets: ATTEMPT_SECONDS,
-    registers,
-  });
-  const scans = new Counter({
-    name: 'hail_alert_scans_total',
-    help: 'Scans that this process matched with the places that are watched: live, or late and without new alerts.',
-    labelNames: ['timing'],
-    registers,
-  });
-  const changes = new Counter({
-    name: 'hail_alert_changes_total',
-    help: 'Alerts that this process opened, resolved, or closed without an event.',
-    labelNames: ['change'],
-    registers,
-  });
-  const match_seconds = new Histogram({
-    name: 'hail_alert_match_seconds',
-    help: 'Time in which this process matched a scan and wrote its alerts.',
-    buckets: SECONDS,
-    registers,
-  });
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Counter<Label>({ name: `hail_${name}_total`, help, labelNames, registers: [registry] });
+  const histogram = <Label extends string = never>(
+    name: string,
+    help: string,
+    buckets: number[],
+    labelNames: readonly Label[] = [],
+  ) => new Histogram<Label>({ name: `hail_${name}_seconds`, help, buckets, labelNames, registers: [registry] });
+  const requests = counter('requests', 'Requests that this process answered, by route, method and status.', [
+    'route',
+    'method',
+    'status',
+  ]);
+  const took = histogram('request', 'Time from the head of a request to the first byte of its answer.', SECONDS, [
+    'route',
+  ]);
+  const failures = counter('failures', 'Answers with a status of 500 and above that are failures of this process.');
+  const refusals = counter('refusals', 'Answers of this process that are no success, by the code of their error.', [
+    'code',
+  ]);
+  const overloads = counter(
+    'overload_refusals',
+    'Answers 503 overloaded of this process, by what was too busy: query engine, a thread, calls without a key, open files.',
+    ['reason'],
+  );
+  const rates = counter(
+    'rate_refusals',
+    'Answers 429 rate_limited of this process, by the limit: of a key per minute, of a business per day, of an address without a key.',
+    ['reason'],
+  );
+  const attempts = counter(
+    'delivery_attempts',
+    'Attempts at deliveries that this process ended: delivered, retried (failed, and tried again), dropped (failed for good).',
+    ['outcome'],
+  );
+  const faults = counter(
+    'delivery_failures',
+    'Attempts at deliveries of this process that failed, by class of the error.',
+    ['error_class'],
+  );
+  const attempt_seconds = histogram(
+    'delivery_attempt',
+    'Duration of the attempts at deliveries of this process.',
+    ATTEMPT_SECONDS,
+  );
+  const scans = counter(
+    'alert_scans',
+    'Scans that this process matched with the places that are watched: live, or late and without new alerts.',
+    ['timing'],
+  );
+  const changes = counter(
+    'alert_changes',
+    'Alerts that this process opened, resolved, or closed without an event.',
+    ['change'],
+  );
+  const match_seconds = histogram(
+    'alert_match',
+    'Time in which this process matched a scan and wrote its alerts.',
+    SECONDS,
+  );
   // A series that begins with its first event hides that event from rate().
   for (const code of Object.keys(ERRORS)) refusals.inc({ code }, 0);
   for (const reason of REFUSAL_REASONS.overloaded) overloads.inc({ reason }, 0);
@@ -164,18 +143,4 @@ export function createMetrics(): Metrics {
       match_seconds.observe(took_ms / 1000);
     },
   };
-}
-
-/** Every metric of a registry, also those without a series, by name. */
-export async function metricNames(registry: Registry): Promise<readonly MetricName[]> {
-  const found = await registry.getMetricsAsJSON();
-  return found
-    .map(({ name, type, help }) => ({ name, type: String(type), help, labels: labelsOf(registry, name) }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function labelsOf(registry: Registry, name: string): readonly string[] {
-  const metric: unknown = registry.getSingleMetric(name);
-  if (typeof metric !== 'object' || metric === null || !('labelNames' in metric)) return [];
-  return Array.isArray(metric.labelNames) ? metric.labelNames.map(String) : [];
 }

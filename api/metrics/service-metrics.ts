@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
 import { RELEASE } from '../../schemas/release.ts';
 import { instant } from '../../schemas/time.ts';
-import { openArrival } from '../alerts/arrival.ts';
 import { followLedger } from '../billing/ledger-follow.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { OpenStreams } from '../http/open-streams.ts';
@@ -11,49 +11,29 @@ import { machineClock } from '../records/clock.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import type { Services } from '../services.ts';
 import { MESSAGE_TASK } from '../webhooks/events.ts';
-import { type Known, part } from './part.ts';
 import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
 
-/** What a scrape waits for the records at most: it answers within a second, whatever the database does. */
+/** How long a scrape waits for the records: it answers within a second, whatever the database does. */
 const WAIT_MS = 700;
-const FRESH_MS = 5_000;
-const KEPT_MS = 60_000;
-/** The comparison of the ledger goes on once in this time. */
-const LEDGER_FRESH_MS = 30_000;
-const LEDGER_KEPT_MS = 600_000;
 
 /** Folders of files that are open for answers. */
 export type OpenFiles = Readonly<Record<'archives' | 'downloads' | 'viewer', Pick<OpenStreams, 'count'>>>;
-
-/** Clocks of a service, milliseconds. */
-interface Clocks {
-  readonly machine: () => number;
-  readonly monotonic: () => number;
-}
-
-const OWN_CLOCKS: Clocks = { machine: machineClock, monotonic: () => performance.now() };
 
 /** Adds the gauges of a service to its counts. The returned function writes the page of all, in at most a second. */
 export function serviceMetrics(
   { registry }: Pick<Metrics, 'registry'>,
   services: Services,
   open_files: OpenFiles,
-  clocks: Clocks = OWN_CLOCKS,
 ): () => Promise<string> {
   const gauges = createGauges(registry);
   const { records, catalog, queue, now } = services;
-  const times = { fresh_ms: FRESH_MS, kept_ms: KEPT_MS, wait_ms: WAIT_MS };
-  const readiness = part(records.health, times, clocks.monotonic);
-  const figures = part(() => readRecordFigures(records.reader), times, clocks.monotonic);
   const compare = followLedger(records.reader);
-  const ledger = part(
-    () => compare(instant(now()).slice(0, 'YYYY-MM'.length)),
-    { ...times, fresh_ms: LEDGER_FRESH_MS, kept_ms: LEDGER_KEPT_MS },
-    clocks.monotonic,
-  );
-  const scanAge = openArrival({ now, ...clocks });
-  const machineAge = openArrival({ ...clocks, now: clocks.machine });
+  const health = inTime(records.health);
+  const figuresOf = inTime(() => readRecordFigures(records.reader));
+  const differences = inTime(() => compare(instant(now()).slice(0, 'YYYY-MM'.length)));
   gauges.build.set({ version: RELEASE, node: process.version, records: records.store.kind }, 1);
+  /** Seconds since an instant; 0 for one ahead of the clock. */
+  const age_s = (from_ms: number, at_ms = now()) => Math.max(0, at_ms - from_ms) / 1000;
 
   const setData = () => {
     for (const gauge of [gauges.scan_time, gauges.scan_age, gauges.dates]) gauge.remove();
@@ -67,14 +47,14 @@ export function serviceMetrics(
     if (is_readable) gauges.dates.set(edition.dates.length);
     if (newest_scan_ms !== null) {
       gauges.scan_time.set(newest_scan_ms / 1000);
-      gauges.scan_age.set(atLeast0(scanAge(newest_scan_ms)));
+      gauges.scan_age.set(age_s(newest_scan_ms));
     }
     for (const { name, last_success_at, stale } of ingestHealth(edition, now()).sources) {
       gauges.feed_stale.set({ feed: name }, stale ? 1 : 0);
       if (last_success_at === null) continue;
       const at_ms = Date.parse(last_success_at);
       gauges.feed_time.set({ feed: name }, at_ms / 1000);
-      gauges.feed_age.set({ feed: name }, atLeast0(scanAge(at_ms)));
+      gauges.feed_age.set({ feed: name }, age_s(at_ms));
     }
     for (const { name, failure } of feedStates) gauges.feed_failed.set({ feed: name }, failure === null ? 0 : 1);
   };
@@ -92,34 +72,27 @@ export function serviceMetrics(
     gauges.slots.set(load.slots);
   };
 
-  const note = (name: 'ready' | 'records' | 'ledger', { has_failed, age_s }: Known<unknown>) => {
-    gauges.failed.set({ part: name }, has_failed ? 1 : 0);
-    gauges.age.remove({ part: name });
-    if (age_s !== null) gauges.age.set({ part: name }, age_s);
-  };
-
   const setRecords = async () => {
-    const [ready, known, compared] = await Promise.all([readiness(), figures(), ledger()]);
-    note('ready', ready);
-    note('records', known);
-    note('ledger', compared);
-    gauges.ready.set({ part: 'records' }, ready.figures === true && !ready.has_failed ? 1 : 0);
+    const [ready, figures, compared] = await Promise.all([health(), figuresOf(), differences()]);
+    for (const [name, part] of Object.entries({ ready, records: figures, ledger: compared }))
+      gauges.failed.set({ part: name }, part === null ? 1 : 0);
+    gauges.ready.set({ part: 'records' }, ready === true ? 1 : 0);
     gauges.ledger.reset();
     for (const against of ['months', 'days'] as const) {
-      const difference = compared.figures?.[against] ?? null;
+      const difference = compared?.[against] ?? null;
       if (difference !== null) gauges.ledger.set({ against }, difference);
     }
     gauges.jobs.reset();
     for (const gauge of [gauges.pending, gauges.due_age, gauges.paused, gauges.job_age, gauges.alerts]) gauge.remove();
-    if (known.figures === null) return;
-    const { pending, next_at_ms, is_paused, jobs, waiting_since_ms, open_alerts } = known.figures;
+    if (figures === null) return;
+    const { pending, next_at_ms, is_paused, jobs, waiting_since_ms, open_alerts } = figures;
     gauges.pending.set(pending);
-    gauges.due_age.set(next_at_ms === null ? 0 : atLeast0(machineAge(next_at_ms)));
+    gauges.due_age.set(next_at_ms === null ? 0 : age_s(next_at_ms, machineClock()));
     gauges.paused.set(is_paused ? 1 : 0);
     gauges.alerts.set(open_alerts);
     for (const kind of ['report', 'export'] as const)
       for (const state of ['waiting', 'running'] as const) gauges.jobs.set({ kind, state }, jobs[kind][state]);
-    gauges.job_age.set(waiting_since_ms === null ? 0 : atLeast0(scanAge(waiting_since_ms)));
+    gauges.job_age.set(waiting_since_ms === null ? 0 : age_s(waiting_since_ms));
   };
 
   return async () => {
@@ -130,9 +103,23 @@ export function serviceMetrics(
   };
 }
 
-/** Seconds of an age. A time ahead of the clock has none: 0. */
-function atLeast0(age_ms: number): number {
-  return Math.max(0, age_ms) / 1000;
+/** Reads figures once for concurrent callers; null where that fails or takes longer than a scrape waits. */
+function inTime<Figures>(read: () => Promise<Figures>): () => Promise<Figures | null> {
+  let reading: Promise<Figures | null> | null = null;
+  const readOnce = async () => {
+    try {
+      return await read();
+    } catch {
+      // The service logs its own failures; here it is one figure.
+      return null;
+    } finally {
+      reading = null;
+    }
+  };
+  return () => {
+    reading ??= readOnce();
+    return Promise.race([reading, sleep(WAIT_MS, null, { ref: false })]);
+  };
 }
 
 /** A missing folder by its first name: those of dates would be series without an end. */
@@ -172,7 +159,7 @@ export function createGauges(registry: Registry) {
     ),
     scan_age: gauge(
       'scan_age_seconds',
-      `Age of the newest scan that is served; steps of the clock do not count. ${OWN}`,
+      `Age of the newest scan that is served. ${OWN}`,
     ),
     dates: gauge('storm_dates', `Storm dates that can be read. ${OWN}`),
     feed_time: gauge(
@@ -226,10 +213,9 @@ export function createGauges(registry: Registry) {
     ),
     failed: gauge(
       'scrape_failed',
-      `1 when a part could not be read in time and its figures are those of before, or absent; else 0. ${OWN}`,
+      `1 when a part could not be read in time and its figures are absent; else 0. ${OWN}`,
       ['part'],
     ),
-    age: gauge('scrape_age_seconds', `Age of the figures of a part. ${OWN}`, ['part']),
   };
   for (const [engine, { connections, waiting_max }] of Object.entries(ENGINES)) {
     gauges.statements_max.set({ engine, state: 'running' }, connections);

@@ -38,8 +38,8 @@ export interface DeliveryParts {
 /** Concurrent attempts in all, and of one receiver. */
 const AT_ONCE = 256;
 const AT_ONCE_OF_RECEIVER = 4;
-/** Longer than an attempt and its recording may take. */
-const LEASE_MS = 60_000;
+/** How long events wait that a killed process was sending. */
+const LEASE_MS = 20_000;
 /** How long an attempt is kept in memory while the database is not reachable: the receiver has the message already. */
 const RECORDING_MS = 30_000;
 /** How long a task waits before its attempt for a database that is not reachable: without it, it would wait for the end of its lease. */

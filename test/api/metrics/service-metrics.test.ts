@@ -3,11 +3,9 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { followLedger } from '../../../api/billing/ledger-follow.ts';
 import { ApiError } from '../../../api/http/errors.ts';
-import { createMetrics, metricNames } from '../../../api/http/metrics.ts';
+import { createMetrics } from '../../../api/http/metrics.ts';
 import { openStreams } from '../../../api/http/open-streams.ts';
-import { part } from '../../../api/metrics/part.ts';
-import { createGauges, serviceMetrics } from '../../../api/metrics/service-metrics.ts';
-import { RecordsUnavailable } from '../../../api/records/errors.ts';
+import { serviceMetrics } from '../../../api/metrics/service-metrics.ts';
 import { getHailCurrent } from '../../../api/routes/hail-current.ts';
 import { telemetryOf } from '../../../api/server/middleware/telemetry.ts';
 import type { Services } from '../../../api/services.ts';
@@ -40,20 +38,6 @@ function pageOf(metrics: ReturnType<typeof createMetrics>, { services }: Running
   const open_files = { archives: openStreams(), downloads: openStreams(), viewer: openStreams() };
   return serviceMetrics(metrics, { ...services, ...changes }, open_files);
 }
-
-test('every metric has the prefix of the service, a help and the unit of its type', async (t) => {
-  const { registry } = createMetrics();
-  createGauges(registry);
-  const names = await metricNames(registry);
-  t.true(names.length > 60);
-  for (const { name, type, help, labels } of names) {
-    t.regex(name, /^hail_[a-z0-9_]+$/);
-    t.not(help, '', name);
-    if (type === 'counter') t.regex(name, /_total$/);
-    if (type === 'histogram') t.regex(name, /_seconds$/);
-    for (const label of labels) t.notRegex(label, /business|key|receiver|address/, name);
-  }
-});
 
 const promtool = spawnSync('promtool', ['--version']).status === 0;
 if (!promtool) test.skip('promtool, which checks the page of metrics, is not installed on this machine', () => {});
@@ -120,40 +104,6 @@ test('without its database a scrape answers within a second, with what the proce
 });
 
 const SLOW_MACHINE_MS = 1_000;
-
-test('a part is read once for many callers, kept while it cannot be read, and given up after a while', async (t) => {
-  let now_ms = 0;
-  let reads = 0;
-  let answer: () => Promise<number> = async () => 1;
-  const times = { fresh_ms: 5_000, kept_ms: 60_000, wait_ms: 20 };
-  const read = part(
-    () => {
-      reads += 1;
-      return answer();
-    },
-    times,
-    () => now_ms,
-  );
-  const [first, second] = await Promise.all([read(), read()]);
-  t.deepEqual([first, second, reads], [{ figures: 1, age_s: 0, has_failed: false }, first, 1]);
-  now_ms = 4_000;
-  t.deepEqual(await read(), { figures: 1, age_s: 4, has_failed: false });
-  t.is(reads, 1);
-  answer = () => Promise.reject(new RecordsUnavailable('gone'));
-  now_ms = 6_000;
-  t.deepEqual(await read(), { figures: 1, age_s: 6, has_failed: true });
-  const { promise, resolve } = Promise.withResolvers<number>();
-  answer = () => promise;
-  now_ms = 61_000;
-  t.deepEqual(await read(), { figures: null, age_s: null, has_failed: true });
-  const waited = reads;
-  t.true((await read()).has_failed);
-  t.is(reads, waited, 'a read that hangs is not begun again');
-  resolve(2);
-  await promise;
-  now_ms = 62_000;
-  t.deepEqual((await read()).figures, 2);
-});
 
 test('a sum that differs from the ledger is shown once the whole ledger was added up anew', async (t) => {
   const { service } = await measured(t, await preparedRoot(await midnight()));

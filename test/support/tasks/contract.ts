@@ -222,7 +222,7 @@ export function queueContract(test: Register): void {
     const processes = [await openProcess(t, world), await openProcess(t, world)] as const;
     const diary = new Diary();
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 1_500 };
+    const settings = { at_once: 1, at_once_of_group: 1, lease_ms: 8_000 };
     const work = ({ queue }: Process) =>
       queue.work('write', settings, async (task) => {
         await diary.note(task);
@@ -232,7 +232,7 @@ export function queueContract(test: Register): void {
     work(processes[0]);
     await diary.until(1);
     work(processes[1]);
-    await processes[0].add({ payload: 'last', due_ms: Date.now() + 3_000 });
+    await processes[0].add({ payload: 'last', due_ms: Date.now() + 9_500 });
     await diary.until(2);
     release();
     t.deepEqual(diary.payloads, ['long', 'last']);
