@@ -12,7 +12,7 @@ import type { Headers } from './reply.ts';
 
 /** The window of a rate, seconds. It begins with its first call. */
 export const RATE_WINDOW_S = 60;
-/** Names that any client can choose, such as addresses, in memory at most: as many that count, and as many that are locked. */
+/** Names that any client can choose, such as addresses, in memory at most. */
 export const NAMES_MAX = 20_000;
 /** A call says its own limit: no count of the library reaches this one. */
 const COUNT_MAX = 2 ** 31 - 1;
@@ -115,26 +115,18 @@ function guessedKey(keyText: string): string {
   return PUBLIC_ID.exec(keyText)?.[1] ?? hash('sha256', keyText);
 }
 
-/** Counts in memory by names that any client can choose: where there are too many, those that were used longest ago are forgotten. */
+/** Counts in memory by names that any client can choose: where there are too many, the one used longest ago is forgotten. */
 class BoundedMemory extends RateLimiterMemory {
-  readonly #counting = this.#names();
-  /** A flood of single failures pushes no locked name out. */
-  readonly #locked = this.#names();
-
-  #names(): LRUCache<string, true> {
-    const forget = (_: true, name: string, reason: LRUCache.DisposeReason) => {
+  readonly #names = new LRUCache<string, true>({
+    max: NAMES_MAX,
+    dispose: (_, name, reason) => {
       if (reason === 'evict') void this.delete(name);
-    };
-    return new LRUCache({ max: NAMES_MAX, dispose: forget });
-  }
+    },
+  });
 
-  /** Resolves also where the name is locked. */
-  override async consume(name: string): Promise<RateLimiterRes> {
-    const counted = await orRefused(super.consume(name));
-    const isLocked = counted.consumedPoints > this.points;
-    (isLocked ? this.#counting : this.#locked).delete(name);
-    (isLocked ? this.#locked : this.#counting).set(name, true);
-    return counted;
+  override consume(name: string): Promise<RateLimiterRes> {
+    this.#names.set(name, true);
+    return super.consume(name);
   }
 }
 

@@ -99,11 +99,9 @@ export function createMetrics(): Metrics {
     'Scans that this process matched with the places that are watched: live, or late and without new alerts.',
     ['timing'],
   );
-  const changes = counter(
-    'alert_changes',
-    'Alerts that this process opened, resolved, or closed without an event.',
-    ['change'],
-  );
+  const changes = counter('alert_changes', 'Alerts that this process opened, resolved, or closed without an event.', [
+    'change',
+  ]);
   const match_seconds = histogram(
     'alert_match',
     'Time in which this process matched a scan and wrote its alerts.',

@@ -157,10 +157,7 @@ export function createGauges(registry: Registry) {
       'scan_newest_timestamp_seconds',
       `Time of the newest scan that is served, since the epoch. ${OWN}`,
     ),
-    scan_age: gauge(
-      'scan_age_seconds',
-      `Age of the newest scan that is served. ${OWN}`,
-    ),
+    scan_age: gauge('scan_age_seconds', `Age of the newest scan that is served. ${OWN}`),
     dates: gauge('storm_dates', `Storm dates that can be read. ${OWN}`),
     feed_time: gauge(
       'feed_newest_timestamp_seconds',

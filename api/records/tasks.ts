@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Kysely, sql, type Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { leaseClock, machineClock } from './clock.ts';
 import type { Store } from './database.ts';
 import type { Database } from './schema.ts';
@@ -339,7 +339,6 @@ function isDue(store: TaskStore) {
 
 /** Tenants with due tasks. The query skips from tenant to tenant in the index `tasks_by_tenant`: it reads through no backlog. */
 async function dueTenants(store: TaskStore, name: string): Promise<readonly string[]> {
-  const reader: Kysely<Database> = store.reader;
   const { rows } = await sql<{ tenant: string }>`
     with recursive waiting (tenant) as (
       select min(tenant) from tasks where name = ${name}
@@ -349,6 +348,6 @@ async function dueTenants(store: TaskStore, name: string): Promise<readonly stri
     )
     select tenant from waiting where exists (
       select 1 from tasks where name = ${name} and tasks.tenant = waiting.tenant and ${isDue(store)}
-    )`.execute(reader);
+    )`.execute(store.reader);
   return rows.map(({ tenant }) => tenant);
 }
