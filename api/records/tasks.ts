@@ -89,17 +89,13 @@ export function openQueue(store: TaskStore, reports: QueueReports): Queue {
   const workers = new Map<string, Set<Worker>>();
   return {
     add: async (rows, ...tasks) => {
-      for (const { name, group, tenant = group, retry, payload, due_ms } of tasks) {
-        const wait_ms = due_ms === undefined ? 0 : Math.round(due_ms - machineClock());
-        await rows
-          .insertInto('tasks')
-          .values({
-            ...{ id: randomUUID(), name, task_group: group, tenant, retry: retry ? 1 : 0 },
-            ...{ payload: JSON.stringify(payload), due_ms: sql<number>`${leaseClock(store)} + ${wait_ms}` },
-            ...{ lease: null, lease_until_ms: 0, taken: 0 },
-          })
-          .execute();
-      }
+      const now_ms = machineClock();
+      const added = tasks.map(({ name, group, tenant = group, retry, payload, due_ms = now_ms }) => ({
+        ...{ id: randomUUID(), name, task_group: group, tenant, retry: retry ? 1 : 0 },
+        ...{ payload: JSON.stringify(payload), lease: null, lease_until_ms: 0, taken: 0 },
+        due_ms: sql<number>`${leaseClock(store)} + ${Math.round(due_ms - now_ms)}`,
+      }));
+      if (added.length > 0) await rows.insertInto('tasks').values(added).execute();
     },
     work: (name, settings, handler) => {
       const worker = new Worker(store, reports, name, settings, handler);

@@ -265,7 +265,7 @@ export function queueContract(test: Register): void {
     const { add, queue } = await openProcess(t, world);
     const due_ms = Date.now() - 3_600_000;
     const of = (k: number) => ({ payload: k, tenant: 'many', group: `group ${k % 300}`, due_ms });
-    await add(...Array.from({ length: 7_000 }, (_, k) => of(k)));
+    for (let k = 0; k < 7_000; k += 1_000) await add(...Array.from({ length: 1_000 }, (_, n) => of(k + n)));
     await add({ payload: 'of another', tenant: 'other', group: 'of another' });
     const { promise: hasRun, resolve } = Promise.withResolvers<void>();
     let runs = 0;
