@@ -16,6 +16,8 @@ export interface Config {
   readonly data_root: string;
   readonly host: string;
   readonly port: number;
+  /** How long a connection is kept after an answer. */
+  readonly keep_alive_s: number;
   /** Public address, ending in `/v1`; null: from host and port, once they are known. */
   readonly base_url: string | null;
   /** PostgreSQL; null: a SQLite file under the data root. */
@@ -61,6 +63,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     data_root: resolve(settings.HAIL_DATA),
     host: settings.HAIL_HOST,
     port: settings.HAIL_PORT,
+    keep_alive_s: settings.HAIL_KEEP_ALIVE_S,
     base_url: settings.HAIL_BASE_URL?.replace(/\/$/, '') ?? null,
     database_url: settings.HAIL_DATABASE_URL ?? null,
     tiles_url: settings.HAIL_TILES_URL?.replace(/\/+$/, '') ?? null,

@@ -34,6 +34,7 @@ export const ERRORS = {
   metering_unavailable: { status: 503, meaning: 'credits cannot be metered now; nothing was served' },
   method_not_allowed: { status: 405, meaning: 'the path exists, the method does not' },
   not_acceptable: { status: 406, meaning: 'no type that the Accept header admits' },
+  request_timeout: { status: 408, meaning: 'the request took too long to arrive' },
   precondition_failed: { status: 412, meaning: 'If-Match names another content than there is' },
   payload_too_large: { status: 413, meaning: 'body larger than the route takes' },
   uri_too_long: { status: 414, meaning: 'request line too long' },
@@ -79,6 +80,7 @@ export const ERROR_ADVICE: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: 'Use one of the methods in the header `Allow`.',
   not_acceptable:
     'Accept `application/json`, or the type of the format that the call names. Without an `Accept` header any type is sent.',
+  request_timeout: 'Repeat the request, whole and at once: a head or a body may take a minute to arrive.',
   precondition_failed: 'Read the file again without `If-Match`: it has changed since.',
   payload_too_large: 'Send less in one call. The message names the largest size.',
   uri_too_long: 'Shorten the query. The message names the largest size.',

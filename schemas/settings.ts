@@ -86,6 +86,10 @@ export const Settings = z.object({
   HAIL_PORT: wholeNumber(0, 65_535)
     .default(8080)
     .meta({ description: 'port the service listens on; 0 takes a free one' }),
+  HAIL_KEEP_ALIVE_S: wholeNumber(1, 3600).default(75).meta({
+    description:
+      'seconds that a connection is kept after an answer, to be longer than the load balancer in front of the service keeps its own idle',
+  }),
   HAIL_BASE_URL: z
     .url({ protocol: /^https?$/ })
     .regex(/\/v1\/?$/, 'expected an address that ends in /v1')

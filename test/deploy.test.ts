@@ -7,7 +7,6 @@ import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { DOCTOR_CHECKS } from '../api/commands/doctor.ts';
 import { serveCommand } from '../api/commands/serve.ts';
-import { SERVER_OPTIONS } from '../api/http/limits.ts';
 import { backfillCommand } from '../pipeline/commands/backfill.ts';
 import { catalogueCommand } from '../pipeline/commands/catalogue.ts';
 import { compactCommand } from '../pipeline/commands/compact.ts';
@@ -380,7 +379,7 @@ test('the objects for Kubernetes have settings that fit, ports that lead to them
 });
 
 test('proxies stop using an idle connection before the service closes it', (t) => {
-  const limit_s = SERVER_OPTIONS.keepAliveTimeout / 1000;
+  const limit_s = parseSettings({}, refused).HAIL_KEEP_ALIVE_S;
   t.true(Number(/keepalive_timeout (\d+)s;/.exec(textOf('nginx.conf'))?.[1]) < limit_s);
   t.true(Number(/keepalive (\d+)s/.exec(textOf('Caddyfile'))?.[1]) < limit_s);
 });

@@ -8,10 +8,7 @@ import { ensureFirstBusiness, type FirstKeys } from '../accounts/first-business.
 import type { Config } from '../config.ts';
 import { docsRoutes, referencePage } from '../docs/pages.ts';
 import { trustedProxies } from '../http/address.ts';
-import { serveInTurn } from '../http/connections.ts';
-import { SERVER_OPTIONS } from '../http/limits.ts';
 import { createMetrics } from '../http/metrics.ts';
-import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
@@ -21,15 +18,15 @@ import { startReadingAhead } from '../queries/history.ts';
 import { machineClock } from '../records/clock.ts';
 import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
 import { takeServiceLock } from '../records/sqlite-locks.ts';
-import { archives } from '../routes/archives.ts';
-import { files, openDownloads } from '../routes/files.ts';
+import { files } from '../routes/files.ts';
 import { livez, readyz } from '../routes/health.ts';
 import { ENDPOINTS, GUEST_ENDPOINTS } from '../routes/index.ts';
-import { frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
-import { attachApp } from '../server/app.ts';
-import type { PublicRoute } from '../server/middleware/public-routes.ts';
+import { archives, frontPage, openApiDocument, viewerPages } from '../routes/public-pages.ts';
+import { createApp } from '../server/app.ts';
+import { createHttpServer, type StopServing, serveApp } from '../server/http-server.ts';
 import { telemetryOf } from '../server/middleware/telemetry.ts';
 import { describeApi } from '../server/openapi.ts';
+import type { PublicRoute } from '../server/public.ts';
 import { openServices, type Services } from '../services.ts';
 import { startWorkers, WORKERS, type Worker } from '../workers.ts';
 import { CommandError } from './cli.ts';
@@ -104,7 +101,7 @@ function lockRecords({ data_root, database_url }: Config): () => void {
 async function openServing(config: Config, { workers = WORKERS, say = sayAloud }: ServingOptions): Promise<Serving> {
   const streets = await openStreets(config.basemap);
   const log = await openServiceLog(config.log_level, process.stderr.isTTY === true);
-  const server = createServer(SERVER_OPTIONS);
+  const server = createHttpServer(config.keep_alive_s);
   // A port that the system picks must be known before the base URL is built.
   if (config.port === 0) await listen(server, 0, config.host, 'HAIL_PORT');
   const port = config.port === 0 ? (server.address() as AddressInfo).port : config.port;
@@ -118,34 +115,26 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
     server.close();
     throw error;
   });
-  const open_files = { archives: openStreams(), downloads: openDownloads(), viewer: openStreams() };
-  const connections = attachApp(server, {
+  const trusted = config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies);
+  const app = createApp({
     endpoints: ENDPOINTS,
     variants: OTHER_VARIANTS,
-    publicRoutes: publicRoutesOf(services, open_files, {
-      access: config.viewer,
-      streets,
-      tiles_url: config.tiles_url,
-    }),
+    publicRoutes: publicRoutesOf(services, { access: config.viewer, streets, tiles_url: config.tiles_url }),
     guestEndpoints: config.viewer === 'public' ? GUEST_ENDPOINTS : [],
     services,
-    trusted: config.trusted_proxies.length === 0 ? null : trustedProxies(config.trusted_proxies),
+    trusted,
     clock: { monotonic_ms: () => performance.now(), unix_ms: machineClock },
     check_replies: 'sample',
     telemetry: telemetryOf(log, metrics),
   });
-  const listening = [{ server, connections }];
+  const stops: StopServing[] = [serveApp(server, app, trusted)];
   let endWork = async () => {};
   try {
     if (!server.listening) await listen(server, port, config.host, 'HAIL_PORT');
     if (metrics !== null && config.metrics_port !== null) {
-      const metricsServer = createServer();
-      listening.push({
-        server: metricsServer,
-        connections: serveInTurn(
-          metricsServer,
-          metricsPage(metrics.registry, serviceMetrics(metrics, services, open_files)),
-        ),
+      const metricsServer = createServer(metricsPage(metrics.registry, serviceMetrics(metrics, services)));
+      stops.push(async () => {
+        metricsServer.close();
       });
       await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
     }
@@ -169,13 +158,13 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
       first_keys,
       stop: async () => {
         log.info({}, 'Service:Stop:Begun');
-        await Promise.all([...listening.map(({ connections }) => connections.drain(DRAIN_MS)), endWork()]);
+        await Promise.all([...stops.map((stopServing) => stopServing(DRAIN_MS)), endWork()]);
         await close();
         log.info({}, 'Service:Stop:Done');
       },
     };
   } catch (error) {
-    for (const each of listening) each.server.close();
+    await Promise.all(stops.map((stopServing) => stopServing(0)));
     await endWork();
     await close();
     throw error;
@@ -183,25 +172,21 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
 }
 
 /** Routes that need no key. */
-function publicRoutesOf(
-  services: Services,
-  open_files: Readonly<Record<'archives' | 'downloads' | 'viewer', OpenStreams>>,
-  viewer: ViewerOptions,
-): readonly PublicRoute[] {
+function publicRoutesOf(services: Services, viewer: ViewerOptions): readonly PublicRoute[] {
   const { base_url } = services;
   const document = describeApi({ endpoints: ENDPOINTS, base_url, version: RELEASE });
   return [
     livez,
     readyz(services),
-    archives(services.catalog, open_files.archives),
-    files(services, open_files.downloads),
+    archives(services.catalog),
+    files(services),
     openApiDocument(document),
     ...docsRoutes(document),
     ...OTHER_VARIANTS.flatMap(({ endpoints, description, docs_path }) => {
       const other = describeApi({ endpoints, base_url, version: RELEASE, variant: description });
       return [openApiDocument(other, description.own_path), referencePage(docs_path, description.own_path)];
     }),
-    viewerPages(openViewer(base_url, viewer), open_files.viewer),
+    viewerPages(openViewer(base_url, viewer)),
     frontPage,
   ];
 }

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Marked } from 'marked';
 import MiniSearch from 'minisearch';
-import { serveDocument } from '../http/document.ts';
-import { parseQuery } from '../http/query.ts';
 import { JSON_TYPE } from '../http/reply.ts';
-import type { PublicRoute } from '../server/middleware/public-routes.ts';
+import { parseQuery } from '../http/target.ts';
+import { type PublicRoute, serveDocument } from '../server/public.ts';
 import { type Call, factsOf, VECTORS } from './facts.ts';
 
 /** Names of the guides in reading order, by group of the navigation. */
@@ -102,9 +101,9 @@ function fileRoute(path: string, type: string, from: URL): PublicRoute {
   let serve: Promise<ReturnType<typeof serveDocument>> | null = null;
   return {
     path,
-    handler: async (ctx) => {
+    handler: async (ctx, next) => {
       serve ??= readFile(from).then((content) => serveDocument(`${type}; charset=utf-8`, content));
-      return (await serve)(ctx);
+      return (await serve)(ctx, next);
     },
   };
 }

@@ -94,24 +94,16 @@ export function clampedQuery(limits: NumberLimits & Default<number>): Parameter<
 export function dateQuery(options: Documented & Required): Parameter<string>;
 export function dateQuery(options?: Documented): Parameter<string | null>;
 export function dateQuery(options: Documented & Partial<Required> = {}): Parameter<string | null> {
-  return parameter<string | null>({
-    ...options,
-    expected: 'a date YYYY-MM-DD',
-    schema: { type: 'string', format: 'date' },
-    default: null,
-    read: (text) => (isCalendarDate(text) ? text : undefined),
-  });
+  const schema = { type: 'string', format: 'date' };
+  return optional<string>(options, 'a date YYYY-MM-DD', schema, (text) => (isCalendarDate(text) ? text : undefined));
 }
 
 /** Month `YYYY-MM`; absent: null. */
 export function monthQuery(options: Documented = {}): Parameter<string | null> {
-  return parameter<string | null>({
-    ...options,
-    expected: 'a month YYYY-MM',
-    schema: { type: 'string', pattern: '^\\d{4}-(0[1-9]|1[0-2])$' },
-    default: null,
-    read: (text) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? text : undefined),
-  });
+  const month = /^\d{4}-(0[1-9]|1[0-2])$/;
+  return optional(options, 'a month YYYY-MM', { type: 'string', pattern: month.source }, (text) =>
+    month.test(text) ? text : undefined,
+  );
 }
 
 /** `true` or `false`, nothing else; absent: the default. */
@@ -140,6 +132,15 @@ export function enumQuery<const Word extends string>(
   });
 }
 
+/** One of the words, exactly as written; absent: null. */
+export function optionalWordQuery<const Word extends string>(
+  words: readonly Word[],
+  options: Documented = {},
+): Parameter<Word | null> {
+  const schema = { type: 'string', enum: [...words] };
+  return optional<Word>(options, `one of ${words.join(', ')}`, schema, (text) => words.find((word) => word === text));
+}
+
 /** Words between commas, each exactly as written; absent: all of them. */
 export function wordsQuery<const Word extends string>(
   words: readonly Word[],
@@ -157,65 +158,39 @@ export function wordsQuery<const Word extends string>(
   });
 }
 
-/** One of the words, exactly as written; absent: null. */
-export function optionalWordQuery<const Word extends string>(
-  words: readonly Word[],
-  options: Documented = {},
-): Parameter<Word | null> {
-  return parameter<Word | null>({
-    ...options,
-    expected: `one of ${words.join(', ')}`,
-    schema: { type: 'string', enum: [...words] },
-    default: null,
-    read: (text) => words.find((word) => word === text),
-  });
-}
-
 /** Text of 1 to a number of characters (code points), without NUL; absent: null. */
-export function textQuery(options: Documented & { readonly max: number }): Parameter<string | null> {
-  return parameter<string | null>({
-    ...options,
-    expected: `a text of 1 to ${options.max} characters`,
-    schema: { type: 'string', minLength: 1, maxLength: options.max },
-    default: null,
-    read: (text) => (text !== '' && [...text].length <= options.max && !text.includes('\0') ? text : undefined),
-  });
+export function textQuery({ max, ...options }: Documented & { readonly max: number }): Parameter<string | null> {
+  const schema = { type: 'string', minLength: 1, maxLength: max };
+  return optional(options, `a text of 1 to ${max} characters`, schema, (text) =>
+    text !== '' && [...text].length <= max && !text.includes('\0') ? text : undefined,
+  );
 }
 
 /** `minLon,minLat,maxLon,maxLat`, each minimum below its maximum; absent: null. Not clipped to any region. */
 export function bboxQuery(options: Documented = {}): Parameter<Bbox | null> {
-  return parameter<Bbox | null>({
-    description: 'Region as minLon,minLat,maxLon,maxLat; not together with state.',
-    ...options,
-    expected: 'minLon,minLat,maxLon,maxLat with each minimum below its maximum',
-    schema: { type: 'string', example: '-103.5,31.2,-94.1,37.2' },
-    default: null,
-    read: bbox,
+  const documented = { description: 'Region as minLon,minLat,maxLon,maxLat; not together with state.', ...options };
+  const expected = 'minLon,minLat,maxLon,maxLat with each minimum below its maximum';
+  return optional<Bbox>(documented, expected, { type: 'string', example: '-103.5,31.2,-94.1,37.2' }, (text) => {
+    const box = parseBbox(text);
+    return typeof box === 'string' ? undefined : box;
   });
 }
 
 /** Two-letter USPS code of a state, district or territory; absent: null. */
 export function stateQuery(options: Documented = {}): Parameter<string | null> {
-  return parameter<string | null>({
-    description: 'Region as the USPS code of a state; not together with bbox.',
-    ...options,
-    expected: 'a two-letter USPS state code',
-    schema: { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' },
-    default: null,
-    read: (text) => (isStateCode(text) ? text : undefined),
-  });
+  const documented = { description: 'Region as the USPS code of a state; not together with bbox.', ...options };
+  const schema = { type: 'string', pattern: '^[A-Z]{2}$', example: 'OK' };
+  return optional<string>(documented, 'a two-letter USPS state code', schema, (text) =>
+    isStateCode(text) ? text : undefined,
+  );
 }
 
 /** Cursor of a page: an id or an operation name as `next_cursor` gave it; absent: null. The route checks that it is known. */
 export function cursorQuery(options: Documented = {}): Parameter<string | null> {
-  return parameter<string | null>({
-    description: 'next_cursor of the previous page.',
-    ...options,
-    expected: 'the next_cursor of an earlier page',
-    schema: { type: 'string' },
-    default: null,
-    read: (text) => (/^[A-Za-z0-9_.:-]{1,128}$/.test(text) ? text : undefined),
-  });
+  const documented = { description: 'next_cursor of the previous page.', ...options };
+  return optional(documented, 'the next_cursor of an earlier page', { type: 'string' }, (text) =>
+    /^[A-Za-z0-9_.:-]{1,128}$/.test(text) ? text : undefined,
+  );
 }
 
 /** Error for a cursor that names no item of the caller's business. */
@@ -276,6 +251,16 @@ function parameter<Out>(reading: Reading<Out>): Parameter<Out> {
     .meta({ ...documented(reading), override: { ...reading.schema } });
 }
 
+/** A parameter that is null when it is absent, unless it is required. */
+function optional<Out>(
+  options: Documented & Partial<Required>,
+  expected: string,
+  schema: Reading<Out>['schema'],
+  read: Reading<Out>['read'],
+): Parameter<Out | null> {
+  return parameter<Out | null>({ ...options, expected, schema, default: null, read });
+}
+
 function documented({ description, unit }: Documented): Documented {
   return { ...(description === undefined ? {} : { description }), ...(unit === undefined ? {} : { unit }) };
 }
@@ -302,9 +287,4 @@ function numberParameter(
       return value + 0; // -0 becomes 0, which JSON would write the same
     },
   });
-}
-
-function bbox(text: string): Bbox | undefined {
-  const box = parseBbox(text);
-  return typeof box === 'string' ? undefined : box;
 }

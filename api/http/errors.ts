@@ -2,7 +2,7 @@ import { ERRORS, type ErrorCode } from '../../schemas/errors.ts';
 
 /** Why a call was refused for load or for its rate, as operators count it. */
 export const REFUSAL_REASONS = {
-  overloaded: ['engine', 'thread', 'guests', 'open_files', 'cache'],
+  overloaded: ['engine', 'thread', 'guests', 'cache'],
   rate_limited: ['key', 'day', 'guest'],
 } as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[keyof typeof REFUSAL_REASONS][number];

@@ -1,32 +1,54 @@
-/** The target of a request line, read in one way only. */
-export interface Target {
+import { shown } from './decode.ts';
+import { ApiError } from './errors.ts';
+
+/** The target of a request line. */
+interface Target {
   /** Path as it came, undecoded, without the query; the trailing slash is gone, the absolute form has lost scheme and host. */
   readonly path: string;
   /** Query string as it came, without '?'. */
   readonly search: string;
-  /** The same for Koa and its router: a local URL without a character that their parser would cut off or rewrite. */
-  readonly url: string;
 }
 
-/** What Node's `url.parse`, under Koa and its router, leaves as it is: it ends a path at '#' and trims exotic spaces. */
-const PLAIN = /^\/[!-"$-~]*$/;
-
 /**
- * Path and query of a request target. "A trailing slash is the same route; `//` and dot segments: 404" is ours to keep:
- * nothing is normalised but one slash at the end.
+ * Path and query of a request target. "A trailing slash is the same route; `//` and dot segments: 404": nothing is normalised but
+ * one slash at the end.
  */
 export function readTarget(target: string): Target {
   const local = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
   const mark = local.indexOf('?');
-  const whole = mark === -1 ? local : local.slice(0, mark);
-  const search = mark === -1 ? '' : local.slice(mark + 1);
-  const path = whole.length > 1 && whole.endsWith('/') && !whole.endsWith('//') ? whole.slice(0, -1) : whole;
-  if (path === whole && local === target && PLAIN.test(target)) return { path, search, url: target };
-  // No route has an empty segment, so that '*' and whatever else is no path leads nowhere.
-  const place = path.startsWith('/') ? path : `//${path}`;
-  return { path, search, url: plain(mark === -1 ? place : `${place}?${search}`) };
+  const path = mark === -1 ? local : local.slice(0, mark);
+  const is_slashed = path.length > 1 && path.endsWith('/') && !path.endsWith('//');
+  return { path: is_slashed ? path.slice(0, -1) : path, search: mark === -1 ? '' : local.slice(mark + 1) };
 }
 
-function plain(text: string): string {
-  return text.replace(/[^!-"$-~]/g, encodeURIComponent);
+/** A query as text: a parameter that comes more than once is a list. */
+export type QueryText = Readonly<Record<string, string | string[]>>;
+
+/**
+ * Parameters of a query string; throws `invalid_parameter` where it is no percent-encoded UTF-8, or holds a NUL. Not Koa's
+ * `ctx.query`, which takes malformed escapes as they are.
+ */
+export function parseQuery(search: string): QueryText {
+  const query: Record<string, string | string[]> = Object.create(null);
+  for (const pair of search.split('&')) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decoded(equals === -1 ? pair : pair.slice(0, equals), 'query holds');
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1), `${shown(name)} is`);
+    const before = query[name];
+    query[name] = before === undefined ? value : [before, value].flat();
+  }
+  return query;
+}
+
+/** `what`: how a refusal begins. */
+function decoded(text: string, what: string): string {
+  // The same rule as for strings in bodies: PostgreSQL cannot hold a NUL.
+  if (text.includes('%00'))
+    throw new ApiError('invalid_parameter', `${what} '${shown(text)}', expected no NUL character`);
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw new ApiError('invalid_parameter', `${what} '${shown(text)}', expected percent-encoded UTF-8`, {}, { cause });
+  }
 }

@@ -4,7 +4,6 @@ import { RELEASE } from '../../schemas/release.ts';
 import { instant } from '../../schemas/time.ts';
 import { followLedger } from '../billing/ledger-follow.ts';
 import type { Metrics } from '../http/metrics.ts';
-import type { OpenStreams } from '../http/open-streams.ts';
 import { NOTHING_PUBLISHED } from '../published/catalog.ts';
 import { ANSWERS, type Engine, type EngineRole, JOBS } from '../published/duckdb.ts';
 import { machineClock } from '../records/clock.ts';
@@ -16,14 +15,10 @@ import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
 /** How long a scrape waits for the records: it answers within a second, whatever the database does. */
 const WAIT_MS = 700;
 
-/** Folders of files that are open for answers. */
-export type OpenFiles = Readonly<Record<'archives' | 'downloads' | 'viewer', Pick<OpenStreams, 'count'>>>;
-
 /** Adds the gauges of a service to its counts. The returned function writes the page of all, in at most a second. */
 export function serviceMetrics(
   { registry }: Pick<Metrics, 'registry'>,
   services: Services,
-  open_files: OpenFiles,
 ): () => Promise<string> {
   const gauges = createGauges(registry);
   const { records, catalog, queue, now } = services;
@@ -64,7 +59,6 @@ export function serviceMetrics(
       gauges.statements.set({ engine, state: 'running' }, load.running);
       gauges.statements.set({ engine, state: 'waiting' }, load.waiting);
     }
-    for (const [folder, streams] of Object.entries(open_files)) gauges.files.set({ folder }, streams.count());
     for (const gauge of [gauges.attempts, gauges.slots]) gauge.remove();
     const load = queue.load(MESSAGE_TASK);
     if (load === null) return;
@@ -199,9 +193,6 @@ export function createGauges(registry: Registry) {
     statements_max: gauge('engine_statements_max', `Statements of a query engine that may run or wait. ${OWN}`, [
       'engine',
       'state',
-    ]),
-    files: gauge('open_files', `Files that are being sent: tile archives, downloads, archives of the viewer. ${OWN}`, [
-      'folder',
     ]),
     ledger: gauge(
       'ledger_difference_credits',

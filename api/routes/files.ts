@@ -1,19 +1,15 @@
 import { PATH_ID } from '../../schemas/ids.ts';
 import { ApiError } from '../http/errors.ts';
-import { GZIP_FROM_BYTES, mediaType } from '../http/negotiate.ts';
-import { type OpenStreams, openStreams } from '../http/open-streams.ts';
+import { GZIP_FROM_BYTES, mediaType } from '../http/reply.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
 import { fileFault, openJobFile } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
 import { fileResponse, sendFile } from '../published/archives/response.ts';
 import { isSigned, mayBeSigned } from '../records/signed-url.ts';
-import type { PublicRoute } from '../server/middleware/public-routes.ts';
+import type { PublicRoute } from '../server/public.ts';
 import type { Services } from '../services.ts';
 
-/** Most files open for answers at once: in all, and for one address. */
-const STREAMS_MAX = 64;
-const STREAMS_OF_ADDRESS_MAX = 16;
 /** Texts compress to a tenth; PDF and Parquet files are compressed already. */
 const COMPRESSIBLE: ReadonlySet<string> = new Set(
   [FILE_KINDS.geojson, FILE_KINDS.csv].map(({ media_type }) => mediaType(media_type)),
@@ -22,18 +18,17 @@ const PATH = new RegExp(`^/v1/files/(${PATH_ID})$`);
 /** Business of a job that does not exist, so that the check of its signature takes as long as any other. */
 const NO_BUSINESS = 'biz_';
 
-/** Bounds of the files of jobs that are open for answers. */
-export function openDownloads(): OpenStreams {
-  return openStreams(STREAMS_MAX, STREAMS_OF_ADDRESS_MAX);
-}
-
 /** GET /v1/files/{job}: the file of a job, for a signed address that its poll gave and that has not expired. */
-export function files(services: Services, streams: OpenStreams = openDownloads()): PublicRoute {
-  const { records, secrets, files_root, now } = services;
+export function files({
+  records,
+  secrets,
+  files_root,
+  now,
+}: Pick<Services, 'records' | 'secrets' | 'files_root' | 'now'>): PublicRoute {
   return {
     path: '/v1/files{/*rest}',
     handler: async (ctx) => {
-      const { path, search, address } = ctx.state;
+      const { path, search } = ctx.state;
       const [, id] = PATH.exec(path) ?? [];
       if (id === undefined) throw new ApiError('not_found', 'there is nothing at this path');
       const now_ms = now();
@@ -46,7 +41,7 @@ export function files(services: Services, streams: OpenStreams = openDownloads()
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const content = contentOf(job);
       const response = await fileResponse(ctx, content, (range) =>
-        streams.open(address, () => openJobFile(files_root, { ...job, bytes: content.bytes }, range)),
+        openJobFile(files_root, { ...job, bytes: content.bytes }, range),
       );
       sendFile(ctx, response);
     },

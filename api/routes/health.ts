@@ -10,7 +10,7 @@ import { deliveryPause } from '../records/delivery-pause.ts';
 import { isOutage } from '../records/errors.ts';
 import { ingestHealth } from '../rules/staleness.ts';
 import { readEndpoint } from '../server/endpoint.ts';
-import type { PublicRoute } from '../server/middleware/public-routes.ts';
+import type { PublicRoute } from '../server/public.ts';
 import type { Services } from '../services.ts';
 import { messageBacklog } from '../webhooks/messages.ts';
 

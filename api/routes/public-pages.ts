@@ -1,8 +1,9 @@
-import { serveDocument } from '../http/document.ts';
-import { type OpenStreams, openStreams } from '../http/open-streams.ts';
 import { JSON_TYPE } from '../http/reply.ts';
+import { sendFile } from '../published/archives/response.ts';
+import { archiveResponse } from '../published/archives/tile-archives.ts';
 import type { Viewer } from '../published/archives/viewer.ts';
-import type { PublicRoute } from '../server/middleware/public-routes.ts';
+import type { Catalog } from '../published/catalog.ts';
+import { type PublicRoute, serveDocument } from '../server/public.ts';
 
 /** GET /: redirects to the documentation. */
 export const frontPage: PublicRoute = {
@@ -14,19 +15,30 @@ export const frontPage: PublicRoute = {
   },
 };
 
-/** GET /viewer and the files of the map page, with a limit of open streams for its archives. */
-export function viewerPages(viewer: Viewer, streams: OpenStreams = openStreams()): PublicRoute {
+/** GET /viewer and the files of the map page. */
+export function viewerPages(viewer: Viewer): PublicRoute {
   return {
     path: '/viewer{/*rest}',
     handler: async (ctx) => {
-      const { path, address } = ctx.state;
-      const { status, headers, body } = await viewer.respond(
-        { method: ctx.method, path, headers: ctx.req.headers },
-        (open) => streams.open(address, open),
-      );
+      const { status, headers, body } = await viewer.respond({
+        method: ctx.method,
+        path: ctx.state.path,
+        headers: ctx.req.headers,
+      });
       ctx.status = status;
       ctx.set(headers);
       if (body !== null) ctx.body = body;
+    },
+  };
+}
+
+/** GET /tiles/scan/…, /tiles/reflectivity/… and /tiles/daily/…: the archives, public, whole or by range. */
+export function archives(catalog: Pick<Catalog, 'edition'>): PublicRoute {
+  return {
+    path: '/tiles{/*rest}',
+    handler: async (ctx) => {
+      const request = { method: ctx.method, path: ctx.state.path, headers: ctx.headers };
+      sendFile(ctx, await archiveResponse(request, catalog.edition()));
     },
   };
 }

@@ -3,7 +3,7 @@ import type { ZodOpenApiOperationObject, ZodOpenApiParameters } from 'zod-openap
 import type { ErrorCode } from '../../schemas/errors.ts';
 import { SIGNED_URL_SECONDS } from '../../schemas/resources/report-job.ts';
 import { PMTILES_TYPE } from '../../schemas/resources/tile-frame.ts';
-import { mediaType } from '../http/negotiate.ts';
+import { mediaType } from '../http/reply.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
 import { type AnswerShape, errorResponses, headersOf } from './openapi-answers.ts';
 
@@ -38,7 +38,7 @@ export function fileOperations(shape: AnswerShape): Readonly<Record<string, ZodO
     summary: `Archive of ${of}`,
     description:
       'A PMTiles archive, free and without a key: readers ask for ranges of it. `/v1/tiles/scan` and `/v1/tiles/daily` tell where archives are.',
-    ...fileParts(shape, { path }, [PMTILES_TYPE], ['not_found', 'overloaded']),
+    ...fileParts(shape, { path }, [PMTILES_TYPE], ['not_found']),
   });
   const signed = {
     path: z.object({ job: text('Id of the job.') }),
@@ -53,7 +53,7 @@ export function fileOperations(shape: AnswerShape): Readonly<Record<string, ZodO
       operationId: 'getJobFile',
       summary: 'The file of a report or an export',
       description: `Free and without a key, at an address that the poll of its job gives and that is good for ${SIGNED_URL_SECONDS} seconds. CSV and GeoJSON are compressed for clients that take gzip, unless they ask for a range.`,
-      ...fileParts(shape, signed, types, ['forbidden', 'not_found', 'overloaded', 'metering_unavailable']),
+      ...fileParts(shape, signed, types, ['forbidden', 'not_found', 'metering_unavailable']),
     },
     '/tiles/scan/{date}/{file}': archive('getScanArchive', 'a scan', SCAN),
     '/tiles/reflectivity/{date}/{file}': archive('getReflectivityArchive', 'the reflectivity of a scan', SCAN),

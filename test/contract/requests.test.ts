@@ -4,7 +4,6 @@ import { CommitFailed, OutcomeUnknown, RecordsUnavailable } from '../../api/reco
 import { getHealth, livez, readyz } from '../../api/routes/health.ts';
 import { getUsage } from '../../api/routes/usage.ts';
 import { ERRORS, ErrorBody } from '../../schemas/errors.ts';
-import { midnight, NOW_MS, publishedRoot } from '../support/data/world.ts';
 import { type Account, creditsOf, openAccount } from '../support/service/account.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { sampleEndpoints } from '../support/service/sample-endpoints.ts';
@@ -64,35 +63,6 @@ for (const [query, answer] of [
   test(`?${query} is ${answer.split(':')[0]}`, async (t) => {
     t.is(await told(await t.context.service.call(`${POINT}?${query}`)), answer);
   });
-
-test('a path id that cannot exist is 404 like one that does not', async (t) => {
-  const { service } = t.context;
-  const bodies = [];
-  for (const id of ['unknown', 'a.b', 'a%20b', 'x'.repeat(65), '%2e%2e'])
-    bodies.push(await service.call(`/v1/sample/items/${id}`));
-  t.deepEqual(
-    bodies.map(({ status }) => status),
-    [404, 404, 404, 404, 404],
-  );
-});
-
-test('a trailing slash is the same route, empty and dot segments are 404', async (t) => {
-  const { service } = t.context;
-  const raw = (path: string) =>
-    sendRaw(
-      service.url,
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.live_key}\r\nConnection: close\r\n\r\n`,
-    );
-  t.is((await raw('/v1/sample/items/known/')).status, 200);
-  t.is((await raw('http://example.com/v1/sample/items/known')).status, 200);
-  for (const path of [
-    '/v1//sample/items/known',
-    '/v1/sample/./items/known',
-    '/v1/x/../sample/items/known',
-    '/v1/sample/items/known//',
-  ])
-    t.is((await raw(path)).status, 404, path);
-});
 
 for (const [what, body, answer] of [
   [
@@ -451,6 +421,55 @@ testErrors('a client that was refused a tunnel and leaves its side open is cut o
   socket.destroy();
 });
 
+/** Everything that comes on a connection until it ends. */
+async function untilClosed(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+testErrors(
+  'a connection that sends nothing is closed without an answer, a head or body that is late is 408',
+  async (t) => {
+    const { url, server, live_key } = t.context.service;
+    server.headersTimeout = 200;
+    server.requestTimeout = 200;
+    const upload = [
+      'POST /v1/sample/locations HTTP/1.1',
+      ...['Host: x', `Authorization: Bearer ${live_key}`, 'Content-Type: application/json', 'Content-Length: 50'],
+    ].join('\r\n');
+    const { hostname, port } = new URL(url);
+    const [silent, late_head, late_body] = await Promise.all(
+      ['', 'GET /v1/sample/version HT', `${upload}\r\n\r\n{"name":`].map((text) => {
+        const socket = connect({ port: Number(port), host: hostname });
+        socket.write(text);
+        return untilClosed(socket);
+      }),
+    );
+    t.is(silent, '');
+    for (const answer of [late_head, late_body]) {
+      t.regex(answer ?? '', /^HTTP\/1.1 408 /);
+      t.regex(answer ?? '', /\r\nconnection: close\r\n/i);
+      t.regex(
+        answer ?? '',
+        /\{"error":"request_timeout","message":"request took too long to arrive","request_id":"req_/,
+      );
+    }
+  },
+);
+
+testErrors('the refusal of an upload reaches a client that is still sending it', async (t) => {
+  const body = 'x'.repeat(5_000_000);
+  const { status } = await sendRaw(
+    t.context.service.url,
+    `POST /v1/sample/locations HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  t.is(status, 401);
+});
+
 testErrors('an upload that breaks off counts as a fault of the client, and no claim on its key is left', async (t) => {
   const statuses: number[] = [];
   const { resolve: tell, promise: told } = Promise.withResolvers<void>();
@@ -497,18 +516,6 @@ testErrors('an upload that breaks off counts as a fault of the client, and no cl
 const testMethods = testWith(() => startService({ endpoints: sampleEndpoints().endpoints }), closeWithoutFailures);
 const WRITE = '/v1/sample/locations';
 
-testMethods('HEAD answers with status and headers of the GET, without a body, and is billed like it', async (t) => {
-  const account = await openAccount(t.context);
-  const path = '/v1/sample/version';
-  const get = await t.context.call(path, account);
-  const head = await t.context.call(path, { ...account, method: 'HEAD' });
-  t.is(head.status, 200);
-  t.is(await head.text(), '');
-  for (const name of ['Content-Type', 'Content-Length', 'ETag', 'Cache-Control', 'Vary'])
-    t.is(head.headers.get(name), get.headers.get(name), name);
-  t.is(await creditsOf(t.context, account.business_id), 20);
-});
-
 testMethods('OPTIONS needs no key, is free, and is 204 with Allow and CORS', async (t) => {
   const reply = await t.context.call('/v1/sample/items/known', { method: 'OPTIONS', key: null });
   t.is(reply.status, 204);
@@ -519,20 +526,6 @@ testMethods('OPTIONS needs no key, is free, and is 204 with Allow and CORS', asy
   t.is(reply.headers.get('Access-Control-Max-Age'), '86400');
   t.is(reply.headers.get('Cache-Control'), 'private, max-age=86400');
   t.is(reply.headers.get('Content-Length'), null);
-});
-
-testMethods('a method that the path does not take is 405 with Allow', async (t) => {
-  for (const [method, path, allow] of [
-    ['PUT', '/v1/sample/point', 'GET, HEAD, OPTIONS'],
-    ['GET', WRITE, 'POST, OPTIONS'],
-    ['HEAD', WRITE, 'POST, OPTIONS'],
-    ['PATCH', '/v1/sample/items/known', 'GET, HEAD, DELETE, OPTIONS'],
-  ] as const) {
-    const reply = await t.context.call(path, { method });
-    t.is(reply.status, 405);
-    t.is(reply.headers.get('Allow'), allow);
-    if (method !== 'HEAD') t.is(((await reply.json()) as { error: string }).error, 'method_not_allowed');
-  }
 });
 
 for (const [accept, status] of [
@@ -610,6 +603,34 @@ testMethods('a body above the limit of the route is 413, announced or not', asyn
   t.is(chunked.status, 413);
 });
 
+for (const [what, body, message] of [
+  ['a list', '[]', 'body is not a JSON object'],
+  ['a byte order mark', '\uFEFF{}', 'body is not valid JSON'],
+  ['trailing garbage', '{} {}', 'body is not valid JSON'],
+  ['bytes that are no UTF-8', Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), 'body is not UTF-8'],
+  ['33 levels', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 'body is nested deeper than 32'],
+  [
+    '10,001 keys',
+    `{"a":{${Array.from({ length: 10_001 }, (_, n) => `"k${n}":0`)}}}`,
+    '/a has 10001 keys, expected at most 10000',
+  ],
+  ['a number that overflows', '{"a":[1,1e999]}', '/a/1 is a number that overflows'],
+  ['NUL', '{"a":"x\\u0000"}', '/a holds NUL or a lone surrogate'],
+  ['a lone surrogate', '{"a":{"b":"\\ud800"}}', '/a/b holds NUL or a lone surrogate'],
+  ['NUL in a name', '{"\\u0000":1}', 'body has a key with NUL or a lone surrogate'],
+  ['brackets in a string', `{"name":"${'['.repeat(40)}"}`, null],
+  ['__proto__ and constructor', '{"name":"a","__proto__":{"name":"b"},"constructor":{}}', null],
+] as const)
+  testMethods(`a body with ${what} is ${message === null ? 'taken' : 'refused'}`, async (t) => {
+    const reply = await t.context.call(message === null ? WRITE : '/v1/sample/batch', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body,
+    });
+    const answer = (await reply.json()) as { message?: string };
+    t.deepEqual([reply.status, answer.message ?? null], [message === null ? 200 : 400, message]);
+  });
+
 testMethods('a DELETE that takes no body ignores one', async (t) => {
   const reply = await t.context.call('/v1/sample/items/known', { method: 'DELETE', body: 'anything' });
   t.is(reply.status, 200);
@@ -669,24 +690,6 @@ const testEtag = testWith(
 );
 const ETAG_POINT = '/v1/sample/point?lat=1&lon=1';
 const VERSION = '/v1/sample/version';
-
-testEtag('market data carry a weak tag and may be kept by the caller alone', async (t) => {
-  const { headers } = await t.context.service.call(ETAG_POINT);
-  t.regex(headers.get('ETag') ?? '', /^W\/"[\w-]+"$/);
-  t.is(headers.get('Cache-Control'), 'private, no-cache');
-});
-
-testEtag('an unchanged answer is 304 without a body, with tag, caching and rate headers', async (t) => {
-  const { service } = t.context;
-  const tag = (await service.call(ETAG_POINT)).headers.get('ETag') ?? '';
-  const reply = await service.call(ETAG_POINT, { headers: { 'If-None-Match': tag } });
-  t.is(reply.status, 304);
-  t.is(await reply.text(), '');
-  t.is(reply.headers.get('ETag'), tag);
-  t.is(reply.headers.get('Cache-Control'), 'private, no-cache');
-  t.truthy(reply.headers.get('X-RateLimit-Remaining'));
-  t.is(reply.headers.get('Content-Length'), null);
-});
 
 testEtag('a second later the age differs, the tag does not', async (t) => {
   const { service, clock } = t.context;
@@ -758,17 +761,6 @@ testEtag('an answer is made once per version, and once per second where only its
 testEtag('a refusal under a tag stays a refusal', async (t) => {
   const reply = await t.context.service.call('/v1/sample/point?lat=x&lon=1', { headers: { 'If-None-Match': '*' } });
   t.is(reply.status, 400);
-});
-
-testEtag('data answers say whether the data are simulated, 304 too; others do not', async (t) => {
-  const root = await publishedRoot(t, (await midnight()).slice(0, 2));
-  const service = await startService({ endpoints: t.context.samples.endpoints, data_root: root, now_ms: NOW_MS });
-  const reply = await service.call(VERSION);
-  t.is(reply.headers.get('X-Data-Source'), 'simulated');
-  const headers = { 'If-None-Match': reply.headers.get('ETag') ?? '' };
-  t.is((await service.call(VERSION, { headers })).headers.get('X-Data-Source'), 'simulated');
-  t.is((await service.call('/v1/sample/items/known')).headers.get('X-Data-Source'), null);
-  await service.close();
 });
 
 const testIdempotency = testWith(

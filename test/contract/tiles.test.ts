@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import test from 'ava';
 import { FetchSource, PMTiles, tileTypeExt } from 'pmtiles';
-import { type OpenStreams, openStreams } from '../../api/http/open-streams.ts';
 import { archiveResponse, newestReflectivity } from '../../api/published/archives/tile-archives.ts';
-import { type Catalog, openCatalog } from '../../api/published/catalog.ts';
-import { archives } from '../../api/routes/archives.ts';
+import { type Catalog, type Edition, openCatalog } from '../../api/published/catalog.ts';
+import { archives } from '../../api/routes/public-pages.ts';
 import { getDailyTiles, getScanTiles } from '../../api/routes/tiles.ts';
 import type { PublishedFile } from '../../schemas/manifest.ts';
 import { DailyTiles, ScanTiles } from '../../schemas/resources/tile-frame.ts';
@@ -413,37 +412,55 @@ test('an archive that is gone, was cut short, or leads out of the data root is a
   await t.throwsAsync(read, { name: 'DataUnavailable', message: /leads out of the data root/ });
 });
 
-test('503 overloaded with Retry-After when too many archives are being read; what needs no file is still answered', async (t) => {
-  const full = await startService({
-    endpoints: [],
-    app: { publicRoutes: [archives(catalog, openStreams(0, 0))] },
-  });
-  t.teardown(full.close);
-  const reply = await full.call(ARCHIVES_DAILY, { key: null });
-  t.deepEqual([reply.status, reply.headers.get('Retry-After')], [503, '1']);
-  t.like(await reply.json(), { error: 'overloaded' });
-  t.is((await full.call(ARCHIVES_DAILY, { key: null, method: 'HEAD' })).status, 200);
-  const etag = `"${(await listed('daily-tiles')).sha256}"`;
-  t.is((await full.call(ARCHIVES_DAILY, { key: null, headers: { 'If-None-Match': etag } })).status, 304);
-});
-
 test('the file of an archive is closed after its answer, read or not', async (t) => {
   const opened: Readable[] = [];
-  const streams: OpenStreams = {
-    count: () => opened.length,
-    open: async (_, make) => {
-      const stream = await make();
+  const watched = (): Edition => {
+    const edition = catalog.edition();
+    const open: Edition['files']['open'] = async (...file) => {
+      const stream = await edition.files.open(...file);
       opened.push(stream);
       return stream;
-    },
+    };
+    return { ...edition, files: { ...edition.files, open } };
   };
-  const own = await startService({ endpoints: [], app: { publicRoutes: [archives(catalog, streams)] } });
+  const own = await startService({ endpoints: [], app: { publicRoutes: [archives({ edition: watched })] } });
   t.teardown(own.close);
   await (await own.call(ARCHIVES_DAILY, { key: null })).arrayBuffer();
   await (await own.call(ARCHIVES_DAILY, { key: null })).body?.cancel();
   t.is(opened.length, 2);
   for (const stream of opened) if (!stream.closed) await once(stream, 'close');
   t.true(opened.every(({ closed }) => closed));
+});
+
+for (const [range, place] of [
+  ['bytes=0-0', '0-0'],
+  ['bytes=10-', '10-LAST'],
+  ['bytes=-1', 'LAST-LAST'],
+  ['bytes=-99999999', '0-LAST'],
+  ['BYTES = 1-99999999999999999999', '1-LAST'],
+  ['bytes=2-1', null],
+  ['bytes=-', null],
+  ['bytes=a-b', null],
+  ['items=0-1', null],
+] as const)
+  test(`Range ${range} gets ${place === null ? 'the whole file' : `bytes ${place}`}`, async (t) => {
+    const { bytes } = await listed('daily-tiles');
+    const reply = await get(ARCHIVES_DAILY, { Range: range });
+    await reply.body?.cancel();
+    const expected = place === null ? null : `bytes ${place.replaceAll('LAST', String(bytes - 1))}/${bytes}`;
+    t.deepEqual([reply.status, reply.headers.get('Content-Range')], [place === null ? 200 : 206, expected]);
+  });
+
+test('preconditions come before the range, weak tags and dates never take a part', async (t) => {
+  const etag = `"${(await listed('daily-tiles')).sha256}"`;
+  const status = async (headers: Record<string, string>) => (await get(ARCHIVES_DAILY, headers)).status;
+  const Range = 'bytes=99999999-';
+  t.is(await status({ Range, 'If-Match': '"x"' }), 412);
+  t.is(await status({ Range, 'If-Match': `W/${etag}` }), 412);
+  t.is(await status({ Range, 'If-None-Match': `"x", W/${etag}` }), 304);
+  t.is(await status({ Range, 'If-Match': '*' }), 416);
+  for (const validator of [`W/${etag}`, 'Sat, 02 May 2026 00:00:00 GMT'])
+    t.is(await status({ Range: 'bytes=0-1', 'If-Range': validator }), 200);
 });
 
 test('the pmtiles reader reads the archives of scans and of the day over HTTP', async (t) => {

@@ -1,13 +1,15 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
+import { namesTag } from '../../http/entity-tag.ts';
 import { ApiError } from '../../http/errors.ts';
-import { acceptsGzip } from '../../http/negotiate.ts';
-import { type ByteRange, planFile, type RequestHeaders } from '../../http/ranges.ts';
+import { acceptsGzip, type Headers } from '../../http/reply.ts';
+import type { FileRange } from '../data-root.ts';
 
 export interface FileRequest {
   /** GET or HEAD. */
   readonly method: string;
-  readonly headers: RequestHeaders;
+  /** Names in lower case, as Node gives them. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
 /** A file and the headers of its answers. */
@@ -19,13 +21,13 @@ interface FileContent {
   /** True where whole answers are compressed for clients that take gzip. */
   readonly compressible?: boolean;
   /** Headers of every success and 304. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
 }
 
 /** Status, headers and body; `stream` must be read or destroyed, and is null for HEAD and 304. */
 export interface FileResponse {
   readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   readonly stream: Readable | null;
 }
 
@@ -40,52 +42,63 @@ export function sendFile(
 }
 
 /**
- * Response to a request for a file, whole or by range, after its preconditions. A compressed response has its own tag, because its
- * bytes differ (RFC 9110 8.8.3.3), and no length; ranges are of the uncompressed bytes. `open` is called only for a response with a
- * body. Throws ApiError precondition_failed and range_not_satisfiable.
+ * Response to a GET or HEAD of a file without a modification time: preconditions first, in the order of RFC 9110 section 13.2.2, then
+ * the range. A compressed response has its own tag, because its bytes differ (section 8.8.3.3), and no length; ranges are of the
+ * uncompressed bytes. `open` is called only for a response with a body. Throws ApiError precondition_failed and range_not_satisfiable.
  */
 export async function fileResponse(
   { method, headers }: FileRequest,
   { bytes: size, etag: plainTag, media_type, compressible = false, headers: own }: FileContent,
-  open: (range: ByteRange) => Promise<Readable>,
+  open: (range: FileRange) => Promise<Readable>,
 ): Promise<FileResponse> {
-  const isZipped = compressible && headers.range === undefined && acceptsGzip(headers['accept-encoding']?.toString());
-  const etag = isZipped ? plainTag.replace(/"$/, '-gzip"') : plainTag;
-  const plan = planFile(method, headers, { size, etag });
+  const given = (name: string) => headers[name]?.toString();
+  const is_zipped = compressible && headers.range === undefined && acceptsGzip(given('accept-encoding'));
+  const etag = is_zipped ? plainTag.replace(/"$/, '-gzip"') : plainTag;
   const common = {
     ...own,
     ETag: etag,
     'Accept-Ranges': 'bytes',
     ...(compressible ? { Vary: 'Accept-Encoding' } : {}),
   };
-  if (!('bytes' in plan)) {
-    if (plan.status === 416)
-      throw new ApiError('range_not_satisfiable', `Range begins behind the end of ${size} bytes`, {
-        'Content-Range': `bytes */${size}`,
-      });
-    if (plan.status === 412)
-      throw new ApiError('precondition_failed', 'If-Match does not name this content', { ETag: etag });
-    return { status: plan.status, headers: common, stream: null };
-  }
-  const { bytes } = plan;
-  if (isZipped)
+  if (headers['if-match'] !== undefined && !namesTag(given('if-match'), etag, 'strongly'))
+    throw new ApiError('precondition_failed', 'If-Match does not name this content', { ETag: etag });
+  if (namesTag(given('if-none-match'), etag, 'weakly')) return { status: 304, headers: common, stream: null };
+
+  // Another tag in If-Range, or a date, means that the client has parts of another version; HEAD ignores ranges.
+  const is_part = method === 'GET' && (given('if-range') ?? etag).trim() === etag;
+  const range = is_part ? rangeOf(given('range') ?? '', size) : null;
+  const { first, last } = range ?? { first: 0, last: size - 1 };
+  const content = async () => (method === 'HEAD' || size === 0 ? null : await open({ first, last }));
+  if (is_zipped) {
+    const plain = await content();
     return {
-      status: plan.status,
+      status: 200,
       headers: { ...common, 'Content-Type': media_type, 'Content-Encoding': 'gzip' },
-      stream: method === 'HEAD' || bytes === null ? null : zipped(await open(bytes)),
+      // A failure of either stream destroys the other with its cause, and the sender of this one gets the error.
+      stream: plain === null ? null : pipeline(plain, createGzip(), () => {}),
     };
-  const length = bytes === null ? 0 : bytes.last - bytes.first + 1;
-  const part =
-    plan.status === 206 && bytes !== null ? { 'Content-Range': `bytes ${bytes.first}-${bytes.last}/${size}` } : {};
+  }
+  const place = range === null ? {} : { 'Content-Range': `bytes ${first}-${last}/${size}` };
   return {
-    status: plan.status,
-    headers: { ...common, ...part, 'Content-Type': media_type, 'Content-Length': String(length) },
-    stream: method === 'HEAD' || bytes === null ? null : await open(bytes),
+    status: range === null ? 200 : 206,
+    headers: { ...common, ...place, 'Content-Type': media_type, 'Content-Length': String(last - first + 1) },
+    stream: await content(),
   };
 }
 
-/** Compresses a stream; either ends with the other. */
-function zipped(plain: Readable): Readable {
-  // A failure of either destroys the other with its cause, and the sender of this one gets the error.
-  return pipeline(plain, createGzip(), () => {});
+/**
+ * The range of a header, `first-last`, `first-` or `-length`, within a file. Null for several ranges and for any other text: those
+ * get the whole file, which RFC 9110 section 14.2 leaves to the server. Throws range_not_satisfiable behind the end.
+ */
+function rangeOf(header: string, size: number): FileRange | null {
+  const [, from = '', to = ''] = /^\s*bytes\s*=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? [];
+  if (from === '' && to === '') return null;
+  const first = from === '' ? Math.max(0, size - Number(to)) : Number(from);
+  const last = from === '' || to === '' ? size - 1 : Number(to);
+  if (from !== '' && last < first && to !== '') return null;
+  if (first >= size)
+    throw new ApiError('range_not_satisfiable', `Range begins behind the end of ${size} bytes`, {
+      'Content-Range': `bytes */${size}`,
+    });
+  return { first, last: Math.min(last, size - 1) };
 }

@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import type { Readable } from 'node:stream';
 import type { Manifest, PublishedFile } from '../../../schemas/manifest.ts';
 import { DAILY_CACHE_CONTROL, PMTILES_TYPE, SCAN_CACHE_CONTROL } from '../../../schemas/resources/tile-frame.ts';
 import { scanTime } from '../../../schemas/time.ts';
@@ -85,29 +84,23 @@ interface Archive {
 
 /**
  * Response for a tile archive under `/tiles/`, without a key: whole or by range, with a strong tag made of its content. Only
- * archives that a manifest lists are served. `limited` opens the file or refuses to. Throws ApiError not_found, precondition_failed and
- * range_not_satisfiable, DataUnavailable for a listed archive that is gone or was altered.
+ * archives that a manifest lists are served. Throws ApiError not_found, precondition_failed and range_not_satisfiable,
+ * DataUnavailable for a listed archive that is gone or was altered.
  */
-export async function archiveResponse(
-  request: ArchiveRequest,
-  edition: Edition,
-  limited: (open: () => Promise<Readable>) => Promise<Readable> = (open) => open(),
-): Promise<FileResponse> {
+export async function archiveResponse(request: ArchiveRequest, edition: Edition): Promise<FileResponse> {
   const archive = await archiveAt(request.path, edition);
   if (archive === null) throw new ApiError('not_found', 'no such archive');
 
   const { file, manifest, cache_control } = archive;
-  const etag = `"${file.sha256}"`;
-  const common = {
+  const headers = {
     ...CORS,
     'Cache-Control': cache_control,
     'X-Data-Source': manifest.source,
     // Public: shared caches may keep one copy for all clients.
     Vary: 'Accept-Encoding',
-    'X-Content-Type-Options': 'nosniff',
   };
-  const content = { bytes: file.bytes, etag, media_type: PMTILES_TYPE, headers: common };
-  return await fileResponse(request, content, (range) => limited(() => edition.files.open(file, range)));
+  const content = { bytes: file.bytes, etag: `"${file.sha256}"`, media_type: PMTILES_TYPE, headers };
+  return await fileResponse(request, content, (range) => edition.files.open(file, range));
 }
 
 /** The listed archive of a path, or null. An encoded path does not match. */

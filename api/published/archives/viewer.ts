@@ -8,6 +8,7 @@ import { gzip } from 'node:zlib';
 import { PMTILES_TYPE } from '../../../schemas/resources/tile-frame.ts';
 import { namesTag } from '../../http/entity-tag.ts';
 import { ApiError } from '../../http/errors.ts';
+import { acceptsGzip } from '../../http/reply.ts';
 import { openPart } from '../data-root.ts';
 import type { MapArchive, Streets } from './basemap-streets.ts';
 import { fileResponse } from './response.ts';
@@ -27,13 +28,10 @@ export interface ViewerResponse<Body = Buffer | Readable | null> {
   readonly body: Body;
 }
 
-/** Opens a file for an answer, or refuses to. */
-type Limited = (open: () => Promise<Readable>) => Promise<Readable>;
-
 /** The map page and its files, from memory, and the archives of its base map. */
 export interface Viewer {
-  /** Answers GET and HEAD for `/viewer` and the paths below it; throws not_found, method_not_allowed and what `limited` throws. */
-  respond(request: ViewerRequest, limited?: Limited): Promise<ViewerResponse>;
+  /** Answers GET and HEAD for `/viewer` and the paths below it; throws not_found and method_not_allowed. */
+  respond(request: ViewerRequest): Promise<ViewerResponse>;
 }
 
 /** Who may open the map: callers with a key, or anyone. */
@@ -106,7 +104,7 @@ export function openViewer(base_url: string, options: ViewerOptions): Viewer {
     return opened;
   };
   return {
-    async respond({ method, path, headers }, limited = (open) => open()) {
+    async respond({ method, path, headers }) {
       if (method !== 'GET' && method !== 'HEAD')
         throw new ApiError('method_not_allowed', `${method} is not served here, expected GET or HEAD`, {
           Allow: 'GET, HEAD, OPTIONS',
@@ -121,7 +119,7 @@ export function openViewer(base_url: string, options: ViewerOptions): Viewer {
         });
       const [, archiveName] = ARCHIVE_PATH.exec(path) ?? [];
       const mapArchive = archiveName === undefined ? null : archive(archiveName);
-      if (mapArchive !== null) return archiveAnswer(mapArchive, { method, headers }, limited);
+      if (mapArchive !== null) return archiveAnswer(mapArchive, { method, headers });
       const [, asked, name] = ASSET_PATH.exec(path) ?? [];
       const found = asked === version && name !== undefined ? file(name) : null;
       if (!found) throw new ApiError('not_found', 'no such file of the viewer');
@@ -189,19 +187,11 @@ function archiveAddress(prefix: string, { name }: MapArchive): string {
 async function archiveAnswer(
   { name, path, bytes }: MapArchive,
   request: { readonly method: string; readonly headers: IncomingHttpHeaders },
-  limited: Limited,
 ): Promise<ViewerResponse> {
   const headers = { 'Cache-Control': IMMUTABLE, 'X-Content-Type-Options': 'nosniff' };
   const content = { bytes, etag: `"${name.replace('.pmtiles', '')}"`, media_type: PMTILES_TYPE, headers };
   const { stream, ...answer } = await fileResponse(request, content, (range) =>
-    limited(() =>
-      openPart(
-        path,
-        bytes,
-        range,
-        (size) => new Error(`${path} has ${size} bytes, it had ${bytes} when it was opened`),
-      ),
-    ),
+    openPart(path, bytes, range, (size) => new Error(`${path} has ${size} bytes, it had ${bytes} when it was opened`)),
   );
   return { ...answer, body: stream };
 }
@@ -246,10 +236,10 @@ function answer(
   headers: IncomingHttpHeaders,
   own: Readonly<Record<string, string>>,
 ): ViewerResponse<Buffer | null> {
-  const zipped = acceptsGzip(headers['accept-encoding']);
+  const zipped = acceptsGzip(headers['accept-encoding']?.toString());
   const etag = zipped ? `"${tag}-gzip"` : `"${tag}"`;
   const common = { ETag: etag, Vary: 'Accept-Encoding', 'X-Content-Type-Options': 'nosniff', ...own };
-  if (namesTag(headers['if-none-match'] ?? '', etag, 'weakly')) return { status: 304, headers: common, body: null };
+  if (namesTag(headers['if-none-match'], etag, 'weakly')) return { status: 304, headers: common, body: null };
   const body = zipped ? gzipped : plain;
   return {
     status: 200,
@@ -261,10 +251,4 @@ function answer(
     },
     body: method === 'HEAD' ? null : body,
   };
-}
-
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  return String(header ?? '')
-    .split(',')
-    .some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
 }

@@ -2,9 +2,9 @@ import type { Caller } from '../../accounts/keyring.ts';
 import { ApiError } from '../../http/errors.ts';
 import { RecordsUnavailable } from '../../records/errors.ts';
 import type { Services } from '../../services.ts';
+import { countOf } from '../http-server.ts';
 import type { Context, Middleware } from '../state.ts';
 import type { Variant } from '../variant.ts';
-import { countOf } from './head-limits.ts';
 
 const KEY_INVALID = 'the key is not valid';
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="hail"' } as const;
@@ -56,7 +56,7 @@ export function authenticate(
     try {
       await next();
     } finally {
-      if (!state.charged) records.countRequest(caller.key_id, state.now_ms);
+      if (state.credits_charged === null) records.countRequest(caller.key_id, state.now_ms);
     }
   };
 }

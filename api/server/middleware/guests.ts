@@ -6,9 +6,9 @@ import { isGone } from '../../http/reply.ts';
 import { ANSWERS } from '../../published/duckdb.ts';
 import { turns } from '../../published/turns.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { CallMiddleware, Middleware } from '../state.ts';
+import { endpointRouter, routes } from '../router.ts';
+import type { CallHandler, Middleware } from '../state.ts';
 import { CURRENT_VARIANT } from '../variant.ts';
-import { endpointRouter, routes } from './routes.ts';
 
 /** Requests per minute of one address without a key. */
 export const GUEST_RATE_PER_MINUTE = 120;
@@ -34,34 +34,37 @@ const GUEST: Caller = {
  * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address and
  * in turns, so that callers with a key do not wait for them. A call with a key goes on as everywhere.
  */
-export function guests(endpoints: readonly Endpoint[], chainOf: (endpoint: Endpoint) => CallMiddleware[]): Middleware {
-  if (endpoints.length === 0) return (_, next) => next();
+export function guests(
+  endpoints: readonly Endpoint[],
+  handlerOf: (endpoint: Endpoint) => CallHandler,
+): Middleware {
   const countCall = countByAddress();
   const inTurn = turns(GUESTS_AT_ONCE, GUESTS_WAITING);
-  const admit: CallMiddleware = async (ctx, next) => {
-    const { state } = ctx;
-    const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
-    state.caller = GUEST;
-    state.rate_headers = headers;
-    if (retry_after_s !== null)
-      throw new ApiError(
-        'rate_limited',
-        `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
-        { 'Retry-After': String(retry_after_s) },
-        { reason: 'guest' },
-      );
-    await inTurn(async () => {
-      if (!isGone(ctx)) await next();
-    });
-  };
+  const admitted =
+    (handler: CallHandler): CallHandler =>
+    async (ctx) => {
+      const { state } = ctx;
+      const { headers, retry_after_s } = await countCall(state.address, GUEST_RATE_PER_MINUTE);
+      state.caller = GUEST;
+      state.rate_headers = headers;
+      if (retry_after_s !== null)
+        throw new ApiError(
+          'rate_limited',
+          `more than ${GUEST_RATE_PER_MINUTE} requests without a key in ${RATE_WINDOW_S} seconds from this address`,
+          { 'Retry-After': String(retry_after_s) },
+          { reason: 'guest' },
+        );
+      await inTurn(async () => {
+        if (!isGone(ctx)) await handler(ctx);
+      });
+    };
   const free = endpoints.map((endpoint): Endpoint => ({ ...endpoint, scope: null, feature: null, price: () => null }));
-  const served = routes(
-    endpointRouter(
-      free,
-      (endpoint) => [admit, ...chainOf(endpoint)],
-      ({ path }) => [path],
-    ),
+  const router = endpointRouter(
+    free,
+    (endpoint) => admitted(handlerOf(endpoint)),
+    ({ path }) => [path],
   );
+  const served = routes(router, 'pass');
   return (ctx, next) =>
     ctx.req.headers.authorization === undefined && ctx.state.variant === CURRENT_VARIANT ? served(ctx, next) : next();
 }

@@ -166,62 +166,6 @@ test('a request under way is answered before the service stops', async (t) => {
   await stopped;
 });
 
-/** Asks again and again on one connection. */
-interface Asking {
-  /** Resolves at the third answer. */
-  readonly underWay: Promise<void>;
-  /** Resolves when the connection ends: null after an answer that said so, else what was lost. */
-  readonly lost: Promise<string | null>;
-}
-
-function askForEver({ said }: Pick<Served, 'said'>, path: string): Asking {
-  const { hostname, port } = new URL(/'(http[^']+)\/health'/.exec(said)?.[1] ?? '');
-  const socket = connect(Number(port), hostname).setEncoding('latin1'); // a character a byte
-  const underWay = Promise.withResolvers<void>();
-  const lost = Promise.withResolvers<string | null>();
-  const ask = () => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
-  let [answered, answer] = [0, ''];
-  socket.on('connect', ask);
-  socket.on('error', (error) => lost.resolve(error.message));
-  socket.on('close', () => lost.resolve('the connection was closed without saying so'));
-  socket.on('data', (text: string) => {
-    answer += text;
-    const [head = '', body] = answer.split('\r\n\r\n');
-    if (body === undefined || body.length < Number(/content-length: (\d+)/i.exec(head)?.[1])) return;
-    answered += 1;
-    answer = '';
-    if (answered === 3) underWay.resolve();
-    if (/connection: close/i.test(head)) lost.resolve(null);
-    else ask();
-  });
-  return { underWay: underWay.promise, lost: lost.promise };
-}
-
-test('no request is lost when the service stops under clients that keep their connections', async (t) => {
-  const served = await serve(t, await scratch(t));
-  const clients = ['/livez', '/readyz', '/docs', '/v1/health'].flatMap((path) =>
-    Array.from({ length: 10 }, () => askForEver(served, path)),
-  );
-  await Promise.all(clients.map(({ underWay }) => underWay));
-  const code = stop(served);
-  for (const { lost } of clients) t.is(await lost, null);
-  t.is(await code, 0);
-});
-
-test('a connection between two requests is answered once more after the service was told to stop', async (t) => {
-  const served = await serveHere(t, await scratch(t));
-  const { hostname, port } = new URL(/'(http[^']+)\/health'/.exec(served.said)?.[1] ?? '');
-  const socket = connect(Number(port), hostname).setEncoding('utf8');
-  const ask = async () => {
-    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n');
-    return ((await once(socket, 'data')) as [string])[0];
-  };
-  t.regex(await ask(), /connection: keep-alive/i);
-  const stopped = served.stop();
-  t.regex(await ask(), /^HTTP\/1.1 200 .*connection: close/is);
-  await stopped;
-});
-
 const EVENTS = /Workers?:\w+:\w+|Service:\w+:\w+/g;
 
 test('workers are started with the service, and are through before it closes what they work with', async (t) => {

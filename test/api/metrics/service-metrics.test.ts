@@ -4,7 +4,6 @@ import pino from 'pino';
 import { followLedger } from '../../../api/billing/ledger-follow.ts';
 import { ApiError } from '../../../api/http/errors.ts';
 import { createMetrics } from '../../../api/http/metrics.ts';
-import { openStreams } from '../../../api/http/open-streams.ts';
 import { serviceMetrics } from '../../../api/metrics/service-metrics.ts';
 import { getHailCurrent } from '../../../api/routes/hail-current.ts';
 import { telemetryOf } from '../../../api/server/middleware/telemetry.ts';
@@ -35,8 +34,7 @@ async function measured(t: ExecutionContext, data_root?: string) {
 }
 
 function pageOf(metrics: ReturnType<typeof createMetrics>, { services }: RunningService, changes: Partial<Services>) {
-  const open_files = { archives: openStreams(), downloads: openStreams(), viewer: openStreams() };
-  return serviceMetrics(metrics, { ...services, ...changes }, open_files);
+  return serviceMetrics(metrics, { ...services, ...changes });
 }
 
 const promtool = spawnSync('promtool', ['--version']).status === 0;
@@ -131,7 +129,7 @@ test('refusals are counted by their reason, and each reason is there before the 
   const metrics = createMetrics();
   const telemetry = telemetryOf(pino({ level: 'silent' }), metrics);
   const before = seriesOf(await metrics.registry.metrics());
-  for (const reason of ['engine', 'thread', 'guests', 'open_files', 'cache'])
+  for (const reason of ['engine', 'thread', 'guests', 'cache'])
     t.is(before.get(`hail_overload_refusals_total{reason="${reason}"}`), 0);
   telemetry.refused(new ApiError('overloaded', 'busy', {}, { reason: 'engine' }));
   telemetry.refused(new ApiError('rate_limited', 'often', {}, { reason: 'day' }));

@@ -8,8 +8,9 @@ import { EARLIER_VARIANT } from '../../../api/legacy/variant.ts';
 import { OTHER_FORMATS } from '../../../api/legacy/variants.ts';
 import { type AppOptions, createApp } from '../../../api/server/app.ts';
 import type { Endpoint } from '../../../api/server/endpoint.ts';
-import type { PublicRoute } from '../../../api/server/middleware/public-routes.ts';
+import { createHttpServer, serveApp } from '../../../api/server/http-server.ts';
 import type { Telemetry } from '../../../api/server/middleware/telemetry.ts';
+import type { PublicRoute } from '../../../api/server/public.ts';
 import { openServices, type Services } from '../../../api/services.ts';
 import type { WebhookClient } from '../../../api/webhooks/client.ts';
 import { SCRATCH } from '../data/world.ts';
@@ -80,7 +81,7 @@ export interface RunningService {
 }
 
 const DEEP_POCKETS = 1_000_000;
-const IDLE_CONNECTION_MS = 120_000;
+const IDLE_CONNECTION_S = 120;
 
 /** Starts a service over its own records; `close` removes them. Replies are all checked against their schemas. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
@@ -113,7 +114,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     failed: (_, error) => failures.push(error),
     schemaMismatch: (route, faults) => failures.push(new Error(`${route} ${faults}`)),
   };
-  const server = createApp({
+  const app = createApp({
     endpoints: options.endpoints,
     publicRoutes: options.public_routes?.(services) ?? [],
     services,
@@ -124,10 +125,9 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     variants: [{ endpoints: [], variant: EARLIER_VARIANT }],
     ...options.app,
   });
-  // Many tests share this process: a connection may wait long for its next question, or for its answer, and must not be closed
-  // meanwhile.
-  server.keepAliveTimeout = IDLE_CONNECTION_MS;
-  if (server.timeout > 0) server.timeout = IDLE_CONNECTION_MS;
+  // Many tests share this process: a connection may wait long for its next question, and must not be closed meanwhile.
+  const server = createHttpServer(IDLE_CONNECTION_S);
+  serveApp(server, app, options.app?.trusted ?? null);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const call: RunningService['call'] = (path, { key = keys.live, headers, ...init } = {}) =>

@@ -1,27 +1,23 @@
 import { hash } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { matches } from './entity-tag.ts';
-import { acceptsGzip } from './negotiate.ts';
-import type { Headers } from './reply.ts';
+import { namesTag } from '../http/entity-tag.ts';
+import { acceptsGzip, type Headers } from '../http/reply.ts';
+import type { Middleware } from './state.ts';
 
-/** What of Koa's context a document is put into. */
-interface Answering {
-  readonly req: IncomingMessage;
-  status: number;
-  body: unknown;
-  set(headers: Record<string, string>): void;
+/** A route that needs no key: documents, pages, public files, probes. */
+export interface PublicRoute {
+  /** Path of the router; `/tiles{/*rest}` is `/tiles` and every path below it. */
+  readonly path: string;
+  /** GET when left out; HEAD goes with it. */
+  readonly methods?: readonly string[];
+  readonly handler: Middleware;
 }
 
 const zip = promisify(gzip);
 
 /** Serves one content that stays the same while the process lives; it is compressed when that is first asked for. */
-export function serveDocument(
-  type: string,
-  content: string | Buffer,
-  headers: Headers = {},
-): (ctx: Answering) => Promise<void> {
+export function serveDocument(type: string, content: string | Buffer, headers: Headers = {}): Middleware {
   const plain = Buffer.from(content);
   let zipped: Promise<Buffer> | null = null;
   const tag = `W/"${hash('sha256', plain, 'base64url').slice(0, 27)}"`;
@@ -35,7 +31,7 @@ export function serveDocument(
   return async (ctx) => {
     const { 'if-none-match': ifNoneMatch, 'accept-encoding': acceptEncoding } = ctx.req.headers;
     ctx.set(common);
-    if (matches(ifNoneMatch, tag)) {
+    if (namesTag(ifNoneMatch, tag, 'weakly')) {
       ctx.status = 304;
       return;
     }
@@ -44,6 +40,6 @@ export function serveDocument(
     if (!acceptsGzip(acceptEncoding)) return;
     zipped ??= zip(plain, { level: 9 });
     ctx.body = await zipped;
-    ctx.set({ 'Content-Encoding': 'gzip' });
+    ctx.set('Content-Encoding', 'gzip');
   };
 }

@@ -1,36 +1,32 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../../../schemas/errors.ts';
-import { isInConus } from '../../../schemas/geo/position.ts';
-import { decimal } from '../../../schemas/units.ts';
-import { shown } from '../../http/decode.ts';
-import { ApiError } from '../../http/errors.ts';
-import { type JsonObject, wasNull } from '../../http/json.ts';
-import { parseQuery, type QueryText } from '../../http/query.ts';
-import { paramNames } from '../../http/routes.ts';
-import { meantName, unknownMember, unknownName } from '../../http/unknown-names.ts';
-import type { Endpoint } from '../endpoint.ts';
-import type { CallMiddleware, Context, Input } from '../state.ts';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { isInConus } from '../../schemas/geo/position.ts';
+import { decimal } from '../../schemas/units.ts';
+import { shown } from '../http/decode.ts';
+import { ApiError } from '../http/errors.ts';
+import type { QueryText } from '../http/target.ts';
+import { meantName, unknownMember, unknownName } from '../http/unknown-names.ts';
+import { type JsonObject, wasNull } from './body.ts';
+import type { Endpoint } from './endpoint.ts';
+import { paramNames } from './router.ts';
+import type { Context } from './state.ts';
 
 /** How zod ends what it says of a member that is absent. */
 const ABSENT = /^(.+), received undefined$/;
 
-/** Turns the text of path, query and body into typed values, and sets the price of the call. */
-export function validate(endpoint: Endpoint): CallMiddleware {
-  const paramsOf = paramReader(endpoint);
-  return (ctx, next) => {
-    const { state } = ctx;
-    state.input = validInput(endpoint, paramsOf(ctx), state.query ?? parseQuery(state.search), state.body);
-    state.price = endpoint.price(state.input);
-    return next();
-  };
+/** Input of an endpoint after validation; what it declares no schema for is null. */
+export interface Input {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
 }
 
 /** Parameters of the path of an endpoint as the router captured them. */
-export function paramReader({
-  path,
-}: Pick<Endpoint, 'path'>): (ctx: Pick<Context, 'captures'>) => Readonly<Record<string, string>> {
-  const names = paramNames(path);
-  return ({ captures = [] }) => Object.fromEntries(names.map((name, at) => [name, captures[at] as string]));
+export function paramsOf(
+  { path }: Pick<Endpoint, 'path'>,
+  { captures = [] }: Pick<Context, 'captures'>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(paramNames(path).map((name, at) => [name, captures[at] as string]));
 }
 
 /**

@@ -1,0 +1,219 @@
+import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type BlockList, type Socket, Server as TcpServer } from 'node:net';
+import type Koa from 'koa';
+import type { ErrorCode } from '../../schemas/errors.ts';
+import { isTrusted } from '../http/address.ts';
+import { ApiError } from '../http/errors.ts';
+import type { Middleware } from './state.ts';
+
+/** Names and values of all headers together. */
+const HEADERS_BYTES = 16_384;
+const LONGEST_TARGET = 8192;
+/** Longest time from the first byte of a request to the end of its head, and to that of its body. */
+const ARRIVAL_MS = 60_000;
+/** How long nothing may move on a connection: a client that does not read its answer is disconnected. */
+const STANDSTILL_MS = 120_000;
+const CHECKS_MS = 1000;
+const CONNECTIONS_PER_ADDRESS = 200;
+/** How long a client may still send after its last answer. */
+const LINGER_MS = 2000;
+const LINE_FEED = 0x0a;
+const MOST_HEADERS = 64;
+const VERSIONS: readonly string[] = ['1.0', '1.1'];
+
+/** A server with the limits of the service. A connection is kept for `keep_alive_s` after an answer; each answer says so. */
+export function createHttpServer(keep_alive_s: number): Server {
+  const server = createServer({
+    // With room beyond both of our own limits: what is a little too large is still read, and refused for what it is.
+    maxHeaderSize: HEADERS_BYTES + 2 * LONGEST_TARGET,
+    headersTimeout: ARRIVAL_MS,
+    requestTimeout: ARRIVAL_MS,
+    connectionsCheckingInterval: CHECKS_MS,
+    keepAliveTimeout: keep_alive_s * 1000,
+    // Node would refuse a request without Host with an empty answer; `checkHead` does it with a body.
+    requireHostHeader: false,
+  });
+  server.maxHeadersCount = 0;
+  server.timeout = STANDSTILL_MS;
+  return server;
+}
+
+/** A request that Node could not read, or that is no request for a resource, for the application to refuse. */
+class UnreadableRequest extends IncomingMessage {
+  readonly error: ApiError;
+
+  constructor(socket: Socket, target: string, error: ApiError) {
+    super(socket);
+    this.url = target;
+    this.method = 'GET';
+    this.error = error;
+  }
+}
+
+interface ClientError extends Error {
+  readonly code?: string;
+  /** What was read last, and how much of it had been understood when the error was found. */
+  readonly rawPacket?: Buffer;
+  readonly bytesParsed?: number;
+}
+
+/** Stops a server: it takes no more connections, and ends those that it has with the answer under way. */
+export type StopServing = (longest_ms: number) => Promise<void>;
+
+/**
+ * Has the requests of a server answered by an application, at most 200 connections at once from an address that is no trusted
+ * proxy. What Node cannot read is refused by the application too, in the shape of every other error, and its connection closed; a
+ * connection that has sent nothing is closed without an answer. What is left `longest_ms` after the stop is cut.
+ */
+export function serveApp(server: Server, app: Koa, trusted: BlockList | null): StopServing {
+  const handle = app.callback();
+  /** The last answer that was begun on each connection, until it is out. */
+  const connections = new Map<Socket, ServerResponse | null>();
+  const perAddress = new Map<string, number>();
+
+  const begin = (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    connections.set(socket, response);
+    if (!server.listening) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      if (connections.get(socket) === response) connections.set(socket, null);
+      if (!server.listening) socket.destroySoon();
+    });
+    handle(request, response);
+  };
+  const refuse = (socket: Socket, target: string, error: ApiError) => {
+    const request = new UnreadableRequest(socket, target, error);
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => closeOpenly(socket));
+    begin(request, response);
+  };
+
+  server.on('connection', (socket) => {
+    const { remoteAddress = '' } = socket;
+    const open = perAddress.get(remoteAddress) ?? 0;
+    if (open >= CONNECTIONS_PER_ADDRESS && (trusted === null || !isTrusted(remoteAddress, trusted))) {
+      socket.destroy();
+      return;
+    }
+    connections.set(socket, null);
+    const destroySoon = socket.destroySoon.bind(socket);
+    // Called by Node after the last answer of a connection.
+    socket.destroySoon = () => {
+      if (connections.get(socket)?.req.complete === false) closeOpenly(socket);
+      else destroySoon();
+    };
+    perAddress.set(remoteAddress, open + 1);
+    socket.once('close', () => {
+      connections.delete(socket);
+      const left = (perAddress.get(remoteAddress) ?? 1) - 1;
+      if (left === 0) perAddress.delete(remoteAddress);
+      else perAddress.set(remoteAddress, left);
+    });
+  });
+  // The 100 Continue that a client may wait for is sent by what reads the body. Other expectations are not met, and
+  // ignored (RFC 9110 section 10.1.1).
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, begin);
+  server.on('connect', (_, socket) =>
+    refuse(
+      socket as Socket,
+      '',
+      new ApiError('method_not_allowed', 'CONNECT is not served here', { Allow: 'OPTIONS' }),
+    ),
+  );
+  server.on('clientError', (error: ClientError, duplex) => {
+    const socket = duplex as Socket;
+    const current = connections.get(socket) ?? null;
+    if (current?.req instanceof UnreadableRequest) return; // the rest is as unreadable
+    if (!socket.writable || error.code === 'ECONNRESET' || socket.bytesRead === 0) socket.destroy();
+    else if (current === null) refuse(socket, targetOf(error), refusalOf(error));
+    // The body that its handler is reading ends here, and with it the handler.
+    else if (!current.req.complete && current.req.listenerCount('error') > 0) {
+      current.shouldKeepAlive = false;
+      current.req.emit('error', refusalOf(error));
+    } else current.once('close', () => socket.destroySoon());
+  });
+
+  return async (longest_ms) => {
+    // Not the method of the HTTP server, which cuts off answers that are made and not yet sent.
+    const closed = new Promise<void>((resolve) => {
+      TcpServer.prototype.close.call(server, () => resolve());
+    });
+    for (const [socket, response] of connections)
+      if (response === null) socket.destroy();
+      else response.shouldKeepAlive = false;
+    const late = setTimeout(() => server.closeAllConnections(), longest_ms);
+    await closed;
+    clearTimeout(late);
+  };
+}
+
+/**
+ * Closes our side of a connection, and drops what the other still sends: bytes that meet a closed connection would reset it, and
+ * the answer with it.
+ */
+function closeOpenly(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  socket.resume();
+  socket.end();
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
+}
+
+/** Target of the request that what was read last begins with; empty: none does. */
+function targetOf({ rawPacket }: ClientError): string {
+  return /^[^\s:]+ +(\S+)/.exec(rawPacket?.toString('latin1') ?? '')?.[1] ?? '';
+}
+
+function refusalOf({ code, rawPacket, bytesParsed }: ClientError): ApiError {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ApiError('request_timeout', 'request took too long to arrive');
+  if (code !== 'HPE_HEADER_OVERFLOW') return new ApiError('bad_request', 'request is not valid HTTP');
+  return rawPacket?.subarray(0, bytesParsed).includes(LINE_FEED) === false
+    ? new ApiError('uri_too_long', `target is longer than ${LONGEST_TARGET} bytes`)
+    : new ApiError('headers_too_large', `headers are larger than ${HEADERS_BYTES} bytes`);
+}
+
+/** Refuses requests that could not be read, are too large, or ambiguous, before any other check. */
+export const headLimits: Middleware = (ctx, next) => {
+  if (ctx.req instanceof UnreadableRequest) throw ctx.req.error;
+  checkHead(ctx.req, ctx.originalUrl);
+  return next();
+};
+
+/**
+ * Throws when a request has a target longer than 8 KB (414), more than 64 headers or 16 KB of them (431), a version other than
+ * HTTP/1.0 and 1.1, no Host or several, or a transfer coding other than chunked (400). The connection ends with the refusal,
+ * because the bytes behind such a head cannot be trusted to be a request.
+ */
+function checkHead({ httpVersion, headers, rawHeaders }: IncomingMessage, target: string): void {
+  if (target.length > LONGEST_TARGET)
+    throw refusal('uri_too_long', `target is ${target.length} bytes, expected at most ${LONGEST_TARGET}`);
+  const count = rawHeaders.length / 2;
+  if (count > MOST_HEADERS) throw refusal('headers_too_large', `${count} headers, expected at most ${MOST_HEADERS}`);
+  let bytes = 0;
+  for (const text of rawHeaders) bytes += text.length; // runs for every request: no function call per header
+  if (bytes > HEADERS_BYTES)
+    throw refusal('headers_too_large', `headers are ${bytes} bytes, expected at most ${HEADERS_BYTES}`);
+  if (!VERSIONS.includes(httpVersion))
+    throw refusal('bad_request', `request is HTTP/${httpVersion}, expected HTTP/1.1 or HTTP/1.0`);
+  const hosts = countOf(rawHeaders, 'host');
+  if (hosts > 1) throw refusal('bad_request', 'Host is given more than once');
+  if (hosts === 0 && httpVersion === '1.1') throw refusal('bad_request', 'Host is missing');
+  const coding = headers['transfer-encoding'];
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
+    throw refusal('bad_request', 'Transfer-Encoding is not chunked alone');
+}
+
+/** How often a request has a header; of some headers Node keeps only the first. */
+export function countOf(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string;
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count;
+}
+
+function refusal(code: ErrorCode, message: string): ApiError {
+  return new ApiError(code, message, { Connection: 'close' });
+}

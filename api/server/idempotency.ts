@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { StoredAnswer } from '../billing/idempotency.ts';
+import { canonical } from '../http/canonical.ts';
+import { ApiError } from '../http/errors.ts';
+import { yieldToEventLoop } from '../http/event-loop.ts';
+import type { QueryText } from '../http/target.ts';
+import { isEncrypted } from '../records/secrets.ts';
+import type { Services } from '../services.ts';
+import type { JsonObject } from './body.ts';
+import type { WriteEndpoint } from './endpoint.ts';
+import { countOf } from './http-server.ts';
+import { asApiError, errorAnswer } from './middleware/errors.ts';
+import type { Telemetry } from './middleware/telemetry.ts';
+import type { CallState, Context, State } from './state.ts';
+
+const LONGEST = 255;
+/** Different bytes are different keys: nothing is replaced, and a byte order mark is kept. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Rows of a list that are put into the fingerprint before other requests run. */
+const ROWS_PER_TURN = 1000;
+/** Refusals that are kept under their key: the same request would be refused again. */
+const KEPT_REFUSALS: readonly number[] = [400, 404, 409];
+
+/** Query and body of a call. */
+interface Request {
+  readonly query: QueryText;
+  readonly body: JsonObject | null;
+}
+
+/**
+ * Makes the answer of a call, or finds it when a call with the same Idempotency-Key has made it. `make` gets the claim on the key,
+ * which it ends with its transaction; null: the call has no key.
+ */
+export type Once = (
+  ctx: Context<CallState>,
+  endpoint: WriteEndpoint,
+  request: Request,
+  make: (claim: string | null) => Promise<StoredAnswer>,
+) => Promise<{ readonly answer: StoredAnswer; readonly is_replay: boolean }>;
+
+/**
+ * Idempotency keys over the records. Keys in flight in this process are refused from memory, at once, because the
+ * records may be busy with that very request. Throws `idempotency_key_in_progress`, and
+ * `invalid_idempotency_key` for a malformed key or one that was used with a different request.
+ */
+export function idempotency({ records, secrets }: Pick<Services, 'records' | 'secrets'>, telemetry: Telemetry): Once {
+  const inFlight = new Set<string>();
+  const inProgress = () =>
+    new ApiError('idempotency_key_in_progress', 'Idempotency-Key is that of a request still being processed');
+
+  /** Ends the claim of a call that failed: a refusal that would come again is stored, anything else releases the key. */
+  const endClaim = async (claim: string, error: ApiError, state: State): Promise<void> => {
+    try {
+      if (KEPT_REFUSALS.includes(error.status)) await records.storeRefusal(claim, errorAnswer(error, state));
+      else await records.releaseClaim(claim);
+    } catch (lost) {
+      telemetry.failed(state.request_id, lost); // the claim runs out by itself
+    }
+  };
+
+  const claimKey = async (ctx: Context<CallState>, route: string, key: string, request: Request) => {
+    const { business_id } = ctx.state.caller;
+    const claim = await records.claim({ business_id, route, key, fingerprint: await fingerprint(request) });
+    if (claim.kind === 'in_progress') throw inProgress();
+    if (claim.kind === 'other_request')
+      throw new ApiError('invalid_idempotency_key', 'Idempotency-Key was used with a different request');
+    return claim;
+  };
+
+  return async (ctx, endpoint, request, make) => {
+    const key = endpoint.idempotent ? keyOf(ctx) : null;
+    if (key === null) return { answer: await make(null), is_replay: false };
+    const route = `${endpoint.method} ${endpoint.path}`;
+    const name = `${ctx.state.caller.business_id} ${route} ${key}`;
+    if (inFlight.has(name)) throw inProgress();
+    inFlight.add(name);
+    try {
+      const claim = await claimKey(ctx, route, key, request);
+      if (claim.kind === 'replay') {
+        const { body } = claim.answer;
+        // Answers that carry a secret are kept encrypted; refusals of the same endpoint are not.
+        return {
+          answer: { ...claim.answer, body: isEncrypted(body) ? secrets.decrypt(body) : body },
+          is_replay: true,
+        };
+      }
+      try {
+        return { answer: await make(claim.token), is_replay: false };
+      } catch (thrown) {
+        const error = asApiError(thrown);
+        await endClaim(claim.token, error, ctx.state);
+        throw error;
+      }
+    } finally {
+      inFlight.delete(name);
+    }
+  };
+}
+
+/** The key, null when there is none; throws when it is empty, no UTF-8, longer than 255 code points, or given twice. */
+function keyOf({ req }: Pick<Context, 'req'>): string | null {
+  const header = req.headers['idempotency-key'];
+  if (header === undefined) return null;
+  if (countOf(req.rawHeaders, 'idempotency-key') > 1)
+    throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is given more than once');
+  const key = utf8Of(String(header));
+  const length = [...key].length;
+  if (length === 0) throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is empty');
+  if (length > LONGEST)
+    throw new ApiError(
+      'invalid_idempotency_key',
+      `Idempotency-Key has ${length} characters, expected at most ${LONGEST}`,
+    );
+  return key;
+}
+
+/** The text of a header: Node gives each of its bytes as a character. */
+function utf8Of(header: string): string {
+  try {
+    return UTF8.decode(Buffer.from(header, 'latin1'));
+  } catch (cause) {
+    throw new ApiError('invalid_idempotency_key', 'Idempotency-Key is not UTF-8', {}, { cause });
+  }
+}
+
+/** SHA-256 of query and body in canonical JSON; long lists in chunks, with other requests in between. */
+async function fingerprint({ query, body }: Request): Promise<string> {
+  const digest = createHash('sha256').update(canonical({ ...query }));
+  for (const name of Object.keys(body ?? {}).sort()) {
+    const value = body?.[name];
+    digest.update(`\n${JSON.stringify(name)}:`);
+    if (!Array.isArray(value)) digest.update(canonical(value));
+    else
+      for (let at = 0; at < value.length; at += ROWS_PER_TURN) {
+        if (at > 0) await yieldToEventLoop();
+        digest.update(canonical(value.slice(at, at + ROWS_PER_TURN)));
+      }
+  }
+  return digest.digest('hex');
+}
