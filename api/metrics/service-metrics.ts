@@ -16,10 +16,7 @@ import { COUNTED_MAX, readRecordFigures } from './record-figures.ts';
 const WAIT_MS = 700;
 
 /** Adds the gauges of a service to its counts. The returned function writes the page of all, in at most a second. */
-export function serviceMetrics(
-  { registry }: Pick<Metrics, 'registry'>,
-  services: Services,
-): () => Promise<string> {
+export function serviceMetrics({ registry }: Pick<Metrics, 'registry'>, services: Services): () => Promise<string> {
   const gauges = createGauges(registry);
   const { records, catalog, queue, now } = services;
   const compare = followLedger(records.reader);

@@ -34,10 +34,7 @@ const GUEST: Caller = {
  * Answers calls without a key to the endpoints that the operator has opened (HAIL_VIEWER), uncharged, within a rate by address and
  * in turns, so that callers with a key do not wait for them. A call with a key goes on as everywhere.
  */
-export function guests(
-  endpoints: readonly Endpoint[],
-  handlerOf: (endpoint: Endpoint) => CallHandler,
-): Middleware {
+export function guests(endpoints: readonly Endpoint[], handlerOf: (endpoint: Endpoint) => CallHandler): Middleware {
   const countCall = countByAddress();
   const inTurn = turns(GUESTS_AT_ONCE, GUESTS_WAITING);
   const admitted =
