@@ -7,19 +7,6 @@ import { fileFault } from './files.ts';
 import type { Kind } from './kinds.ts';
 import { failJob, findOwnJob, type Job } from './rows.ts';
 
-/** A job as its poll shows it: what is not known yet is null. */
-interface Polled<Summary> {
-  readonly job: Job;
-  readonly status: Job['status'];
-  readonly poll_url: string;
-  readonly message: string | null;
-  readonly summary: Summary | null;
-  readonly generated_at: string | null;
-  readonly data_as_of: string | null;
-  /** Signed for this answer. */
-  readonly file_url: string | null;
-}
-
 /** Path of the file of a job, below the public address. */
 export function filePath(id: string): string {
   return `/files/${id}`;
@@ -38,15 +25,15 @@ type PollServices = Pick<Services, 'records' | 'files_root' | 'catalog' | 'secre
 type Wanted = Pick<Job, 'business_id' | 'kind' | 'id'>;
 
 /**
- * The current state of a business's job. Throws ApiError not_found, and DataUnavailable while the data root itself, in which the
- * files lie, is missing.
+ * The current state of a business's job: what is not known yet is null, and `file_url` is signed for this answer. Throws ApiError
+ * not_found, and DataUnavailable while the data root itself, in which the files lie, is missing.
  */
 export async function findPolled<Summary>(
   services: PollServices,
   kind: Kind<unknown, Summary>,
   wanted: Wanted,
   now_ms: number,
-): Promise<Polled<Summary>> {
+) {
   const { secrets, base_url } = services;
   const job = await presentJob(services, wanted, now_ms);
   const { id, business_id, status, message } = job;

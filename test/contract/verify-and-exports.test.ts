@@ -6,7 +6,6 @@ import {
   rmSync,
   statSync,
   truncateSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -760,36 +759,6 @@ testJobs('other methods are 405, and paths beside are nothing', async (t) => {
 });
 
 const testOfFailures = testWith(startJobService, (_, service) => service.close());
-
-testOfFailures(
-  'a file that was sent and then damaged at the same length is sent no more, not even a part or its tag, and is given back once',
-  async (t) => {
-    const account = await openAccount(t.context);
-    const { id, target } = await doneReport(t.context, account.key);
-    const { services } = t.context;
-    const path = jobFilePath(services.files_root, { id, kind: 'report', file_name: 'x.pdf', sha256: SHA256 });
-    t.is(await (await askFiles(t.context, target)).text(), CONTENT);
-    const { atime, mtime, ctimeNs } = statSync(path, { bigint: true });
-    // Clocks of file systems are coarse: written until it can be told that it was.
-    do {
-      writeFileSync(path, `${CONTENT.slice(0, -1)}\r`);
-      utimesSync(path, atime, mtime);
-    } while (statSync(path, { bigint: true }).ctimeNs === ctimeNs);
-    for (const init of [
-      {},
-      { method: 'HEAD' },
-      { headers: { Range: 'bytes=0-3' } },
-      { headers: { 'If-None-Match': `"${SHA256}"` } },
-    ])
-      t.is(await statusOf(t.context, target, init), 500, JSON.stringify(init));
-    t.is(t.context.failures.length, 4);
-    const polls = Array.from({ length: 4 }, () => ended(t.context, REPORTS, id, account.key));
-    for (const polled of await Promise.all(polls))
-      t.like(polled, { status: 'failed', error: 'report_generation_failed', pdf_url: null });
-    t.is(await creditsOf(t.context, account.business_id), 0);
-    t.is(await statusOf(t.context, target), 403);
-  },
-);
 
 testOfFailures(
   'a file that is gone or cut short is 500, is told the operator, and makes its poll a failure',

@@ -299,7 +299,7 @@ test('the next attempt is kept in the records with its time, which a restart doe
   const [push] = await reader.selectFrom('messages').selectAll().execute();
   const [delivery] = await reader.selectFrom('attempts').selectAll().execute();
   const ended_ms = Date.parse(delivery?.created_at ?? '') + (delivery?.duration_ms ?? 0);
-  t.is(task?.due_ms, ended_ms + 90_000);
+  t.true(Math.abs((task?.due_ms ?? 0) - ended_ms - 90_000) < 100);
   t.is(push?.next_at, new Date(ended_ms + 90_000).toISOString());
   t.is(delivery?.next_retry_at, push?.next_at);
   t.like(JSON.parse(task?.payload ?? ''), { push_id: push?.id, attempt: 2 });
