@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, extname, join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { layout } from '../../schemas/layout.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
-import { type FileRange, openPart } from '../published/data-root.ts';
 import type { Job } from './rows.ts';
 
 /** Folder of the files of each kind, below the root. */
@@ -72,20 +70,6 @@ export async function fileFault(root: string, job: FiledJob & Pick<Job, 'bytes'>
   const stats = await orNull(stat(jobFilePath(root, job)));
   if (stats === null) return 'is gone';
   return stats.size === job.bytes ? null : `has ${stats.size} bytes, its row says ${job.bytes ?? 'none'}`;
-}
-
-/** Opens a range of the file of a job. Throws when it is missing or another. */
-export function openJobFile(
-  root: string,
-  job: FiledJob & { readonly bytes: number },
-  range: FileRange,
-): Promise<Readable> {
-  return openPart(
-    jobFilePath(root, job),
-    job.bytes,
-    range,
-    (size) => new Error(`file of job ${job.id} has ${size} bytes, expected ${job.bytes}`),
-  );
 }
 
 /** Removes the file of a job, if there is one. */

@@ -2,10 +2,11 @@ import { PATH_ID } from '../../schemas/ids.ts';
 import { ApiError } from '../http/errors.ts';
 import { GZIP_FROM_BYTES, mediaType } from '../http/reply.ts';
 import { FILE_KINDS } from '../jobs/export-format.ts';
-import { fileFault, openJobFile } from '../jobs/files.ts';
+import { fileFault, jobFilePath } from '../jobs/files.ts';
 import { filePath } from '../jobs/poll.ts';
 import { findServedJob, type Job } from '../jobs/rows.ts';
 import { fileResponse, sendFile } from '../published/archives/response.ts';
+import { openPart } from '../published/data-root.ts';
 import { isSigned, mayBeSigned } from '../records/signed-url.ts';
 import type { PublicRoute } from '../server/public.ts';
 import type { Services } from '../services.ts';
@@ -41,7 +42,12 @@ export function files({
       if (fault !== null) throw new Error(`file of job ${id} ${fault}`);
       const content = contentOf(job);
       const response = await fileResponse(ctx, content, (range) =>
-        openJobFile(files_root, { ...job, bytes: content.bytes }, range),
+        openPart(
+          jobFilePath(files_root, job),
+          content.bytes,
+          range,
+          (size) => new Error(`file of job ${id} has ${size} bytes, expected ${content.bytes}`),
+        ),
       );
       sendFile(ctx, response);
     },
