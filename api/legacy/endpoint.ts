@@ -3,6 +3,7 @@ import { enveloped } from '../../schemas/resources/earlier-envelope.ts';
 import { MS_PER_DAY } from '../../schemas/time.ts';
 import type { Writer } from '../records/database.ts';
 import {
+  type Answer,
   type Declared,
   type Endpoint,
   type HandlerInput,
@@ -162,24 +163,13 @@ export function earlier(endpoint: Endpoint, asked: Asked | null = null): Endpoin
     example: example === null ? null : { ...example, reply: envelope(example.reply, EXAMPLE_STAMP) },
     simulate: simulate === null ? null : (input: SimulatedInput) => envelope(simulate(input), input),
   };
-  if (endpoint.kind === 'read')
-    return {
-      ...endpoint,
-      ...outside,
-      cacheable: false,
-      answer: async (input) => {
-        const answer = await endpoint.answer(input);
-        return { ...answer, body: envelope(answer.body, input) };
-      },
-    };
-  return {
-    ...endpoint,
-    ...outside,
-    write: async (input, writer, ready) => {
-      const answer = await endpoint.write(input, writer, ready);
-      return { ...answer, body: envelope(answer.body, input) };
-    },
-  };
+  const wrapped = (answer: Answer<unknown>, stamp: Stamp) => ({ ...answer, body: envelope(answer.body, stamp) });
+  if (endpoint.kind === 'read') {
+    const answer = async (input: Parameters<typeof endpoint.answer>[0]) => wrapped(await endpoint.answer(input), input);
+    return { ...endpoint, ...outside, cacheable: false, answer };
+  }
+  const write: typeof endpoint.write = async (input, ...rest) => wrapped(await endpoint.write(input, ...rest), input);
+  return { ...endpoint, ...outside, write };
 }
 
 const EXAMPLE_STAMP: Stamp = {

@@ -41,7 +41,8 @@ interface ScoredPlace {
 const REPORTED_BEYOND = 10;
 /** Feature of a plan without which no event is sent. */
 const REAL_TIME = 'real_time_delivery';
-const PLACES_PER_READ = 500;
+/** Places of one transaction, which other writes wait for. */
+const PLACES_PER_WRITE = 500;
 /** Row of `settings` with the climatology that the stored scores come from: when its newest data were published. */
 const SOURCE = 'climatology of the risk scores';
 /** After this time an older climatology is accepted: it was published again on purpose. */
@@ -88,17 +89,19 @@ export function createRiskWatch({ climatology, records, queue, now }: RiskWatchP
       return;
     let sent = 0;
     try {
-      for (const business_id of businesses)
-        for await (const places of scoredPlaces(records.reader, business_id, onlyNew)) {
-          const scored = places.flatMap((place) => {
-            const score = table.cell(cellOf(place))?.annual_score;
-            return score === undefined || !isToStore(place, score) ? [] : [{ place, score }];
-          });
-          const events = scored.length === 0 ? 0 : await storeScores(business_id, table, scored);
+      for (const business_id of businesses) {
+        const places = await scoredPlaces(records.reader, business_id, onlyNew);
+        const scored = places.flatMap((place) => {
+          const score = table.cell(cellOf(place))?.annual_score;
+          return score === undefined || !isToStore(place, score) ? [] : [{ place, score }];
+        });
+        for (let first = 0; first < scored.length; first += PLACES_PER_WRITE) {
+          const events = await storeScores(business_id, table, scored.slice(first, first + PLACES_PER_WRITE));
           if (events === null) return;
           sent += events;
-          await yieldToEventLoop();
         }
+        await yieldToEventLoop();
+      }
     } finally {
       if (sent > 0) queue.wake(MESSAGE_TASK);
     }
@@ -183,40 +186,29 @@ async function businessesWithReceivers(rows: Kysely<Database>): Promise<readonly
   return found.filter(({ features }) => (JSON.parse(features) as string[]).includes(REAL_TIME)).map(({ id }) => id);
 }
 
-/**
- * Active subscriptions and saved locations of a business, page by page in the order of their ids. `onlyNew`: only those without
- * a stored score.
- */
-async function* scoredPlaces(
+/** Active subscriptions and saved locations of a business. `onlyNew`: only those without a stored score. */
+async function scoredPlaces(
   rows: Kysely<Database>,
   business_id: string,
   onlyNew: boolean,
-): AsyncGenerator<readonly ScoredPlace[]> {
-  for (let after = ''; ; ) {
-    const subscriptions = rows
-      .selectFrom('subscriptions')
-      .select(['id', 'lat', 'lon', sql<ReceiverFormat | null>`format`.as('format')])
-      .where('business_id', '=', business_id)
-      .where('status', '=', 'active')
-      .where('id', '>', after);
-    const locations = rows
-      .selectFrom('portfolio_locations')
-      .select(['id', 'lat', 'lon', sql<ReceiverFormat | null>`null`.as('format')])
-      .where('business_id', '=', business_id)
-      .where('id', '>', after);
-    const page = await rows
-      .selectFrom(subscriptions.unionAll(locations).as('places'))
-      .leftJoin('risk_scores', 'risk_scores.location_id', 'places.id')
-      .selectAll('places')
-      .select(['risk_scores.score as stored', 'risk_scores.at as stored_at'])
-      .$if(onlyNew, (query) => query.where('risk_scores.score', 'is', null))
-      .orderBy('places.id')
-      .limit(PLACES_PER_READ)
-      .execute();
-    if (page.length > 0) yield page;
-    if (page.length < PLACES_PER_READ) return;
-    after = page.at(-1)?.id ?? '';
-  }
+): Promise<readonly ScoredPlace[]> {
+  const subscriptions = rows
+    .selectFrom('subscriptions')
+    .select(['id', 'lat', 'lon', sql<ReceiverFormat | null>`format`.as('format')])
+    .where('business_id', '=', business_id)
+    .where('status', '=', 'active');
+  const locations = rows
+    .selectFrom('portfolio_locations')
+    .select(['id', 'lat', 'lon', sql<ReceiverFormat | null>`null`.as('format')])
+    .where('business_id', '=', business_id);
+  return await rows
+    .selectFrom(subscriptions.unionAll(locations).as('places'))
+    .leftJoin('risk_scores', 'risk_scores.location_id', 'places.id')
+    .selectAll('places')
+    .select(['risk_scores.score as stored', 'risk_scores.at as stored_at'])
+    .$if(onlyNew, (query) => query.where('risk_scores.score', 'is', null))
+    .orderBy('places.id')
+    .execute();
 }
 
 /** Stores the score of a place. False for a first one, of which no event is sent, and when another process has stored one. */

@@ -394,33 +394,11 @@ async function faultsOf(name: string, material: ReportMaterial): Promise<string[
   return faults;
 }
 
-/** A description of the method of so many more lines moves what follows by these. */
-function withMoreLines(material: ReportMaterial, lines: number): ReportMaterial {
-  const { verification } = material;
-  const description = `${verification.methodology.description}${' Words that fill a line of the method, so that what follows stands lower on the page, or on the next one.'.repeat(lines)}`;
-  return {
-    ...material,
-    verification: { ...verification, methodology: { ...verification.methodology, description } },
-  };
-}
-
 test('whatever number of events and reports, no page holds a few lines only, and no title or head stands at its foot', async (t) => {
   const faults: string[] = [];
-  for (const days of [1, 2, 5, 26])
-    for (const reports of [0, 3, 14])
+  for (const days of [1, 5, 26])
+    for (const reports of [0, 14])
       faults.push(...(await faultsOf(`${days} days, ${reports} reports each`, longMaterial(days, 0, reports))));
-  t.deepEqual(faults, []);
-});
-
-test('wherever the method ends, the hash stands below the limits on a last page of more than a few lines', async (t) => {
-  const faults: string[] = [];
-  const range = { start: '2026-05-01', end: '2026-05-30' };
-  for (const [name, material] of [
-    ['nothing found', reportMaterial(range, [])],
-    ['one event', longMaterial(1, 0, 1)],
-  ] as const)
-    for (let lines = 0; lines <= 14; lines += 2)
-      faults.push(...(await faultsOf(`${name}, ${lines} lines more`, withMoreLines(material, lines))));
   t.deepEqual(faults, []);
 });
 
