@@ -71,25 +71,9 @@ test.serial('members are added, change role, and are removed; addresses do not m
 test.serial('a plan changes in what is named and keeps the rest', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
-  const set = await json(
-    'plan',
-    'set',
-    'acme',
-    '--limit',
-    '1000',
-    '--cap',
-    '500',
-    '--overage',
-    'block',
-    '--rate',
-    '600',
-    '--feature',
-    'exports',
-    '--quota',
-    'locations=20000',
-    '--quota',
-    'webhooks=0',
-  );
+  const asked =
+    'plan set acme --limit 1000 --cap 500 --overage block --rate 600 --feature exports --quota locations=20000 --quota webhooks=0';
+  const set = await json(...asked.split(' '));
   t.like(set, {
     changed: true,
     plan: {
@@ -146,16 +130,7 @@ for (const [name, rate_per_minute, requests_per_day, webhooks] of [
 test.serial('a key is printed once, and never again by any command', async (t) => {
   const { json, run } = operator(t);
   await run('business', 'create', 'acme');
-  const { out } = await run(
-    'key',
-    'create',
-    'acme',
-    '--live',
-    '--name',
-    'dashboard',
-    '--scopes',
-    'hail:read,portfolio:*',
-  );
+  const { out } = await run(...'key create acme --live --name dashboard --scopes hail:read,portfolio:*'.split(' '));
   t.regex(out, /^hs_live_[0-9A-Za-z]{46}\n$/);
   const secret = out.trim().slice(16);
   for (const args of [
