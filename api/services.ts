@@ -5,15 +5,13 @@ import { openRecords, type Records } from './billing/records.ts';
 import type { Config, WebhookSettings } from './config.ts';
 import { type CallLimits, openCallLimits } from './http/call-limits.ts';
 import { type Meter, NO_METER } from './http/metrics.ts';
-import { type Catalog, type Edition, NOTHING_PUBLISHED, openCatalog } from './published/catalog.ts';
+import { type Catalog, openCatalog } from './published/catalog.ts';
 import { openDataRoot } from './published/data-root.ts';
-import { ANSWERS, type Engine, JOBS, openEngine, openWhenAsked } from './published/duckdb.ts';
+import { ANSWERS, type Engine, JOBS, openEngine } from './published/duckdb.ts';
 import { type Live, openLive } from './published/live.ts';
 import { openTerrain, type Terrain } from './published/terrain.ts';
-import { type CellRows, openCellRows } from './queries/cell-rows.ts';
 import { type Climatology, openClimatology } from './queries/climatology.ts';
-import { type CollectionRows, openCollectionRows } from './queries/collection-rows.ts';
-import { type FileMemory, openFileMemory } from './queries/file-memory.ts';
+import { type HistoryMemory, openHistoryMemory } from './queries/history-memory.ts';
 import { correction_ms } from './records/clock.ts';
 import { journalPath } from './records/database.ts';
 import { openSecrets, type Secrets } from './records/secrets.ts';
@@ -32,12 +30,8 @@ export interface Services {
   readonly terrain: Terrain;
   /** How likely hail is anywhere, in memory. */
   readonly climatology: Climatology;
-  /** Warnings, watches and convective outlooks, in memory. */
-  readonly collections: CollectionRows;
-  /** The hourly forecast and the seven-day outlook, in memory. */
-  readonly cells: CellRows;
-  /** Detections near points that were asked about, in memory. */
-  readonly files: FileMemory;
+  /** Files that history was asked about, in memory. */
+  readonly files: HistoryMemory;
   /** Runs the queries of answers over published files. */
   readonly engine: Engine;
   /** Runs the statements of jobs, which may take minutes: no question waits for them. */
@@ -128,7 +122,7 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const root = openDataRoot(data_root);
   const engine = await openEngine(data_root, ANSWERS);
   opened.defer(engine.close);
-  const jobEngine = openWhenAsked(() => openEngine(data_root, JOBS));
+  const jobEngine = await openEngine(data_root, JOBS);
   opened.defer(jobEngine.close);
   const catalog = await openCatalog(root, storm_day_start_hour);
   opened.defer(catalog.close);
@@ -139,32 +133,9 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
   const live = await openLive(root, catalog);
   const terrain = await openTerrain(engine, catalog);
   const climatology = await openClimatology(engine, catalog);
-  const collections = openCollectionRows(engine);
-  const cells = openCellRows(engine);
-  const files = openFileMemory(engine, {
-    has: root.has,
-    failed: (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'),
-  });
-  let closing = false;
-  let renewing = Promise.resolve();
-  let newest: Edition = NOTHING_PUBLISHED;
-  catalog.afterEdition({
-    // In the background: other observers of an edition do not wait for rows that may never be asked for.
-    react: async (edition) => {
-      newest = edition;
-      renewing = renewing
-        .then(() => cells.renew(newest))
-        .catch((error: unknown) => {
-          if (!closing) log.warn({ err: error }, 'Data:Renew:Failed');
-        });
-    },
-    failed: (error) => log.warn({ err: error }, 'Data:Renew:Failed'),
-  });
-  // What is read for questions to come ends with the engine: it would wait behind statements whose results are no longer needed.
-  opened.defer(async () => {
-    closing = true;
-    await Promise.all([engine.close(), files.close(), renewing]);
-  });
+  const files = openHistoryMemory(engine, (path, error) => log.warn({ path, err: error }, 'Data:Remember:Failed'));
+  // A file that is being read would wait behind statements whose results are no longer needed.
+  opened.defer(() => Promise.all([engine.close(), files.close()]).then(() => {}));
   const open = opened.move();
   return {
     services: {
@@ -172,8 +143,6 @@ export async function openServices(config: ServicesConfig, log: Logger = SILENT)
       live,
       terrain,
       climatology,
-      collections,
-      cells,
       files,
       engine,
       jobEngine,

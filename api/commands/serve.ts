@@ -14,7 +14,6 @@ import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../published/archives/viewer.ts';
 import { die } from '../published/die.ts';
-import { startReadingAhead } from '../queries/history.ts';
 import { machineClock } from '../records/clock.ts';
 import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
 import { takeServiceLock } from '../records/sqlite-locks.ts';
@@ -139,9 +138,8 @@ async function openServing(config: Config, { workers = WORKERS, say = sayAloud }
       await listen(metricsServer, config.metrics_port, config.host, 'HAIL_METRICS_PORT');
     }
     const running = workers === null ? null : await startWorkers(services, log, workers);
-    const endReadingAhead = startReadingAhead(services, log);
     endWork = async () => {
-      await Promise.all([running?.stop(DRAIN_MS), endReadingAhead()]);
+      await running?.stop(DRAIN_MS);
     };
     // The last step that may fail, and printed at once: the keys are shown this once.
     const first_keys = await ensureFirstBusiness(services.records, services.now());

@@ -6,7 +6,7 @@ import { dayMax, detections } from '../../schemas/tables/radar.ts';
 import type { Queries } from '../published/duckdb.ts';
 import { datesWithoutData } from '../queries/dates-without-data.ts';
 import { FILES, type RegionPixels, regionFilter } from '../queries/sql.ts';
-import { countDetections } from '../queries/swath-pixels.ts';
+import { countDetections } from '../queries/swaths.ts';
 import { hullOf } from '../rules/event-hull.ts';
 import { rounded } from '../rules/rounded.ts';
 import { datesOf, type ExportRows, observedOn, type RowsOf, type RowsQuestion } from './export-rows.ts';

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { devNull } from 'node:os';
 import { LRUCache } from 'lru-cache';
 import type { z } from 'zod';
 import {
@@ -13,15 +14,7 @@ import { formatFault, tableFault } from '../../schemas/data-format.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { Head, headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import {
-  Current,
-  DAILY,
-  ingestedAt,
-  Manifest,
-  type PublishedFile,
-  provenanceOfDate,
-  RootName,
-} from '../../schemas/manifest.ts';
+import { Current, DAILY, ingestedAt, Manifest, type PublishedFile, provenanceOfDate } from '../../schemas/manifest.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../../schemas/provenance.ts';
 import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { TABLES } from '../../schemas/tables/index.ts';
@@ -57,7 +50,7 @@ export interface Edition {
   /** True for a date that lists archives of reflectivity. */
   readonly hasReflectivity: (date: string) => boolean;
   /** Reads published files that are no tables. */
-  readonly files: Pick<DataRoot, 'name' | 'open' | 'part' | 'has'>;
+  readonly files: Pick<DataRoot, 'open' | 'part'>;
   /** Absolute paths of the files of a table that may hold rows of a question; none is a valid answer. */
   readonly paths: (table: string, dates: readonly string[], near?: RowFilter) => string[];
   /**
@@ -161,17 +154,9 @@ const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
 );
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
-/** Partitions of a data root at one poll. */
-interface RootState {
-  /** Name of the root, made by the pipeline; null where no pipeline has opened it. */
-  readonly root_id: string | null;
-  /** Commit of every partition: storm dates, months, and what belongs to no date. */
-  readonly commits: Readonly<Record<string, number>>;
-}
-
 /**
- * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one that
- * has lost data since it was opened has no edition until they are back or the process starts again.
+ * Opens the catalog of a data root. A root that never held anything, empty or missing, is an edition without dates; one whose
+ * switch was there and is gone has no edition, as on a mount whose server is gone.
  */
 export async function openCatalog(folder: string | DataRoot, storm_day_start_hour: number): Promise<Catalog> {
   const root = typeof folder === 'string' ? openDataRoot(folder) : folder;
@@ -182,27 +167,23 @@ export async function openCatalog(folder: string | DataRoot, storm_day_start_hou
   let seen: string | null | undefined;
   let heads_at_ms = Number.NEGATIVE_INFINITY;
   let running: Promise<void> | null = null;
-  let last: RootState = { root_id: null, commits: {} };
 
   const poll = async () => {
     const mark = await root.mark(layout.current);
     const elapsed_ms = performance.now() - heads_at_ms;
     if (mark === seen && elapsed_ms < POLL_HEADS_MS && 'edition' in state) return;
     // First of all: its format says whether the other lists can be read.
-    const name = await readName(root);
+    await checkFormat(root);
+    // Absent is not empty.
+    if (mark === null && typeof seen === 'string') throw new DataUnavailable(layout.current, 'is gone');
     const current = await readCurrent(root);
     const { changed, ...found } = await partitions(current);
-    const now_held: RootState = { root_id: name?.root_id ?? null, commits: commitsOf(found) };
-    // Absent is not empty: what this process has served must still be there.
-    const loss = lossOf(last, now_held);
-    if (loss !== null) throw new DataUnavailable(root.name, loss);
     await requireFolders(root, current, headsOf(found));
     heads_at_ms = performance.now();
     if (mark !== seen || changed || !('edition' in state)) {
       const edition = makeEdition(root, current, found, storm_day_start_hour);
       for (const prepare of preparations) await prepare(edition);
       state = { edition };
-      last = now_held;
       observers.publish(edition);
     }
     seen = mark;
@@ -279,21 +260,15 @@ async function requireFolders(root: DataRoot, current: Current | null, heads: re
     throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
 }
 
-/** Name of the data root; null where no pipeline has opened it. Throws UnreadableVersion for a root of another data format. */
-async function readName(root: DataRoot): Promise<RootName | null> {
+/** Throws UnreadableVersion for a root of another data format. */
+async function checkFormat(root: DataRoot): Promise<void> {
   const text = await root.text(layout.root);
-  if (text === null) return null;
-  const fault = formatFault(json(layout.root, text), PROGRAM);
+  const fault = text === null ? null : formatFault(json(layout.root, text), PROGRAM);
   if (fault !== null) throw new UnreadableVersion(layout.root, fault);
-  return parsed(layout.root, text, RootName);
 }
 
 function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
   return [...dates.values(), ...months.values(), ...collections.values(), ...(staticHead === null ? [] : [staticHead])];
-}
-
-function commitsOf(found: Omit<Partitions, 'changed'>): Record<string, number> {
-  return Object.fromEntries(headsOf(found).map(({ partition, commit }) => [partition, commit]));
 }
 
 function json(path: string, text: string): unknown {
@@ -453,34 +428,6 @@ function headIn(path: string, text: string, storm_day_start_hour: number): Head 
   return head;
 }
 
-/** The edition of an empty root. */
-export const NOTHING_PUBLISHED: Edition = {
-  newest_provenance: null,
-  newest_scan_ms: null,
-  feeds: new Map(),
-  live: null,
-  dates: [],
-  manifest: async () => null,
-  hasReflectivity: () => false,
-  files: {
-    name: 'no data root',
-    open: ({ path }) => Promise.reject(new DataUnavailable(path, 'is not published')),
-    part: (path) => Promise.reject(new DataUnavailable(path, 'is not published')),
-    has: () => false,
-  },
-  paths: () => [],
-  dayMaxPaths: () => [],
-  datesBetween: () => [],
-  isClosed: () => null,
-  version: () => 'empty',
-  provenanceOf: () => null,
-  liveDates: () => [],
-  dataAsOf: () => null,
-  ingestedAt: () => null,
-  collection: () => null,
-  feedStates: [],
-};
-
 function makeEdition(
   root: DataRoot,
   current: Current | null,
@@ -582,6 +529,21 @@ function makeEdition(
   };
 }
 
+/** The edition of an empty root. */
+export const NOTHING_PUBLISHED: Edition = makeEdition(
+  openDataRoot(devNull),
+  null,
+  {
+    dates: new Map(),
+    months: new Map(),
+    collections: new Map(),
+    read_collections: new Map(),
+    feedStates: [],
+    staticHead: null,
+  },
+  0,
+);
+
 function collectionEdition(
   root: DataRoot,
   name: CollectionName,
@@ -632,22 +594,4 @@ async function readManifest(root: DataRoot, path: string): Promise<Manifest> {
   const text = await root.text(path);
   if (text === null) throw new DataUnavailable(path, 'is missing, and the edition names it');
   return parsed(path, text, Manifest);
-}
-
-/**
- * Describes the loss of a data root since an earlier poll; null without one. A root that never held anything has nothing to
- * lose; a root of another name is another root, whatever it holds.
- */
-function lossOf(before: RootState, found: RootState): string | null {
-  const names = Object.keys(before.commits);
-  if (names.length === 0) return null;
-  if (Object.keys(found.commits).length === 0) return `holds nothing, and held ${names.length} partitions before`;
-  if (before.root_id !== null && found.root_id !== before.root_id)
-    return `is ${found.root_id ?? 'a root without a name'}, expected ${before.root_id}`;
-  for (const name of names) {
-    const [then, now] = [before.commits[name] ?? 0, found.commits[name]];
-    if (now === undefined) return `has lost ${name}, which was there before (commit ${then})`;
-    if (now < then) return `went back to commit ${now} of ${name}, and was at ${then} before`;
-  }
-  return null;
 }

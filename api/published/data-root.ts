@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -16,12 +15,8 @@ export type ImmutableFile = Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>;
 
 /** Read access to a data root in a folder. Paths are relative to it, with forward slashes. */
 export interface DataRoot {
-  /** Its folder, for messages. */
-  readonly name: string;
   /** Absolute path of a published file, for statements. */
   readonly fileOf: (file: ImmutableFile) => string;
-  /** False for an absolute path of a file that has gone. */
-  readonly has: (absolute: string) => boolean;
   /** Content of a list; null when it does not exist. */
   readonly text: (path: string) => Promise<string | null>;
   /** Content of a file; throws when it does not exist. */
@@ -56,9 +51,7 @@ export function openDataRoot(dataRoot: string): DataRoot {
   const absolute = (path: string) => join(root, path);
   const mark = (path: string) => ifPresent(markOf(absolute(path)), null);
   return {
-    name: root,
     fileOf: ({ path }) => absolute(path),
-    has: existsSync,
     text: (path) => ifPresent(fs.readFile(absolute(path), 'utf8'), null),
     bytes: (path) => fs.readFile(absolute(path)),
     part: (path, first, length) => partOf(absolute(path), first, length),

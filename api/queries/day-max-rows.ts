@@ -1,15 +1,10 @@
 import { boxAround } from '../../schemas/geo/around.ts';
-import { LATTICE } from '../../schemas/geo/lattice.ts';
-import { DETECTION_MIN_MM } from '../../schemas/size.ts';
 import { companionFields, type DayMax, dayMax } from '../../schemas/tables/radar.ts';
 import type { Edition } from '../published/catalog.ts';
 import type { Queries, SqlParameter } from '../published/duckdb.ts';
 import type { PixelQuestion, PixelRows } from '../rules/largest-hail.ts';
-import { lowerBound } from '../rules/lower-bound.ts';
-import { type PixelWindow, pixelsAround, pixelsInside } from '../rules/pixel-distance.ts';
+import { pixelsAround, pixelsInside } from '../rules/pixel-distance.ts';
 import type { PixelDay } from '../rules/verification.ts';
-import { columnEncoder, type NumberColumn, tupleEncoder } from './dictionary-columns.ts';
-import type { FileView } from './file-memory.ts';
 import { FILES, selectList } from './sql.ts';
 
 /** Facts of a pixel's geohash5 place on a date: neighbours share them. */
@@ -22,19 +17,27 @@ const PLACE_COLUMNS = [
 export const COMPANION_COLUMNS = Object.keys(companionFields) as (keyof typeof companionFields)[];
 const HAIL_COLUMNS = ['day', 'max_mm', 'max_time', 'confidence'] as const;
 const PIXEL_COLUMNS = [...HAIL_COLUMNS, ...COMPANION_COLUMNS];
-const COLUMNS = [...PLACE_COLUMNS, ...PIXEL_COLUMNS] as const satisfies readonly (keyof DayMax | 'day')[];
-export type DayMaxColumn = (typeof COLUMNS)[number];
+export const DAY_MAX_COLUMNS = [...PLACE_COLUMNS, ...PIXEL_COLUMNS] as const satisfies readonly (
+  | keyof DayMax
+  | 'day'
+)[];
+export type DayMaxColumn = (typeof DAY_MAX_COLUMNS)[number];
+
+interface Column {
+  /** Value of a row. */
+  readonly at: (index: number) => number;
+}
 
 /**
  * Rows of day maxima in columns of numbers, NaN for null: `day` counts from 1970-01-01, instants are epoch milliseconds. Either
  * a whole file in memory, or the rows of a box that DuckDB read from files.
  */
 export interface DayMaxRows extends PixelRows {
-  readonly columns: Readonly<Record<DayMaxColumn, Pick<NumberColumn, 'at'>>>;
+  readonly columns: Readonly<Record<DayMaxColumn, Column>>;
 }
 
-const columnsBy = (make: (name: DayMaxColumn, index: number) => Pick<NumberColumn, 'at'>) =>
-  Object.fromEntries(COLUMNS.map((name, index) => [name, make(name, index)])) as DayMaxRows['columns'];
+export const columnsBy = (make: (name: DayMaxColumn, index: number) => Column) =>
+  Object.fromEntries(DAY_MAX_COLUMNS.map((name, index) => [name, make(name, index)])) as DayMaxRows['columns'];
 
 const EXPRESSIONS: Partial<Record<DayMaxColumn, string>> = {
   day: `storm_date - DATE '1970-01-01'`,
@@ -42,7 +45,7 @@ const EXPRESSIONS: Partial<Record<DayMaxColumn, string>> = {
   place_first_detected: 'epoch_ms(place_first_detected)',
   place_last_detected: 'epoch_ms(place_last_detected)',
 };
-const numbersList = (names: readonly DayMaxColumn[]) =>
+export const numbersList = (names: readonly DayMaxColumn[]) =>
   names.map((name) => `(${EXPRESSIONS[name] ?? name})::DOUBLE AS "${name}"`).join(', ');
 
 /** Rows that a scan saw in a box; the parameters are those of `boxParameters`. */
@@ -75,7 +78,7 @@ const candidatesSql = (names: readonly DayMaxColumn[]) => `
   SELECT box.* FROM box LEFT JOIN inside USING (day) WHERE max_mm >= coalesce(inside_mm, 0)`;
 const CANDIDATES_SQL = candidatesSql([...PLACE_COLUMNS, ...HAIL_COLUMNS]);
 /** With the radar products, which take as long again to read. */
-const CANDIDATES_WITH_PRODUCTS_SQL = candidatesSql(COLUMNS);
+const CANDIDATES_WITH_PRODUCTS_SQL = candidatesSql(DAY_MAX_COLUMNS);
 
 /**
  * Rows of some files around a question's point, all that may be the largest of their date, read as two statements at the same time: one statement over small
@@ -134,86 +137,4 @@ const PIXEL_DAY_SQL = boxSql(
 export async function readPixelDays(queries: Queries, edition: Edition, question: PixelQuestion): Promise<PixelDay[]> {
   const paths = dayMaxFiles(edition, question);
   return paths.length === 0 ? [] : queries.rows<PixelDay>(PIXEL_DAY_SQL, boxParameters(paths, question));
-}
-
-/** Side of a square, pixels: that of the table's sort order, so that rows are taken in the order of the file. */
-const SQUARE_PX = 50;
-const SQUARES_ACROSS = LATTICE.cols / SQUARE_PX;
-
-const FILE_SQL = `
-  SELECT ("row" // ${SQUARE_PX} * ${SQUARES_ACROSS} + col // ${SQUARE_PX})::DOUBLE AS square,
-    ("row" % ${SQUARE_PX} * ${SQUARE_PX} + col % ${SQUARE_PX})::DOUBLE AS place, ${numbersList(COLUMNS)}
-  FROM ${FILES} WHERE max_mm >= ${DETECTION_MIN_MM} AND NOT interpolated`;
-
-/** The detections of a whole file of day maxima, pixels >= 10 mm that a scan saw: about 14 bytes each in memory. */
-export const DAY_MAX_FILE: FileView<DayMaxRows & { readonly bytes: number }> = {
-  name: dayMax.name,
-  read: async (queries: Queries, path: string) => {
-    const squares: number[] = [];
-    /** First row of each square. */
-    const starts: number[] = [];
-    const places: Uint16Array[] = [];
-    const place = tupleEncoder(PLACE_COLUMNS.length);
-    const pixel = PIXEL_COLUMNS.map(() => columnEncoder());
-    let count = 0;
-    await queries.stream(FILE_SQL, [[path]], ([square, inSquare, ...values]) => {
-      for (let index = 0; index < square.length; index++) {
-        const [name, last] = [square[index], squares.at(-1) ?? -1];
-        if (name === last) continue;
-        // The table has this order. To sort a file again would take as long as to read it.
-        if (name < last)
-          throw new Error(`${path} has square ${name} after square ${last}, expected the order of its table`);
-        squares.push(name);
-        starts.push(count + index);
-      }
-      places.push(new Uint16Array(inSquare));
-      place.add(values.slice(0, PLACE_COLUMNS.length));
-      for (const [index, { add }] of pixel.entries()) add(values[PLACE_COLUMNS.length + index]);
-      count += square.length;
-    });
-    const made = [...place.done(), ...pixel.map(({ done }) => done())];
-    const inFile = {
-      squares: Uint32Array.from(squares),
-      starts: Uint32Array.from([...starts, count]),
-      places: joined(places, count),
-    };
-    const bytes = [...made.map((column) => column.bytes), ...Object.values(inFile).map((array) => array.byteLength)];
-    return {
-      bytes: bytes.reduce((sum, size) => sum + size, 0),
-      columns: columnsBy((_, index) => made[index]),
-      inWindow: (window, visit) => visitSquares(inFile, window, visit),
-    };
-  },
-};
-
-function joined(pieces: readonly Uint16Array[], length: number): Uint16Array {
-  const all = new Uint16Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
-}
-
-/** `places`: number of each pixel in its square, row by row. */
-function visitSquares(
-  { squares, starts, places }: Readonly<Record<'squares' | 'starts', Uint32Array>> & { readonly places: Uint16Array },
-  { row0, row1, col0, col1 }: PixelWindow,
-  visit: Parameters<DayMaxRows['inWindow']>[1],
-): void {
-  const [north, south, west, east] = [row0, row1, col0, col1].map((edge) => Math.floor(edge / SQUARE_PX));
-  for (let down = north; down <= south; down++) {
-    const last = down * SQUARES_ACROSS + east;
-    const first = lowerBound(squares, down * SQUARES_ACROSS + west);
-    for (let at = first; at < squares.length && squares[at] <= last; at++) {
-      const first_row = down * SQUARE_PX;
-      const first_col = (squares[at] % SQUARES_ACROSS) * SQUARE_PX;
-      for (let index = starts[at], end = starts[at + 1]; index < end; index++) {
-        const row = first_row + Math.floor(places[index] / SQUARE_PX);
-        const col = first_col + (places[index] % SQUARE_PX);
-        if (row >= row0 && row <= row1 && col >= col0 && col <= col1) visit(index, row, col);
-      }
-    }
-  }
 }

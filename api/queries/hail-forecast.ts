@@ -1,8 +1,10 @@
+import { LRUCache } from 'lru-cache';
 import { type Forecast, forecast } from '../../schemas/tables/forecast.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
+import { memoize } from '../published/memoize.ts';
 import type { ForecastRow, ForecastRun } from '../rules/hail-forecast.ts';
-import { type CellRows, type CellView, IN_PART, rowsAsJson, rowsFromJson } from './cell-rows.ts';
-import { FILES } from './sql.ts';
+import { FILES, selectList } from './sql.ts';
 
 const HOUR_COLUMNS = [
   'valid_time',
@@ -10,42 +12,31 @@ const HOUR_COLUMNS = [
   'estimated_size_mm',
   'risk_category',
   'risk_score',
+  'model',
+  'run_time',
+  'data_source',
 ] as const satisfies readonly (keyof Forecast)[];
-type Hour = Pick<Forecast, (typeof HOUR_COLUMNS)[number]>;
 
-/** Hours of one cell that one run was the newest for. */
-interface CellRun extends ForecastRun {
-  readonly geohash4: string;
-  readonly hours: string;
-}
+const HOURS_SQL = `SELECT ${selectList(forecast, HOUR_COLUMNS)} FROM ${FILES} WHERE geohash4 = $2 ORDER BY valid_time`;
+const NEWEST_RUN_SQL = `SELECT model, run_time, data_source FROM ${FILES} ORDER BY run_time DESC, model LIMIT 1`;
 
-interface ForecastCells {
-  readonly cells: ReadonlyMap<string, readonly CellRun[]>;
-  readonly newest: ForecastRun | null;
-}
-
-const FORECAST: CellView<CellRun, ForecastCells> = {
-  collection: 'forecast',
-  statement: `SELECT geohash4, model, run_time, data_source, ${rowsAsJson(forecast, HOUR_COLUMNS)} AS hours
-    FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4, model, run_time, data_source`,
-  make: (runs) => ({
-    cells: Map.groupBy(runs, ({ geohash4 }) => geohash4),
-    newest: runs.reduce<ForecastRun | null>(
-      (newest, run) => (newest === null || run.run_time > newest.run_time ? run : newest),
-      null,
-    ),
-  }),
-};
+/** Newest run of the files that were asked for last, by their paths: it takes a look at every row. */
+const newestRuns = new LRUCache<string, Promise<ForecastRun | null>>({ max: 4 });
 
 /** Forecast hours of a cell, none outside the area of the model, and the newest run of any cell. */
 export async function forecastOfCell(
-  rows: CellRows,
-  { paths }: CollectionEdition,
+  engine: Queries,
+  collection: CollectionEdition,
   geohash4: string,
 ): Promise<{ readonly hours: ForecastRow[]; readonly newest: ForecastRun | null }> {
-  const { cells, newest } = await rows.of(FORECAST, paths());
-  const hours = (cells.get(geohash4) ?? []).flatMap(({ model, run_time, data_source, hours: text }) =>
-    rowsFromJson<Hour>(HOUR_COLUMNS, text).map((hour) => ({ ...hour, model, run_time, data_source })),
-  );
-  return { hours: hours.sort((a, b) => a.valid_time - b.valid_time), newest };
+  const paths = collection.paths();
+  if (paths.length === 0) return { hours: [], newest: null };
+  const [hours, newest] = await Promise.all([
+    engine.rows<ForecastRow>(HOURS_SQL, [paths, geohash4]),
+    memoize(newestRuns, paths.join('\n'), async () => {
+      const [run] = await engine.rows<ForecastRun>(NEWEST_RUN_SQL, [paths]);
+      return run ?? null;
+    }),
+  ]);
+  return { hours, newest };
 }

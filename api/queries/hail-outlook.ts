@@ -3,10 +3,10 @@ import { cellsIn, type Geohash4Cell } from '../../schemas/geo/geohash4.ts';
 import type { Position } from '../../schemas/geo/position.ts';
 import { type Outlook, outlook } from '../../schemas/tables/forecast.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
 import type { OutlookRow } from '../rules/hail-outlook.ts';
 import { type Near, nearestWithin } from '../rules/nearest.ts';
-import { type CellRows, type CellView, IN_PART, rowsAsJson, rowsFromJson } from './cell-rows.ts';
-import { FILES } from './sql.ts';
+import { FILES, selectList } from './sql.ts';
 
 const DAY_COLUMNS = [
   'forecast_date',
@@ -22,35 +22,27 @@ const DAY_COLUMNS = [
   'data_source',
 ] as const satisfies readonly (keyof Outlook)[];
 
-interface CellDays {
-  readonly geohash4: string;
-  readonly last_date: string;
-  readonly days: string;
-}
-
-const OUTLOOK: CellView<CellDays, ReadonlyMap<string, CellDays>> = {
-  collection: 'outlook',
-  statement: `SELECT geohash4, max(forecast_date)::VARCHAR AS last_date, ${rowsAsJson(outlook, DAY_COLUMNS)} AS days
-    FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
-  make: (cells) => new Map(cells.map((cell) => [cell.geohash4, cell])),
-};
+const DAYS_SQL = `
+  SELECT geohash4, ${selectList(outlook, DAY_COLUMNS)} FROM ${FILES}
+  WHERE forecast_date >= $2::DATE AND geohash4 IN (SELECT unnest($3::VARCHAR[])) ORDER BY day`;
 
 /** The nearest cell within a radius that has a day from a date on, and those days; null without such a cell. */
 export async function nearestOutlook(
-  rows: CellRows,
+  engine: Queries,
   { paths }: CollectionEdition,
   position: Position & { readonly radius_km: number },
   first_date: string,
 ): Promise<{ readonly cell: Near<Geohash4Cell>; readonly days: OutlookRow[] } | null> {
-  const cells = await rows.of(OUTLOOK, paths());
-  const covered = cellsIn(boxAround(position, position.radius_km)).filter(
-    ({ geohash4 }) => (cells.get(geohash4)?.last_date ?? '') >= first_date,
-  );
+  const files = paths();
+  const near = cellsIn(boxAround(position, position.radius_km));
+  if (files.length === 0 || near.length === 0) return null;
+  const rows = await engine.rows<OutlookRow & { readonly geohash4: string }>(DAYS_SQL, [
+    files,
+    first_date,
+    near.map(({ geohash4 }) => geohash4),
+  ]);
+  const daysOf = Map.groupBy(rows, ({ geohash4 }) => geohash4);
+  const covered = near.filter(({ geohash4 }) => daysOf.has(geohash4));
   const cell = nearestWithin(position, covered, position.radius_km);
-  if (cell === null) return null;
-  const days = rowsFromJson<OutlookRow>(DAY_COLUMNS, cells.get(cell.item.geohash4)?.days ?? '[]');
-  return {
-    cell,
-    days: days.filter(({ forecast_date }) => forecast_date >= first_date).sort((a, b) => a.day - b.day),
-  };
+  return cell === null ? null : { cell, days: daysOf.get(cell.item.geohash4) ?? [] };
 }

@@ -1,23 +1,14 @@
-import type { Logger } from 'pino';
 import { geohash } from '../../schemas/geo/geohash.ts';
-import type { Position } from '../../schemas/geo/position.ts';
+import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { DETECTION_MIN_MM } from '../../schemas/size.ts';
-import type { companionFields, DayMax } from '../../schemas/tables/radar.ts';
-import { addDays } from '../../schemas/time.ts';
-import type { Catalog, Edition } from '../published/catalog.ts';
+import { type companionFields, type DayMax, detections } from '../../schemas/tables/radar.ts';
+import type { Edition } from '../published/catalog.ts';
 import type { Engine } from '../published/duckdb.ts';
 import { hailDuration } from '../rules/damage.ts';
 import { type LargestPixel, largestPerDate, type PixelQuestion } from '../rules/largest-hail.ts';
-import {
-  COMPANION_COLUMNS,
-  DAY_MAX_FILE,
-  type DayMaxColumn,
-  type DayMaxRows,
-  dayMaxFiles,
-  readCandidates,
-} from './day-max-rows.ts';
-import type { FileMemory } from './file-memory.ts';
-import { placeScans } from './place-scans.ts';
+import { COMPANION_COLUMNS, type DayMaxColumn, type DayMaxRows, dayMaxFiles, readCandidates } from './day-max-rows.ts';
+import { DAY_MAX_FILE, type HistoryMemory, PLACE_SCANS_FILE } from './history-memory.ts';
+import { FILES } from './sql.ts';
 
 /** Asks for the largest hail of each storm date around a point. */
 export interface HistoryQuestion extends PixelQuestion {
@@ -45,7 +36,7 @@ export interface DayHail extends Pick<DayMax, keyof typeof companionFields>, Pos
 /** Published files: from memory where they are there, else read by the engine. */
 interface HistorySources {
   readonly engine: Engine;
-  readonly files: FileMemory;
+  readonly files: HistoryMemory;
 }
 
 /** The largest hail of each storm date with a detection in the radius, newest date first. */
@@ -100,23 +91,24 @@ async function dayOf(
   };
 }
 
-/** Storm dates that a question may look back. */
-const READ_AHEAD_DAYS = 365;
+const PLACE_SQL = `
+  SELECT DISTINCT epoch_ms(scan_time)::DOUBLE AS scan_time FROM ${FILES} WHERE geohash5 = $2 AND storm_date = $3::DATE`;
 
-/**
- * Reads the day maxima of each edition's last year into memory, newest first, while there is room: days that are in no month yet,
- * then the months. No answer waits for it. Returns the function that stops it.
- */
-export function startReadingAhead(
-  { catalog, files }: { readonly catalog: Catalog; readonly files: FileMemory },
-  log: Logger,
-): () => Promise<void> {
-  return catalog.afterEdition({
-    react: async (edition) => {
-      const last = edition.dates.at(-1);
-      const paths = last === undefined ? [] : edition.dayMaxPaths(addDays(last, 1 - READ_AHEAD_DAYS), last);
-      files.readAhead(DAY_MAX_FILE, paths.reverse());
-    },
-    failed: (error) => log.warn({ err: error }, 'Data:ReadAhead:Failed'),
-  });
+/** Side of a geohash5, degrees, rounded up: other pixels of a pixel's place lie at most this far from it. */
+const PLACE_DEG = 0.044;
+
+/** Scans of a storm date with a detection in the geohash5 place of a pixel, ascending, epoch milliseconds. */
+async function placeScans(
+  { engine, files }: HistorySources,
+  edition: Edition,
+  { storm_date, geohash5, lat, lon }: Position & { readonly storm_date: string; readonly geohash5: string },
+): Promise<number[]> {
+  const bbox: Bbox = [lon - PLACE_DEG, lat - PLACE_DEG, lon + PLACE_DEG, lat + PLACE_DEG];
+  const { inMemory, unread } = files.split(PLACE_SCANS_FILE, edition.paths(detections.name, [storm_date], { bbox }));
+  const scans = new Set(inMemory.flatMap(({ scansOf }) => scansOf(geohash5)));
+  if (unread.length > 0) {
+    const { scan_time } = await engine.numbers<'scan_time'>(PLACE_SQL, [unread, geohash5, storm_date]);
+    for (const time of scan_time) scans.add(time);
+  }
+  return [...scans].sort((a, b) => a - b);
 }

@@ -1,8 +1,11 @@
+import { LRUCache } from 'lru-cache';
 import { type SpcOutlook, spcOutlooks } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
+import { memoize } from '../published/memoize.ts';
 import type { OutlookArea } from '../rules/outlook.ts';
-import type { CollectionRows, CollectionView } from './collection-rows.ts';
+import { FILES, selectList } from './sql.ts';
 
 const COLUMNS = [
   'forecast_date',
@@ -20,23 +23,22 @@ const COLUMNS = [
   'data_source',
 ] as const satisfies readonly (keyof SpcOutlook)[];
 
-const OUTLOOKS: CollectionView<OutlookArea, readonly OutlookArea[]> = {
-  table: spcOutlooks,
-  columns: COLUMNS,
-  time: null,
-  make: (rows) => rows,
-};
+const AREAS_SQL = `SELECT ${selectList(spcOutlooks, COLUMNS)} FROM ${FILES} ORDER BY ${spcOutlooks.order}`;
+/** By paths: the months of the moment, and those that were replaced last. Their outlines are parsed once as well. */
+const areas = new LRUCache<string, Promise<readonly OutlookArea[]>>({ max: 2 });
 
 /** An outlook of day 1 may have begun yesterday; one of day 8 begins a week from now, and months are cut by that day. */
 const REACH_MS = { past: 2 * MS_PER_DAY, ahead: 9 * MS_PER_DAY } as const;
 
 /** Areas of every outlook of which an instant may be asked. */
-export function outlookAreas(
-  rows: CollectionRows,
-  { paths }: CollectionEdition,
+export async function outlookAreas(
+  engine: Queries,
+  collection: CollectionEdition,
   at_ms: number,
 ): Promise<readonly OutlookArea[]> {
-  return rows.of(OUTLOOKS, paths(monthAt(at_ms - REACH_MS.past), monthAt(at_ms + REACH_MS.ahead)));
+  const paths = collection.paths(monthAt(at_ms - REACH_MS.past), monthAt(at_ms + REACH_MS.ahead));
+  if (paths.length === 0) return [];
+  return memoize(areas, paths.join('\n'), () => engine.rows<OutlookArea>(AREAS_SQL, [paths]));
 }
 
 function monthAt(time_ms: number): string {

@@ -50,18 +50,12 @@ export interface ScanCoverage {
  */
 export async function readScanCoverage(files: Pick<DataRoot, 'part'>, path: string): Promise<ScanCoverage | null> {
   try {
-    const uncovered = await readUncovered(files, path);
-    return uncovered === null ? null : scanCoverageOf(uncovered);
+    const { uncovered } = z.looseObject({ uncovered: UncoveredRuns.optional() }).parse(await readMetadata(files, path));
+    return uncovered == null ? null : scanCoverageOf(uncovered);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-}
-
-/** Uncovered blocks of a scan from its archive; null when the archive has none. Throws also for an archive that is gone. */
-export async function readUncovered(files: Pick<DataRoot, 'part'>, path: string): Promise<UncoveredRuns | null> {
-  const metadata = await readMetadata(files, path);
-  return z.looseObject({ uncovered: UncoveredRuns.optional() }).parse(metadata).uncovered ?? null;
 }
 
 async function readMetadata(files: Pick<DataRoot, 'part'>, path: string): Promise<unknown> {

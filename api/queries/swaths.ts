@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache';
+import { SIZE_BANDS } from '../../schemas/size.ts';
 import type { Edition } from '../published/catalog.ts';
-import type { Engine } from '../published/duckdb.ts';
+import type { Engine, Queries } from '../published/duckdb.ts';
 import { memoize } from '../published/memoize.ts';
+import { onThread } from '../published/thread.ts';
 import type { Region } from '../rules/region.ts';
-import { type DrawnTier, tierBounds } from '../rules/swath-tiers.ts';
-import { drawSwath } from './draw-swath.ts';
-import { countDetections, type DetectionCounts, readMaximum } from './swath-pixels.ts';
+import { type Drawing, type DrawnTier, type MaximumPixels, tierBounds } from '../rules/swath-tiers.ts';
+import { FILES, type RegionPixels, regionFilter } from './sql.ts';
 
 /** Asks for the footprint of a storm date. */
 interface SwathQuestion {
@@ -14,6 +15,14 @@ interface SwathQuestion {
   readonly min_size_mm: number;
   readonly simplify_m: number;
 }
+
+/** A whole outbreak takes a tenth of a second. */
+const drawTiers = onThread<Drawing, readonly DrawnTier[]>({
+  module: new URL('../rules/swath-tiers.ts', import.meta.url),
+  name: 'drawTiers',
+  subject: 'the drawing of a swath',
+  limit_ms: 15_000,
+});
 
 /** Footprint of a storm date in a region, and the detections behind it. */
 export interface SwathAnswer extends DetectionCounts {
@@ -58,10 +67,69 @@ async function computeSwath(engine: Engine, edition: Edition, question: SwathQue
       ? null
       : readMaximum(engine, pathsOf('day-max', lowest.threshold_mm), { window, runs }, lowest.threshold_mm),
   ]);
-  const tiers = pixels === null || pixels.mm.length === 0 ? [] : await drawSwath(pixels, min_size_mm, simplify_m);
+  const tiers = pixels === null || pixels.mm.length === 0 ? [] : await drawTiers({ pixels, min_size_mm, simplify_m });
   return { ...counts, tiers };
 }
 
 function positionsOf(geometry: DrawnTier['geometry']): number {
   return geometry.reduce((sum, rings) => sum + rings.reduce((inner, ring) => inner + ring.length, 0), 0);
+}
+
+/**
+ * Pixels of a region whose day maximum reaches a size, filled-in ones included, in no order. `paths` are day-max files of
+ * one storm date; they add up, so a pixel may lie in several.
+ */
+async function readMaximum(
+  engine: Queries,
+  paths: readonly string[],
+  region: RegionPixels,
+  from_mm: number,
+): Promise<MaximumPixels> {
+  if (paths.length === 0) return { row: [], col: [], mm: [] };
+  const filter = regionFilter(region, 3);
+  const { row, col, mm } = await engine.columns<'row' | 'col' | 'mm'>(
+    `SELECT "row"::INTEGER AS "row", col::INTEGER AS col, max(max_mm) AS mm
+     FROM ${FILES} ${filter.sql} AND max_mm >= $2 GROUP BY "row", col`,
+    [paths, from_mm, ...filter.parameters],
+  );
+  return {
+    row: Uint16Array.from(row as number[]),
+    col: Uint16Array.from(col as number[]),
+    mm: Float64Array.from(mm as number[]),
+  };
+}
+
+/** Detections (pixel-scans) of a region. */
+export interface DetectionCounts {
+  /** Of at least the size asked for. */
+  readonly n_detections: number;
+  /** Largest of those, mm; null without any. */
+  readonly max_size_mm: number | null;
+  /** Detections at or above each bound of the size bands, by bound in mm. */
+  readonly at_bound: ReadonlyMap<number, number>;
+}
+
+/** Counts the detections of a region of at least a size. `paths` are files of the detections of one storm date. */
+export async function countDetections(
+  engine: Queries,
+  paths: readonly string[],
+  region: RegionPixels,
+  min_size_mm: number,
+): Promise<DetectionCounts> {
+  const none = { n_detections: 0, max_size_mm: null, at_bound: new Map<number, number>() };
+  if (paths.length === 0) return none;
+  const filter = regionFilter(region, 3);
+  const bounds = SIZE_BANDS.map(({ threshold_mm }) => threshold_mm);
+  const atBounds = bounds.map((mm) => `(count(*) FILTER (estimated_size_mm >= ${mm}))::DOUBLE AS "${mm}"`);
+  const [counted] = await engine.rows<Record<string, number> & { n: number; largest: number | null }>(
+    `SELECT count(*)::DOUBLE AS n, max(estimated_size_mm) AS largest, ${atBounds.join(', ')}
+     FROM ${FILES} ${filter.sql} AND estimated_size_mm >= $2`,
+    [paths, min_size_mm, ...filter.parameters],
+  );
+  if (counted === undefined) return none;
+  return {
+    n_detections: counted.n,
+    max_size_mm: counted.largest,
+    at_bound: new Map(bounds.map((mm) => [mm, counted[mm] ?? 0])),
+  };
 }

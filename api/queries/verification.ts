@@ -8,7 +8,7 @@ import { detections } from '../../schemas/tables/radar.ts';
 import { addDays, monthOf, timestamp } from '../../schemas/time.ts';
 import type { EventMaterial } from '../pdf/report-material.ts';
 import type { CollectionEdition, Edition } from '../published/catalog.ts';
-import { asOneQuestion, type Queries } from '../published/duckdb.ts';
+import type { Queries } from '../published/duckdb.ts';
 import type { Terrain } from '../published/terrain.ts';
 import { qualityAt } from '../rules/detection-quality.ts';
 import { pixelsAround } from '../rules/pixel-distance.ts';
@@ -82,15 +82,7 @@ const REPORTS_SQL = `
  * Whether hail fell at a point, day by day: a pure function of the question, the edition and the methodology, independent of the
  * clock. The point is rounded to the five decimals that the answer shows, so that the answer is enough to repeat it.
  */
-export function readVerification(
-  sources: VerificationSources,
-  edition: Edition,
-  question: VerificationQuestion,
-): Promise<ReadVerification> {
-  return asOneQuestion(() => verificationAt(sources, edition, question));
-}
-
-async function verificationAt(
+export async function readVerification(
   { engine, terrain, storm_day_start_hour }: VerificationSources,
   edition: Edition,
   { lat, lon, date_start, date_end }: VerificationQuestion,

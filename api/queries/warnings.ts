@@ -1,12 +1,15 @@
+import { LRUCache } from 'lru-cache';
 import { boxAround } from '../../schemas/geo/around.ts';
 import type { Bbox, Position } from '../../schemas/geo/position.ts';
 import { type Warning, type Watch, warnings, watches } from '../../schemas/tables/feeds.ts';
 import { MS_PER_DAY, monthOf, utcDate } from '../../schemas/time.ts';
 import type { CollectionEdition } from '../published/catalog.ts';
+import type { Queries } from '../published/duckdb.ts';
+import { memoize } from '../published/memoize.ts';
 import { boxesMeet, type HasGeometry, isWithin, polygonsOf } from '../rules/areas.ts';
 import { type WarningSpan, warningSpans, warningsInForce, warningsSince } from '../rules/warnings-in-force.ts';
 import { watchBox, watchPolygons } from '../rules/watch-area.ts';
-import type { CollectionRows, CollectionView } from './collection-rows.ts';
+import { FILES, selectList } from './sql.ts';
 
 /** Asks for warnings in a circle. */
 interface WarningsQuestion extends Position {
@@ -59,21 +62,18 @@ type WarningRow = Pick<Warning, (typeof WARNING_COLUMNS)[number]>;
 export type PlacedWarning = WarningRow & HasGeometry;
 export type WatchRow = Pick<Watch, (typeof WATCH_COLUMNS)[number]>;
 
-const WARNINGS: CollectionView<WarningRow, readonly WarningSpan<WarningRow>[]> = {
-  table: warnings,
-  columns: WARNING_COLUMNS,
-  time: 'issued_at',
-  make: warningSpans,
-};
-const WATCHES: CollectionView<WatchRow, readonly WatchRow[]> = {
-  table: watches,
-  columns: WATCH_COLUMNS,
-  time: 'issued_at',
-  make: (rows) =>
-    rows
-      .filter(({ is_current }) => is_current)
-      .toSorted((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1)),
-};
+const messagesSql = (select: string, order: string) =>
+  `SELECT ${select} FROM ${FILES} WHERE issued_at >= epoch_ms($2::BIGINT) ORDER BY ${order}`;
+const WARNINGS_SQL = messagesSql(selectList(warnings, WARNING_COLUMNS), warnings.order);
+const WATCHES_SQL = messagesSql(selectList(watches, WATCH_COLUMNS), watches.order);
+
+/**
+ * By paths and oldest message: those of the moment, of a look-back, and one of each that was just replaced. Whether a message is in
+ * force depends on all others of the time, so a question alone would read and compare thousands.
+ */
+const VALUES_MAX = 4;
+const spans = new LRUCache<string, Promise<readonly WarningSpan<WarningRow>[]>>({ max: VALUES_MAX });
+const currentWatches = new LRUCache<string, Promise<readonly WatchRow[]>>({ max: VALUES_MAX });
 
 /** Messages are read this far back: a warning in force was issued, and replaced, within two days. */
 const REACH_MS = 2 * MS_PER_DAY;
@@ -82,7 +82,7 @@ const RECENT_MS = REACH_MS + MS_PER_DAY;
 
 /** Warnings whose polygon holds the point or comes near enough, newest first, and how many could not be placed. */
 export async function warningsAround(
-  rows: CollectionRows,
+  engine: Queries,
   collection: CollectionEdition,
   question: WarningsQuestion,
 ): Promise<{
@@ -91,8 +91,7 @@ export async function warningsAround(
 }> {
   const { since_ms, now_ms, radius_km } = question;
   const reach = boxAround(question, radius_km);
-  const spans = await rows.of(WARNINGS, pathsOf(collection, question), fromOf(question));
-  const near = spans.filter(({ message }) => isBoxNear(message, reach));
+  const near = (await spansOf(engine, collection, question)).filter(({ message }) => isBoxNear(message, reach));
   const asked =
     since_ms === null
       ? warningsInForce(near, now_ms).map((message) => ({ message, end_ms: message.expires_at }))
@@ -109,12 +108,12 @@ export async function warningsAround(
  * where nor when it was in force, so it is left out.
  */
 export async function watchesAround(
-  rows: CollectionRows,
+  engine: Queries,
   collection: CollectionEdition,
   question: WarningsQuestion,
 ): Promise<WatchRow[]> {
   const { since_ms, now_ms } = question;
-  const all = await rows.of(WATCHES, pathsOf(collection, question), fromOf(question));
+  const all = await watchesOf(engine, collection, question);
   const reach = boxAround(question, question.radius_km);
   return all
     .filter(
@@ -126,16 +125,33 @@ export async function watchesAround(
     .filter((watch) => isWithin(watchPolygons(watch), question, question.radius_km));
 }
 
-/** Files from the month of the oldest message that may matter to that of the question. */
-function pathsOf({ paths }: CollectionEdition, { since_ms, now_ms }: WarningsQuestion): string[] {
-  return paths(monthAt((since_ms ?? now_ms) - REACH_MS), monthAt(now_ms));
+async function spansOf(engine: Queries, collection: CollectionEdition, question: WarningsQuestion) {
+  const { paths, from_ms, key } = reachOf(collection, question);
+  if (paths.length === 0) return [];
+  return memoize(spans, key, async () => warningSpans(await engine.rows<WarningRow>(WARNINGS_SQL, [paths, from_ms])));
 }
 
-/** Start of the day from which on rows are read; of a longer history all rows of its months are. */
-function fromOf({ since_ms, now_ms }: WarningsQuestion): number | undefined {
+async function watchesOf(engine: Queries, collection: CollectionEdition, question: WarningsQuestion) {
+  const { paths, from_ms, key } = reachOf(collection, question);
+  if (paths.length === 0) return [];
+  return memoize(currentWatches, key, async () => {
+    const rows = await engine.rows<WatchRow>(WATCHES_SQL, [paths, from_ms]);
+    return rows
+      .filter(({ is_current }) => is_current)
+      .sort((a, b) => b.issued_at - a.issued_at || (a.watch_id < b.watch_id ? -1 : 1));
+  });
+}
+
+/**
+ * Files from the month of the oldest message that may matter to that of the question, and the day from which on their rows are read;
+ * for a longer history all rows of its months.
+ */
+function reachOf({ paths }: CollectionEdition, { since_ms, now_ms }: WarningsQuestion) {
   const oldest_ms = (since_ms ?? now_ms) - REACH_MS;
   const recent_ms = Math.floor((now_ms - RECENT_MS) / MS_PER_DAY) * MS_PER_DAY;
-  return oldest_ms >= recent_ms ? recent_ms : undefined;
+  const files = paths(monthAt(oldest_ms), monthAt(now_ms));
+  const from_ms = oldest_ms >= recent_ms ? recent_ms : 0;
+  return { paths: files, from_ms, key: `${files.join('\n')} ${from_ms}` };
 }
 
 function monthAt(time_ms: number): string {

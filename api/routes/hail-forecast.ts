@@ -25,9 +25,9 @@ export const getHailForecast = readEndpoint({
   example: HAIL_FORECAST_EXAMPLE,
   price: flatPrice('hail.forecast', 5),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('forecast') }),
-  answer: async ({ query, now_ms, plan: { collection }, services: { cells } }) => {
+  answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
     if (collection === null) return forecastAt(query, [], null);
-    const { hours, newest } = await forecastOfCell(cells, collection, cellOf(query));
+    const { hours, newest } = await forecastOfCell(engine, collection, cellOf(query));
     return forecastAt(query, hoursAhead(hours, now_ms, query.hours), newest);
   },
 });

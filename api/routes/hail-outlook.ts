@@ -29,9 +29,9 @@ export const getHailOutlook = readEndpoint({
   example: HAIL_OUTLOOK_EXAMPLE,
   price: flatPrice('hail.outlook', 15),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlook') }),
-  answer: async ({ query, now_ms, plan: { collection }, services: { cells } }) => {
+  answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
     if (collection === null) return { body: outlookAt(query, null, null), provenance: null };
-    const found = await nearestOutlook(cells, collection, query, runningOutlookDate(now_ms));
+    const found = await nearestOutlook(engine, collection, query, runningOutlookDate(now_ms));
     const provenances = found?.days.map(({ data_source }) => data_source) ?? [collection.source];
     return { body: outlookAt(query, found, collection.as_of_ms), provenance: combineProvenances(provenances) };
   },

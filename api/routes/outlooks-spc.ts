@@ -48,9 +48,9 @@ export const listOutlooks = readEndpoint({
   example: SPC_OUTLOOK_EXAMPLE,
   price: flatPrice('outlooks.spc', 5),
   plan: ({ edition }) => ({ dates: [], collection: edition.collection('outlooks') }),
-  answer: async ({ query, now_ms, plan: { collection }, services: { collections } }) => {
+  answer: async ({ query, now_ms, plan: { collection }, services: { engine } }) => {
     const { lat, lon, day, format } = query;
-    const areas = collection === null ? [] : await outlookAreas(collections, collection, now_ms);
+    const areas = collection === null ? [] : await outlookAreas(engine, collection, now_ms);
     const product = outlookOfDay(areas, day, now_ms);
     const extended = EXTENDED_DAYS.map((one) => (one === day ? product : outlookOfDay(areas, one, now_ms)));
     const used = [product, ...extended].flat();

@@ -42,12 +42,12 @@ export const listWarnings = readEndpoint({
     watches: edition.collection('watches'),
     never_collected: LISTS.flatMap((name) => neverCollected(edition, name)),
   }),
-  answer: async ({ query, now_ms, plan, services: { collections } }) => {
+  answer: async ({ query, now_ms, plan, services: { engine } }) => {
     const { lat, lon, radius_km, active, days } = query;
     const question = { lat, lon, radius_km, since_ms: active ? null : now_ms - days * MS_PER_DAY, now_ms };
     const [warned, watched] = await Promise.all([
-      plan.warnings === null ? null : warningsAround(collections, plan.warnings, question),
-      plan.watches === null ? null : watchesAround(collections, plan.watches, question),
+      plan.warnings === null ? null : warningsAround(engine, plan.warnings, question),
+      plan.watches === null ? null : watchesAround(engine, plan.watches, question),
     ]);
     const fed = [plan.warnings, plan.watches].filter((collection) => collection !== null);
     const items = [...(warned?.found.map(({ warning }) => warning) ?? []), ...(watched ?? [])];

@@ -3,6 +3,13 @@ import { type MultiPolygon, traceMultiPolygon } from '../../schemas/geo/rings.ts
 import { SIZE_BANDS, type SizeCategory } from '../../schemas/size.ts';
 import { simplifyMultiPolygon } from './geo/simplify.ts';
 
+/** Asks for the tiers of some pixels. */
+export interface Drawing {
+  readonly pixels: MaximumPixels;
+  readonly min_size_mm: number;
+  readonly simplify_m: number;
+}
+
 /** Pixels of a day maximum: lattice row and column, largest size in mm; a pixel named twice counts once, as the larger. */
 export interface MaximumPixels {
   readonly row: ArrayLike<number>;
@@ -29,7 +36,7 @@ export function tierBounds(min_size_mm: number): (typeof SIZE_BANDS)[number][] {
  * along pixel edges and are simplified by at most `simplify_m`; 0 leaves them exact. Always valid MultiPolygons, with every
  * footprint of the tier, and none reaches out of the tier below by more than `simplify_m`.
  */
-export function drawTiers(pixels: MaximumPixels, min_size_mm: number, simplify_m: number): DrawnTier[] {
+export function drawTiers({ pixels, min_size_mm, simplify_m }: Drawing): DrawnTier[] {
   const tiers: DrawnTier[] = [];
   for (const { threshold_mm, category } of tierBounds(min_size_mm)) {
     const tier = pixelsFrom(pixels, threshold_mm);

@@ -7,7 +7,6 @@ import { entityTag, namesTag } from '../http/entity-tag.ts';
 import { acceptsGzip, GZIP_FROM_BYTES, type Headers, isGone, JSON_TYPE, setHeaders } from '../http/reply.ts';
 import { parseQuery } from '../http/target.ts';
 import { type Edition, NOTHING_PUBLISHED } from '../published/catalog.ts';
-import { asOneQuestion } from '../published/duckdb.ts';
 import type { Services } from '../services.ts';
 import { type JsonObject, readBody } from './body.ts';
 import {
@@ -119,7 +118,7 @@ async function make(
     };
 
   const question = { ...input, caller, request_id, now_ms, services, edition, plan };
-  const answer: Answer<unknown> = await asOneQuestion(() => endpoint.answer(question));
+  const answer: Answer<unknown> = await endpoint.answer(question);
   check(endpoint, answer);
   const text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
   const provenance =

@@ -8,17 +8,12 @@ import test, { type ExecutionContext } from 'ava';
 import pino from 'pino';
 import { verifyLedger } from '../../api/billing/verify.ts';
 import { readConfig, SettingsError } from '../../api/config.ts';
-import { ApiError } from '../../api/http/errors.ts';
-import type { CollectionEdition } from '../../api/published/catalog.ts';
-import { openThread } from '../../api/published/thread.ts';
-import { forecastOfCell } from '../../api/queries/hail-forecast.ts';
 import { journalPath } from '../../api/records/database.ts';
 import { livez, readyz } from '../../api/routes/health.ts';
 import { ENDPOINTS } from '../../api/routes/index.ts';
 import { openServices } from '../../api/services.ts';
 import { startWorkers, type Worker } from '../../api/workers.ts';
 import type { Health } from '../../schemas/resources/health.ts';
-import { forecastRows, publishForecast } from '../support/data/model-rows.ts';
 import { scratch } from '../support/data/world.ts';
 import { sendRaw } from '../support/service/raw-http.ts';
 import { startServe } from '../support/service/serve-child.ts';
@@ -69,34 +64,6 @@ test('a journal that is none is said, and the records are closed again', async (
   await fs.writeFile(journalPath(data_root), 'not a commit\n');
   await t.throwsAsync(openServices({ ...CONFIG, data_root }), { message: /line 1 is no commit in doubt/ });
   t.deepEqual(await openFilesIn(data_root), []);
-});
-
-test('a forecast that somebody asked for is read again once a new one is published, before the next question', async (t) => {
-  const data_root = await scratch(t);
-  const publish = (from: string) =>
-    publishForecast(data_root, forecastRows({ geohash4: '9y68' }, from, 2), CONFIG.now());
-  await publish('2026-05-02T00:00:00Z');
-  const { services, close } = await openServices({ ...CONFIG, data_root });
-  t.teardown(close);
-  const { catalog, cells, engine } = services;
-  const ask = () => forecastOfCell(cells, catalog.edition().collection('forecast') as CollectionEdition, '9y68');
-  await ask();
-  let statements = 0;
-  const { rows } = engine;
-  const counted: typeof rows = (...question) => {
-    statements += 1;
-    return rows(...question);
-  };
-  Object.assign(engine, { rows: counted });
-  await publish('2026-05-02T06:00:00Z');
-  await catalog.refresh();
-  const end = performance.now() + 60_000;
-  while (statements === 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
-  t.true(statements > 0, 'nothing was read within a minute');
-  t.is((await ask()).newest?.run_time, Date.parse('2026-05-02T06:00:00Z'));
-  const read = statements;
-  await ask();
-  t.is(statements, read);
 });
 
 /** Characters of a key that are secret: what follows the kind and the public id. */
@@ -509,64 +476,6 @@ test('workers that had started are ended when a later one cannot start', async (
   ]);
   await t.throwsAsync(starting, { message: 'no queue' });
   t.true(ended);
-});
-
-/** What the thread of these tests does with a question: a number is squared, the rest goes wrong in its own way. */
-type Question = number | 'hang' | 'throw' | 'exit';
-
-function openWorker(limit_ms = 60_000) {
-  return openThread<Question, number>({
-    entry: new URL('../support/service/sample-thread.ts', import.meta.url),
-    subject: 'a sample',
-    limit_ms,
-  });
-}
-
-test('questions are answered in order, one after the other', async (t) => {
-  const ask = openWorker();
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, k) => ask(k)));
-  t.deepEqual(
-    answers,
-    Array.from({ length: 50 }, (_, k) => k * k),
-  );
-});
-
-test('a question that takes too long is 503 overloaded, and those behind it are answered by another thread', async (t) => {
-  const ask = openWorker(300);
-  const [slow, ...others] = await Promise.allSettled([ask('hang'), ask(3), ask(4)]);
-  if (slow?.status !== 'rejected') return t.fail('the slow question was answered');
-  t.true(slow.reason instanceof ApiError);
-  t.like(slow.reason, { code: 'overloaded', message: 'a sample takes longer than 300 ms' });
-  t.deepEqual(
-    others.map((other) => other.status === 'fulfilled' && other.value),
-    [9, 16],
-  );
-});
-
-test('a question that fails, or ends the thread, fails alone and with its reason', async (t) => {
-  const ask = openWorker();
-  await t.throwsAsync(ask('throw'), { message: /a sample failed: Error: no answer to throw/ });
-  const [ended, next] = await Promise.allSettled([ask('exit'), ask(5)]);
-  t.is(ended?.status === 'rejected' && (ended.reason as Error).message, 'the thread for a sample ended with code 7');
-  t.is(next?.status === 'fulfilled' && next.value, 25);
-});
-
-test('more questions than may wait are 503 overloaded at once', async (t) => {
-  const ask = openWorker();
-  const asked = await Promise.allSettled(Array.from({ length: 300 }, (_, k) => ask(k)));
-  const refused = asked.filter((outcome) => outcome.status === 'rejected');
-  t.is(refused.length, 300 - 256);
-  t.true(refused.every(({ reason }) => reason instanceof ApiError && reason.code === 'overloaded'));
-});
-
-test('a thread that cannot be started fails what waits for it, and is tried again', async (t) => {
-  const ask = openThread<number, number>({
-    entry: new URL('./no-such-thread.ts', import.meta.url),
-    subject: 'nothing',
-    limit_ms: 60_000,
-  });
-  for (const message of ['first', 'second'])
-    await t.throwsAsync(Promise.all([ask(1), ask(2)]), { message: 'the thread for nothing failed' }, message);
 });
 
 test('without any setting the service listens on this machine alone, on port 8080', (t) => {

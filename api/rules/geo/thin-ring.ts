@@ -1,6 +1,6 @@
+import KDBush from 'kdbush';
 import { RAD_PER_DEG } from '../../../schemas/geo/constants.ts';
 import { type MicroRing, turnOf } from './micro-ring.ts';
-import { vertexTree } from './vertex-tree.ts';
 
 /**
  * A ring with at most `most` of its vertices, four or more. Removes the vertex whose triangle with its neighbours is smallest, one
@@ -16,7 +16,7 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
   const before = Int32Array.from(x, (_, i) => (i + count - 1) % count);
   const after = Int32Array.from(x, (_, i) => (i + 1) % count);
   const fixed = outermost(ring);
-  const tree = vertexTree(ring);
+  const vertices = vertexIndex(ring);
   /** Number of changes of a vertex's neighbours: candidates with an older number are void. */
   const changes = new Int32Array(count);
   const waiting = createHeap();
@@ -37,14 +37,14 @@ export function thinRing(ring: MicroRing, most: number): MicroRing {
     const { vertex, change } = candidate;
     if (change !== changes[vertex]) continue;
     const [a, c] = [before[vertex], after[vertex]];
-    const inside = tree.anyInside(a, vertex, c);
+    const inside = vertices.anyInside(a, vertex, c);
     if (inside !== null) {
       const others = held.get(inside);
       if (others === undefined) held.set(inside, [candidate]);
       else others.push(candidate);
       continue;
     }
-    tree.remove(vertex);
+    vertices.remove(vertex);
     after[a] = c;
     before[c] = a;
     left -= 1;
@@ -79,6 +79,43 @@ function outermost({ x, y }: MicroRing): [number, number, number, number] {
     if (y[i] > y[found[3]]) found[3] = i;
   }
   return found;
+}
+
+/** Finds vertices in triangles. The index is made again once half of its vertices are gone, so that few of those are looked at. */
+function vertexIndex(ring: MicroRing) {
+  const { x, y } = ring;
+  const gone = new Uint8Array(x.length);
+  const make = (vertices: readonly number[]) => {
+    const tree = new KDBush(vertices.length);
+    for (const vertex of vertices) tree.add(x[vertex], y[vertex]);
+    tree.finish();
+    return { tree, vertices, left: vertices.length };
+  };
+  let index = make([...x.keys()]);
+  return {
+    remove: (vertex: number): void => {
+      gone[vertex] = 1;
+      index.left -= 1;
+      if (2 * index.left < index.vertices.length) index = make(index.vertices.filter((one) => gone[one] === 0));
+    },
+    /** A vertex that lies in the triangle of three others or on its edge; null without one. */
+    anyInside: (a: number, b: number, c: number): number | null => {
+      const [p, q, r] = turnOf(ring, a, b, c) >= 0 ? [a, b, c] : [a, c, b];
+      const box = [
+        Math.min(x[a], x[b], x[c]),
+        Math.min(y[a], y[b], y[c]),
+        Math.max(x[a], x[b], x[c]),
+        Math.max(y[a], y[b], y[c]),
+      ] as const;
+      for (const at of index.tree.range(...box)) {
+        const vertex = index.vertices[at] as number;
+        if (gone[vertex] === 1 || vertex === a || vertex === b || vertex === c) continue;
+        const [of_pq, of_qr, of_rp] = [turnOf(ring, p, q, vertex), turnOf(ring, q, r, vertex), turnOf(ring, r, p, vertex)];
+        if (of_pq >= 0 && of_qr >= 0 && of_rp >= 0) return vertex;
+      }
+      return null;
+    },
+  };
 }
 
 /** A binary heap: the smallest area first, of equal ones the first vertex. */

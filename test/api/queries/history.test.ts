@@ -1,35 +1,22 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import fs from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import fc from 'fast-check';
-import pino from 'pino';
 import { openCatalog } from '../../../api/published/catalog.ts';
-import { type Engine, openEngine, type SqlParameter } from '../../../api/published/duckdb.ts';
-import { type CellView, IN_PART, openCellRows, rowsAsJson, rowsFromJson } from '../../../api/queries/cell-rows.ts';
-import { columnEncoder, tupleEncoder } from '../../../api/queries/dictionary-columns.ts';
+import { openEngine } from '../../../api/published/duckdb.ts';
 import { eventDays } from '../../../api/queries/events.ts';
-import {
-  type FileMemory,
-  type FileMemoryOptions,
-  type FileView,
-  openFileMemory,
-} from '../../../api/queries/file-memory.ts';
-import { type DayHail, dayHail, type HistoryQuestion, startReadingAhead } from '../../../api/queries/history.ts';
-import { FILES, selectList } from '../../../api/queries/sql.ts';
+import { type DayHail, dayHail, type HistoryQuestion } from '../../../api/queries/history.ts';
+import { type HistoryMemory, openHistoryMemory } from '../../../api/queries/history-memory.ts';
+import { selectList } from '../../../api/queries/sql.ts';
 import { swathOf } from '../../../api/queries/swaths.ts';
 import { regionOf } from '../../../api/rules/region.ts';
 import { compactMonth } from '../../../pipeline/publish/compact.ts';
 import { drawsOf } from '../../../pipeline/simulate/random.ts';
 import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { geohash } from '../../../schemas/geo/geohash.ts';
-import { CONUS_CELLS } from '../../../schemas/geo/geohash4.ts';
 import { colLon, rowLat } from '../../../schemas/geo/lattice.ts';
 import { multiPolygonFromWkt } from '../../../schemas/geo/wkt.ts';
-import { type Forecast, forecast } from '../../../schemas/tables/forecast.ts';
 import { companionFields, type DayMax, type Detection, detections } from '../../../schemas/tables/radar.ts';
 import { draw } from '../../support/data/draw.ts';
-import { forecastRows, publishForecast } from '../../support/data/model-rows.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
 import { dayMaxRow } from '../../support/data/rows.ts';
@@ -43,7 +30,6 @@ import {
   scansBetween,
   scratch,
 } from '../../support/data/world.ts';
-import { until } from '../../support/until.ts';
 
 /** The evening while it runs, and the same once it is over and joined into its month. */
 const RUNNING = mkdtempSync(join(SCRATCH, 'hail-history-'));
@@ -64,12 +50,13 @@ type Ask = (question: HistoryQuestion) => Promise<DayHail[]>;
 /** Asks a root, and hands over its detections for a slow answer. */
 async function onPublished<Result>(
   root: string,
-  work: (ask: Ask, rows: Detection[], files: FileMemory) => Promise<Result>,
-  options: FileMemoryOptions = {},
+  work: (ask: Ask, rows: Detection[], files: HistoryMemory) => Promise<Result>,
 ): Promise<Result> {
   const catalog = await openCatalog(root, 0);
   const engine = await openEngine(root);
-  const files = openFileMemory(engine, options);
+  const files = openHistoryMemory(engine, (path) => {
+    throw new Error(`${path} cannot be read`);
+  });
   try {
     const edition = catalog.edition();
     const paths = edition.paths('detections', edition.dates);
@@ -140,18 +127,16 @@ const rounded = (values: Record<string, unknown>) =>
     ]),
   );
 
-/** Asks from files alone, and then with all of them in memory. */
+/** Asks as soon as a service has started, and again with all that was asked for in memory. */
 async function bothWays<Result>(
   root: string,
   work: (ask: Ask, rows: Detection[]) => Promise<Result>,
 ): Promise<Result[]> {
-  const fromFiles = await onPublished(root, work, { bytes_max: 0 });
-  const fromMemory = await onPublished(root, async (ask, rows, files) => {
-    await work(ask, rows);
+  return onPublished(root, async (ask, rows, files) => {
+    const started = await work(ask, rows);
     await files.settled();
-    return work(ask, rows);
+    return [started, await work(ask, rows)];
   });
-  return [fromFiles, fromMemory];
 }
 
 for (const [state, root] of [
@@ -303,44 +288,6 @@ function fromRows(rows: readonly DayMax[], question: HistoryQuestion): DayHail[]
     .slice(0, question.limit);
 }
 
-test('what was read ahead answers the first question without a statement', async (t) => {
-  const catalog = await openCatalog(CLOSED, 0);
-  const engine = await openEngine(CLOSED);
-  const files = openFileMemory(engine);
-  const end = startReadingAhead({ catalog, files }, pino({ level: 'silent' }));
-  t.teardown(async () => {
-    await end();
-    await files.close();
-    await engine.close();
-    await catalog.close();
-  });
-  const question = { ...WHOLE, lat: rowLat(1975), lon: colLon(3300), radius_km: 100 };
-  const expected = await onPublished(CLOSED, (ask) => ask(question), { bytes_max: 0 });
-  t.is(expected.length, 2);
-  await until(() => files.bytes() > 0);
-  await files.settled();
-  const refuse = () => Promise.reject(new Error('a statement was run'));
-  const none: Engine = { ...engine, rows: refuse, columns: refuse, numbers: refuse, stream: refuse };
-  t.deepEqual(await dayHail({ engine: none, files }, catalog.edition(), question), expected);
-});
-
-test('a listed file that has gone is an error, also when it is in memory', async (t) => {
-  const root = mkdtempSync(join(SCRATCH, 'hail-history-'));
-  t.teardown(() => rmSync(root, { recursive: true, force: true }));
-  const rows = standingHail('2026-05-01', draw('. 3 .'), [Date.parse('2026-05-01T20:00:00Z')]);
-  await publishDays(root, [{ storm_date: '2026-05-01', rows }], 'simulated', MONTH_LATER_MS);
-  const [{ lat, lon }] = rows.day_max as [DayMax];
-  await onPublished(root, async (ask, _, files) => {
-    const question = { ...WHOLE, lat, lon, radius_km: 25 };
-    const answer = await ask(question);
-    await files.settled();
-    t.true(files.bytes() > 0);
-    t.deepEqual(await ask(question), answer);
-    rmSync(join(root, 'tables/day-max'), { recursive: true });
-    await t.throwsAsync(ask(question), { message: /day-max/ });
-  });
-});
-
 test('of equal sizes the nearest is taken', async (t) => {
   const root = mkdtempSync(join(SCRATCH, 'hail-history-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
@@ -437,264 +384,4 @@ test('a swath that failed is worked out again', async (t) => {
   const ask = () => swathOf(flaky, edition, { date: '2026-05-01', region: CONUS, min_size_mm: 19, simplify_m: 500 });
   await t.throwsAsync(ask, { message: 'the disk is away' });
   t.true((await ask()).tiers.length > 0);
-});
-
-const HOUR = ['valid_time', 'hail_probability', 'risk_category'] as const;
-type Hour = Pick<Forecast, (typeof HOUR)[number]>;
-interface CellHours {
-  readonly geohash4: string;
-  readonly hours: string;
-}
-const HOURS: CellView<CellHours, ReadonlyMap<string, string>> = {
-  collection: 'forecast',
-  statement: `SELECT geohash4, ${rowsAsJson(forecast, HOUR)} AS hours FROM ${FILES} WHERE ${IN_PART} GROUP BY geohash4`,
-  make: (rows) => new Map(rows.map(({ geohash4, hours }) => [geohash4, hours])),
-};
-
-test('every cell of CONUS is read, from the first to the last, its rows packed and unpacked the same', async (t) => {
-  const root = await scratch(t);
-  const last = CONUS_CELLS.length - 1;
-  const cells = CONUS_CELLS.filter((_, index) => index === 0 || index === last || index % 997 === 5);
-  const rows = cells.flatMap(({ geohash4 }, k) => {
-    const given = k % 2 === 0 ? { hail_probability: k / 100 } : { hail_probability: null, risk_category: null };
-    return forecastRows({ geohash4, ...given }, '2026-05-01T18:00:00Z', 3);
-  });
-  await publishForecast(root, rows, Date.parse('2026-05-01T19:00:00Z'));
-  const engine = await openEngine(root);
-  const catalog = await openCatalog(root, 0);
-  t.teardown(async () => {
-    await catalog.close();
-    await engine.close();
-  });
-  const made = await openCellRows(engine).of(HOURS, catalog.edition().collection('forecast')?.paths() ?? []);
-  t.deepEqual([...made.keys()].sort(), cells.map(({ geohash4 }) => geohash4).sort());
-  for (const { geohash4 } of cells)
-    t.deepEqual(
-      rowsFromJson<Hour>(HOUR, made.get(geohash4) ?? '').sort((a, b) => a.valid_time - b.valid_time),
-      rows
-        .filter((row) => row.geohash4 === geohash4)
-        .map(({ valid_time, hail_probability, risk_category }) => ({ valid_time, hail_probability, risk_category })),
-    );
-});
-
-/** Cells over an engine that brings no rows, counts its statements, and fails the first so many. */
-function counting(failures = 0) {
-  const asked: (readonly SqlParameter[])[] = [];
-  const rows = async <Row>(_: string, parameters: readonly SqlParameter[] = []): Promise<Row[]> => {
-    asked.push(parameters);
-    if (asked.length <= failures) throw new Error('the disk is away');
-    return [];
-  };
-  const cells = openCellRows({ rows });
-  return async (...paths: string[]): Promise<number> => {
-    const before = asked.length;
-    await cells.of(HOURS, paths);
-    return asked.length - before;
-  };
-}
-
-test('the newest file is read once, part by part, and stays; the one before it is read again', async (t) => {
-  const statementsFor = counting();
-  const parts = await statementsFor('a');
-  t.true(parts > 10);
-  t.is(await statementsFor('a'), 0);
-  t.is(await statementsFor('b'), parts);
-  t.is(await statementsFor('b'), 0);
-  t.is(await statementsFor('a'), parts);
-});
-
-test('without files nothing is read', async (t) => {
-  t.is(await counting()(), 0);
-});
-
-test('questions at the same time read a file once', async (t) => {
-  const statementsFor = counting();
-  const [first] = await Promise.all([statementsFor('a'), statementsFor('a')]);
-  t.is(await statementsFor('a'), 0);
-  t.true(first > 10);
-});
-
-test('what failed is read again by the next question', async (t) => {
-  const statementsFor = counting(1);
-  await t.throwsAsync(statementsFor('a'), { message: 'the disk is away' });
-  t.true((await statementsFor('a')) > 10);
-});
-
-test('what was asked for is read of a new edition without a question, and nothing else is', async (t) => {
-  const asked: string[] = [];
-  const rows = async <Row>(statement: string, [paths]: readonly SqlParameter[] = []): Promise<Row[]> => {
-    asked.push(`${statement} ${paths}`);
-    return [];
-  };
-  const cells = openCellRows({ rows });
-  const edition = (path: string) => ({
-    collection: (name: string) => ({ paths: () => [`${name}-${path}`] }),
-  });
-  await cells.renew(edition('a'));
-  t.deepEqual(asked, [], 'nobody asked');
-  await cells.of(HOURS, ['forecast-a']);
-  const parts = asked.length;
-  await cells.renew(edition('a'));
-  t.is(asked.length, parts, 'it is there');
-  await cells.renew(edition('b'));
-  t.is(asked.length, 2 * parts);
-  t.true(asked.slice(parts).every((question) => question.endsWith(' forecast-b')));
-  await cells.of(HOURS, ['forecast-b']);
-  t.is(asked.length, 2 * parts);
-});
-
-/** Few values, so that rows come again, nulls among them, and sums that different rows share. */
-const value = fc.constantFrom(Number.NaN, 0, 1, 2, 3, 0.1, 1e13);
-const rows = fc.array(fc.tuple(value, value, value), { minLength: 1, maxLength: 60 });
-
-test('columns that are coded together hold what each row held, piece by piece, and so does a column alone', (t) => {
-  fc.assert(
-    fc.property(fc.array(rows, { minLength: 1, maxLength: 4 }), (pieces) => {
-      const [together, alone] = [tupleEncoder(3), columnEncoder()];
-      for (const piece of pieces) {
-        const columns = [0, 1, 2].map((at) => Float64Array.from(piece, (row) => row[at] ?? Number.NaN));
-        together.add(columns);
-        alone.add(columns[0] ?? new Float64Array());
-      }
-      const all = pieces.flat();
-      const made = together.done();
-      t.deepEqual(
-        all.map((_, index) => made.map((column) => column.at(index))),
-        all.map((row) => [...row]),
-      );
-      const { at } = alone.done();
-      t.deepEqual(
-        all.map((_, index) => at(index)),
-        all.map(([first]) => first),
-      );
-    }),
-    { numRuns: 100 },
-  );
-});
-
-test('rows that come again take a byte for the row and nothing for each column', (t) => {
-  const together = tupleEncoder(4);
-  const columns = [0, 1, 2, 3].map((at) => Float64Array.from({ length: 10_000 }, (_, row) => (row % 200) * 100 + at));
-  together.add(columns);
-  const bytes = together.done().reduce((sum, column) => sum + column.bytes, 0);
-  t.true(bytes < 10_000 + 4 * 200 * 10, `${bytes} bytes`);
-});
-
-/** Files with a text each, and a memory of views that take 100 bytes and count how often they are made. */
-async function memoryOf(t: ExecutionContext, options: FileMemoryOptions) {
-  const folder = await scratch(t);
-  await fs.mkdir(folder, { recursive: true });
-  const engine = await openEngine(folder);
-  const memory = openFileMemory(engine, options);
-  t.teardown(async () => {
-    await memory.close();
-    await engine.close();
-  });
-  const read: string[] = [];
-  const view: FileView<{ bytes: number; text: string }> = {
-    name: 'text',
-    read: async (_, path) => {
-      const text = await fs.readFile(path, 'utf8');
-      read.push(text);
-      return { bytes: 100, text };
-    },
-  };
-  const pathOf = (name: string) => join(folder, name);
-  const ask = async (name: string) => {
-    const made = memory.of(view, pathOf(name));
-    await memory.settled();
-    return made?.text ?? null;
-  };
-  for (const name of ['a', 'b', 'c', 'd']) await fs.writeFile(pathOf(name), name);
-  return { memory, view, read, ask, pathOf };
-}
-
-test('a file is read once, after the first who asks for it, however many ask meanwhile', async (t) => {
-  const { memory, view, read, ask, pathOf } = await memoryOf(t, {});
-  for (let n = 0; n < 5; n++) t.is(memory.of(view, pathOf('a')), null);
-  await memory.settled();
-  for (let n = 0; n < 5; n++) t.is(await ask('a'), 'a');
-  t.deepEqual(read, ['a']);
-  t.is(memory.bytes(), 100);
-});
-
-test('never more is kept than the bound: what was asked for longest ago goes', async (t) => {
-  const { memory, ask } = await memoryOf(t, { bytes_max: 250 });
-  for (const name of ['a', 'b', 'a', 'c']) {
-    await ask(name);
-    t.true(memory.bytes() <= 250);
-  }
-  t.is(await ask('a'), 'a');
-  t.is(await ask('c'), 'c');
-  t.is(await ask('b'), null, 'b made room for c');
-  t.true(memory.bytes() <= 250);
-});
-
-test('what is larger than the bound drives nothing out', async (t) => {
-  const { memory, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
-  await ask('a');
-  const large: FileView<{ bytes: number }> = { name: 'large', read: async () => ({ bytes: 251 }) };
-  t.is(memory.of(large, pathOf('b')), null);
-  await memory.settled();
-  t.is(memory.of(large, pathOf('b')), null);
-  t.is(await ask('a'), 'a');
-});
-
-test('a file that has gone is forgotten, and told of when it is to be read again', async (t) => {
-  const failures: string[] = [];
-  const { memory, ask, pathOf } = await memoryOf(t, { failed: (path) => failures.push(path) });
-  await ask('a');
-  await fs.rm(pathOf('a'));
-  t.is(await ask('a'), null);
-  t.is(memory.bytes(), 0);
-  t.is(await ask('a'), null);
-  t.deepEqual(failures, [pathOf('a')]);
-  await ask('b');
-  t.is(await ask('b'), 'b', 'others are read as before');
-});
-
-test('what is read ahead comes in its order, after what was asked for, while there is room, and drives nothing out', async (t) => {
-  const { memory, view, read, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
-  memory.readAhead(view, ['a', 'b', 'c'].map(pathOf));
-  memory.of(view, pathOf('d'));
-  await memory.settled();
-  t.deepEqual(read, ['a', 'd', 'b'], 'for b there is no room, and c was not tried');
-  t.deepEqual([await ask('d'), await ask('a')], ['d', 'a']);
-  t.is(memory.bytes(), 200, 'nothing was read for them');
-});
-
-test('of what was read ahead the last goes first when something is asked for', async (t) => {
-  const { memory, view, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
-  memory.readAhead(view, ['a', 'b'].map(pathOf));
-  await memory.settled();
-  await ask('c');
-  t.is(await ask('a'), 'a');
-  t.is(memory.of(view, pathOf('b')), null);
-});
-
-test('files that have gone make room for what is read ahead', async (t) => {
-  const { memory, view, ask, pathOf } = await memoryOf(t, { bytes_max: 250 });
-  for (const name of ['a', 'b']) await ask(name);
-  await fs.rm(pathOf('a'));
-  memory.readAhead(view, [pathOf('c')]);
-  await memory.settled();
-  t.deepEqual([await ask('b'), await ask('c')], ['b', 'c']);
-});
-
-test('a file that cannot be read ahead is told of, and costs itself alone', async (t) => {
-  const failures: string[] = [];
-  const { memory, view, ask, pathOf } = await memoryOf(t, { failed: (path) => failures.push(path) });
-  memory.readAhead(view, ['gone', 'a'].map(pathOf));
-  await memory.settled();
-  t.deepEqual(failures, [pathOf('gone')]);
-  t.is(await ask('a'), 'a');
-});
-
-test('once closed it reads nothing more', async (t) => {
-  const { memory, view, read, pathOf } = await memoryOf(t, {});
-  for (const name of ['a', 'b', 'c', 'd']) memory.of(view, pathOf(name));
-  await memory.close();
-  memory.of(view, pathOf('a'));
-  await memory.settled();
-  t.true(read.length <= 1, `${read.length} files were read`);
 });

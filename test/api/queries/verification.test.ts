@@ -1,22 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { mkdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { ApiError } from '../../../api/http/errors.ts';
 import { openCatalog } from '../../../api/published/catalog.ts';
 import { openDataRoot } from '../../../api/published/data-root.ts';
 import { type Engine, openEngine } from '../../../api/published/duckdb.ts';
 import { openTerrain } from '../../../api/published/terrain.ts';
-import { type CollectionView, openCollectionRows } from '../../../api/queries/collection-rows.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
 import { type CoverageEdition, radarCoverage } from '../../../api/queries/radar-coverage.ts';
-import {
-  readScanCoverage,
-  readUncovered,
-  scanCoverageOf,
-  type UncoveredRuns,
-} from '../../../api/queries/scan-coverage.ts';
+import { readScanCoverage, scanCoverageOf, type UncoveredRuns } from '../../../api/queries/scan-coverage.ts';
 import {
   type ReadVerification,
   readVerification,
@@ -32,11 +25,10 @@ import { distanceKm } from '../../../schemas/geo/distance.ts';
 import { colLon, latRow, lonCol, rowLat } from '../../../schemas/geo/lattice.ts';
 import type { Bbox, Position } from '../../../schemas/geo/position.ts';
 import { VERDICTS, type VerificationEvent } from '../../../schemas/resources/verification.ts';
-import { type Watch, watches } from '../../../schemas/tables/feeds.ts';
 import { frames, uncovered } from '../../../schemas/tables/radar.ts';
 import { MS_PER_MIN, timestamp } from '../../../schemas/time.ts';
 import { drawTenths } from '../../support/data/draw.ts';
-import { publishFeeds, watchFile } from '../../support/data/feeds.ts';
+import { publishFeeds } from '../../support/data/feeds.ts';
 import { frameRow } from '../../support/data/frame-row.ts';
 import { copyFolder } from '../../support/data/prepared.ts';
 import { publishDays, standingHail } from '../../support/data/published-days.ts';
@@ -366,8 +358,6 @@ for (const [minutes, corroborated] of [
 
 const DATE = '2026-05-01';
 const DAY_MS = Date.parse(`${DATE}T00:00:00Z`);
-/** Four blocks of 0.1 degree from 36 N, 98 W, as in `frameRow`. */
-const GRID = { north: 36, west: -98, step_deg: 0.1, rows: 2, cols: 2 };
 const [ROW, COL] = [latRow(35.995), lonCol(-97.995)];
 /** What scans do not cover, by letter: `x` the eastern column, `?` is not known, `.` nothing. */
 const RUNS: Readonly<Record<string, UncoveredRuns['runs']>> = {
@@ -394,26 +384,15 @@ interface Published {
 }
 
 interface Settings {
-  /** Scans say in their archives alone what they do not cover. */
-  readonly old?: boolean;
   readonly closed?: boolean;
   /** Scans of a file. */
   readonly cut?: number;
 }
 
 /** Coverage of dates by their scans. */
-async function asking(
-  t: ExecutionContext,
-  dates: Published,
-  { old = false, closed = true, cut = 9999 }: Settings = {},
-) {
+async function asking(t: ExecutionContext, dates: Published, { closed = true, cut = 9999 }: Settings = {}) {
   const root = await scratch(t);
   await mkdir(root, { recursive: true });
-  for (const letter of ['x', '.', '?'])
-    await writeFile(
-      join(root, `${letter}.pmtiles`),
-      archiveOf(RUNS[letter] === undefined ? null : { ...GRID, runs: RUNS[letter] }),
-    );
   const writer = await openWriter(root);
   const listed = new Map<string, string[]>();
   for (const [date, letters] of Object.entries(dates)) {
@@ -424,7 +403,7 @@ async function asking(
     for (let from = 0; from < scans.length; from += cut) {
       const part = scans.slice(from, from + cut).map((scan) => ({
         ...scan,
-        uncovered: old ? null : patchesOf(scan.letter),
+        uncovered: patchesOf(scan.letter),
       }));
       const rows = part.map(({ scan_time, letter, uncovered: patches }) => ({
         ...frameRow(date, scan_time, `${letter}.pmtiles`),
@@ -436,7 +415,7 @@ async function asking(
         listed.set(`${table.name} ${date}`, [...(listed.get(`${table.name} ${date}`) ?? []), path]);
       };
       await stage(frames, rows);
-      if (!old) await stage(uncovered, uncoveredRows(part));
+      await stage(uncovered, uncoveredRows(part));
     }
   }
   writer.close();
@@ -445,7 +424,6 @@ async function asking(
   const newest = Object.keys(dates).toSorted().at(-1) as string;
   const edition: CoverageEdition = {
     paths: (table, asked) => asked.flatMap((date) => listed.get(`${table} ${date}`) ?? []),
-    files: openDataRoot(root),
     datesBetween: (first, last) =>
       Object.keys(dates)
         .filter((date) => date >= first && date <= last)
@@ -462,7 +440,6 @@ const HALF = 'x'.repeat(360) + '.'.repeat(360);
 for (const [what, settings] of [
   ['in one file', {}],
   ['in files of a few scans', { cut: 50 }],
-  ['whose archives alone say what they do not cover', { old: true }],
 ] as const)
   test(`a point is seen by scans ${what} that cover its block, and outside the grid nothing is`, async (t) => {
     const { at } = await asking(t, { [DATE]: HALF }, settings);
@@ -483,24 +460,6 @@ test('scans that are missing are a gap everywhere, and scans without coverage on
   const gap = (from: number, to: number) => ({ from_ms: DAY_MS + from * MS_PER_MIN, to_ms: DAY_MS + to * MS_PER_MIN });
   t.deepEqual((await at(COVERED))?.gaps, [gap(608, 720)]);
   t.deepEqual((await at(BARE))?.gaps, [gap(608, 780)]);
-});
-
-test('archives that say nothing tell of no gap: what they cover is not known', async (t) => {
-  const { at } = await asking(t, { [DATE]: '?'.repeat(720) }, { old: true });
-  t.like(await at(BARE), { share: 1, uncovered: 0 });
-});
-
-test('an archive that is gone is an error, and not a covered scan', async (t) => {
-  const { root, at } = await asking(t, { [DATE]: HALF }, { old: true });
-  await rm(join(root, 'x.pmtiles'));
-  await t.throwsAsync(at(BARE), { name: 'DataUnavailable', message: /x\.pmtiles is gone/ });
-});
-
-test('a file that has gone is an error although it was read', async (t) => {
-  const { root, at } = await asking(t, { [DATE]: HALF });
-  await at(BARE);
-  await rm(join(root, `uncovered-${DATE}-0.parquet`));
-  await t.throwsAsync(at(BARE), { message: /uncovered-2026-05-01-0\.parquet/ });
 });
 
 test('a date that still runs counts up to its newest scan; one that is closed, or followed by another, to its end', async (t) => {
@@ -588,22 +547,6 @@ test('of an archive that says nothing of coverage, or is gone, it is not known',
   t.is(await readScanCoverage(MACHINE, await scratch(t, 'gone.pmtiles')), null);
 });
 
-test('an archive whose metadata lie behind what is read at once is read all the same', async (t) => {
-  // Blocks without a pattern, which do not shrink when they are compressed.
-  const runs = Array.from({ length: 9000 }, (_, k): [number, number, number] => [
-    k,
-    (k * 7919) % 3001,
-    3001 + ((k * k) % 65_521),
-  ]);
-  const archive = archiveOf({ ...UNCOVERED, rows: 9000, cols: 65_522, runs });
-  t.true(archive.length > 20_000);
-  const path = await scratch(t, 'scan.pmtiles');
-  await writeFile(path, archive);
-  t.deepEqual((await readUncovered(MACHINE, path))?.runs, runs);
-  await truncate(path, 17_000);
-  await t.throwsAsync(readUncovered(MACHINE, path), { message: /ends in its metadata/ });
-});
-
 test('runs that are no three whole numbers are refused', async (t) => {
   for (const run of [[0, 1], [0, 1, 2.5], [0, -1, 2], [0, 1, '2'], null]) {
     const wrong: UncoveredRuns = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
@@ -615,109 +558,6 @@ test('a file that is no archive, or is cut, is told', async (t) => {
   const text = await scratch(t, 'text.pmtiles');
   await writeFile(text, 'no archive');
   await t.throwsAsync(readScanCoverage(MACHINE, text), { message: /no PMTiles archive/ });
-});
-
-type Row = Pick<Watch, 'number' | 'issued_at' | 'is_current' | 'geometry'>;
-/** The table holds the text of a watch and the current row that joins its texts. */
-const NUMBERS: CollectionView<Row, number[]> = {
-  table: watches,
-  columns: ['number', 'issued_at', 'is_current', 'geometry'],
-  time: 'issued_at',
-  make: (rows) => rows.flatMap(({ number, is_current }) => (is_current ? [number] : [])),
-};
-
-/** One more than stay in memory. */
-const MANY = ['2026-01', '2026-02', '2026-03', '2026-04', '2026-05', '2026-06', '2026-07'];
-
-/** Paths of a watch in each of some months, and an engine that counts its statements. */
-async function monthsOf(t: ExecutionContext, months: readonly string[]) {
-  const root = await scratch(t);
-  for (const [index, month] of months.entries()) {
-    const received_ms = Date.parse(`${month}-01T19:00:00Z`);
-    await publishFeeds(
-      root,
-      [watchFile({ number: index + 1, from: '011900', to: '020100' }, [-98, 35, -97, 36], received_ms)],
-      received_ms,
-    );
-  }
-  const engine = await openEngine(root);
-  const catalog = await openCatalog(root, 0);
-  t.teardown(async () => {
-    await catalog.close();
-    await engine.close();
-  });
-  const asked: unknown[] = [];
-  const rows = async <R>(...given: Parameters<Engine['rows']>): Promise<R[]> => {
-    asked.push(given[1]);
-    return engine.rows<R>(...given);
-  };
-  const paths = catalog.edition().collection('watches')?.paths() ?? [];
-  return { root, asked, paths, collections: openCollectionRows({ ...engine, rows }) };
-}
-
-test('rows come in the order of their files, with instants in milliseconds and geometries as text', async (t) => {
-  const { collections, paths } = await monthsOf(t, ['2026-03', '2026-04']);
-  const rows = await collections.of({ ...NUMBERS, make: (all) => all.filter((row) => row.is_current) }, paths);
-  t.deepEqual(
-    rows.map(({ number, issued_at, geometry }) => [number, issued_at, geometry?.slice(0, 9)]),
-    [
-      [1, Date.parse('2026-03-01T19:00:00Z'), 'POLYGON ('],
-      [2, Date.parse('2026-04-01T19:00:00Z'), 'POLYGON ('],
-    ],
-  );
-  t.deepEqual(await collections.of(NUMBERS, []), []);
-});
-
-test('a file is read once, however often and with whatever others it is asked for, also at the same time', async (t) => {
-  const { collections, paths, asked } = await monthsOf(t, ['2026-03', '2026-04']);
-  const both = await Promise.all([collections.of(NUMBERS, paths), collections.of(NUMBERS, paths)]);
-  t.deepEqual(both, [
-    [1, 2],
-    [1, 2],
-  ]);
-  t.deepEqual(await collections.of(NUMBERS, paths.slice(1)), [2]);
-  t.is(asked.length, 2);
-});
-
-test('what a view makes of the same files is made once', async (t) => {
-  const { collections, paths } = await monthsOf(t, ['2026-03']);
-  t.is(await collections.of(NUMBERS, paths), await collections.of(NUMBERS, paths));
-});
-
-test('rows from an instant on are those at that instant and later, read for themselves', async (t) => {
-  const { collections, paths, asked } = await monthsOf(t, ['2026-03', '2026-04']);
-  const from_ms = Date.parse('2026-04-01T19:00:00Z');
-  t.deepEqual(await collections.of(NUMBERS, paths, from_ms), [2]);
-  t.deepEqual(await collections.of(NUMBERS, paths, from_ms + 1), []);
-  t.deepEqual(await collections.of(NUMBERS, paths), [1, 2]);
-  t.deepEqual(await collections.of(NUMBERS, paths, from_ms), [2]);
-  t.is(asked.length, 6);
-});
-
-test('of many months those asked for last stay in memory', async (t) => {
-  const { collections, paths, asked } = await monthsOf(t, MANY);
-  for (const path of paths) await collections.of(NUMBERS, [path]);
-  t.is(asked.length, 7);
-  await collections.of(NUMBERS, paths.slice(6));
-  t.is(asked.length, 7);
-  await collections.of(NUMBERS, paths.slice(0, 1));
-  t.is(asked.length, 8);
-});
-
-test('a failure is not remembered: the next question reads again', async (t) => {
-  const { root, collections, paths } = await monthsOf(t, ['2026-03']);
-  const engine = await openEngine(root);
-  t.teardown(() => engine.close());
-  let refused = 0;
-  const rows = async <R>(...given: Parameters<Engine['rows']>): Promise<R[]> => {
-    if (refused++ === 0) throw new ApiError('overloaded', 'too many questions wait to be answered');
-    return engine.rows<R>(...given);
-  };
-  const busy = openCollectionRows({ ...engine, rows });
-  await t.throwsAsync(busy.of(NUMBERS, paths), { message: /too many questions/ });
-  t.deepEqual(await busy.of(NUMBERS, paths), [1]);
-  rmSync(paths[0] as string);
-  await t.throwsAsync(collections.of(NUMBERS, paths), { message: /No files found|cannot open/i });
 });
 
 interface Pixel {

@@ -26,7 +26,8 @@ function pixelsOf(
 
 test('tiers start at the first bound from the smallest size on, inclusive, and hold all larger hail', (t) => {
   const pixels = pixelsOf(drawTenths([[190, 189, 250, 379, 380, 0, 1010]]));
-  const bounds = (min_size_mm: number) => drawTiers(pixels, min_size_mm, 0).map(({ threshold_mm }) => threshold_mm);
+  const bounds = (min_size_mm: number) =>
+    drawTiers({ pixels, min_size_mm, simplify_m: 0 }).map(({ threshold_mm }) => threshold_mm);
   t.deepEqual(bounds(10), [19, 25, 38, 63, 69, 101]);
   t.deepEqual(bounds(19), [19, 25, 38, 63, 69, 101]);
   t.deepEqual(bounds(19.1), [25, 38, 63, 69, 101]);
@@ -35,13 +36,18 @@ test('tiers start at the first bound from the smallest size on, inclusive, and h
 
 test('a tier without pixels is absent', (t) =>
   t.deepEqual(
-    drawTiers(pixelsOf(drawTenths([[200, 0, 300]])), 19, 0).map(({ category }) => category),
+    drawTiers({ pixels: pixelsOf(drawTenths([[200, 0, 300]])), min_size_mm: 19, simplify_m: 0 }).map(
+      ({ category }) => category,
+    ),
     ['nickel', 'quarter'],
   ));
 
 test('a pixel named twice counts once, as the larger', (t) => {
-  const once = drawTiers({ row: [1500], col: [3000], mm: [30] }, 19, 0);
-  t.deepEqual(drawTiers({ row: [1500, 1500], col: [3000, 3000], mm: [20, 30] }, 19, 0), once);
+  const once = drawTiers({ pixels: { row: [1500], col: [3000], mm: [30] }, min_size_mm: 19, simplify_m: 0 });
+  t.deepEqual(
+    drawTiers({ pixels: { row: [1500, 1500], col: [3000, 3000], mm: [20, 30] }, min_size_mm: 19, simplify_m: 0 }),
+    once,
+  );
 });
 
 test('order does not matter', (t) => {
@@ -53,7 +59,10 @@ test('order does not matter', (t) => {
     ]),
   );
   const turned = { row: pixels.row.toReversed(), col: pixels.col.toReversed(), mm: pixels.mm.toReversed() };
-  t.deepEqual(drawTiers(turned, 19, 500), drawTiers(pixels, 19, 500));
+  t.deepEqual(
+    drawTiers({ pixels: turned, min_size_mm: 19, simplify_m: 500 }),
+    drawTiers({ pixels, min_size_mm: 19, simplify_m: 500 }),
+  );
 });
 
 sharedTest(
@@ -61,7 +70,7 @@ sharedTest(
   (t) => {
     const pixels = pixelsOf(realField(REAL_DAY));
     for (const simplify_m of [0, 500, 5000]) {
-      const tiers = drawTiers(pixels, 19, simplify_m);
+      const tiers = drawTiers({ pixels, min_size_mm: 19, simplify_m });
       t.deepEqual(
         tiers.map(({ threshold_mm, area_km2 }) => [threshold_mm, area_km2.toFixed(4)]),
         [
@@ -82,7 +91,11 @@ sharedTest('unsimplified tiers of the real day are those the pipeline publishes'
   const rows = pixels.mm.map((max_mm, i) => dayMaxRow({ row: pixels.row[i], col: pixels.col[i], max_mm }));
   const published = publishedTiers(rows, DAY, new Map(SIZE_BANDS.map(({ threshold_mm }) => [threshold_mm, 0])));
   t.deepEqual(
-    drawTiers(pixels, 19, 0).map(({ threshold_mm, category, geometry }) => ({ threshold_mm, category, geometry })),
+    drawTiers({ pixels, min_size_mm: 19, simplify_m: 0 }).map(({ threshold_mm, category, geometry }) => ({
+      threshold_mm,
+      category,
+      geometry,
+    })),
     published.map(({ threshold_mm, category, geometry }) => ({
       threshold_mm,
       category,
@@ -160,8 +173,8 @@ function reach_m(tier: MultiPolygon, below: MultiPolygon): number {
 
 /** What the note of an answer promises; null when it holds. */
 function brokenPromise(pixels: MaximumPixels, simplify_m: number): string | null {
-  const exact = drawTiers(pixels, 19, 0);
-  const tiers = drawTiers(pixels, 19, simplify_m);
+  const exact = drawTiers({ pixels, min_size_mm: 19, simplify_m: 0 });
+  const tiers = drawTiers({ pixels, min_size_mm: 19, simplify_m });
   for (const [index, { threshold_mm, geometry }] of tiers.entries()) {
     const invalid = isValidMultiPolygon(geometry);
     if (invalid !== null) return `${threshold_mm} mm is not valid: ${invalid}`;

@@ -2,7 +2,6 @@ import { kinks } from '@turf/kinks';
 import test from 'ava';
 import fc from 'fast-check';
 import { fromMicroRing, type MicroRing, toMicroRing, turnOf } from '../../../../api/rules/geo/micro-ring.ts';
-import { surrounding } from '../../../../api/rules/geo/nesting.ts';
 import { selfContact } from '../../../../api/rules/geo/self-contact.ts';
 import { simplifyMultiPolygon } from '../../../../api/rules/geo/simplify.ts';
 import { thinRing } from '../../../../api/rules/geo/thin-ring.ts';
@@ -12,16 +11,10 @@ import { type MultiPolygon, type Ring, traceMultiPolygon } from '../../../../sch
 import { drawPixels, pixelsOf, REAL_DAY, realField } from '../../../support/data/pixels.ts';
 import { sharedTest } from '../../../support/data/shared-data.ts';
 import { bandRing, simpleRing, starRing } from '../../../support/data/simple-rings.ts';
-import { isValidMultiPolygon } from '../../../support/data/valid-multi-polygon.ts';
 
 function boxOf({ x, y }: MicroRing): number[] {
   return [Math.min(...x), Math.min(...y), Math.max(...x), Math.max(...y)];
 }
-
-test('a ring with few enough vertices is returned as it is', (t) => {
-  const ring = toMicroRing(starRing([-97, 35], [1, 2, 1, 2, 1, 2]));
-  t.is(thinRing(ring, 6), ring);
-});
 
 test('a ring is thinned to four vertices and stays simple, its vertices old ones in their order, its box the same', (t) => {
   fc.assert(
@@ -92,23 +85,6 @@ function rough(point: readonly number[], lon: number, lat: number): number {
   return Math.hypot((point[0] - lon) * Math.cos((lat * Math.PI) / 180), point[1] - lat);
 }
 
-test('a tolerance of zero or less returns the very same polygons', (t) => {
-  const polygons = traceMultiPolygon(STAIRS);
-  t.is(simplifyMultiPolygon(polygons, 0), polygons);
-  t.is(simplifyMultiPolygon(polygons, -5), polygons);
-});
-
-test('stairs become slopes: fewer vertices, all of them old ones, the outermost kept', (t) => {
-  const [[before]] = traceMultiPolygon(STAIRS) as [[Ring]];
-  const [[after]] = simplifyMultiPolygon([[before]], 1000) as [[Ring]];
-  const old = new Set(before.map(String));
-  t.true(after.length < before.length * 0.6, `${before.length} became ${after.length}`);
-  t.true(after.every((position) => old.has(String(position))));
-  for (const axis of [0, 1] as const)
-    for (const pick of [Math.min, Math.max])
-      t.is(pick(...after.map((position) => position[axis])), pick(...before.map((position) => position[axis])));
-});
-
 for (const tolerance_m of [300, 800, 1500])
   test(`no point moves farther than the tolerance of ${tolerance_m} m`, (t) => {
     const [[before]] = traceMultiPolygon(STAIRS) as [[Ring]];
@@ -117,73 +93,9 @@ for (const tolerance_m of [300, 800, 1500])
     t.true(farthest_m(after, before) <= tolerance_m + 60);
   });
 
-test('polygons far smaller than the tolerance stay, drawn by their outermost vertices', (t) => {
-  const polygons = traceMultiPolygon(
-    drawPixels(`
-    1 . 1 1 . . 1
-    . . 1 1 . . .`),
-  );
-  for (const tolerance_m of [1000, 2000, 99_999]) {
-    const simple = simplifyMultiPolygon(polygons, tolerance_m);
-    t.is(simple.length, 3);
-    t.true(simple.every(([shell]) => (shell as Ring).length <= 5));
-  }
-});
-
-test('a ring that would cross its hole keeps its shape', (t) => {
-  const donut = traceMultiPolygon(
-    drawPixels(`
-    . . 1 1 1 1 1 1
-    . 1 1 . . . . 1
-    1 1 . . . . 1 1
-    1 . . . . 1 1 .
-    1 1 1 1 1 1 . .`),
-  );
-  const simple = simplifyMultiPolygon(donut, 2000);
-  t.is(isValidMultiPolygon(simple), null);
-  t.is(simple[0]?.length, 2);
-});
-
-test('a ring that would reach out of what lies around it stays nearer to its shape', (t) => {
-  const bay = traceMultiPolygon(
-    drawPixels(`
-    1 . . . . 1
-    1 1 1 1 1 1`),
-  );
-  const filled = simplifyMultiPolygon(bay, 1200);
-  t.true(surrounding(bay).reachesOut(filled[0]?.[0] as Ring, 1000), 'the bay is a row deep: 1117 m');
-  t.deepEqual(simplifyMultiPolygon(bay, 1200, filled), filled);
-  const floor = traceMultiPolygon(drawPixels('1 1 1 1 1 1', { row0: 1502, col0: 3000 }));
-  const held = simplifyMultiPolygon(bay, 1200, floor);
-  t.deepEqual(held, bay, 'filled, it would reach two rows out');
-});
-
-test('any pixels at any tolerance stay valid', (t) => {
-  const masks = fc.array(fc.boolean(), { minLength: 144, maxLength: 144 });
-  t.notThrows(() =>
-    fc.assert(
-      fc.property(masks, fc.integer({ min: 1, max: 6000 }), (cells, tolerance_m) => {
-        const chosen = cells.flatMap((on, i) => (on ? [i] : []));
-        const pixels = {
-          rows: chosen.map((i) => 1500 + Math.floor(i / 12)),
-          cols: chosen.map((i) => 3000 + (i % 12)),
-        };
-        return isValidMultiPolygon(simplifyMultiPolygon(traceMultiPolygon(pixels), tolerance_m)) === null;
-      }),
-      { numRuns: 200 },
-    ),
-  );
-});
-
 function areaKm2(polygon: MultiPolygon[number]): number {
   return polygon.reduce((sum, ring, i) => sum + (i === 0 ? 1 : -1) * geodesicAreaKm2(ring), 0);
 }
-
-for (const mm of [19, 25, 38, 63, 69])
-  sharedTest(`the ${mm} mm tier of the real day is valid at 0, 500 and 5000 m`, (t) => {
-    const exact = traceMultiPolygon(pixelsOf(realField(REAL_DAY), mm));
-    for (const tolerance_m of [0, 500, 5000]) t.is(isValidMultiPolygon(simplifyMultiPolygon(exact, tolerance_m)), null);
-  });
 
 sharedTest('shapes above 25 km2 of the real day keep their area within 2 % at 500 m, and stay within 500 m', (t) => {
   const exact = traceMultiPolygon(pixelsOf(realField(REAL_DAY), 19));
@@ -282,48 +194,4 @@ test('one crossing among twenty thousand vertices is found', (t) => {
   const { x, y } = ring;
   [y[4_000], y[15_999]] = [y[15_999], y[4_000]];
   t.regex(selfContact({ x, y }) ?? '', /crosses or touches itself near -?\d/);
-});
-
-/** A ring around a box. */
-function box(west: number, south: number, east: number, north: number): Ring {
-  return [
-    [west, south],
-    [east, south],
-    [east, north],
-    [west, north],
-    [west, south],
-  ];
-}
-
-const YARD = [[box(-100, 40, -99.9, 40.1), box(-99.96, 40.04, -99.94, 40.06).toReversed()]];
-const { reachesOut } = surrounding(YARD);
-
-test('a ring inside, or along the edge, reaches out by nothing', (t) => {
-  t.false(reachesOut(box(-99.99, 40.01, -99.97, 40.02), 1));
-  t.false(reachesOut(box(-100, 40, -99.9, 40.1), 1));
-});
-
-test('a ring reaches out as far as its farthest point is from the edge', (t) => {
-  const north = box(-99.99, 40.01, -99.97, 40.11); // a hundredth of a degree beyond: 1117 m
-  t.true(reachesOut(north, 1100));
-  t.false(reachesOut(north, 1120));
-  const bay = [
-    [
-      [-100, 40],
-      [-99.9, 40],
-      [-99.9, 40.1],
-      [-99.95, 40.05],
-      [-100, 40.1],
-      [-100, 40],
-    ],
-  ];
-  // Only the middle of its northern edge is far from the bay's shores: 0.05 degrees on the flat, 3394 m across.
-  const over = box(-100, 40, -99.9, 40.1);
-  t.true(surrounding([bay]).reachesOut(over, 3300));
-  t.false(surrounding([bay]).reachesOut(over, 3450));
-});
-
-test('a hole is outside, and a ring far from everything reaches out at any slack', (t) => {
-  t.true(reachesOut(box(-99.955, 40.045, -99.945, 40.055), 100));
-  t.true(reachesOut(box(-90, 40, -89.9, 40.1), 5000));
 });
