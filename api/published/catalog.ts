@@ -152,6 +152,12 @@ const MANIFESTS_MAX = 16;
 const COLLECTION_PARTITIONS: ReadonlyMap<string, CollectionName> = new Map(
   COLLECTIONS.map((name) => [layout.collectionPartition(name), name]),
 );
+const MONTHS = layout.monthPartition('');
+const isPartition = (name: string) =>
+  /^\d{4}-\d{2}-\d{2}$/.test(name) ||
+  name.startsWith(MONTHS) ||
+  name === layout.staticPartition ||
+  COLLECTION_PARTITIONS.has(name);
 const KNOWN_TABLES = new Map<string, Table>(TABLES.map((table) => [table.name, table]));
 
 /**
@@ -326,50 +332,41 @@ function partitionReader(root: DataRoot, storm_day_start_hour: number) {
     commit > 1 ? await load(layout.manifest(partition, commit - 1)) : null;
 
   return async (current: Current | null): Promise<Partitions> => {
-    const names = await root.partitions();
     const pinned = current?.open_dates ?? {};
-    const monthFolder = layout.monthPartition('');
-    const hasHead = (name: string) =>
-      name.startsWith(monthFolder) || name === layout.staticPartition || COLLECTION_PARTITIONS.has(name);
-    const isDate = (name: string) => /^\d{4}-\d{2}-\d{2}$/.test(name);
+    const pathOf = (name: string) =>
+      pinned[name] === undefined ? layout.head(name) : layout.manifest(name, pinned[name]);
     const loaded = new Map<string, { mark: string; partition: Head }>();
-    const dates = new Map<string, Head>();
-    const months = new Map<string, Head>();
-    const wanted = [...new Set([...names.filter(isDate), ...Object.keys(pinned)])].sort();
+    const wanted = [...new Set([...(await root.partitions()).filter(isPartition), ...Object.keys(pinned)])].sort();
     await Promise.all(
-      [...wanted, ...names.filter(hasHead)].map(async (name) => {
-        const commit = pinned[name];
-        const path = commit === undefined ? layout.head(name) : layout.manifest(name, commit);
-        const found = await load(path);
-        if (found !== null) loaded.set(path, found);
-        else if (commit !== undefined) throw new DataUnavailable(path, 'is missing, and the switch names it');
+      wanted.map(async (name) => {
+        const found = await load(pathOf(name));
+        if (found !== null) loaded.set(pathOf(name), found);
+        else if (pinned[name] !== undefined)
+          throw new DataUnavailable(pathOf(name), 'is missing, and the switch names it');
       }),
     );
+    const dates = new Map<string, Head>();
+    const months = new Map<string, Head>();
+    const collections = new Map<string, Head>();
     for (const name of wanted) {
-      const commit = pinned[name];
-      const found = loaded.get(commit === undefined ? layout.head(name) : layout.manifest(name, commit));
+      const found = loaded.get(pathOf(name))?.partition;
       if (found === undefined) continue; // its first commit was killed before the head was moved
-      if (commit !== undefined || isReadable(found.partition, current)) dates.set(name, found.partition);
+      const collection = COLLECTION_PARTITIONS.get(name);
+      if (collection !== undefined) collections.set(collection, found);
+      else if (name.startsWith(MONTHS)) months.set(name.slice(MONTHS.length), found);
+      else if (name === layout.staticPartition) continue;
+      else if (pinned[name] !== undefined || isReadable(found, current)) dates.set(name, found);
       else {
         // A closed date that gets late data is open again before the switch names it: until then it is read as it was.
-        const before = await committedBefore(found.partition);
+        const before = await committedBefore(found);
         if (before === null || !before.partition.closed) continue;
         loaded.set(layout.manifest(name, before.partition.commit), before);
         dates.set(name, before.partition);
       }
     }
-    for (const name of names) {
-      const found = name.startsWith(monthFolder) ? loaded.get(layout.head(name)) : undefined;
-      if (found !== undefined) months.set(name.slice(monthFolder.length), found.partition);
-    }
     for (const [month, { dates: held }] of months) {
       const lost = Object.keys(held ?? {}).find((date) => !dates.has(date));
       if (lost !== undefined) throw new DataUnavailable(layout.head(lost), `is missing, and month ${month} names it`);
-    }
-    const collections = new Map<string, Head>();
-    for (const [partition, name] of COLLECTION_PARTITIONS) {
-      const found = loaded.get(layout.head(partition));
-      if (found !== undefined) collections.set(name, found.partition);
     }
     const paired = pairedForecast(collections);
     const path =

@@ -11,7 +11,7 @@ export interface FileRange {
 }
 
 /** A file with what its content must be. */
-export type ImmutableFile = Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>;
+type ImmutableFile = Pick<PublishedFile, 'path' | 'bytes' | 'sha256'>;
 
 /** Read access to a data root in a folder. Paths are relative to it, with forward slashes. */
 export interface DataRoot {

@@ -56,7 +56,7 @@ export interface Engine extends Queries {
 }
 
 /** Statements of an engine. */
-export interface EngineLoad {
+interface EngineLoad {
   readonly running: number;
   readonly waiting: number;
 }

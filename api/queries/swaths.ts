@@ -100,7 +100,7 @@ async function readMaximum(
 }
 
 /** Detections (pixel-scans) of a region. */
-export interface DetectionCounts {
+interface DetectionCounts {
   /** Of at least the size asked for. */
   readonly n_detections: number;
   /** Largest of those, mm; null without any. */

@@ -3,7 +3,6 @@ import fs from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { createObservers, type Observer } from '../../api/http/observers.ts';
 import { type Catalog, type Edition, openCatalog } from '../../api/published/catalog.ts';
 import { DataUnavailable, openDataRoot } from '../../api/published/data-root.ts';
 import { openEngine } from '../../api/published/duckdb.ts';
@@ -779,79 +778,6 @@ test('states of feeds that cannot be read are a failure that names the file', as
   const text = readFileSync(join(path, layout.feeds), 'utf8');
   writeFileSync(join(path, layout.feeds), text.slice(0, 20));
   t.regex((await catalogOf(t, path)).failure() ?? '', /feeds\.json is not JSON/);
-});
-
-async function runPending(): Promise<void> {
-  for (let iteration = 0; iteration < 5; iteration++) await new Promise(setImmediate);
-}
-
-test('observers react in the order in which they were added, one at a time', async (t) => {
-  const observers = createObservers<number>();
-  const seen: string[] = [];
-  const observer = (name: string): Observer<number> => ({
-    react: async (item) => {
-      seen.push(`${name} begins ${item}`);
-      await new Promise(setImmediate);
-      seen.push(`${name} ends ${item}`);
-    },
-    failed: unexpected,
-  });
-  observers.add(observer('a'));
-  observers.add(observer('b'));
-  observers.publish(1);
-  await runPending();
-  t.deepEqual(seen, ['a begins 1', 'a ends 1', 'b begins 1', 'b ends 1']);
-});
-
-test('an observer that fails keeps none of the others from reacting', async (t) => {
-  const observers = createObservers<number>();
-  const [seen, failures]: [number[], unknown[]] = [[], []];
-  observers.add({
-    react: () => {
-      throw new Error('at once');
-    },
-    failed: (error) => failures.push(error),
-  });
-  observers.add({ react: () => Promise.reject(new Error('later')), failed: (error) => failures.push(error) });
-  observers.add({ react: async (item) => void seen.push(item), failed: unexpected });
-  observers.publish(1);
-  await runPending();
-  observers.publish(2);
-  await runPending();
-  t.deepEqual(seen, [1, 2]);
-  t.deepEqual(failures.map(String), ['Error: at once', 'Error: later', 'Error: at once', 'Error: later']);
-});
-
-test('an observer behind a slow one is not passed over, however often items come', async (t) => {
-  const observers = createObservers<number>();
-  const seen: number[] = [];
-  observers.add({ react: async (item) => void (item < 5 && observers.publish(item + 1)), failed: unexpected });
-  observers.add({ react: async (item) => void seen.push(item), failed: unexpected });
-  observers.publish(1);
-  await runPending();
-  t.deepEqual(seen, [1, 2, 3, 4, 5]);
-});
-
-test('an observer that is removed while it reacts is waited for, and told nothing more', async (t) => {
-  const observers = createObservers<number>();
-  const reacting = Promise.withResolvers<void>();
-  const [begun, ended]: [number[], number[]] = [[], []];
-  const remove = observers.add({
-    react: async (item) => {
-      begun.push(item);
-      await reacting.promise;
-      ended.push(item);
-    },
-    failed: unexpected,
-  });
-  observers.publish(1);
-  await runPending();
-  observers.publish(2);
-  const removed = remove().then(() => [...ended]);
-  reacting.resolve();
-  t.deepEqual(await removed, [1]);
-  await runPending();
-  t.deepEqual(begun, [1]);
 });
 
 async function openTerrainOn(t: ExecutionContext, root: string) {

@@ -9,7 +9,7 @@ import { openTerrain } from '../../../api/published/terrain.ts';
 import { datesWithoutData } from '../../../api/queries/dates-without-data.ts';
 import { readHailPixels } from '../../../api/queries/impacts.ts';
 import { type CoverageEdition, radarCoverage } from '../../../api/queries/radar-coverage.ts';
-import { readScanCoverage, scanCoverageOf, type UncoveredRuns } from '../../../api/queries/scan-coverage.ts';
+import { readScanCoverage, type UncoveredRuns } from '../../../api/queries/scan-coverage.ts';
 import {
   type ReadVerification,
   readVerification,
@@ -515,19 +515,6 @@ function counted(row: number, col: number): number {
   return found;
 }
 
-test('covered blocks are those that a box touches and their neighbours, inside the grid', (t) => {
-  const { blocksOver } = scanCoverageOf(UNCOVERED);
-  for (let row = 0; row < PICTURE.length; row++)
-    for (let col = 0; col < 6; col++) t.is(blocksOver(blockBox(row, col)), counted(row, col), `${row} ${col}`);
-  t.is(blocksOver([-98, 35.5, -97.4, 36]), 25);
-});
-
-test('nothing is covered outside the grid', (t) => {
-  const { blocksOver } = scanCoverageOf(UNCOVERED);
-  t.is(blocksOver([-90, 35, -89, 36]), 0);
-  t.is(blocksOver([-97.9, 40, -97.8, 40.1]), 0);
-});
-
 /** Reads by absolute paths. */
 const MACHINE = openDataRoot('/');
 
@@ -537,9 +524,13 @@ async function archiveWith(t: ExecutionContext, uncovered: UncoveredRuns | null)
   return path;
 }
 
-test('the coverage of a scan is read from its archive', async (t) => {
+test('covered blocks of a scan are those that a box touches and their neighbours, inside the grid of its archive', async (t) => {
   const coverage = await readScanCoverage(MACHINE, await archiveWith(t, UNCOVERED));
+  for (let row = 0; row < PICTURE.length; row++)
+    for (let col = 0; col < 6; col++) t.is(coverage?.blocksOver(blockBox(row, col)), counted(row, col), `${row} ${col}`);
   t.is(coverage?.blocksOver([-98, 35.5, -97.4, 36]), 25);
+  t.is(coverage?.blocksOver([-90, 35, -89, 36]), 0);
+  t.is(coverage?.blocksOver([-97.9, 40, -97.8, 40.1]), 0);
 });
 
 test('of an archive that says nothing of coverage, or is gone, it is not known', async (t) => {
@@ -550,14 +541,14 @@ test('of an archive that says nothing of coverage, or is gone, it is not known',
 test('runs that are no three whole numbers are refused', async (t) => {
   for (const run of [[0, 1], [0, 1, 2.5], [0, -1, 2], [0, 1, '2'], null]) {
     const wrong: UncoveredRuns = { ...UNCOVERED, runs: JSON.parse(JSON.stringify([run])) };
-    await t.throwsAsync(readScanCoverage(MACHINE, await archiveWith(t, wrong)), { message: /expected runs of three/ });
+    await t.throwsAsync(readScanCoverage(MACHINE, await archiveWith(t, wrong)), { message: /is no scan archive/ });
   }
 });
 
 test('a file that is no archive, or is cut, is told', async (t) => {
   const text = await scratch(t, 'text.pmtiles');
   await writeFile(text, 'no archive');
-  await t.throwsAsync(readScanCoverage(MACHINE, text), { message: /no PMTiles archive/ });
+  await t.throwsAsync(readScanCoverage(MACHINE, text), { message: /is no scan archive/ });
 });
 
 interface Pixel {
