@@ -1,4 +1,5 @@
 import type { Warning } from '../../schemas/tables/feeds.ts';
+import { lowerBound } from './lower-bound.ts';
 
 /** Messages of one event follow each other within hours; event numbers start again every year. */
 const SAME_EVENT_MS = 2 * 86_400_000;
@@ -104,13 +105,6 @@ function timesOfEvents(messages: readonly WarningMessage[]): Map<string, Float64
 
 /** First of ascending times after an instant, as long as the event can be the same; else Infinity. */
 function firstAfter(times: Float64Array | undefined, issued_at: number): number {
-  if (times === undefined) return Number.POSITIVE_INFINITY;
-  let [low, high] = [0, times.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] as number) > issued_at) high = middle;
-    else low = middle + 1;
-  }
-  const next = times[low] ?? Number.POSITIVE_INFINITY;
+  const next = times?.[lowerBound(times, issued_at + 1)] ?? Number.POSITIVE_INFINITY;
   return next - issued_at <= SAME_EVENT_MS ? next : Number.POSITIVE_INFINITY;
 }

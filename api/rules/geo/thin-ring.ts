@@ -110,7 +110,11 @@ function vertexIndex(ring: MicroRing) {
       for (const at of index.tree.range(...box)) {
         const vertex = index.vertices[at] as number;
         if (gone[vertex] === 1 || vertex === a || vertex === b || vertex === c) continue;
-        const [of_pq, of_qr, of_rp] = [turnOf(ring, p, q, vertex), turnOf(ring, q, r, vertex), turnOf(ring, r, p, vertex)];
+        const [of_pq, of_qr, of_rp] = [
+          turnOf(ring, p, q, vertex),
+          turnOf(ring, q, r, vertex),
+          turnOf(ring, r, p, vertex),
+        ];
         if (of_pq >= 0 && of_qr >= 0 && of_rp >= 0) return vertex;
       }
       return null;

@@ -527,7 +527,8 @@ async function archiveWith(t: ExecutionContext, uncovered: UncoveredRuns | null)
 test('covered blocks of a scan are those that a box touches and their neighbours, inside the grid of its archive', async (t) => {
   const coverage = await readScanCoverage(MACHINE, await archiveWith(t, UNCOVERED));
   for (let row = 0; row < PICTURE.length; row++)
-    for (let col = 0; col < 6; col++) t.is(coverage?.blocksOver(blockBox(row, col)), counted(row, col), `${row} ${col}`);
+    for (let col = 0; col < 6; col++)
+      t.is(coverage?.blocksOver(blockBox(row, col)), counted(row, col), `${row} ${col}`);
   t.is(coverage?.blocksOver([-98, 35.5, -97.4, 36]), 25);
   t.is(coverage?.blocksOver([-90, 35, -89, 36]), 0);
   t.is(coverage?.blocksOver([-97.9, 40, -97.8, 40.1]), 0);
