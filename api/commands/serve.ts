@@ -13,7 +13,6 @@ import { OTHER_FORMATS, OTHER_VARIANTS } from '../legacy/variants.ts';
 import { serviceMetrics } from '../metrics/service-metrics.ts';
 import { openStreets } from '../published/archives/basemap-streets.ts';
 import { openViewer, type ViewerOptions } from '../published/archives/viewer.ts';
-import { die } from '../published/die.ts';
 import { machineClock } from '../records/clock.ts';
 import { deliveryPause, RESUME } from '../records/delivery-pause.ts';
 import { takeServiceLock } from '../records/sqlite-locks.ts';
@@ -51,7 +50,10 @@ export function serveCommand(config: () => Config): Command {
       await stopping;
       await running.stop();
       // A system call that hangs, as on a mount whose server is gone, would keep the process alive.
-      setTimeout(() => die('a call that does not end keeps the process'), HANG_MS).unref();
+      setTimeout(() => {
+        process.stderr.write('hail-api: a call that does not end keeps the process: the process ends itself\n');
+        process.kill(process.pid, 'SIGKILL'); // any other exit waits for the threads
+      }, HANG_MS).unref();
     });
 }
 
