@@ -24,7 +24,7 @@ const DAY_COLUMNS = [
 
 const DAYS_SQL = `
   SELECT geohash4, ${selectList(outlook, DAY_COLUMNS)} FROM ${FILES}
-  WHERE forecast_date >= $2::DATE AND geohash4 IN (SELECT unnest($3::VARCHAR[])) ORDER BY day`;
+  WHERE forecast_date >= $2::DATE AND geohash4 BETWEEN $4 AND $5 AND geohash4 IN (SELECT unnest($3::VARCHAR[])) ORDER BY day`;
 
 /** The nearest cell within a radius that has a day from a date on, and those days; null without such a cell. */
 export async function nearestOutlook(
@@ -36,10 +36,14 @@ export async function nearestOutlook(
   const files = paths();
   const near = cellsIn(boxAround(position, position.radius_km));
   if (files.length === 0 || near.length === 0) return null;
+  const names = near.map(({ geohash4 }) => geohash4).sort();
+  // The bounds leave out most of the file by its statistics.
+  const bounds = [names[0] as string, names.at(-1) as string];
   const rows = await engine.rows<OutlookRow & { readonly geohash4: string }>(DAYS_SQL, [
     files,
     first_date,
-    near.map(({ geohash4 }) => geohash4),
+    names,
+    ...bounds,
   ]);
   const daysOf = Map.groupBy(rows, ({ geohash4 }) => geohash4);
   const covered = near.filter(({ geohash4 }) => daysOf.has(geohash4));
