@@ -4,7 +4,6 @@ import { countByAddress, RATE_WINDOW_S } from '../../http/call-limits.ts';
 import { ApiError } from '../../http/errors.ts';
 import { isGone } from '../../http/reply.ts';
 import { ANSWERS } from '../../published/duckdb.ts';
-import { turns } from '../../published/turns.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { endpointRouter, routes } from '../router.ts';
 import type { CallHandler, Middleware } from '../state.ts';
@@ -16,6 +15,7 @@ export const GUEST_RATE_PER_MINUTE = 120;
 export const GUESTS_AT_ONCE = ANSWERS.connections / 2;
 /** Requests without a key that may wait for their turn. */
 const GUESTS_WAITING = 256;
+const RETRY_AFTER_S = 5;
 
 /** In place of a caller with a key: nothing of it is in the records. */
 const GUEST: Caller = {
@@ -36,7 +36,7 @@ const GUEST: Caller = {
  */
 export function guests(endpoints: readonly Endpoint[], handlerOf: (endpoint: Endpoint) => CallHandler): Middleware {
   const countCall = countByAddress();
-  const inTurn = turns(GUESTS_AT_ONCE, GUESTS_WAITING);
+  const inTurn = turns();
   const admitted =
     (handler: CallHandler): CallHandler =>
     async (ctx) => {
@@ -64,4 +64,30 @@ export function guests(endpoints: readonly Endpoint[], handlerOf: (endpoint: End
   const served = routes(router, 'pass');
   return (ctx, next) =>
     ctx.req.headers.authorization === undefined && ctx.state.variant === CURRENT_VARIANT ? served(ctx, next) : next();
+}
+
+/** Makes GUESTS_AT_ONCE answers at the same time, first come, first served. Throws ApiError overloaded when GUESTS_WAITING wait. */
+function turns(): (work: () => Promise<void>) => Promise<void> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (work) => {
+    if (running < GUESTS_AT_ONCE) running += 1;
+    else {
+      if (waiting.length >= GUESTS_WAITING)
+        throw new ApiError(
+          'overloaded',
+          `too many requests without a key wait, at most ${GUESTS_WAITING} may`,
+          { 'Retry-After': String(RETRY_AFTER_S) },
+          { reason: 'guests' },
+        );
+      await new Promise<void>((resolve) => waiting.push(resolve)); // the call that ends passes its turn on
+    }
+    try {
+      await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
+  };
 }
