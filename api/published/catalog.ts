@@ -266,11 +266,13 @@ async function requireFolders(root: DataRoot, current: Current | null, heads: re
     throw new DataUnavailable(names.join(', '), 'is missing, and lists name files there', { missing: names });
 }
 
-/** Throws UnreadableVersion for a root of another data format. */
+/** Throws UnreadableVersion for a root of another data format, DataUnavailable for one whose name is damaged. */
 async function checkFormat(root: DataRoot): Promise<void> {
   const text = await root.text(layout.root);
-  const fault = text === null ? null : formatFault(json(layout.root, text), PROGRAM);
+  if (text === null) return; // no pipeline has opened it
+  const fault = formatFault(json(layout.root, text), PROGRAM);
   if (fault !== null) throw new UnreadableVersion(layout.root, fault);
+  parsed(layout.root, text, RootName);
 }
 
 function headsOf({ dates, months, collections, staticHead }: Omit<Partitions, 'changed'>): readonly Head[] {
