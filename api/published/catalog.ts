@@ -14,7 +14,15 @@ import { formatFault, tableFault } from '../../schemas/data-format.ts';
 import type { Bbox } from '../../schemas/geo/position.ts';
 import { Head, headOf } from '../../schemas/head.ts';
 import { layout } from '../../schemas/layout.ts';
-import { Current, DAILY, ingestedAt, Manifest, type PublishedFile, provenanceOfDate } from '../../schemas/manifest.ts';
+import {
+  Current,
+  DAILY,
+  ingestedAt,
+  Manifest,
+  type PublishedFile,
+  provenanceOfDate,
+  RootName,
+} from '../../schemas/manifest.ts';
 import { combineProvenances, type MixedProvenance, type Provenance } from '../../schemas/provenance.ts';
 import { forecast, outlook } from '../../schemas/tables/forecast.ts';
 import { TABLES } from '../../schemas/tables/index.ts';

@@ -262,14 +262,16 @@ function connectionPool(idle: DuckDBConnection[], { waiting_max, statement_limit
       const connection = await connect(isAhead);
       const late = Promise.withResolvers<never>();
       let interrupting: NodeJS.Timeout | undefined;
+      let hasEnded = false;
       const giveUp = () => {
-        if (!running.has(connection)) return;
+        if (hasEnded) return;
         interrupting = interruptUntilEnd(connection);
         late.reject(new QueryTimeout(statement_limit_ms));
       };
       // A blocked event loop runs its timers before it sees the statements that have ended meanwhile.
       const limit = setTimeout(setImmediate, statement_limit_ms, giveUp);
       const working = work(connection).finally(() => {
+        hasEnded = true;
         clearTimeout(limit);
         clearInterval(interrupting);
         giveBack(connection);

@@ -115,7 +115,8 @@ function busy({ rows }: Engine): () => boolean {
   return () => ended;
 }
 
-test('a query that takes too long is interrupted, and the engine goes on', async (t) => {
+// Alone: other tests hold the threads that statements run on.
+test.serial('a query that takes too long is interrupted, and the engine goes on', async (t) => {
   const engine = await open(t, await scratch(t), { ...ANSWERS, statement_limit_ms: 1000 });
   const slow = () => engine.rows(ENDLESS);
   const outcomes = await Promise.allSettled([slow(), slow(), slow(), slow(), slow()]);
@@ -137,7 +138,7 @@ async function hangingFile(t: ExecutionContext, folder: string) {
   return { path, release: () => fs.writeFile(path, 'a\n1\n') };
 }
 
-test('a query that sees no interrupt is given up, others run meanwhile, and its connection is free once it ends', async (t) => {
+test.serial('a query that sees no interrupt is given up, others run meanwhile, and its connection is free once it ends', async (t) => {
   const root = await scratch(t);
   const { path, release } = await hangingFile(t, root);
   const engine = await open(t, root, { ...ANSWERS, connections: 2, statement_limit_ms: 1000 });
