@@ -138,16 +138,19 @@ async function hangingFile(t: ExecutionContext, folder: string) {
   return { path, release: () => fs.writeFile(path, 'a\n1\n') };
 }
 
-test.serial('a query that sees no interrupt is given up, others run meanwhile, and its connection is free once it ends', async (t) => {
-  const root = await scratch(t);
-  const { path, release } = await hangingFile(t, root);
-  const engine = await open(t, root, { ...ANSWERS, connections: 2, statement_limit_ms: 1000 });
-  await t.throwsAsync(engine.rows('SELECT * FROM read_csv($1)', [path]), { instanceOf: QueryTimeout });
-  t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
-  t.is(engine.load().running, 1);
-  await release();
-  await until(() => engine.load().running === 0);
-});
+test.serial(
+  'a query that sees no interrupt is given up, others run meanwhile, and its connection is free once it ends',
+  async (t) => {
+    const root = await scratch(t);
+    const { path, release } = await hangingFile(t, root);
+    const engine = await open(t, root, { ...ANSWERS, connections: 2, statement_limit_ms: 1000 });
+    await t.throwsAsync(engine.rows('SELECT * FROM read_csv($1)', [path]), { instanceOf: QueryTimeout });
+    t.deepEqual(await engine.rows('SELECT 1 AS one'), [{ one: 1 }]);
+    t.is(engine.load().running, 1);
+    await release();
+    await until(() => engine.load().running === 0);
+  },
+);
 
 test('questions are answered while jobs have more to do than they can', async (t) => {
   const root = await publishedRoot(t, await midnight());
