@@ -22,14 +22,9 @@ export function compactCommand(config: () => Config): Command {
     });
 }
 
-function compactText({
-  closed_dates,
-  joined_months,
-  swept_files,
-  swept_bytes,
-}: Awaited<ReturnType<typeof compactRoot>>): string {
-  const joined = joined_months.join(', ') || 'none';
-  return `${counted(closed_dates, 'closed date')}; months joined: ${joined}; swept ${counted(swept_files, 'file')}, ${readableBytes(swept_bytes)}.\n`;
+function compactText(report: Awaited<ReturnType<typeof compactRoot>>): string {
+  const joined = report.joined_months.join(', ') || 'none';
+  return `${counted(report.closed_dates, 'closed date')}; months joined: ${joined}; swept ${counted(report.swept_files, 'file')}, ${readableBytes(report.swept_bytes)}.\n`;
 }
 
 /** Finishes the dates of a data root, joins closed dates into months and sweeps files that no manifest names. */

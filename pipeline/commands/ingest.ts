@@ -71,8 +71,8 @@ export function ingestCommand(config: () => Config): Command {
       const report = await ingestSource(settings, request).finally(log.close);
       process.stdout.write(options.json ? `${JSON.stringify(report)}\n` : ingestText(report, settings.data_root));
       // Files that are here are published; missing ones, and a run without any usable file, are a failure.
-      const { rejected, scans, redone, skipped, unused } = report.run;
-      const is_useless = rejected.length > 0 && scans + redone + skipped + unused === 0;
+      const { rejected, rejected_before, scans, redone, skipped, unused } = report.run;
+      const is_useless = rejected.length + rejected_before > 0 && scans + redone + skipped + unused === 0;
       if (report.missing_files.length > 0 || is_useless) process.exitCode = EXIT.failure;
     });
 }
@@ -134,6 +134,8 @@ function ingestText(report: IngestReport, data_root: string): string {
   for (const [outcome, files] of left)
     for (const { file, reason } of files.slice(0, 1))
       lines.push(`${counted(files.length, 'file')} ${outcome}: ${file}: ${reason}`);
+  if (run.rejected_before > 0)
+    lines.push(`${counted(run.rejected_before, 'file')} rejected by an earlier run; see inbox/rejected`);
   return `${lines.join('\n')}\n`;
 }
 

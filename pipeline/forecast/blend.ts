@@ -35,8 +35,6 @@ const QUIET_PCT = 1.5;
 /** Components of a day, percent; null where missing. */
 export type Components = Readonly<Record<OutlookSource, number | null>>;
 
-export type BlendedDay = NonNullable<ReturnType<typeof blendDay>>;
-
 /**
  * Weighted mean of the logits of the forecasts of a day from 1 to 7, percent with one decimal, never outside their range; the
  * climatology where there is no forecast. Null without any component. Components have at most one decimal.

@@ -43,9 +43,6 @@ export function isInSpan({ from_ms, to_ms }: Omit<BucketSpan, 'products'>, { pro
   return time_ms >= from_ms - lookBack(product) && time_ms <= to_ms;
 }
 
-/** What `listSpan` returns. */
-export type SpanListing = Awaited<ReturnType<typeof listSpan>>;
-
 /**
  * Listing of a span of the public bucket: all its files, those still to be fetched, and those archived before. A file rejected for the
  * provenance of its date is wanted again, as --replace may give the date to its provenance, unless `heads` say that the date holds the other.
@@ -68,7 +65,12 @@ export async function listSpan(
 }
 
 /** Files of a listed span of the public bucket; those that are not there yet are fetched into the inbox first. */
-export async function fetchSpan(span: BucketSpan, listing: SpanListing, root: Root, log: Log): Promise<GatheredFiles> {
+export async function fetchSpan(
+  span: BucketSpan,
+  listing: Awaited<ReturnType<typeof listSpan>>,
+  root: Root,
+  log: Log,
+): Promise<GatheredFiles> {
   const { wanted, unknown, archived, belongs } = listing;
   const { failed } = await fetchFiles(wanted, root, log);
   // Files that a killed run had fetched or archived without publishing them are part of the span, too.

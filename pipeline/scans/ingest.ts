@@ -68,6 +68,8 @@ interface Run {
   /** Files that the run rejects at its end. */
   readonly unusable: { readonly file: SourceFile; readonly stage: string; readonly reason: string }[];
   readonly deferred: Deferred[];
+  /** Given files that an earlier run rejected. */
+  readonly rejected_before: number;
   /** Scans that were processed or found unusable. */
   readonly done: Set<string>;
   readonly dates: Set<string>;
@@ -113,6 +115,7 @@ async function startRun(context: Context, files: readonly SourceFile[], rebuild:
   context.root.check();
   const deferred: Deferred[] = [];
   const worthwhile = await selectWorthwhile(context, files, deferred);
+  const rejected_before = files.length - worthwhile.length - deferred.length;
   await learnProvenances(context, worthwhile);
   const { accepted, archived } = await planningFiles(context, worthwhile, rebuild);
   return {
@@ -122,6 +125,7 @@ async function startRun(context: Context, files: readonly SourceFile[], rebuild:
     files: new Set([...accepted, ...archived]),
     unusable: [],
     deferred,
+    rejected_before,
     done: new Set(),
     dates: new Set(),
     tally: { scans: 0, redone: 0, detections: 0, cells: 0 },
@@ -507,6 +511,7 @@ async function finishRun(run: Run) {
     /** Scans published for the first time and published again, with their rows. */
     ...tally,
     rejected,
+    rejected_before: run.rejected_before,
     /** Files deferred to a later run: ahead of the clock, or not readable at present. */
     postponed: deferred,
     /** Files of known products that no scan takes; they are archived. */

@@ -17,13 +17,6 @@ export interface ListBucket {
   readonly network?: HttpOptions;
 }
 
-export interface BucketListing {
-  /** By time, then key; their location is a URL. */
-  readonly files: readonly SourceFile[];
-  /** Keys that are no file of the asked products. */
-  readonly unknown: readonly string[];
-}
-
 const LISTING_ALLOWED_MS = 30_000;
 /** A page of 1000 objects takes less than a tenth of this. */
 const MAX_LISTING_BYTES = 8 * 2 ** 20;
@@ -34,11 +27,11 @@ const DOWNLOAD_ALLOWED_MS = 20_000;
 const SLOWEST_BYTES_PER_S = 50_000;
 
 /**
- * Files of the bucket in a span of time. Companions and ProbSevere are listed from a little before it,
- * so that the first scan finds its own; just after 00 UTC that is the previous day's folder.
+ * Files of the bucket in a span of time, located by URL, by time, then key; and the keys of no asked product. Companions and ProbSevere
+ * are listed from a little before it, so that the first scan finds its own: just after 00 UTC in the previous day's folder.
  * Throws Unavailable when the bucket cannot be listed.
  */
-export async function listBucket(ask: ListBucket): Promise<BucketListing> {
+export async function listBucket(ask: ListBucket) {
   const folders = ask.products.flatMap((product) => {
     const from_ms = ask.from_ms - lookBack(product);
     return datesThrough(utcDate(from_ms), utcDate(ask.to_ms)).map((date) => ({ product, date, from_ms }));

@@ -211,13 +211,6 @@ class Message {
   }
 }
 
-/** Areas of bands in one tile: rings in units of the tile. */
-interface BandTile {
-  readonly x: number;
-  readonly y: number;
-  readonly areas: readonly BandArea[];
-}
-
 /**
  * The tiles of one zoom with at least one band. Tiles are cut along whole squares, which keeps every polygon valid in the integer
  * coordinates of its tile. A square must be wider than a tile unit. `buffer`: extent of a tile beyond its edge, tile units.
@@ -226,7 +219,7 @@ export function* bandTiles(
   grid: BandGrid,
   zoom: number,
   { extent, buffer }: { readonly extent: number; readonly buffer: number },
-): Generator<BandTile> {
+) {
   const world = extent * 2 ** zoom;
   const xs = columnEdges({ side: grid.side, first: grid.col0, count: grid.cols }, world);
   const ys = rowEdges({ side: grid.side, first: grid.row0, count: grid.rows }, world);

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { type BlendedDay, blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
+import { blendDay, type Components } from '../../../pipeline/forecast/blend.ts';
 import {
   dayProbabilityPct,
   diurnalShare,
@@ -24,6 +24,7 @@ import { MS_PER_HOUR } from '../../../schemas/time.ts';
 
 const pct = fc.integer({ min: 0, max: 1000 }).map((tenths) => tenths / 10);
 const day = fc.integer({ min: 1, max: 7 });
+type Blended = NonNullable<ReturnType<typeof blendDay>>;
 const NONE: Components = { spc: null, hrrr: null, climatology: null };
 
 test('a blend lies between the forecasts it is made of, whatever the climatology says', (t) => {
@@ -179,7 +180,7 @@ test('confidence and its word never fall as the two forecasts come closer, on an
       for (const moving of ['spc', 'hrrr'] as const) {
         const others = { ...NONE, climatology: 5, spc: fixed, hrrr: fixed };
         const scores = half_percents.map((pct) => {
-          const { confidence_score: score, confidence_state } = blendDay(d, { ...others, [moving]: pct }) as BlendedDay;
+          const { confidence_score: score, confidence_state } = blendDay(d, { ...others, [moving]: pct }) as Blended;
           if (confidence_state !== (score < 0.4 ? 'low' : score < 0.65 ? 'medium' : 'high'))
             falls.push(`day ${d}: ${score} is ${confidence_state}`);
           return score;
