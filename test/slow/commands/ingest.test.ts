@@ -52,13 +52,16 @@ test('publishes a folder, prints one JSON object and leaves the folder as it was
   t.deepEqual([JSON.parse(again.stdout).run.scans, JSON.parse(again.stdout).run.skipped], [0, scans.length]);
 });
 
-test('a run whose only file is rejected names it and exits 1', async (t) => {
+test('a run whose only file is rejected names it and exits 1, the second time too', async (t) => {
   const from = await scratch(t, 'bad');
   await fs.mkdir(from, { recursive: true });
   await fs.writeFile(join(from, 'MRMS_MESH_00.50_20260502-000000.grib2'), 'no grid');
-  const run = await command(await scratch(t), ['ingest', '--from', from, '--no-progress']);
-  t.is(run.code, 1, run.stderr);
-  t.regex(run.stdout, /^Nothing to do: no new scan\.\n1 file rejected/);
+  const root = await scratch(t);
+  for (const told of [/^Nothing to do: no new scan\.\n1 file rejected, with/, /\n1 file rejected by an earlier run/]) {
+    const run = await command(root, ['ingest', '--from', from, '--no-progress']);
+    t.is(run.code, 1, run.stderr);
+    t.regex(run.stdout, told);
+  }
 });
 
 test('logs events as JSON lines with fields', async (t) => {
