@@ -29,7 +29,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Failures whose message says what an operator needs to know. */
+/** Failures whose message an operator can act on. */
 const EXPECTED = [UnreadableVersion, MasterKeyError, RecordsUnavailable, CommitFailed];
 
 /** Exit code of an error, and its message. */
@@ -118,7 +118,7 @@ export interface RecordsCommand<Settings extends RecordsConfig, Options> {
   readonly run: (desk: Desk<Settings>, options: Options, ...args: string[]) => Promise<Printed>;
 }
 
-/** A command that works on the records and prints what it did. */
+/** A command that works on the records and prints the result. */
 export function onRecords<Settings extends RecordsConfig, Options = unknown>(
   config: () => Settings,
   { usage, about, options = (command) => command, creates = false, run }: RecordsCommand<Settings, Options>,

@@ -178,7 +178,7 @@ interface SeededKey {
   readonly key: string;
 }
 
-/** The records within a transaction, and what was done to them so far: a line for each change, and the new keys. */
+/** The records within a transaction, a line for each change so far, and the new keys. */
 interface Seeding {
   readonly rows: Transaction<Database>;
   readonly records: Pick<Records, 'store'>;

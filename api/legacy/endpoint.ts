@@ -89,7 +89,7 @@ export function earlierRead<
   return earlier(endpoint, asked);
 }
 
-/** The same for an endpoint that writes; simulated answers are the current example with what was asked for in its place. */
+/** The same for an endpoint that writes; simulated answers are the current example with the values of the question. */
 export function earlierWrite<
   SP,
   SQ,
@@ -103,7 +103,7 @@ export function earlierWrite<
   serves: WriteEndpoint & Declared<SP, SQ, SB, SR>,
   own: Own<P, Q, B, D, Served<SP, SQ, SB>> & {
     readonly fromCurrent: (body: SR, input: SimulatedInput<Typed<P>, Typed<Q>, Typed<B>>) => z.infer<D>;
-    /** Throws for what is refused without a look at the records, before a simulated answer. */
+    /** Throws for a body that is refused without a look at the records, before a simulated answer. */
     readonly check?: (body: Typed<B>) => void;
     /** Writes more in the same transaction. */
     readonly also?: (writer: Writer, body: SR, input: HandlerInput<Typed<P>, Typed<Q>, Typed<B>>) => Promise<void>;
@@ -133,7 +133,7 @@ export function earlierWrite<
   return earlier(endpoint, asked);
 }
 
-/** The example of an endpoint; values of the same names that were asked for stand in their places. */
+/** The example of an endpoint; values of the question replace those of the same names. */
 export function exampleFor<SP, SQ, SB, SR>(
   { example }: Endpoint & Declared<SP, SQ, SB, SR>,
   { params, body }: Pick<SimulatedInput, 'params' | 'body'>,

@@ -3,6 +3,7 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   METHODOLOGY_VERSION,
   VERDICTS,
+  type Verdict,
   VERIFICATION_RADIUS_MI,
   type Verification,
 } from '../../schemas/resources/verification.ts';
@@ -391,19 +392,18 @@ function reportInWords({ size_mm, distance_m, time }: ReportedHail, { event, loc
 }
 
 function verdictSentence({ event }: ReportEvent): string {
-  const confidence = `Confidence ${confidenceText(event.ml_confidence)} of 1.`;
-  switch (event.verdict) {
-    case 'hit':
-      return event.ground_truth.corroborated
-        ? `Hit: a radar detection that a ground report corroborates. ${confidence}`
-        : `Hit: a strong radar detection close to the location, without a ground report that corroborates it. ${confidence}`;
-    case 'marginal':
-      return event.n_detections > 0
-        ? `Marginal: a radar detection that no ground report corroborates and that is not strong enough alone. ${confidence}`
-        : `Marginal: a ground report without a radar detection. ${confidence}`;
-    case 'miss':
-      return `Miss: a weak echo only, and no ground report. ${ABSENCE_SENTENCE} ${confidence}`;
-  }
+  const { corroborated } = event.ground_truth;
+  const reasons: Readonly<Record<Verdict, string>> = {
+    hit: corroborated
+      ? 'Hit: a radar detection that a ground report corroborates.'
+      : 'Hit: a strong radar detection close to the location, without a ground report that corroborates it.',
+    marginal:
+      event.n_detections > 0
+        ? 'Marginal: a radar detection that no ground report corroborates and that is not strong enough alone.'
+        : 'Marginal: a ground report without a radar detection.',
+    miss: `Miss: a weak echo only, and no ground report. ${ABSENCE_SENTENCE}`,
+  };
+  return `${reasons[event.verdict]} Confidence ${confidenceText(event.ml_confidence)} of 1.`;
 }
 
 /** Limits of every document of this kind. */
