@@ -3,8 +3,8 @@ import type { MixedProvenance } from '../../schemas/provenance.ts';
 import {
   METHODOLOGY_VERSION,
   VERDICTS,
-  type Verdict,
   VERIFICATION_RADIUS_MI,
+  type Verdict,
   type Verification,
 } from '../../schemas/resources/verification.ts';
 import { CELL_GROW_MM, DETECTION_MIN_MM } from '../../schemas/size.ts';
