@@ -59,150 +59,106 @@ for (const text of [
 ])
   test(`'${text}' is no number`, (t) => t.is(decimal(text), null));
 
-/** Parameters: values of texts (absent: undefined), texts that are refused, and what is expected. */
-const PARAMETERS: readonly (readonly [
-  what: string,
-  parameter: Parameter<unknown>,
-  values: readonly (readonly [text: string | undefined, value: unknown])[],
-  refused: readonly string[],
-  expected: string,
-])[] = [
-  [
-    'latitude',
-    latitudeQuery(),
-    [
-      ['90', 90],
-      ['-90', -90],
-      ['-0', 0],
-    ],
-    ['90.0001', ''],
-    'a number from -90 to 90',
-  ],
-  ['longitude', longitudeQuery(), [['180', 180]], ['-180.1'], 'a number from -180 to 180'],
-  [
-    'number above 0',
-    numberQuery({ min: 0, exclusiveMin: true, max: 150, default: 50 }),
-    [
-      [undefined, 50],
-      ['150', 150],
-      ['0.001', 0.001],
-    ],
-    ['0', '-0', '151', '150.0001'],
-    'a number above 0, up to 150',
-  ],
-  ['number without a default', numberQuery({ min: 1, max: 2 }), [[undefined, null]], ['3'], 'a number from 1 to 2'],
-  [
-    'whole number',
-    integerQuery({ min: 1, max: 365, default: 30 }),
-    [
-      ['24.0', 24],
-      ['3e1', 30],
-    ],
-    ['24.5', '366'],
-    'a whole number from 1 to 365',
-  ],
-  [
-    'clamped number',
-    clampedQuery({ min: 0, max: 5000, default: 500 }),
-    [
-      ['-5', 0],
-      ['99999', 5000],
-      ['10', 10],
-      [undefined, 500],
-    ],
-    ['x'],
-    'a number, taken as 0 to 5000',
-  ],
-  [
-    'date',
-    dateQuery(),
-    [
-      ['2024-02-29', '2024-02-29'],
-      [undefined, null],
-    ],
-    ['2026-02-29', '2026-2-3', '20260203', '2026-13-01', '2026-01-01T00:00:00Z', ''],
-    'a date YYYY-MM-DD',
-  ],
-  ['month', monthQuery(), [['2026-12', '2026-12']], ['2026-13', '2026-00', '2026-1', '2026-01-01'], 'a month YYYY-MM'],
-  [
-    'boolean',
-    booleanQuery(),
-    [
-      ['true', true],
-      [undefined, false],
-    ],
-    ['1', 'yes', 'TRUE', ''],
-    'true or false',
-  ],
-  [
-    'word',
-    enumQuery(['standard', 'advanced'], 'standard'),
-    [
-      [undefined, 'standard'],
-      ['advanced', 'advanced'],
-    ],
-    ['Advanced'],
-    'one of standard, advanced',
-  ],
-  [
-    'word that may be left out',
-    optionalWordQuery(['polygon', 'point']),
-    [
-      ['point', 'point'],
-      [undefined, null],
-    ],
-    ['', 'Point', 'circle'],
-    'one of polygon, point',
-  ],
-  [
-    'text',
-    textQuery({ max: 3 }),
-    [
-      ['🌩🌩🌩', '🌩🌩🌩'],
-      [undefined, null],
-    ],
-    ['', 'four', 'a\0'],
-    'a text of 1 to 3 characters',
-  ],
-  [
-    'box',
-    bboxQuery(),
-    [
-      ['-103,31,-94,37', [-103, 31, -94, 37]],
-      [undefined, null],
-    ],
-    ['-103,31,-94', '-103,31,-94,37,1', '-94,31,-103,37', '-103,37,-94,37', '-103, 31,-94,37', '-181,31,-94,37', ''],
-    'minLon,minLat,maxLon,maxLat with each minimum below its maximum',
-  ],
-  [
-    'state',
-    stateQuery(),
-    [
-      ['OK', 'OK'],
-      ['DC', 'DC'],
-      ['PR', 'PR'],
-    ],
-    ['ok', 'XX', 'Oklahoma', ''],
-    'a two-letter USPS state code',
-  ],
-  [
-    'cursor',
-    cursorQuery(),
-    [['hail.history.30d', 'hail.history.30d']],
-    ["x' or 1=1"],
-    'the next_cursor of an earlier page',
-  ],
-];
+interface Case {
+  readonly parameter: Parameter<unknown>;
+  /** What an absent parameter is; left out: it is refused. */
+  readonly absent?: unknown;
+  readonly taken: Readonly<Record<string, unknown>>;
+  readonly refused: readonly string[];
+}
 
-for (const [what, parameter, values, refused, expected] of PARAMETERS)
-  test(`a ${what} is ${expected}`, (t) => {
-    for (const [text, value] of values) t.deepEqual(decoded(parameter, text), value, text);
+/** By what a refusal expects. */
+const CASES: Readonly<Record<string, Case>> = {
+  'a number from -90 to 90': {
+    parameter: latitudeQuery(),
+    taken: { '90': 90, '-90': -90, '-0': 0 },
+    refused: ['90.0001', ''],
+  },
+  'a number from -180 to 180': { parameter: longitudeQuery(), taken: { '180': 180 }, refused: ['-180.1'] },
+  'a number above 0, up to 150': {
+    parameter: numberQuery({ min: 0, exclusiveMin: true, max: 150, default: 50 }),
+    absent: 50,
+    taken: { '150': 150, '0.001': 0.001 },
+    refused: ['0', '-0', '151', '150.0001'],
+  },
+  'a number from 1 to 2': { parameter: numberQuery({ min: 1, max: 2 }), absent: null, taken: {}, refused: ['3'] },
+  'a whole number from 1 to 365': {
+    parameter: integerQuery({ min: 1, max: 365, default: 30 }),
+    absent: 30,
+    taken: { '24.0': 24, '3e1': 30 },
+    refused: ['24.5', '366'],
+  },
+  'a number, taken as 0 to 5000': {
+    parameter: clampedQuery({ min: 0, max: 5000, default: 500 }),
+    absent: 500,
+    taken: { '-5': 0, '99999': 5000, '10': 10 },
+    refused: ['x'],
+  },
+  'a date YYYY-MM-DD': {
+    parameter: dateQuery(),
+    absent: null,
+    taken: { '2024-02-29': '2024-02-29' },
+    refused: ['2026-02-29', '2026-2-3', '20260203', '2026-13-01', '2026-01-01T00:00:00Z', ''],
+  },
+  'a month YYYY-MM': {
+    parameter: monthQuery(),
+    absent: null,
+    taken: { '2026-12': '2026-12' },
+    refused: ['2026-13', '2026-00', '2026-1', '2026-01-01'],
+  },
+  'true or false': {
+    parameter: booleanQuery(),
+    absent: false,
+    taken: { true: true, false: false },
+    refused: ['1', 'yes', 'TRUE', ''],
+  },
+  'one of standard, advanced': {
+    parameter: enumQuery(['standard', 'advanced'], 'standard'),
+    absent: 'standard',
+    taken: { advanced: 'advanced' },
+    refused: ['Advanced'],
+  },
+  'one of polygon, point': {
+    parameter: optionalWordQuery(['polygon', 'point']),
+    absent: null,
+    taken: { point: 'point' },
+    refused: ['', 'Point', 'circle'],
+  },
+  'a text of 1 to 3 characters': {
+    parameter: textQuery({ max: 3 }),
+    absent: null,
+    taken: { '🌩🌩🌩': '🌩🌩🌩' },
+    refused: ['', 'four', 'a\0'],
+  },
+  'minLon,minLat,maxLon,maxLat with each minimum below its maximum': {
+    parameter: bboxQuery(),
+    absent: null,
+    taken: { '-103,31,-94,37': [-103, 31, -94, 37] },
+    refused: ['-103,31,-94', '-103,31,-94,37,1', '-94,31,-103,37', '-103,37,-94,37', '-103, 31,-94,37', '-181,31,-94,37'],
+  },
+  'a two-letter USPS state code': {
+    parameter: stateQuery(),
+    absent: null,
+    taken: { OK: 'OK', DC: 'DC', PR: 'PR' },
+    refused: ['ok', 'XX', 'Oklahoma', ''],
+  },
+  'the next_cursor of an earlier page': {
+    parameter: cursorQuery(),
+    absent: null,
+    taken: { 'hail.history.30d': 'hail.history.30d' },
+    refused: ["x' or 1=1"],
+  },
+};
+
+for (const [expected, { parameter, absent, taken, refused }] of Object.entries(CASES))
+  test(`a parameter that is ${expected}`, (t) => {
+    t.deepEqual(decoded(parameter), absent ?? (absent === null ? null : `it is required, expected ${expected}`));
+    for (const [text, value] of Object.entries(taken)) t.deepEqual(decoded(parameter, text), value, text);
     for (const text of refused) t.is(decoded(parameter, text), `it is '${shown(text)}', expected ${expected}`);
     t.is(decoded(parameter, ['1', '2']), `it is given more than once, expected ${expected}`);
   });
 
-test('a required parameter that is absent says what it should be', (t) => {
-  t.is(decoded(latitudeQuery()), 'it is required, expected a number from -90 to 90');
+test('a date may be required', (t) => {
   t.is(decoded(dateQuery({ required: true })), 'it is required, expected a date YYYY-MM-DD');
 });
 

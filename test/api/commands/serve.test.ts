@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -145,6 +146,17 @@ test('an empty data root is served, and its records hold no key in clear', async
   await served.stop();
   const stored = await readFile(join(root, 'records', 'hail.sqlite'), 'latin1');
   for (const key of keys) t.false(stored.includes(key.slice('hs_live_'.length + 8)));
+});
+
+test('a connection is kept for 75 seconds after an answer, unless HAIL_KEEP_ALIVE_S says otherwise', async (t) => {
+  const served = await serveHere(t, await scratch(t));
+  const { hostname, port } = new URL(/'(http[^']+)\/health'/.exec(served.said)?.[1] ?? '');
+  const [reply] = (await once(get({ hostname, port, path: '/livez', agent: new Agent({ keepAlive: true }) }), 'response')) as [
+    IncomingMessage,
+  ];
+  reply.resume();
+  t.is(reply.headers['keep-alive'], 'timeout=75');
+  t.is(readConfig({ HAIL_KEEP_ALIVE_S: '120' }).keep_alive_s, 120);
 });
 
 test('a request under way is answered before the service stops', async (t) => {
