@@ -6,10 +6,10 @@ import { ERROR_MESSAGES, ERRORS, type ErrorCode } from '../../schemas/errors.ts'
 /** Headers of every answer, with their meaning. */
 const COMMON_HEADERS = {
   'X-Request-Id': 'Id of this answer, also in the body of errors.',
-  'X-RateLimit-Limit': 'Requests allowed in the window: 60 rolling seconds; the UTC day in a refusal for its requests.',
+  'X-RateLimit-Limit': 'Requests allowed in the window: a minute from its first call; the UTC day in a refusal for its requests.',
   'X-RateLimit-Remaining': 'Requests left in the window.',
-  'X-RateLimit-Reset': 'Unix seconds at which the window is empty again.',
-  RateLimit: 'Requests left and seconds until the window is empty again, in the form of the IETF draft.',
+  'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
+  RateLimit: 'Requests left and seconds until the window ends, in the form of the IETF draft.',
   'RateLimit-Policy': 'Requests per window, in the form of the IETF draft.',
   'X-Credits-Charged': 'Credits that this call cost; 0 for refusals, free calls and replays.',
   'Cache-Control': 'Whether, and by whom, the answer may be kept.',

@@ -106,27 +106,11 @@ export async function archiveResponse(request: ArchiveRequest, edition: Edition)
 /** The listed archive of a path, or null. An encoded path does not match. */
 async function archiveAt(path: string, edition: Edition): Promise<Archive | null> {
   const [, layer, scanDate, name] = SCAN_PATH.exec(path) ?? [];
-  if (scanDate !== undefined && name !== undefined) {
-    const manifest = await edition.manifest(scanDate);
-    const file = manifest === null ? undefined : scanArchives(manifest).get(`${layer}/${name}`);
-    return manifest === null || file === undefined ? null : { file, manifest, cache_control: SCAN_CACHE_CONTROL };
-  }
-  const [, date] = DAILY_PATH.exec(path) ?? [];
+  const [, date = scanDate] = DAILY_PATH.exec(path) ?? [];
   const manifest = date === undefined ? null : await edition.manifest(date);
-  const file = dailyArchive(manifest);
-  return manifest === null || file === null ? null : { file, manifest, cache_control: DAILY_CACHE_CONTROL };
-}
-
-const byName = new WeakMap<Manifest, ReadonlyMap<string, PublishedFile>>();
-
-/** Archives of scans, and of their reflectivity, by layer and file name. */
-function scanArchives(manifest: Manifest): ReadonlyMap<string, PublishedFile> {
-  const known = byName.get(manifest) ?? new Map(manifest.files.flatMap(namedArchive));
-  byName.set(manifest, known);
-  return known;
-}
-
-function namedArchive(file: PublishedFile): [string, PublishedFile][] {
-  if (file.kind === 'scan-tiles') return [[`scan/${basename(file.path)}`, file]];
-  return file.kind === 'reflectivity-tiles' ? [[`reflectivity/${basename(file.path)}`, file]] : [];
+  if (manifest === null) return null;
+  const isAsked = (file: PublishedFile) => file.kind === `${layer}-tiles` && basename(file.path) === name;
+  const file = layer === undefined ? dailyArchive(manifest) : manifest.files.find(isAsked);
+  const cache_control = layer === undefined ? DAILY_CACHE_CONTROL : SCAN_CACHE_CONTROL;
+  return file === undefined || file === null ? null : { file, manifest, cache_control };
 }
