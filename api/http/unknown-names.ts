@@ -10,7 +10,7 @@ const FAR = 0.5;
 const SHORTEST_PART = 3;
 
 /** A name that a request has and its endpoint does not know. */
-export interface UnknownName {
+interface UnknownName {
   /** Names and list positions that lead to it, itself last. */
   readonly path: readonly (string | number)[];
   /** Names that are known in its place. */

@@ -47,7 +47,7 @@ interface Made {
 }
 
 /** Answers by path and query, within bounds of number and bytes. */
-export type ReplyCache = LRUCache<string, Made>;
+type ReplyCache = LRUCache<string, Made>;
 
 export function replyCache(): ReplyCache {
   return new LRUCache({
