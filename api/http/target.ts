@@ -33,22 +33,26 @@ export function parseQuery(search: string): QueryText {
   for (const pair of search.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
-    const name = decoded(equals === -1 ? pair : pair.slice(0, equals), 'query holds');
-    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1), `${shown(name)} is`);
+    const name = decoded(equals === -1 ? pair : pair.slice(0, equals), null);
+    const value = equals === -1 ? '' : decoded(pair.slice(equals + 1), name);
     const before = query[name];
     query[name] = before === undefined ? value : [before, value].flat();
   }
   return query;
 }
 
-/** `what`: how a refusal begins. */
-function decoded(text: string, what: string): string {
+/** A name, or the value of the parameter `name`. */
+function decoded(text: string, name: string | null): string {
+  if (!text.includes('%') && !text.includes('+')) return text;
+  const refusal = (expected: string, cause?: unknown) => {
+    const what = name === null ? 'query holds' : `${shown(name)} is`;
+    return new ApiError('invalid_parameter', `${what} '${shown(text)}', expected ${expected}`, {}, { cause });
+  };
   // The same rule as for strings in bodies: PostgreSQL cannot hold a NUL.
-  if (text.includes('%00'))
-    throw new ApiError('invalid_parameter', `${what} '${shown(text)}', expected no NUL character`);
+  if (text.includes('%00')) throw refusal('no NUL character');
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch (cause) {
-    throw new ApiError('invalid_parameter', `${what} '${shown(text)}', expected percent-encoded UTF-8`, {}, { cause });
+    throw refusal('percent-encoded UTF-8', cause);
   }
 }

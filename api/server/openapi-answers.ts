@@ -6,7 +6,8 @@ import { ERROR_MESSAGES, ERRORS, type ErrorCode } from '../../schemas/errors.ts'
 /** Headers of every answer, with their meaning. */
 const COMMON_HEADERS = {
   'X-Request-Id': 'Id of this answer, also in the body of errors.',
-  'X-RateLimit-Limit': 'Requests allowed in the window: a minute from its first call; the UTC day in a refusal for its requests.',
+  'X-RateLimit-Limit':
+    'Requests allowed in the window: a minute from its first call; the UTC day in a refusal for its requests.',
   'X-RateLimit-Remaining': 'Requests left in the window.',
   'X-RateLimit-Reset': 'Unix seconds at which the window ends.',
   RateLimit: 'Requests left and seconds until the window ends, in the form of the IETF draft.',

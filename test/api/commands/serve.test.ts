@@ -151,9 +151,10 @@ test('an empty data root is served, and its records hold no key in clear', async
 test('a connection is kept for 75 seconds after an answer, unless HAIL_KEEP_ALIVE_S says otherwise', async (t) => {
   const served = await serveHere(t, await scratch(t));
   const { hostname, port } = new URL(/'(http[^']+)\/health'/.exec(served.said)?.[1] ?? '');
-  const [reply] = (await once(get({ hostname, port, path: '/livez', agent: new Agent({ keepAlive: true }) }), 'response')) as [
-    IncomingMessage,
-  ];
+  const [reply] = (await once(
+    get({ hostname, port, path: '/livez', agent: new Agent({ keepAlive: true }) }),
+    'response',
+  )) as [IncomingMessage];
   reply.resume();
   t.is(reply.headers['keep-alive'], 'timeout=75');
   t.is(readConfig({ HAIL_KEEP_ALIVE_S: '120' }).keep_alive_s, 120);
